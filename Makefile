@@ -1,0 +1,51 @@
+# What a user calls. Everything each target needs it sets up itself; the build proper is Meson's.
+BUILD ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+AREA ?=
+
+.PHONY: start stop build check check-kernel bench lab eval torture install clean setup
+
+setup:
+	@packaging/setup build
+
+build: setup
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --prefix $(PREFIX) >/dev/null
+	@ninja -C $(BUILD)
+
+# The main job: the recorder running, and what to do next.
+start: build
+	@packaging/start $(BUILD)/src/whyslow
+
+stop:
+	@packaging/start --stop
+
+check: build
+	@packaging/setup test
+	@tests/run $(BUILD)
+
+# The BPF tests on Debian 12's own kernel, in a virtual machine.
+check-kernel: build
+	@packaging/setup kernel
+	@tests/kernel/run $(BUILD)
+
+bench: build
+	@packaging/setup bench
+	@bench/run $(BUILD) $(AREA)
+
+lab: build
+	@packaging/setup lab
+	@lab/run $(BUILD) $(AREA)
+
+eval: build
+	@bench/eval $(BUILD) $(AREA)
+
+torture: build
+	@bench/torture $(BUILD) $(AREA)
+
+install: build
+	@DESTDIR=$(DESTDIR) meson configure $(BUILD) --prefix $(PREFIX)
+	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild
+
+clean:
+	@rm -rf $(BUILD)

@@ -1,0 +1,35 @@
+/* A way of ranking who is conspicuous: one const table in one file. */
+#pragma once
+
+#include <stdint.h>
+
+#include "model/finding.h"
+
+/* Ticks are indices into the dataset's moments; all ranges are inclusive. */
+struct question {
+	uint32_t at;		     /* the moment asked about */
+	uint32_t focus;		     /* the trouble is [focus, at] */
+	uint32_t train_from;	     /* what is usual is learnt from [train_from, train_to] */
+	int64_t train_to;	     /* < train_from: there is nothing to learn from */
+	const bool *excluded;	     /* one per tick: not to be learnt from (marked incidents); may be NULL */
+	int64_t tolerance;	     /* ns: how far from `at` a subject's sample may lie */
+	struct pressure pressure;    /* during the trouble, and usually */
+	unsigned cpus;
+	uint64_t memory; /* bytes in the machine; 0 = not known */
+};
+
+struct method {
+	const char *name;
+	const char *help;
+	/* Fills *ret with every suspect the method sees, sorted. 0 or -ENOMEM. */
+	int (*rank)(const struct dataset *d, const struct question *q, struct ranking *ret);
+};
+
+extern const struct method method_gaussian, method_robust;
+extern const struct method *const methods[]; /* NULL-terminated */
+/* NULL if there is none of that name. */
+const struct method *method_find(const char *name);
+
+/* Shape of the window for a deviation: SPARK_POINTS means. */
+void deviation_spark(const struct dataset *d, const struct subject *s, size_t feature, uint32_t from, uint32_t to,
+		     float spark[SPARK_POINTS]);

@@ -1,0 +1,679 @@
+/* Unusual, and in the way: the default model.
+ *
+ * The unit of judgement is the *program* (exe + unit): what all its processes do together, so that history outlives
+ * restarts and many small processes count as one. The time before the trouble is cut into blocks as long as the
+ * trouble; a program's usual is the distribution of its blocks.
+ *
+ *   usual, spread   median and IQR / 1.349 of the blocks, spread never below what a person could notice (floor_of)
+ *   episodes        how often before it did at least 70 % as much: a nightly backup is big but usual
+ *   excess          what it uses beyond its usual, discounted by 1 / (1 + episodes)
+ *   guilt           sum over resources of shortage(resource) x excess / what all programs use of it
+ *
+ * Unusual alone is not guilty: without a shortage only what stands far out (leaks of handles, threads, memory) is
+ * reported, and weakly. Several features of one resource are one piece of evidence: only the strongest counts.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/method.h"
+#include "base/clock.h"
+#include "stat/robust.h"
+
+#define BLOCK_MIN_NS	(5 * NS_PER_SEC)
+#define BLOCK_MAX_NS	(60 * NS_PER_SEC)
+#define BLOCKS_MIN	6    /* fewer blocks than this are no history */
+#define BLOCKS_WANTED	12
+#define SAME_AGAIN	0.7  /* an earlier block with this share of the value is "the same again" */
+#define USUAL_FRACTION	0.25 /* done in a quarter of the time: simply what it does */
+#define SUSPECTS_MAX	32
+#define REPORT_SCORE	1e-4
+#define USES		(sizeof(uses) / sizeof(uses[0]))
+
+/* What uses up a thing that can be short. One feature may stand for two of them. */
+struct use {
+	enum bottleneck resource;
+	int feature;
+	bool of_memory; /* its share is of the machine's memory, not of what all use */
+	double scale;	/* if set: the share is value / (value + scale), where there is no total */
+	double weight;	/* how bad it is when nothing is measured to be short */
+};
+
+static const struct use uses[] = {
+	{BOTTLENECK_CPU, FEATURE_CPU_TIME, false, 0, 0.02},
+	{BOTTLENECK_CPU, FEATURE_CHILDREN_CPU, false, 0, 0.02},
+	{BOTTLENECK_DISK, FEATURE_IO_READ_BYTES, false, 0, 0.02},
+	{BOTTLENECK_DISK, FEATURE_IO_WRITE_BYTES, false, 0, 0.02},
+	{BOTTLENECK_MEMORY, FEATURE_MEM_ANON, true, 0, 0.05},
+	{BOTTLENECK_MEMORY, FEATURE_MEM_SHMEM, true, 0, 0.05},
+	{BOTTLENECK_MEMORY, FEATURE_MEM_LOCKED, true, 0, 0.05},
+	{BOTTLENECK_NETWORK, FEATURE_NET_RX_BYTES, false, 0, 0.01},
+	{BOTTLENECK_NETWORK, FEATURE_NET_TX_BYTES, false, 0, 0.01},
+	{BOTTLENECK_NONE, FEATURE_HANDLES_FILES, false, 1000, 0.05},
+	{BOTTLENECK_NONE, FEATURE_THREADS, false, 300, 0.05},
+};
+
+/* All processes of one program. */
+struct program {
+	const char *key;
+	VEC(const struct subject *) members;
+	bool there; /* some member was there during the trouble */
+};
+
+struct blocks {
+	uint32_t n;
+	uint32_t *start; /* n + 1 ticks: block i is [start[i], start[i + 1]) */
+	bool *learnt;
+	double *seconds; /* recorded time in each */
+	double *sum;	 /* scratch: one feature of one program */
+	double *sorted;
+};
+
+struct robust {
+	const struct dataset *d;
+	const struct question *q;
+	struct blocks blocks;
+	double focus_seconds;
+	VEC(struct program *) programs;
+	struct hmap by_key;
+	double total[FEATURES_MAX]; /* of all programs during the trouble */
+};
+
+struct usual {
+	double median, spread, highest;
+	uint32_t n, episodes, as_high; /* blocks; runs of blocks with >= 70 % of the value; blocks at or above it */
+	double fraction;	       /* of blocks with >= 70 % */
+	bool only_value;	       /* it never was anything but the median */
+};
+
+/* The least difference a person could notice: spreads below it are noise. */
+static double floor_of(const struct feature *f)
+{
+	bool counter = f->kind == COUNTER;
+
+	switch (f->unit) {
+	case NS:
+		return counter ? 1e7 : 1e6; /* 1 % of a CPU */
+	case BYTES:
+		return counter ? 2e5 : 4e6;
+	case COUNT:
+		break;
+	default:
+		return 1;
+	}
+	if (f->resource == RESOURCE_HANDLES)
+		return 10;
+	if (f->resource == RESOURCE_THREADS)
+		return 4;
+	return counter ? 50 : 1;
+}
+
+static int make_blocks(struct robust *r)
+{
+	const struct dataset *d = r->d;
+	const struct question *q = r->q;
+	struct blocks *b = &r->blocks;
+	int64_t trouble = d->ticks.v[q->at].boot - d->ticks.v[q->focus].boot + d->ticks.v[q->focus].span, length, since = 0;
+	size_t room = q->train_to >= q->train_from ? (size_t)(q->train_to - q->train_from) + 2 : 2;
+
+	length = trouble < BLOCK_MIN_NS ? BLOCK_MIN_NS : trouble > BLOCK_MAX_NS ? BLOCK_MAX_NS : trouble;
+	if (q->train_to >= q->train_from) {
+		int64_t past = d->ticks.v[q->train_to].boot - d->ticks.v[q->train_from].boot;
+
+		/* a short past in shorter blocks, rather than too few to compare with */
+		if (length > past / BLOCKS_WANTED)
+			length = past / BLOCKS_WANTED;
+	}
+	b->start = calloc(room, sizeof(*b->start));
+	b->learnt = calloc(room, sizeof(*b->learnt));
+	b->seconds = calloc(room, sizeof(*b->seconds));
+	b->sum = calloc(room, sizeof(*b->sum));
+	b->sorted = calloc(room, sizeof(*b->sorted));
+	if (!b->start || !b->learnt || !b->seconds || !b->sum || !b->sorted)
+		return -ENOMEM;
+	b->start[0] = q->train_from;
+	b->learnt[0] = true;
+	for (int64_t t = q->train_from; t <= q->train_to; t++) {
+		since += d->ticks.v[t].span;
+		b->seconds[b->n] += (double)d->ticks.v[t].span / 1e9;
+		if (q->excluded && q->excluded[t])
+			b->learnt[b->n] = false;
+		if (since >= length) {
+			b->start[++b->n] = (uint32_t)t + 1;
+			b->learnt[b->n] = true;
+			since = 0;
+		}
+	}
+	return 0;
+}
+
+static struct program *program_of(struct robust *r, const struct subject *s)
+{
+	uint64_t key = hash_text(s->program);
+	struct program *p = hmap_get(&r->by_key, key, s->info.kind == ENTITY_SHORT_LIVED);
+
+	if (p)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->key = s->program;
+	if (VEC_PUSH(r->programs, p) < 0 || hmap_put(&r->by_key, key, s->info.kind == ENTITY_SHORT_LIVED, p) < 0)
+		return NULL;
+	return p;
+}
+
+static int gather_programs(struct robust *r)
+{
+	for (size_t i = 0; i < r->d->subjects.n; i++) {
+		const struct subject *s = r->d->subjects.v[i];
+		struct program *p;
+
+		if (s->info.kind != ENTITY_PROCESS && s->info.kind != ENTITY_SHORT_LIVED && s->info.kind != ENTITY_KERNEL)
+			continue;
+		if (s->first > s->last || s->first > r->q->at)
+			continue;
+		p = program_of(r, s);
+		if (!p || VEC_PUSH(p->members, s) < 0)
+			return -ENOMEM;
+		p->there |= s->last >= r->q->focus;
+	}
+	return 0;
+}
+
+/* What one member adds to the focus: growth per second of the *whole* focus, or the time-weighted level. */
+static double member_now(const struct robust *r, const struct subject *s, size_t f)
+{
+	uint32_t from = s->first > r->q->focus ? s->first : r->q->focus;
+
+	if (!subject_has(s, f) || s->last < r->q->focus || s->first > r->q->at)
+		return 0;
+	if (s->features[f].kind == COUNTER)
+		return subject_growth(r->d, s, f, from, r->q->at) / r->focus_seconds;
+	/* the level at the end: what is there now */
+	return s->last >= r->q->at ? subject_value(r->d, s, f, r->q->at) : 0;
+}
+
+static double program_now(const struct robust *r, const struct program *p, size_t f)
+{
+	double sum = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < p->members.n; i++) {
+		double now = member_now(r, p->members.v[i], f);
+
+		any |= subject_has(p->members.v[i], f);
+		sum += isnan(now) ? 0 : now;
+	}
+	return any ? sum : NAN;
+}
+
+static void add_counter(struct robust *r, const struct subject *s, size_t f)
+{
+	const struct series *series = &s->series[f];
+	const struct blocks *b = &r->blocks;
+	double quantum = (double)s->features[f].quantum;
+	uint32_t block = 0;
+
+	for (size_t i = 0; i < series->n; i++) {
+		if (series->tick[i] < b->start[0])
+			continue;
+		while (block < b->n && series->tick[i] >= b->start[block + 1])
+			block++;
+		if (block >= b->n)
+			return;
+		b->sum[block] += (double)series->value[i] * quantum / b->seconds[block];
+	}
+}
+
+/* A block's level is the one at its end. */
+static void add_gauge(struct robust *r, const struct subject *s, size_t f)
+{
+	const struct series *series = &s->series[f];
+	const struct blocks *b = &r->blocks;
+	double quantum = (double)s->features[f].quantum;
+	size_t next = 0;
+
+	for (uint32_t block = 0; block < b->n; block++) {
+		uint32_t end = b->start[block + 1] - 1;
+
+		if (end < s->first || end > s->last)
+			continue;
+		while (next < series->n && series->tick[next] <= end)
+			next++;
+		if (next)
+			b->sum[block] += (double)series->value[next - 1] * quantum;
+	}
+}
+
+/* Leaves the program's block values in blocks.sum; NaN where no member was there or nothing may be learnt. */
+static void fill_blocks(struct robust *r, const struct program *p, size_t f)
+{
+	struct blocks *b = &r->blocks;
+
+	for (uint32_t i = 0; i < b->n; i++)
+		b->sum[i] = 0;
+	for (size_t i = 0; i < p->members.n; i++) {
+		const struct subject *s = p->members.v[i];
+
+		if (!subject_has(s, f) || !s->series[f].n)
+			continue;
+		if (s->features[f].kind == COUNTER)
+			add_counter(r, s, f);
+		else
+			add_gauge(r, s, f);
+	}
+	for (uint32_t i = 0; i < b->n; i++)
+		if (!b->learnt[i])
+			b->sum[i] = NAN;
+}
+
+static void count_episodes(const struct blocks *b, double value, struct usual *u)
+{
+	uint32_t high = 0, below = 3;
+
+	for (uint32_t i = 0; i < b->n; i++) {
+		if (isnan(b->sum[i]))
+			continue;
+		u->as_high += b->sum[i] >= value;
+		if (b->sum[i] < SAME_AGAIN * value) {
+			below++;
+			continue;
+		}
+		high++;
+		u->episodes += below >= 2; /* one low block inside does not make two of it */
+		below = 0;
+	}
+	u->fraction = u->n ? (double)high / u->n : 0;
+}
+
+static struct usual learn(struct robust *r, const struct feature *feature, double value)
+{
+	struct blocks *b = &r->blocks;
+	struct usual u = {.median = NAN, .spread = NAN, .highest = NAN};
+	double floor = floor_of(feature), relative;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < b->n; i++)
+		if (!isnan(b->sum[i]))
+			b->sorted[n++] = b->sum[i];
+	n = sort_values(b->sorted, n);
+	u.n = (uint32_t)n;
+	if (n < BLOCKS_MIN)
+		return u;
+	u.median = quantile_sorted(b->sorted, n, 0.5);
+	u.highest = b->sorted[n - 1];
+	u.only_value = b->sorted[0] == b->sorted[n - 1];
+	u.spread = iqr_scale_sorted(b->sorted, n);
+	relative = 0.02 * fabs(u.median);
+	if (u.spread < relative)
+		u.spread = relative;
+	if (u.spread < floor)
+		u.spread = floor;
+	count_episodes(b, value, &u);
+	return u;
+}
+
+/* 1 for what never happened before, towards 0 for what happens all the time. */
+static double surprise(const struct usual *u)
+{
+	double often = u->fraction / USUAL_FRACTION;
+
+	if (isnan(u->median))
+		return 1;
+	return 1 / (1 + pow(u->episodes, 1.5)) / (1 + often * often);
+}
+
+static double excess_of(const struct usual *u, double value)
+{
+	double usual = isnan(u->median) ? 0 : u->median;
+
+	return value > usual ? value - usual : 0;
+}
+
+static double shortage(const struct question *q, const struct use *use)
+{
+	double now, usual;
+
+	if (use->resource == BOTTLENECK_NONE)
+		return use->weight;
+	now = q->pressure.now[use->resource];
+	usual = q->pressure.usual[use->resource];
+	if (isnan(now))
+		return use->weight;
+	/* what the machine always lives with hurts less than what came with the trouble */
+	if (!isnan(usual))
+		now -= 0.5 * (usual < now ? usual : now);
+	return now > use->weight ? now : use->weight;
+}
+
+static double share_of(const struct robust *r, const struct use *use, double excess)
+{
+	if (use->scale > 0)
+		return excess / (excess + use->scale);
+	if (use->of_memory)
+		return r->q->memory ? fmin(1, excess / (double)r->q->memory) : 0;
+	return r->total[use->feature] > 0 ? fmin(1, excess / r->total[use->feature]) : 0;
+}
+
+static enum shape shape_of(const struct robust *r, const struct usual *u, const struct feature *f)
+{
+	const struct blocks *b = &r->blocks;
+	uint32_t rises = 0, n = 0;
+
+	if (u->episodes >= 3)
+		return SHAPE_PERIODIC;
+	if (f->kind != COUNTER) {
+		for (uint32_t i = b->n > 12 ? b->n - 12 : 1; i < b->n; i++) {
+			n++;
+			rises += b->sum[i] > b->sum[i - 1];
+		}
+		if (n >= 5 && rises * 4 >= n * 3)
+			return SHAPE_RAMP;
+		return SHAPE_STEP;
+	}
+	return r->focus_seconds > 30 ? SHAPE_STEP : SHAPE_SPIKE;
+}
+
+static const struct subject *most_responsible(const struct robust *r, const struct program *p, size_t f,
+					      double *ret_part)
+{
+	const struct subject *best = NULL;
+	double most = -1, sum = 0;
+
+	for (size_t i = 0; i < p->members.n; i++) {
+		const struct subject *s = p->members.v[i];
+		double now = member_now(r, s, f), before, excess;
+
+		if (isnan(now) || s->last < r->q->focus)
+			continue;
+		before = s->first < r->q->focus && r->q->train_to >= r->q->train_from ?
+				 subject_mean(r->d, s, f, r->q->train_from, (uint32_t)r->q->train_to) :
+				 0;
+		excess = now - (isnan(before) ? 0 : before);
+		if (excess > 0)
+			sum += excess;
+		if (excess > most) {
+			most = excess;
+			best = s;
+		}
+	}
+	*ret_part = sum > 0 ? most / sum : 0;
+	return best;
+}
+
+static int64_t since_when(const struct robust *r, const struct subject *s, size_t f, double usual, double now)
+{
+	double half = usual + (now - usual) / 2;
+	uint32_t tick = r->q->at, low = 0;
+
+	for (uint32_t t = r->q->at; t >= s->first && t >= r->q->train_from; t--) {
+		double value = subject_value(r->d, s, f, t);
+
+		if (isnan(value) || value < half) {
+			if (++low >= 3)
+				break;
+		} else {
+			tick = t;
+			low = 0;
+		}
+		if (t == 0)
+			break;
+	}
+	return r->d->ticks.v[tick].wall;
+}
+
+static int describe_feature(struct robust *r, struct program *p, size_t f, double guilt, struct suspect *suspect)
+{
+	struct deviation dev = {};
+	struct usual u;
+
+	dev.feature = &p->members.v[0]->features[f];
+	dev.observed = program_now(r, p, f);
+	if (isnan(dev.observed))
+		return 0;
+	fill_blocks(r, p, f);
+	u = learn(r, dev.feature, dev.observed);
+	dev.usual = u.median;
+	dev.spread = u.spread;
+	dev.deviation = isnan(u.median) ? NAN : (dev.observed - u.median) / u.spread;
+	dev.rank = u.as_high + 1;
+	dev.compared = u.n + 1;
+	if (isnan(u.median))
+		dev.flags |= FINDING_NO_HISTORY;
+	else if (u.only_value && fabs(dev.observed - u.median) >= floor_of(dev.feature))
+		dev.flags |= FINDING_LEFT_ONLY_VALUE;
+	if (!isnan(u.median) && dev.observed > u.highest)
+		dev.flags |= FINDING_HIGHEST;
+	/* guilt first; behind it what is conspicuous without being to blame, never above it */
+	dev.score = guilt > 0 ? 1 + guilt : 0;
+	if (!isnan(dev.deviation) && dev.deviation > 3)
+		dev.score += surprise(&u) * dev.deviation / (dev.deviation + 10);
+	if (dev.score <= 0)
+		return 0;
+	dev.shape = shape_of(r, &u, dev.feature);
+	return VEC_PUSH(suspect->features, dev);
+}
+
+/* The guilt of a program by each use; *ret_worst = the use with the most. */
+static double guilt_of(struct robust *r, struct program *p, double guilt[USES], size_t *ret_worst)
+{
+	double by_resource[BOTTLENECK_COUNT] = {}, sum = 0, worst = 0;
+
+	for (size_t i = 0; i < USES; i++) {
+		size_t f = (size_t)uses[i].feature;
+		double now = program_now(r, p, f);
+		struct usual u;
+
+		guilt[i] = 0;
+		if (isnan(now) || now < floor_of(&p->members.v[0]->features[f]))
+			continue;
+		fill_blocks(r, p, f);
+		u = learn(r, &p->members.v[0]->features[f], now);
+		guilt[i] = shortage(r->q, &uses[i]) * share_of(r, &uses[i], excess_of(&u, now)) * surprise(&u);
+		if (uses[i].resource == BOTTLENECK_NONE)
+			sum += guilt[i];
+		else if (guilt[i] > by_resource[uses[i].resource])
+			by_resource[uses[i].resource] = guilt[i];
+		if (guilt[i] > worst) {
+			worst = guilt[i];
+			*ret_worst = i;
+		}
+	}
+	for (size_t i = 0; i < BOTTLENECK_COUNT; i++)
+		sum += by_resource[i];
+	return sum;
+}
+
+/* kswapd, kworkers and soft interrupts work for others: they are named when nobody else can be. */
+static bool works_for_others(const struct program *p)
+{
+	const struct entity_info *info = &p->members.v[0]->info;
+
+	return info->kind == ENTITY_KERNEL || (info->flags & ENTITY_IS_KERNEL_THREAD);
+}
+
+static int judge(struct robust *r, struct program *p, struct suspect *ret)
+{
+	double guilt[USES], part;
+	size_t worst = 0, f;
+
+	ret->score = guilt_of(r, p, guilt, &worst);
+	if (works_for_others(p))
+		ret->score *= 0.25;
+	if (ret->score < REPORT_SCORE)
+		return 0;
+	f = (size_t)uses[worst].feature;
+	ret->subject = most_responsible(r, p, f, &part);
+	if (!ret->subject)
+		return 0;
+	for (size_t i = 0; i < p->members.n; i++)
+		ret->members += p->members.v[i]->last >= r->q->focus;
+	ret->kind = works_for_others(p)		? CULPRIT_KERNEL :
+		    part < 0.7 || ret->subject->info.kind == ENTITY_SHORT_LIVED ? CULPRIT_GROUP :
+									CULPRIT_PROCESS;
+	ret->share = !uses[worst].scale && !uses[worst].of_memory && r->total[f] > 0 ?
+			     fmin(1, program_now(r, p, f) / r->total[f]) :
+		     uses[worst].of_memory && r->q->memory ? program_now(r, p, f) / (double)r->q->memory :
+							     NAN;
+	for (size_t i = 0; i < p->members.v[0]->n_features; i++) {
+		double of_feature = 0;
+
+		for (size_t k = 0; k < USES; k++)
+			if ((size_t)uses[k].feature == i)
+				of_feature = guilt[k];
+		if (describe_feature(r, p, i, of_feature, ret) < 0)
+			return -ENOMEM;
+	}
+	return 1;
+}
+
+static void sum_totals(struct robust *r)
+{
+	for (size_t i = 0; i < r->programs.n; i++)
+		for (size_t k = 0; k < USES; k++) {
+			double now = r->programs.v[i]->there ? program_now(r, r->programs.v[i], (size_t)uses[k].feature) : NAN;
+
+			/* what short-lived children used is on their parent's account and in their own group's: once */
+			if (uses[k].feature == FEATURE_CPU_TIME || uses[k].feature == FEATURE_CHILDREN_CPU)
+				continue;
+			if (!isnan(now))
+				r->total[uses[k].feature] += now;
+		}
+	for (size_t i = 0; i < r->programs.n; i++) {
+		double now = program_now(r, r->programs.v[i], FEATURE_CPU_TIME);
+
+		if (!isnan(now))
+			r->total[FEATURE_CPU_TIME] += now;
+	}
+	r->total[FEATURE_CHILDREN_CPU] = r->total[FEATURE_CPU_TIME];
+}
+
+/* Who waited: run delay and block delay beyond the usual, in seconds per second. */
+static int find_victims(struct robust *r, struct ranking *ret)
+{
+	static const int delays[] = {FEATURE_CPU_RUN_DELAY, FEATURE_DELAY_BLOCK, FEATURE_DELAY_RECLAIM, FEATURE_DELAY_SWAPIN,
+				     FEATURE_DELAY_THRASHING, FEATURE_QUOTA_THROTTLED};
+
+	for (size_t i = 0; i < r->programs.n; i++) {
+		struct program *p = r->programs.v[i];
+		struct suspect victim = {.share = NAN};
+
+		if (!p->there || works_for_others(p))
+			continue;
+		for (size_t k = 0; k < sizeof(delays) / sizeof(delays[0]); k++) {
+			double now = program_now(r, p, (size_t)delays[k]), part;
+			struct usual u;
+
+			if (isnan(now) || now < 2e7)
+				continue;
+			fill_blocks(r, p, (size_t)delays[k]);
+			u = learn(r, &p->members.v[0]->features[delays[k]], now);
+			victim.score += excess_of(&u, now) / 1e9;
+			victim.subject = most_responsible(r, p, (size_t)delays[k], &part);
+			if (describe_feature(r, p, (size_t)delays[k], now / 1e9, &victim) < 0)
+				return -ENOMEM;
+		}
+		victim.members = (uint32_t)p->members.n;
+		if (victim.score < 0.02 || !victim.subject || VEC_PUSH(ret->victims, victim) < 0)
+			suspect_free(&victim);
+	}
+	return 0;
+}
+
+/* Sparklines and onsets only for those that are shown. */
+static void finish_suspect(struct robust *r, struct suspect *s)
+{
+	for (size_t j = 0; j < s->features.n; j++) {
+		struct deviation *dev = &s->features.v[j];
+		size_t f = (size_t)(dev->feature - s->subject->features);
+
+		dev->since = since_when(r, s->subject, f, isnan(dev->usual) ? 0 : dev->usual, dev->observed);
+		deviation_spark(r->d, s->subject, f, r->q->train_from, r->q->at, dev->spark);
+	}
+}
+
+static void cut(struct ranking *ret)
+{
+	while (ret->suspects.n > SUSPECTS_MAX)
+		suspect_free(&ret->suspects.v[--ret->suspects.n]);
+	while (ret->victims.n > SUSPECTS_MAX)
+		suspect_free(&ret->victims.v[--ret->victims.n]);
+}
+
+/* Whoever has a third of the first one's guilt had a hand in it. */
+static void assign_roles(struct ranking *ret)
+{
+	for (size_t i = 1; i < ret->suspects.n; i++)
+		ret->suspects.v[i].role = ROLE_CONTRIBUTING;
+}
+
+static void robust_free(struct robust *r)
+{
+	for (size_t i = 0; i < r->programs.n; i++) {
+		VEC_FREE(r->programs.v[i]->members);
+		free(r->programs.v[i]);
+	}
+	VEC_FREE(r->programs);
+	hmap_free(&r->by_key);
+	free(r->blocks.start);
+	free(r->blocks.learnt);
+	free(r->blocks.seconds);
+	free(r->blocks.sum);
+	free(r->blocks.sorted);
+}
+
+static int rank_all(struct robust *r, struct ranking *ret)
+{
+	int result = gather_programs(r);
+
+	if (result == 0)
+		result = make_blocks(r);
+	if (result < 0)
+		return result;
+	sum_totals(r);
+	for (size_t i = 0; result == 0 && i < r->programs.n; i++) {
+		struct suspect suspect = {.share = NAN};
+
+		if (!r->programs.v[i]->there)
+			continue;
+		ret->looked_at++;
+		result = judge(r, r->programs.v[i], &suspect);
+		if (result == 1)
+			result = VEC_PUSH(ret->suspects, suspect) < 0 ? -ENOMEM : 0;
+		else
+			suspect_free(&suspect);
+	}
+	if (result == 0)
+		result = find_victims(r, ret);
+	ranking_sort(ret);
+	cut(ret);
+	assign_roles(ret);
+	for (size_t i = 0; i < ret->suspects.n; i++)
+		finish_suspect(r, &ret->suspects.v[i]);
+	for (size_t i = 0; i < ret->victims.n; i++)
+		finish_suspect(r, &ret->victims.v[i]);
+	return result;
+}
+
+static int robust_rank(const struct dataset *d, const struct question *q, struct ranking *ret)
+{
+	struct robust r = {.d = d, .q = q};
+	int result;
+
+	ret->method = "robust";
+	for (uint32_t t = q->focus; t <= q->at; t++)
+		r.focus_seconds += (double)d->ticks.v[t].span / 1e9;
+	if (r.focus_seconds <= 0)
+		return 0;
+	result = rank_all(&r, ret);
+	robust_free(&r);
+	return result;
+}
+
+const struct method method_robust = {
+	.name = "robust",
+	.help = "beyond its usual, of what is short: median and episodes, weighed by pressure (default)",
+	.rank = robust_rank,
+};

@@ -1,0 +1,399 @@
+#include "answer/why.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
+#include "stat/robust.h"
+
+#define NEAR_ENOUGH	(30 * NS_PER_SEC) /* the recording must reach this close to the moment asked about */
+#define FOCUS_DEFAULT	(10 * NS_PER_SEC) /* what is looked at when no pressure marks the beginning */
+#define FOCUS_MAX	(600 * NS_PER_SEC)
+#define FOCUS_MIN	(3 * NS_PER_SEC)
+#define GAP_TICKS	3    /* a trouble may breathe for so long */
+#define PRESSURE_LEAST	0.10 /* below this share of time nobody notices */
+#define PRESSURE_NEW	0.05 /* ... and it must be this much more than usual */
+#define ACCUSE_SCORE	0.02
+#define MARK_BEFORE	(60 * NS_PER_SEC) /* a marked incident began before its press ... */
+#define MARK_AFTER	(10 * NS_PER_SEC) /* ... and goes on after it */
+
+static const struct {
+	enum bottleneck what;
+	int feature; /* of the system entity: time per second */
+} pressures[] = {
+	{BOTTLENECK_CPU, FEATURE_PSI_CPU_SOME},
+	{BOTTLENECK_DISK, FEATURE_PSI_IO_SOME},
+	{BOTTLENECK_MEMORY, FEATURE_PSI_MEMORY_SOME},
+};
+
+static const struct subject *find_system(const struct dataset *d, uint32_t at)
+{
+	const struct subject *found = NULL;
+
+	for (size_t i = 0; i < d->subjects.n; i++) {
+		const struct subject *s = d->subjects.v[i];
+
+		if (s->info.kind == ENTITY_SYSTEM && s->first <= at && s->last >= at)
+			found = s;
+	}
+	return found;
+}
+
+/* The machine's entity is a new one after each start of the recorder: the one that was there at a tick. */
+static double pressure_at(const struct dataset *d, const struct subject *newest, int feature, uint32_t tick)
+{
+	const struct subject *s = newest && newest->first <= tick ? newest : find_system(d, tick);
+
+	return s ? subject_value(d, s, (size_t)feature, tick) / 1e9 : NAN;
+}
+
+static int learn_pressure(const struct dataset *d, const struct question *q, const struct subject *system, int feature,
+			  double *ret_usual)
+{
+	size_t n = 0, room = q->train_to >= q->train_from ? (size_t)(q->train_to - q->train_from) + 1 : 0;
+	_cleanup_free_ double *values = calloc(room + 1, sizeof(*values));
+
+	if (!values)
+		return -ENOMEM;
+	for (int64_t t = q->train_from; t <= q->train_to; t++)
+		if (!(q->excluded && q->excluded[t]))
+			values[n++] = pressure_at(d, system, feature, (uint32_t)t);
+	n = sort_values(values, n);
+	/* the mean of the middle: of a pressure that is mostly zero the median says nothing */
+	*ret_usual = n < 30 ? NAN : 0;
+	for (size_t i = n / 4; n >= 30 && i < n - n / 4; i++)
+		*ret_usual += values[i] / (double)(n - n / 4 - n / 4);
+	return 0;
+}
+
+static double mean_pressure(const struct dataset *d, const struct subject *system, int feature, uint32_t from, uint32_t to)
+{
+	double sum = 0;
+	uint32_t n = 0;
+
+	for (uint32_t t = from; t <= to; t++) {
+		double p = pressure_at(d, system, feature, t);
+
+		if (isnan(p))
+			continue;
+		sum += p;
+		n++;
+	}
+	return n ? sum / n : NAN;
+}
+
+static uint32_t tick_before(const struct dataset *d, uint32_t from, int64_t ns)
+{
+	uint32_t t = from;
+
+	while (t > 0 && d->ticks.v[from].boot - d->ticks.v[t - 1].boot < ns && d->ticks.v[t].span > 0)
+		t--;
+	return t;
+}
+
+/* Goes back from `at` while a pressure stays above `level`. */
+static uint32_t walk_back(const struct dataset *d, const struct subject *system, int feature, uint32_t at, double level)
+{
+	uint32_t start = at, low = 0, oldest = tick_before(d, at, FOCUS_MAX);
+
+	for (uint32_t t = at; t > oldest; t--) {
+		double p = pressure_at(d, system, feature, t);
+
+		if (!(p >= level)) {
+			if (++low > GAP_TICKS)
+				break;
+			continue;
+		}
+		low = 0;
+		start = t;
+	}
+	return start;
+}
+
+/* When did the trouble begin? Where the pressure that rose most had risen half-way. */
+static uint32_t find_focus(const struct dataset *d, const struct question *q, const struct subject *system,
+			   double usual[BOTTLENECK_COUNT], bool *ret_pressed)
+{
+	uint32_t recent = tick_before(d, q->at, 5 * NS_PER_SEC), begin;
+	double most = 0;
+	uint32_t focus = tick_before(d, q->at, FOCUS_DEFAULT);
+
+	*ret_pressed = false;
+	for (size_t i = 0; i < ARRAY_SIZE(pressures); i++) {
+		double now = mean_pressure(d, system, pressures[i].feature, recent, q->at);
+		double before = isnan(usual[pressures[i].what]) ? 0 : usual[pressures[i].what];
+
+		if (!(now >= PRESSURE_LEAST) || now - before < PRESSURE_NEW || now - before <= most)
+			continue;
+		most = now - before;
+		begin = walk_back(d, system, pressures[i].feature, q->at, before + (now - before) / 2);
+		if (begin > tick_before(d, q->at, FOCUS_MIN))
+			begin = tick_before(d, q->at, FOCUS_MIN);
+		focus = begin;
+		*ret_pressed = true;
+	}
+	return focus;
+}
+
+static int exclude_marks(const struct dataset *d, const struct why_request *request, bool **ret)
+{
+	bool *excluded = calloc(d->ticks.n, sizeof(*excluded));
+
+	if (!excluded)
+		return -ENOMEM;
+	for (size_t i = 0; i < request->n_marks; i++)
+		for (size_t t = 0; t < d->ticks.n; t++)
+			excluded[t] |= d->ticks.v[t].wall >= request->marks[i].wall - MARK_BEFORE &&
+				       d->ticks.v[t].wall <= request->marks[i].last + MARK_AFTER;
+	*ret = excluded;
+	return 0;
+}
+
+static int remark(struct answer *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int remark(struct answer *a, const char *format, ...)
+{
+	struct str text = {};
+	va_list args;
+
+	va_start(args, format);
+	str_vprintf(&text, format, args);
+	va_end(args);
+	if (text.error || VEC_PUSH(a->remarks, text.data) < 0)
+		str_free(&text);
+	return 0;
+}
+
+static enum bottleneck bottleneck_of(enum resource resource)
+{
+	switch (resource) {
+	case RESOURCE_CPU:
+		return BOTTLENECK_CPU;
+	case RESOURCE_MEMORY:
+		return BOTTLENECK_MEMORY;
+	case RESOURCE_IO:
+		return BOTTLENECK_DISK;
+	case RESOURCE_NETWORK:
+		return BOTTLENECK_NETWORK;
+	default:
+		return BOTTLENECK_UNCLEAR;
+	}
+}
+
+static void choose_bottleneck(struct answer *a, bool pressed)
+{
+	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
+	double most = 0;
+
+	a->bottleneck = BOTTLENECK_NONE;
+	if (!pressed) {
+		if (a->slow)
+			a->bottleneck = top && top->features.n ? bottleneck_of(top->features.v[0].feature->resource) :
+								  BOTTLENECK_UNCLEAR;
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(pressures); i++) {
+		double now = a->pressure.now[pressures[i].what];
+		double usual = a->pressure.usual[pressures[i].what];
+		double more = now - (isnan(usual) ? 0 : usual);
+
+		/* under reclaim everything looks busy: a memory stall outranks the rest */
+		if (pressures[i].what == BOTTLENECK_MEMORY && now >= PRESSURE_LEAST)
+			more += 1;
+		if (more > most) {
+			most = more;
+			a->bottleneck = pressures[i].what;
+		}
+	}
+}
+
+static bool matches(const struct suspect *s, const char *only)
+{
+	_cleanup_free_ char *label = entity_label(&s->subject->info);
+	uint64_t pid;
+
+	if (parse_u64(only, &pid) == 0)
+		return s->subject->info.pid == pid;
+	return (s->subject->info.unit && strcmp(s->subject->info.unit, only) == 0) ||
+	       (s->subject->info.name && strcmp(s->subject->info.name, only) == 0) || (label && strcmp(label, only) == 0);
+}
+
+static void filter(struct ranking *r, const char *only)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->suspects.n; i++) {
+		if (matches(&r->suspects.v[i], only))
+			r->suspects.v[kept++] = r->suspects.v[i];
+		else
+			suspect_free(&r->suspects.v[i]);
+	}
+	r->suspects.n = kept;
+}
+
+static const char *waiting_for(enum bottleneck b)
+{
+	switch (b) {
+	case BOTTLENECK_CPU:
+		return "programs wait for the CPU";
+	case BOTTLENECK_DISK:
+		return "programs wait for the disk";
+	case BOTTLENECK_MEMORY:
+		return "memory is short";
+	case BOTTLENECK_NETWORK:
+		return "the network is busy";
+	default:
+		return "something is out of the ordinary";
+	}
+}
+
+static void put_culprit(struct str *s, const struct suspect *top)
+{
+	_cleanup_free_ char *label = entity_label(&top->subject->info);
+	const struct deviation *f = top->features.n ? &top->features.v[0] : NULL;
+	char now[32], usual[32];
+
+	if (top->kind == CULPRIT_GROUP && top->members > 1)
+		str_printf(s, "%s (%u processes)", label, top->members);
+	else if (top->subject->info.pid)
+		str_printf(s, "%s (pid %u)", label, top->subject->info.pid);
+	else
+		str_puts(s, label);
+	if (!f)
+		return;
+	str_printf(s, ": %s %s", f->feature->name, format_value(f->feature, f->observed, now, sizeof(now)));
+	if (!isnan(f->usual))
+		str_printf(s, ", usually %s", format_value(f->feature, f->usual, usual, sizeof(usual)));
+}
+
+static char *summarise(const struct answer *a)
+{
+	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
+	struct str s = {};
+	char span[32];
+
+	if (!a->slow) {
+		str_printf(&s, "nothing unusual: %u programs compared with their last %s", a->ranking.looked_at,
+			   format_span(a->window_end - a->window_start, span, sizeof(span)));
+		if (top)
+			str_puts(&s, "; the most conspicuous are listed, but none is in the way");
+		return s.data;
+	}
+	if (a->slow_since)
+		str_printf(&s, "slow for %s: ", format_span(a->at - a->slow_since, span, sizeof(span)));
+	str_puts(&s, waiting_for(a->bottleneck));
+	if (top) {
+		str_puts(&s, "; ");
+		put_culprit(&s, top);
+	} else {
+		str_puts(&s, ", but no program stands out: it is the sum of many, or work outside of processes");
+	}
+	return s.data;
+}
+
+static uint64_t memory_of(const struct dataset *d, const struct subject *system, uint32_t at)
+{
+	double total = system ? subject_value(d, system, FEATURE_SYS_MEM_TOTAL, at) : NAN;
+
+	if (isnan(total))
+		return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	return (uint64_t)total;
+}
+
+static void set_window(const struct dataset *d, const struct why_request *request, struct question *q)
+{
+	int64_t from = request->at - request->window;
+
+	if (request->block)
+		from = request->at / request->window * request->window;
+	q->train_from = 0;
+	while (q->train_from < q->at && d->ticks.v[q->train_from].wall < from)
+		q->train_from++;
+	q->train_to = (int64_t)q->at - 1;
+	if (request->block) {
+		q->train_to = (int64_t)d->ticks.n - 1;
+		while (q->train_to > q->at && d->ticks.v[q->train_to].wall >= from + request->window)
+			q->train_to--;
+	}
+}
+
+static int measure(const struct dataset *d, const struct why_request *request, struct question *q, bool *ret_pressed)
+{
+	const struct subject *system = find_system(d, q->at);
+	double usual[BOTTLENECK_COUNT];
+
+	for (size_t i = 0; i < BOTTLENECK_COUNT; i++)
+		usual[i] = q->pressure.usual[i] = q->pressure.now[i] = NAN;
+	for (size_t i = 0; i < ARRAY_SIZE(pressures); i++)
+		if (learn_pressure(d, q, system, pressures[i].feature, &usual[pressures[i].what]) < 0)
+			return -ENOMEM;
+	q->focus = find_focus(d, q, system, usual, ret_pressed);
+	if (q->focus <= q->train_from && q->at > q->train_from)
+		q->focus = q->train_from + 1 < q->at ? q->train_from + 1 : q->at;
+	for (size_t i = 0; i < ARRAY_SIZE(pressures); i++) {
+		q->pressure.usual[pressures[i].what] = usual[pressures[i].what];
+		q->pressure.now[pressures[i].what] = mean_pressure(d, system, pressures[i].feature, q->focus, q->at);
+	}
+	/* the paper's model trains on all of the past; the others on what lies before the trouble */
+	if (request->method != &method_gaussian)
+		q->train_to = (int64_t)q->focus - 1;
+	q->cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+	q->memory = memory_of(d, system, q->at);
+	return 0;
+}
+
+static void judge(struct answer *a, const struct question *q, bool pressed, bool gaussian)
+{
+	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
+
+	if (gaussian)
+		a->slow = pressed || (top && top->score > 0 && top->features.n && fabs(top->features.v[0].deviation) > 3);
+	else
+		a->slow = pressed || (top && top->score >= ACCUSE_SCORE);
+	a->pressure = q->pressure;
+}
+
+int why_answer(const struct dataset *d, const struct why_request *request, struct answer *ret)
+{
+	struct why_request r = *request;
+	struct question q = {.tolerance = NEAR_ENOUGH};
+	struct answer a = {.at = request->at, .confidence = NAN};
+	_cleanup_free_ bool *excluded = NULL;
+	int at = dataset_find_wall(d, request->at), result;
+	bool pressed;
+
+	if (at < 0 || request->at - d->ticks.v[at].wall > NEAR_ENOUGH)
+		return -ENODATA;
+	if (!r.method)
+		r.method = &method_robust;
+	q.at = (uint32_t)at;
+	if (exclude_marks(d, request, &excluded) < 0)
+		return -ENOMEM;
+	q.excluded = excluded;
+	set_window(d, &r, &q);
+	result = measure(d, &r, &q, &pressed);
+	if (result == 0)
+		result = r.method->rank(d, &q, &a.ranking);
+	if (result < 0) {
+		answer_free(&a);
+		return result;
+	}
+	a.window_start = d->ticks.v[q.train_from].wall;
+	a.window_end = d->ticks.v[q.at].wall;
+	a.has_history = q.train_to - q.train_from >= 30;
+	judge(&a, &q, pressed, r.method == &method_gaussian);
+	if (pressed)
+		a.slow_since = d->ticks.v[q.focus].wall - d->ticks.v[q.focus].span;
+	choose_bottleneck(&a, pressed);
+	if (request->only)
+		filter(&a.ranking, request->only);
+	if (!a.has_history)
+		remark(&a, "there is no past to compare with: judged by pressure and shares alone");
+	a.summary = summarise(&a);
+	*ret = a;
+	return 0;
+}

@@ -1,0 +1,47 @@
+/* Owned things release themselves at the end of their scope.
+ *
+ *   _cleanup_free_ char *text = NULL;
+ *   return TAKE(text);            // hands ownership to the caller
+ */
+#pragma once
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static inline void free_pointer(void *p)
+{
+	free(*(void **)p);
+}
+
+static inline void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+static inline void close_file(FILE **f)
+{
+	if (*f)
+		fclose(*f);
+}
+
+#define _cleanup_(fn) __attribute__((cleanup(fn)))
+#define _cleanup_free_  _cleanup_(free_pointer)
+#define _cleanup_close_ _cleanup_(close_fd)
+#define _cleanup_fclose_ _cleanup_(close_file)
+
+#define TAKE(pointer)                            \
+	({                                       \
+		__typeof__(pointer) taken_ = (pointer); \
+		(pointer) = NULL;                \
+		taken_;                          \
+	})
+#define TAKE_FD(fd)              \
+	({                       \
+		int taken_ = (fd); \
+		(fd) = -1;       \
+		taken_;          \
+	})
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

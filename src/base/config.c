@@ -1,0 +1,226 @@
+#include "base/config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
+
+enum setting_type { SETTING_SPAN, SETTING_BOOL, SETTING_TEXT, SETTING_SIZE };
+
+static const struct setting {
+	const char *name;
+	enum setting_type type;
+	size_t offset;
+	int64_t least; /* spans and sizes */
+	const char *help;
+} settings[] = {
+	{"record.interval", SETTING_SPAN, offsetof(struct config, record_interval), NS_PER_SEC / 10,
+	 "how often every process is sampled"},
+	{"record.sockets", SETTING_BOOL, offsetof(struct config, record_sockets), 0,
+	 "count sockets among the open files"},
+	{"record.lock_memory", SETTING_BOOL, offsetof(struct config, record_lock_memory), 0,
+	 "keep the recorder's memory from being swapped out"},
+	{"record.realtime", SETTING_BOOL, offsetof(struct config, record_realtime), 0,
+	 "sample at real-time priority where granted, else at nice -20"},
+	{"store.file", SETTING_TEXT, offsetof(struct config, store_file), 0, "the recording"},
+	{"store.run_dir", SETTING_TEXT, offsetof(struct config, store_run_dir), 0,
+	 "memory-backed folder for the journal and the socket"},
+	{"store.max_age", SETTING_SPAN, offsetof(struct config, store_max_age), 0,
+	 "recordings older than this are deleted (0 = never)"},
+	{"store.max_size", SETTING_SIZE, offsetof(struct config, store_max_size), 0,
+	 "the oldest recordings are deleted beyond this size (0 = no limit)"},
+	{"answer.window", SETTING_SPAN, offsetof(struct config, answer_window), 60 * NS_PER_SEC,
+	 "how far back an answer looks for what is usual"},
+};
+
+static char *user_path(const char *variable, const char *fallback, const char *tail)
+{
+	const char *base = getenv(variable), *home = getenv("HOME");
+	char *path;
+	int r;
+
+	if (base && *base)
+		r = asprintf(&path, "%s/%s", base, tail);
+	else
+		r = asprintf(&path, "%s/%s/%s", home ? home : "/tmp", fallback, tail);
+	return r < 0 ? NULL : path;
+}
+
+int config_defaults(struct config *c)
+{
+	bool root = geteuid() == 0;
+
+	*c = (struct config){
+		.record_interval = NS_PER_SEC,
+		.record_sockets = true,
+		.record_lock_memory = true,
+		.record_realtime = true,
+		.store_max_age = 30 * 86400 * NS_PER_SEC,
+		.store_max_size = 2ull << 30,
+		.answer_window = 4 * 3600 * NS_PER_SEC,
+	};
+	c->store_file = root ? strdup("/var/lib/whyslow/recording.db") :
+			       user_path("XDG_STATE_HOME", ".local/state", "whyslow/recording.db");
+	c->store_run_dir = root ? strdup("/run/whyslow") : user_path("XDG_RUNTIME_DIR", ".cache", "whyslow");
+	return c->store_file && c->store_run_dir ? 0 : -ENOMEM;
+}
+
+void config_free(struct config *c)
+{
+	free(c->store_file);
+	free(c->store_run_dir);
+	*c = (struct config){};
+}
+
+static int set(struct config *c, const struct setting *s, const char *value)
+{
+	void *target = (char *)c + s->offset;
+	int64_t span;
+	uint64_t size;
+	char *text;
+
+	switch (s->type) {
+	case SETTING_SPAN:
+		if (parse_span(value, &span) < 0 || span < s->least)
+			return -EINVAL;
+		*(int64_t *)target = span;
+		return 0;
+	case SETTING_BOOL:
+		if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
+			return -EINVAL;
+		*(bool *)target = *value == 'y';
+		return 0;
+	case SETTING_SIZE:
+		if (parse_size(value, &size) < 0)
+			return -EINVAL;
+		*(uint64_t *)target = size;
+		return 0;
+	case SETTING_TEXT:
+		text = *value ? strdup(value) : NULL;
+		if (!text)
+			return -EINVAL;
+		free(*(char **)target);
+		*(char **)target = text;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static const char *expected(const struct setting *s)
+{
+	switch (s->type) {
+	case SETTING_SPAN:
+		return "a span such as 1s, 5min or 30d";
+	case SETTING_BOOL:
+		return "yes or no";
+	case SETTING_SIZE:
+		return "a size such as 512M or 2G";
+	case SETTING_TEXT:
+		break;
+	}
+	return "a text";
+}
+
+static char *trim(char *text)
+{
+	size_t n;
+
+	while (isspace((unsigned char)*text))
+		text++;
+	n = strlen(text);
+	while (n && isspace((unsigned char)text[n - 1]))
+		text[--n] = '\0';
+	return text;
+}
+
+static int complain(char **ret_error, const char *path, int line, int column, const char *what, const char *word)
+{
+	if (asprintf(ret_error, "%s:%d:%d: %s '%s'", path, line, column, what, word) < 0)
+		*ret_error = NULL;
+	return -EINVAL;
+}
+
+static int read_line(struct config *c, char *line, const char *path, int number, char **ret_error)
+{
+	char *name, *value, *equals;
+	char what[120];
+
+	name = trim(line);
+	if (!*name || *name == '#')
+		return 0;
+	equals = strchr(name, '=');
+	if (!equals)
+		return complain(ret_error, path, number, (int)(name - line) + 1, "expected NAME = VALUE, not", name);
+	*equals = '\0';
+	value = trim(equals + 1);
+	name = trim(name);
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+		if (strcmp(settings[i].name, name) != 0)
+			continue;
+		if (set(c, &settings[i], value) == 0)
+			return 0;
+		snprintf(what, sizeof(what), "%s takes %s, not", name, expected(&settings[i]));
+		return complain(ret_error, path, number, (int)(value - line) + 1, what, value);
+	}
+	return complain(ret_error, path, number, (int)(name - line) + 1,
+			"there is no such setting ('whyslow config' lists them):", name);
+}
+
+int config_read(struct config *c, const char *path, char **ret_error)
+{
+	_cleanup_fclose_ FILE *f = fopen(path, "re");
+	_cleanup_free_ char *line = NULL;
+	size_t allocated = 0;
+	int number = 0, r = 0;
+
+	if (!f)
+		return -errno;
+	while (r == 0 && getline(&line, &allocated, f) >= 0)
+		r = read_line(c, line, path, ++number, ret_error);
+	return r;
+}
+
+static void print_size(uint64_t size, FILE *out)
+{
+	static const char units[] = {0, 'K', 'M', 'G', 'T'};
+	size_t i = 0;
+
+	while (i + 1 < sizeof(units) && size && size % 1024 == 0) {
+		size /= 1024;
+		i++;
+	}
+	fprintf(out, "%" PRIu64, size);
+	if (units[i])
+		fputc(units[i], out);
+}
+
+void config_print(const struct config *c, FILE *out)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+		const struct setting *s = &settings[i];
+		const void *at = (const char *)c + s->offset;
+
+		fprintf(out, "# %s\n%s = ", s->help, s->name);
+		switch (s->type) {
+		case SETTING_SPAN:
+			fprintf(out, "%gs", (double)*(const int64_t *)at / 1e9);
+			break;
+		case SETTING_BOOL:
+			fputs(*(const bool *)at ? "yes" : "no", out);
+			break;
+		case SETTING_SIZE:
+			print_size(*(const uint64_t *)at, out);
+			break;
+		case SETTING_TEXT:
+			fputs(*(char *const *)at, out);
+			break;
+		}
+		fputs("\n", out);
+	}
+}

@@ -1,0 +1,33 @@
+/* The configuration: one table of settings, a file that overrides defaults, and a way to print what is in force.
+ *
+ *   # comment
+ *   record.interval = 1s
+ *
+ * An unknown name or a bad value is an error with its line and column: a typing error must not silently leave a
+ * default in force.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct config {
+	int64_t record_interval; /* ns */
+	bool record_sockets;
+	bool record_lock_memory;
+	bool record_realtime;
+	char *store_file;
+	char *store_run_dir;
+	int64_t store_max_age;	 /* ns */
+	uint64_t store_max_size; /* bytes */
+	int64_t answer_window;	 /* ns */
+};
+
+/* Defaults: the system's places for root, the user's own otherwise. 0 or -ENOMEM. */
+int config_defaults(struct config *c);
+/* Reads a file over what is set. -ENOENT when it is not there; -EINVAL with *ret_error "file:line:column: ...". */
+int config_read(struct config *c, const char *path, char **ret_error);
+/* The effective settings with their help, in the file's own syntax. */
+void config_print(const struct config *c, FILE *out);
+void config_free(struct config *c);

@@ -1,0 +1,34 @@
+/* An open-addressing map from two 64-bit words to a pointer (never NULL).
+ *
+ * Two words hold every key this program has: (pid, start time), (kind, hash of a name), (id, 0).
+ * The map owns its slots, not what they point to. Deletion shifts the chain back, so there are no tombstones.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct hmap_slot {
+	uint64_t key, key2;
+	void *value; /* NULL = free */
+};
+
+struct hmap {
+	struct hmap_slot *slots;
+	size_t n, size; /* size is a power of two, at most half full */
+};
+
+void hmap_free(struct hmap *m);
+void *hmap_get(const struct hmap *m, uint64_t key, uint64_t key2);
+/* Inserts or replaces. 0 or -ENOMEM. */
+int hmap_put(struct hmap *m, uint64_t key, uint64_t key2, void *value);
+/* Removes and returns what was there, or NULL. */
+void *hmap_remove(struct hmap *m, uint64_t key, uint64_t key2);
+
+/* 64-bit FNV-1a of n bytes: for keys made of text. */
+uint64_t hash_bytes(const void *bytes, size_t n);
+uint64_t hash_text(const char *text);
+
+#define HMAP_FOREACH(slot, map) \
+	for (struct hmap_slot *slot = (map)->slots; slot < (map)->slots + (map)->size; slot++) \
+		if (slot->value)

@@ -1,0 +1,199 @@
+#include "base/str.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void str_free(struct str *s)
+{
+	free(s->data);
+	*s = (struct str){.max = s->max};
+}
+
+void str_clear(struct str *s)
+{
+	s->len = 0;
+	s->error = 0;
+	if (s->data)
+		s->data[0] = '\0';
+}
+
+int str_reserve(struct str *s, size_t extra)
+{
+	size_t max = s->max ? s->max : STR_MAX_DEFAULT;
+	size_t want = s->len + extra + 1;
+	char *grown;
+
+	if (s->error)
+		return s->error;
+	if (want <= s->allocated)
+		return 0;
+	if (want > max)
+		return s->error = -E2BIG;
+	if (want < 2 * s->allocated)
+		want = 2 * s->allocated;
+	if (want < 64)
+		want = 64;
+	if (want > max)
+		want = max;
+	grown = realloc(s->data, want);
+	if (!grown)
+		return s->error = -ENOMEM;
+	s->data = grown;
+	s->allocated = want;
+	return 0;
+}
+
+int str_append(struct str *s, const void *bytes, size_t n)
+{
+	int r = str_reserve(s, n);
+
+	if (r < 0)
+		return r;
+	if (n)
+		memcpy(s->data + s->len, bytes, n);
+	s->len += n;
+	s->data[s->len] = '\0';
+	return 0;
+}
+
+int str_puts(struct str *s, const char *text)
+{
+	return str_append(s, text, strlen(text));
+}
+
+int str_putc(struct str *s, char c)
+{
+	return str_append(s, &c, 1);
+}
+
+int str_vprintf(struct str *s, const char *format, va_list args)
+{
+	va_list again;
+	int n, r;
+
+	va_copy(again, args);
+	n = vsnprintf(NULL, 0, format, again);
+	va_end(again);
+	if (n < 0)
+		return -EINVAL;
+	r = str_reserve(s, (size_t)n);
+	if (r < 0)
+		return r;
+	vsnprintf(s->data + s->len, (size_t)n + 1, format, args);
+	s->len += (size_t)n;
+	return 0;
+}
+
+int str_printf(struct str *s, const char *format, ...)
+{
+	va_list args;
+	int r;
+
+	va_start(args, format);
+	r = str_vprintf(s, format, args);
+	va_end(args);
+	return r;
+}
+
+int str_put_varint(struct str *s, uint64_t value)
+{
+	uint8_t bytes[10];
+	size_t n = 0;
+
+	while (value >= 0x80) {
+		bytes[n++] = (uint8_t)(value | 0x80);
+		value >>= 7;
+	}
+	bytes[n++] = (uint8_t)value;
+	return str_append(s, bytes, n);
+}
+
+int str_put_svarint(struct str *s, int64_t value)
+{
+	return str_put_varint(s, ((uint64_t)value << 1) ^ (uint64_t)(value >> 63));
+}
+
+int str_put_blob(struct str *s, const void *bytes, size_t n)
+{
+	str_put_varint(s, n);
+	return str_append(s, bytes, n);
+}
+
+const char *read_blob(struct reader *r, size_t *ret_n)
+{
+	uint64_t n = read_varint(r);
+	const char *bytes = (const char *)r->at;
+
+	*ret_n = 0;
+	if (r->bad || n > (size_t)(r->end - r->at)) {
+		r->bad = true;
+		r->at = r->end;
+		return NULL;
+	}
+	r->at += n;
+	*ret_n = n;
+	return bytes;
+}
+
+char *read_text(struct reader *r)
+{
+	size_t n;
+	const char *bytes = read_blob(r, &n);
+
+	return bytes ? strndup(bytes, n) : NULL;
+}
+
+bool text_starts(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+int parse_u64(const char *text, uint64_t *ret)
+{
+	uint64_t value = 0;
+
+	if (!*text)
+		return -EINVAL;
+	for (; *text; text++) {
+		if (!isdigit((unsigned char)*text))
+			return -EINVAL;
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
+			return -ERANGE;
+	}
+	*ret = value;
+	return 0;
+}
+
+int parse_size(const char *text, uint64_t *ret)
+{
+	static const char units[] = "kmgt";
+	uint64_t value = 0;
+	const char *unit;
+	unsigned shift = 0;
+
+	if (!isdigit((unsigned char)*text))
+		return -EINVAL;
+	for (; isdigit((unsigned char)*text); text++)
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
+			return -EINVAL;
+	while (*text == ' ')
+		text++;
+	unit = *text ? strchr(units, tolower((unsigned char)*text)) : NULL;
+	if (unit) {
+		shift = 10 * (unsigned)(unit - units + 1);
+		text++;
+		if (*text == 'i')
+			text++;
+	}
+	if (*text == 'B' || *text == 'b')
+		text++;
+	if (*text || value > UINT64_MAX >> shift)
+		return -EINVAL;
+	*ret = value << shift;
+	return 0;
+}

@@ -1,0 +1,82 @@
+/* A growing byte buffer with a stated maximum.
+ *
+ * Every append returns 0, -ENOMEM, or -E2BIG when the buffer's bound would be
+ * crossed; after the first failure the buffer keeps what it had and remembers
+ * the error in `error`, so that a writer may append freely and check once.
+ * `data` is always NUL-terminated once something was appended.
+ */
+#pragma once
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define STR_MAX_DEFAULT ((size_t)256 << 20) /* an answer or a chunk never comes near this */
+
+struct str {
+	char *data;
+	size_t len;
+	size_t allocated;
+	size_t max; /* 0 = STR_MAX_DEFAULT */
+	int error;
+};
+
+void str_free(struct str *s);
+void str_clear(struct str *s); /* keeps the memory */
+int str_reserve(struct str *s, size_t extra);
+int str_append(struct str *s, const void *bytes, size_t n);
+int str_puts(struct str *s, const char *text);
+int str_putc(struct str *s, char c);
+int str_printf(struct str *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int str_vprintf(struct str *s, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+
+/* Unsigned LEB128, and the same over zigzag for signed values. */
+int str_put_varint(struct str *s, uint64_t value);
+int str_put_svarint(struct str *s, int64_t value);
+int str_put_blob(struct str *s, const void *bytes, size_t n); /* length, then bytes */
+
+#define _cleanup_str_ _cleanup_(str_free)
+
+/* Reads from memory it does not own. After a read beyond the end `bad` is set,
+ * every later read gives 0, and the caller checks once. */
+struct reader {
+	const uint8_t *at, *end;
+	bool bad;
+};
+
+static inline uint64_t read_varint(struct reader *r)
+{
+	uint64_t value = 0;
+	unsigned shift = 0;
+
+	while (r->at < r->end && shift < 64) {
+		uint8_t byte = *r->at++;
+
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return value;
+		shift += 7;
+	}
+	r->bad = true;
+	r->at = r->end;
+	return 0;
+}
+
+static inline int64_t read_svarint(struct reader *r)
+{
+	uint64_t z = read_varint(r);
+
+	return (int64_t)(z >> 1) ^ -(int64_t)(z & 1);
+}
+
+/* A length and that many bytes; *ret_n = 0 and r->bad on damage. Returned memory belongs to the reader's buffer. */
+const char *read_blob(struct reader *r, size_t *ret_n);
+/* As read_blob, copied and NUL-terminated; the caller frees. NULL on damage or without memory. */
+char *read_text(struct reader *r);
+
+bool text_starts(const char *text, const char *prefix);
+/* Whole decimal numbers only: "12" yes, "12x", "" and "-1" no. Returns 0 or -EINVAL / -ERANGE. */
+int parse_u64(const char *text, uint64_t *ret);
+/* "64M", "2 GiB", "900k", "512" -> bytes (powers of 1024). 0 or -EINVAL. */
+int parse_size(const char *text, uint64_t *ret);

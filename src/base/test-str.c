@@ -1,0 +1,69 @@
+#include "base/test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+
+static void varints_come_back(void **state)
+{
+	static const int64_t values[] = {0, 1, -1, 63, -64, 64, 300, -300, INT64_MAX, INT64_MIN};
+	struct str s = {};
+	struct reader r;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		str_put_svarint(&s, values[i]);
+	r = (struct reader){(uint8_t *)s.data, (uint8_t *)s.data + s.len, false};
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		assert_true(read_svarint(&r) == values[i]);
+	assert_false(r.bad);
+	read_varint(&r);
+	assert_true(r.bad);
+	str_free(&s);
+}
+
+static void a_blob_longer_than_the_rest_is_refused(void **state)
+{
+	static const uint8_t bytes[] = {200, 1, 'x'};
+	struct reader r = {bytes, bytes + sizeof(bytes), false};
+	size_t n;
+
+	(void)state;
+	assert_null(read_blob(&r, &n));
+	assert_true(r.bad);
+}
+
+static void a_full_buffer_keeps_what_it_had(void **state)
+{
+	struct str s = {.max = 100};
+
+	(void)state;
+	assert_int_equal(str_puts(&s, "kept"), 0);
+	for (int i = 0; i < 50; i++)
+		str_printf(&s, "%d-----", i);
+	assert_int_equal(s.error, -E2BIG);
+	assert_true(s.len < 100 && strncmp(s.data, "kept", 4) == 0);
+	str_free(&s);
+}
+
+static void sizes_are_read_as_people_write_them(void **state)
+{
+	uint64_t n = 0;
+
+	(void)state;
+	assert_int_equal(parse_size("64M", &n), 0);
+	assert_int_equal(n, 64 << 20);
+	assert_int_equal(parse_size("2 GiB", &n), 0);
+	assert_int_equal(n, 2ull << 30);
+	assert_int_equal(parse_size("512", &n), 0);
+	assert_int_equal(n, 512);
+	assert_int_equal(parse_size("12x", &n), -EINVAL);
+	assert_int_equal(parse_size("99999999999999T", &n), -EINVAL);
+	assert_int_equal(parse_u64("18446744073709551616", &n), -ERANGE);
+	assert_int_equal(parse_u64("1 ", &n), -EINVAL);
+}
+
+RUN_TESTS(cmocka_unit_test(varints_come_back), cmocka_unit_test(a_blob_longer_than_the_rest_is_refused),
+	  cmocka_unit_test(a_full_buffer_keeps_what_it_had), cmocka_unit_test(sizes_are_read_as_people_write_them))

@@ -1,0 +1,48 @@
+/* A typed growing array.
+ *
+ *   struct { VEC(struct span) spans; } x = {};
+ *   if (VEC_PUSH(x.spans, span) < 0) return -ENOMEM;
+ *   for (size_t i = 0; i < x.spans.n; i++) use(x.spans.v[i]);
+ */
+#pragma once
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define VEC(type)                  \
+	struct {                   \
+		type *v;           \
+		size_t n, allocated; \
+	}
+
+/* Makes room for one more element; 0 or -ENOMEM. */
+#define VEC_GROW(vec)                                                                        \
+	({                                                                                   \
+		int grow_ = 0;                                                               \
+		if ((vec).n == (vec).allocated) {                                            \
+			size_t want_ = (vec).allocated ? 2 * (vec).allocated : 8;            \
+			void *grown_ = reallocarray((vec).v, want_, sizeof((vec).v[0]));     \
+			if (grown_) {                                                        \
+				(vec).v = grown_;                                            \
+				(vec).allocated = want_;                                     \
+			} else {                                                             \
+				grow_ = -ENOMEM;                                             \
+			}                                                                    \
+		}                                                                            \
+		grow_;                                                                       \
+	})
+
+#define VEC_PUSH(vec, ...)                                       \
+	({                                                       \
+		int push_ = VEC_GROW(vec);                       \
+		if (push_ == 0)                                  \
+			(vec).v[(vec).n++] = (__VA_ARGS__);      \
+		push_;                                           \
+	})
+
+#define VEC_FREE(vec)                           \
+	do {                                    \
+		free((vec).v);                  \
+		(vec).v = NULL;                 \
+		(vec).n = (vec).allocated = 0;  \
+	} while (0)

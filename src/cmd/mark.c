@@ -1,0 +1,98 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/verb.h"
+#include "cmd/why.h"
+
+static bool arg_undo, arg_why;
+static const char *arg_id;
+
+static const struct option_row options[] = {
+	{OPTION_FLAG, 0, "undo", NULL, &arg_undo, "take the newest mark back"},
+	{OPTION_TEXT, 0, "id", "ID", &arg_id, "set the note of an earlier mark"},
+	{OPTION_FLAG, 'w', "why", NULL, &arg_why, "answer at once"},
+	{},
+};
+
+static int undo(struct store *store)
+{
+	int64_t id;
+	int r = store_mark_undo(store, geteuid(), &id);
+
+	if (r == -ENOENT) {
+		log_error("there is no mark of yours to take back");
+		return EXIT_NOTHING_FOUND;
+	}
+	if (r < 0) {
+		log_error("%s", store_error(store));
+		return EXIT_CANNOT;
+	}
+	printf("mark %" PRId64 " taken back\n", id);
+	return EXIT_ANSWERED;
+}
+
+static int change_note(struct store *store, const char *note)
+{
+	uint64_t id;
+	int r;
+
+	if (parse_u64(arg_id, &id) < 0 || !note)
+		return usage_error("mark", "--id takes a mark's number and a note: mark --id 3 'video froze'");
+	r = store_mark_note(store, (int64_t)id, geteuid(), note);
+	if (r == -ENOENT)
+		log_error("there is no mark %s of yours; 'whyslow list' shows them", arg_id);
+	else if (r < 0)
+		log_error("%s", store_error(store));
+	return r == 0 ? EXIT_ANSWERED : r == -ENOENT ? EXIT_NOTHING_FOUND : EXIT_CANNOT;
+}
+
+static int press(struct common *common, struct store *store, const char *note)
+{
+	int64_t now = wall_now(), id;
+	int r = store_mark(store, now, geteuid(), note, &id);
+
+	if (r < 0) {
+		log_error("%s", store_error(store));
+		return EXIT_CANNOT;
+	}
+	if (!common->json)
+		printf("marked %s (mark %" PRId64 "); 'whyslow show %" PRId64 "' answers why\n", note ? note : "this moment", id, id);
+	return arg_why ? why_at(common, now) : EXIT_ANSWERED;
+}
+
+static int run(struct common *common, int argc, char **argv)
+{
+	struct str note = {};
+	struct store *store;
+	int status;
+
+	for (int i = 1; i < argc; i++)
+		str_printf(&note, "%s%s", i > 1 ? " " : "", argv[i]);
+	store = open_common_store(common, STORE_WRITE);
+	if (!store)
+		return EXIT_CANNOT;
+	if (arg_undo)
+		status = undo(store);
+	else if (arg_id)
+		status = change_note(store, note.data);
+	else
+		status = press(common, store, note.data);
+	store_close(store);
+	str_free(&note);
+	return status;
+}
+
+const struct verb verb_mark = {
+	.name = "mark",
+	.group = "Every day",
+	.words = "[NOTE]",
+	.help = "the button: it is slow now",
+	.options = options,
+	.run = run,
+};

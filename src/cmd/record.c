@@ -1,0 +1,34 @@
+#include <errno.h>
+
+#include "base/log.h"
+#include "cmd/verb.h"
+#include "daemon/record.h"
+
+#include <stdlib.h>
+
+static bool arg_proc;
+
+static const struct option_row options[] = {
+	{OPTION_FLAG, 0, "proc", NULL, &arg_proc, "read /proc even where BPF can be had (slower)"},
+	{},
+};
+
+static int run(struct common *common, int argc, char **argv)
+{
+	struct record_options record = {
+		.config = &common->config, .config_file = common->config_file, .force_proc = arg_proc};
+
+	if (argc > 1)
+		return usage_error("record", "takes no words: '%s'", argv[1]);
+	log_setup(getenv("JOURNAL_STREAM") != NULL, LOG_LEVEL_INFO);
+	return record_run(&record) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+}
+
+const struct verb verb_record = {
+	.name = "record",
+	.group = "Run and tend",
+	.words = "",
+	.help = "record every process, until stopped",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,42 @@
+/* A verb of the command line: one const table in one file under src/cmd/, one row in verbs.c. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/config.h"
+#include "base/options.h"
+#include "store/store.h"
+
+/* Exit statuses, the same for every verb. */
+enum { EXIT_ANSWERED = 0, EXIT_NOTHING_FOUND = 1, EXIT_USAGE = 2, EXIT_CANNOT = 3 };
+
+/* What all verbs share; set before a verb runs. */
+struct common {
+	struct config config;
+	const char *config_file; /* NULL = the usual place, if it is there */
+	const char *store_file;	 /* --store */
+	const char *from_file;	 /* --from: an exported recording */
+	const char *run_dir;	 /* --run-dir */
+	bool json;
+	bool help;
+	bool colour;
+};
+
+struct verb {
+	const char *name;
+	const char *group; /* of `whyslow help` */
+	const char *words; /* "[NOTE]": what follows the name */
+	const char *help;  /* one line */
+	const struct option_row *options;
+	int (*run)(struct common *common, int argc, char **argv); /* argv[0] is the verb; options are gone */
+};
+
+extern const struct verb *const verbs[]; /* NULL-terminated */
+const struct verb *verb_find(const char *name);
+/* Reads options, configuration and rights, and runs the verb. Returns the exit status. */
+int verbs_main(int argc, char **argv);
+
+/* Opens the store a verb reads or writes marks in; says on standard error why it cannot. NULL then. */
+struct store *open_common_store(const struct common *common, enum store_mode mode);
+/* Says "whyslow VERB: ..." and returns EXIT_USAGE. */
+int usage_error(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));

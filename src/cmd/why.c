@@ -1,0 +1,238 @@
+#include "cmd/why.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "answer/why.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/recorder.h"
+#include "store/frame.h"
+#include "view/why.h"
+
+#define LOOK_TICKS   6 /* without a recording: five seconds between six samples */
+#define FRESH_ENOUGH (10 * NS_PER_SEC)
+
+static const char *arg_at, *arg_model, *arg_for, *arg_window_mode;
+static int64_t arg_window;
+static uint64_t arg_top = 5;
+static bool arg_all;
+
+static const struct option_row options[] = {
+	{OPTION_TEXT, 0, "at", "TIME", &arg_at, "the moment asked about (default: now)"},
+	{OPTION_SPAN, 0, "window", "SPAN", &arg_window, "how far back to look for what is usual (default 4h)"},
+	{OPTION_TEXT, 0, "for", "WHO", &arg_for, "only this pid, unit or name"},
+	{OPTION_TEXT, 0, "model", "NAME", &arg_model, "robust (default) or gaussian, the paper's"},
+	{OPTION_TEXT, 0, "window-mode", "MODE", &arg_window_mode, "past (default), or block: the paper's, event included"},
+	{OPTION_COUNT, 'n', "top", "N", &arg_top, "how many suspects to list (default 5)"},
+	{OPTION_FLAG, 0, "all-features", NULL, &arg_all, "list every feature of each"},
+	{},
+};
+
+static int print(struct common *common, const struct answer *a)
+{
+	struct why_text_options text = {common->colour, (unsigned)arg_top, arg_all ? 64 : 5};
+
+	if (common->json)
+		return why_json(a, stdout) < 0 ? EXIT_CANNOT : a->slow ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+	why_text(a, &text, stdout);
+	return a->slow ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+}
+
+static int answer(struct common *common, const struct dataset *d, struct why_request *request)
+{
+	struct answer a;
+	int r = why_answer(d, request, &a), status;
+
+	if (r == -ENODATA) {
+		log_error("nothing is recorded around that moment: was the recorder running? ('whyslow list' shows marks)");
+		return EXIT_CANNOT;
+	}
+	if (r < 0) {
+		log_error("cannot answer: %s", strerror(-r));
+		return EXIT_CANNOT;
+	}
+	status = print(common, &a);
+	answer_free(&a);
+	return status;
+}
+
+/* No recording: look for five seconds, and say that there is no past. */
+static int look_now(struct common *common, struct why_request *request)
+{
+	struct recorder_options look = {.source = {"/proc", "/sys", true, geteuid() != 0, geteuid()}};
+	_cleanup_free_ char *error = NULL;
+	struct recorder *recorder;
+	struct dataset d = {};
+	struct str frames = {};
+	size_t used;
+	int r = recorder_open(&look, &recorder, &error), status = EXIT_CANNOT;
+
+	if (r < 0) {
+		log_error("%s", error ? error : strerror(-r));
+		return EXIT_CANNOT;
+	}
+	fputs("No recording to look into ('whyslow record' keeps one): looking for 5 seconds ...\n", stderr);
+	for (int i = 0; r == 0 && i < LOOK_TICKS; i++) {
+		if (i)
+			poll(NULL, 0, 1000);
+		r = recorder_tick(recorder, i == 0, &frames);
+	}
+	if (r == 0)
+		r = frames_read(frames.data, frames.len, INT64_MIN, INT64_MAX, &d, &used);
+	if (r == 0) {
+		dataset_finish(&d);
+		request->at = d.ticks.v[d.ticks.n - 1].wall;
+		status = answer(common, &d, request);
+	} else {
+		log_error("cannot sample: %s", strerror(-r));
+	}
+	recorder_close(recorder);
+	dataset_free(&d);
+	str_free(&frames);
+	return status;
+}
+
+static int answer_from(struct common *common, struct store *store, struct why_request *request)
+{
+	int64_t after = request->block ? request->window : NS_PER_SEC;
+	struct dataset d = {};
+	struct mark *marks = NULL;
+	unsigned damaged;
+	int r = store_marks(store, request->at - request->window - 600 * NS_PER_SEC, request->at, &marks, &request->n_marks);
+	int status = EXIT_CANNOT;
+
+	if (r == 0)
+		r = store_load(store, request->at - request->window, request->at + after, &d, &damaged);
+	request->marks = marks;
+	if (r < 0)
+		log_error("%s", store_error(store));
+	else
+		status = answer(common, &d, request);
+	if (r == 0 && damaged)
+		log_warning("%u parts of the recording are damaged and were left out", damaged);
+	for (size_t i = 0; i < request->n_marks; i++)
+		mark_free(&marks[i]);
+	free(marks);
+	dataset_free(&d);
+	return status;
+}
+
+static int prepare(struct common *common, struct why_request *request)
+{
+	request->window = arg_window ? arg_window : common->config.answer_window;
+	request->only = arg_for;
+	if (arg_model) {
+		request->method = method_find(arg_model);
+		if (!request->method)
+			return usage_error("why", "there is no model '%s': robust or gaussian", arg_model);
+	}
+	if (arg_window_mode) {
+		if (strcmp(arg_window_mode, "block") != 0 && strcmp(arg_window_mode, "past") != 0)
+			return usage_error("why", "--window-mode is past or block, not '%s'", arg_window_mode);
+		request->block = *arg_window_mode == 'b';
+	}
+	return 0;
+}
+
+static bool recording_is_fresh(struct store *store, int64_t now)
+{
+	int64_t from, to;
+
+	return store_extent(store, &from, &to) == 0 && now - to < FRESH_ENOUGH;
+}
+
+int why_at(struct common *common, int64_t wall)
+{
+	struct why_request request = {.at = wall};
+	struct store *store;
+	int status = prepare(common, &request);
+
+	if (status)
+		return status;
+	store = open_common_store(common, STORE_READ);
+	if (!store)
+		return EXIT_CANNOT;
+	status = answer_from(common, store, &request);
+	store_close(store);
+	return status;
+}
+
+static int why_now(struct common *common)
+{
+	struct store_paths paths = {common->config.store_file, common->config.store_run_dir};
+	struct why_request request = {.at = wall_now()};
+	_cleanup_free_ char *error = NULL;
+	struct store *store;
+	int status = prepare(common, &request);
+
+	if (status)
+		return status;
+	if (store_open(&paths, STORE_READ, &store, &error) == 0) {
+		bool fresh = recording_is_fresh(store, request.at);
+
+		if (fresh)
+			status = answer_from(common, store, &request);
+		store_close(store);
+		if (fresh)
+			return status;
+	}
+	return look_now(common, &request);
+}
+
+/* TIME, or a mark's id. */
+static int resolve_time(struct common *common, const char *text, int64_t *ret)
+{
+	struct store *store;
+	struct mark mark;
+	uint64_t id;
+	int r;
+
+	if (parse_u64(text, &id) < 0)
+		return parse_time(text, wall_now(), ret);
+	store = open_common_store(common, STORE_READ);
+	if (!store)
+		return -EIO;
+	r = store_mark_get(store, (int64_t)id, &mark);
+	store_close(store);
+	if (r < 0)
+		return r;
+	*ret = mark.wall;
+	mark_free(&mark);
+	return 0;
+}
+
+static int run(struct common *common, int argc, char **argv)
+{
+	int64_t at;
+	int r;
+
+	if (argc > 1)
+		return usage_error("why", "takes no words: '%s' (a moment is given with --at)", argv[1]);
+	if (!arg_at && !common->from_file)
+		return why_now(common);
+	if (!arg_at)
+		return usage_error("why", "--from needs --at TIME: a recording has no 'now'");
+	r = resolve_time(common, arg_at, &at);
+	if (r == -EIO)
+		return EXIT_CANNOT;
+	if (r == -ENOENT)
+		return usage_error("why", "there is no mark %s; 'whyslow list' shows them", arg_at);
+	if (r < 0)
+		return usage_error("why", "'%s' is no TIME: now, -5min, 14:32, '2026-11-20 14:32:07' or a mark's id", arg_at);
+	return why_at(common, at);
+}
+
+const struct verb verb_why = {
+	.name = "why",
+	.group = "Every day",
+	.words = "",
+	.help = "why is (or was) it slow: who, which resource, how unusual",
+	.options = options,
+	.run = run,
+};

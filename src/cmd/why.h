@@ -1,0 +1,8 @@
+#pragma once
+
+#include <stdint.h>
+
+#include "cmd/verb.h"
+
+/* Answers for a moment with the options of `why` and prints it. Returns the exit status. */
+int why_at(struct common *common, int64_t wall);

@@ -1,0 +1,373 @@
+/* Three threads:
+ *   sampler   the tick; touches no disk: frames go to the journal in memory-backed /run
+ *   writer    copies the journal to the store, compacts finished segments, deletes old ones
+ *   describe  (in recorder.c) names processes
+ * and the socket's thread (server.c).
+ */
+#include "daemon/record.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <fcntl.h>
+#include <sys/timerfd.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/recorder.h"
+#include "store/journal.h"
+#include "store/store.h"
+
+#define SEGMENT_SPAN	(600 * NS_PER_SEC)
+#define SAVE_EVERY	10   /* ticks under load */
+#define BUSY_THRESHOLD	0.05 /* of one CPU: below it the machine idles and the disk is left alone */
+#define JOURNAL_MAX	(256ull << 20) /* a disk that is stuck for hours must not fill the memory */
+
+struct writer {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool save, stop;
+	int64_t current;	   /* segment being written by the sampler */
+	VEC(int64_t) finished;
+	struct store *store;
+	struct retention keep;
+};
+
+struct daemon {
+	const struct record_options *options;
+	struct recorder *recorder;
+	struct journal journal;
+	struct writer writer;
+	struct str frame;
+	int64_t segment_started; /* boot ns */
+	uint64_t ticks, late;
+	uint64_t busy_ticks;
+	int64_t last_boot, last_wall;
+	bool dropping; /* the journal is full */
+	int lock_fd;
+};
+
+static void report(struct store *store, int r, const char *what)
+{
+	if (r < 0)
+		log_warning("%s: %s", what, store_error(store));
+}
+
+static void *write_all(void *argument)
+{
+	struct writer *w = argument;
+
+	pthread_mutex_lock(&w->lock);
+	for (;;) {
+		int64_t current = w->current, finished = 0;
+		bool save = w->save, stop = w->stop;
+
+		if (w->finished.n)
+			finished = w->finished.v[0];
+		w->save = false;
+		if (!finished && !save) {
+			if (stop)
+				break;
+			pthread_cond_wait(&w->wake, &w->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&w->lock);
+		if (finished) {
+			int r = store_compact(w->store, finished);
+
+			report(w->store, r, "the last ten minutes stay in memory");
+			if (r == 0)
+				report(w->store, store_retain(w->store, &w->keep, wall_now()), "old recordings stay");
+		}
+		if (save && current)
+			report(w->store, store_save_journal(w->store, current), "the last seconds stay in memory");
+		pthread_mutex_lock(&w->lock);
+		if (finished) /* failed ones are tried again at the next start: the journal keeps them */
+			memmove(w->finished.v, w->finished.v + 1, --w->finished.n * sizeof(w->finished.v[0]));
+	}
+	pthread_mutex_unlock(&w->lock);
+	return NULL;
+}
+
+static void wake_writer(struct writer *w, bool save, int64_t finished, int64_t current)
+{
+	pthread_mutex_lock(&w->lock);
+	w->save |= save;
+	w->current = current;
+	if (finished)
+		(void)VEC_PUSH(w->finished, finished);
+	pthread_cond_signal(&w->wake);
+	pthread_mutex_unlock(&w->lock);
+}
+
+static int64_t new_segment_id(const struct daemon *d)
+{
+	int64_t id = wall_now() / NS_PER_MS;
+
+	/* the wall clock may have been set back: ids still ascend */
+	return id > d->journal.segment ? id : d->journal.segment + 1;
+}
+
+static int begin_segment(struct daemon *d, int64_t boot)
+{
+	int64_t before = d->journal.segment;
+	int r = journal_begin(&d->journal, new_segment_id(d));
+
+	if (r < 0)
+		return r;
+	d->segment_started = boot;
+	wake_writer(&d->writer, false, before, d->journal.segment);
+	return 0;
+}
+
+/* A step of the wall clock, or a sleep of the machine, is put on the time axis. */
+static void note_clocks(struct daemon *d, int64_t boot, int64_t wall)
+{
+	int64_t passed = boot - d->last_boot, step = (wall - d->last_wall) - passed;
+	char text[32];
+
+	if (d->last_boot && passed > 5 * d->options->config->record_interval + 2 * NS_PER_SEC)
+		recorder_note(d->recorder, NOTE_CLOCK, "nothing recorded for %s (the machine slept or stood still)",
+			      format_span(passed, text, sizeof(text)));
+	if (d->last_boot && (step > NS_PER_SEC || step < -NS_PER_SEC))
+		recorder_note(d->recorder, NOTE_CLOCK, "the clock was set %s by %s", step > 0 ? "forward" : "back",
+			      format_span(step > 0 ? step : -step, text, sizeof(text)));
+	d->last_boot = boot;
+	d->last_wall = wall;
+}
+
+static void append(struct daemon *d)
+{
+	int r = d->journal.size + d->frame.len > JOURNAL_MAX ?
+			-ENOSPC :
+			journal_append(&d->journal, d->frame.data, d->frame.len);
+
+	if (r < 0 && !d->dropping)
+		log_warning("%s/journal is full: ticks are lost until there is room", d->options->config->store_run_dir);
+	d->dropping = r < 0;
+}
+
+static void tick(struct daemon *d)
+{
+	int64_t boot = boot_now();
+	bool key;
+
+	note_clocks(d, boot, wall_now());
+	key = !d->journal.segment || boot - d->segment_started >= SEGMENT_SPAN || d->dropping;
+	if (key && begin_segment(d, boot) < 0) {
+		log_error("cannot write %s/journal: %s", d->options->config->store_run_dir, strerror(errno));
+		return;
+	}
+	str_clear(&d->frame);
+	if (recorder_tick(d->recorder, key, &d->frame) == 0)
+		append(d);
+	d->ticks++;
+	if (recorder_busy(d->recorder) > BUSY_THRESHOLD)
+		d->busy_ticks++;
+	if (d->ticks % SAVE_EVERY == 0 && d->busy_ticks) {
+		d->busy_ticks = 0;
+		wake_writer(&d->writer, true, 0, d->journal.segment);
+	}
+}
+
+static void raise_priority(const struct config *config)
+{
+	struct sched_param param = {.sched_priority = 1};
+
+	if (!config->record_realtime)
+		return;
+	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0)
+		return;
+	if (setpriority(PRIO_PROCESS, 0, -20) == 0)
+		log_info("real-time priority is not granted here: sampling at nice -20");
+	else
+		log_info("no higher priority is granted: on a crowded machine samples may come late (run as root)");
+}
+
+static int take_lock(struct daemon *d)
+{
+	_cleanup_free_ char *path = NULL;
+
+	if (asprintf(&path, "%s/lock", d->options->config->store_run_dir) < 0)
+		return -ENOMEM;
+	d->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (d->lock_fd < 0)
+		return -errno;
+	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) < 0) {
+		log_error("another recorder is running here (%s is locked): stop it first, or give this one another store.run_dir",
+			  path);
+		return -EBUSY;
+	}
+	return 0;
+}
+
+static int open_store(struct daemon *d, uint32_t *ret_first_id)
+{
+	const struct config *config = d->options->config;
+	struct store_paths paths = {config->store_file, config->store_run_dir};
+	_cleanup_free_ char *error = NULL;
+	uint32_t highest;
+	int r = store_open(&paths, STORE_WRITE, &d->writer.store, &error);
+
+	if (r < 0) {
+		log_error("%s", error ? error : strerror(-r));
+		return r;
+	}
+	r = store_recover(d->writer.store, 0);
+	if (r == 0)
+		r = store_highest_entity(d->writer.store, &highest);
+	if (r < 0) {
+		log_error("%s", store_error(d->writer.store));
+		return r;
+	}
+	d->writer.keep = (struct retention){config->store_max_age, config->store_max_size};
+	*ret_first_id = highest + 1;
+	return 0;
+}
+
+static int open_all(struct daemon *d)
+{
+	const struct config *config = d->options->config;
+	struct recorder_options options = {
+		.source = {"/proc", "/sys", config->record_sockets, geteuid() != 0, geteuid()},
+		.describe_aside = true,
+		.force_proc = d->options->force_proc,
+	};
+	_cleanup_free_ char *error = NULL;
+	int r = journal_open(config->store_run_dir, &d->journal);
+
+	if (r < 0) {
+		log_error("cannot write %s: %s; choose another store.run_dir", config->store_run_dir, strerror(-r));
+		return r;
+	}
+	r = take_lock(d);
+	if (r == 0)
+		r = open_store(d, &options.first_id);
+	if (r < 0)
+		return r;
+	r = recorder_open(&options, &d->recorder, &error);
+	if (r < 0)
+		log_error("%s", error ? error : strerror(-r));
+	else if (*recorder_missing(d->recorder))
+		log_info("%s", recorder_missing(d->recorder));
+	return r;
+}
+
+static void close_all(struct daemon *d)
+{
+	recorder_close(d->recorder);
+	store_close(d->writer.store);
+	journal_close(&d->journal);
+	VEC_FREE(d->writer.finished);
+	str_free(&d->frame);
+	if (d->lock_fd >= 0)
+		close(d->lock_fd);
+}
+
+/* The next tick's moment: on the grid of the interval, moved by up to a tenth of it, because timers clump at whole
+ * seconds and samples of instantaneous counts would see the clump. */
+static void arm(int fd, int64_t *grid, int64_t interval)
+{
+	int64_t now, at;
+	struct itimerspec when = {};
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	now = ts.tv_sec * NS_PER_SEC + ts.tv_nsec;
+	*grid += interval;
+	if (*grid < now)
+		*grid = now + interval; /* the machine stood still: no burst of ticks to catch up */
+	at = *grid + random() % (interval / 10);
+	when.it_value.tv_sec = at / NS_PER_SEC;
+	when.it_value.tv_nsec = at % NS_PER_SEC;
+	timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+static int signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+static void loop(struct daemon *d, int signal_fd)
+{
+	_cleanup_close_ int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	struct pollfd fds[] = {{timer, POLLIN, 0}, {signal_fd, POLLIN, 0}, {recorder_wake_fd(d->recorder), POLLIN, 0}};
+	int64_t grid = 0;
+
+	tick(d);
+	arm(timer, &grid, d->options->config->record_interval);
+	for (;;) {
+		struct signalfd_siginfo info;
+		uint64_t expirations;
+
+		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
+			return;
+		if (fds[1].revents && read(signal_fd, &info, sizeof(info)) == sizeof(info) && info.ssi_signo != SIGHUP)
+			return;
+		if (!fds[0].revents && !fds[2].revents)
+			continue;
+		if (fds[0].revents && read(timer, &expirations, sizeof(expirations)) < 0)
+			continue;
+		tick(d);
+		sd_notify(0, "WATCHDOG=1");
+		arm(timer, &grid, d->options->config->record_interval);
+	}
+}
+
+int record_run(const struct record_options *options)
+{
+	struct daemon d = {.options = options, .journal = {.fd = -1}, .lock_fd = -1};
+	_cleanup_close_ int signal_fd = signals();
+	int r = open_all(&d);
+
+	if (r < 0) {
+		close_all(&d);
+		return r;
+	}
+	pthread_mutex_init(&d.writer.lock, NULL);
+	pthread_cond_init(&d.writer.wake, NULL);
+	r = -pthread_create(&d.writer.thread, NULL, write_all, &d.writer);
+	if (r < 0) {
+		close_all(&d);
+		return r;
+	}
+	pthread_setname_np(d.writer.thread, "writer");
+	if (options->config->record_lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) < 0)
+		log_info("memory cannot be locked (raise 'ulimit -l' or run as root): under memory pressure samples may come late");
+	raise_priority(options->config);
+	recorder_note(d.recorder, NOTE_RECORDER, "recording began");
+	sd_notifyf(0, "READY=1\nSTATUS=Recording every process (%s)", recorder_process_source(d.recorder));
+	log_info("recording every process every %g s into %s", (double)options->config->record_interval / 1e9,
+		 options->config->store_file);
+	loop(&d, signal_fd);
+	sd_notify(0, "STOPPING=1");
+	if (d.journal.segment)
+		wake_writer(&d.writer, false, d.journal.segment, 0);
+	pthread_mutex_lock(&d.writer.lock);
+	d.writer.stop = true;
+	pthread_cond_signal(&d.writer.wake);
+	pthread_mutex_unlock(&d.writer.lock);
+	pthread_join(d.writer.thread, NULL);
+	close_all(&d);
+	return 0;
+}

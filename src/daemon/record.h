@@ -1,0 +1,13 @@
+/* The recording daemon: samples for ever, keeps the journal, saves it to the store, answers its socket. */
+#pragma once
+
+#include "base/config.h"
+
+struct record_options {
+	const struct config *config;
+	const char *config_file; /* read again on SIGHUP; NULL = none */
+	bool force_proc;
+};
+
+/* Runs until SIGTERM or SIGINT. 0, or -errno after having said why on the log. */
+int record_run(const struct record_options *options);

@@ -1,0 +1,314 @@
+#include "daemon/recorder.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hmap.h"
+#include "source/describe.h"
+#include "source/source.h"
+
+#define SOURCES_MAX   16
+#define DESCRIBE_MAX  65536 /* processes waiting to be named; beyond it they keep their short name */
+
+struct opened {
+	const struct source *source;
+	void *state;
+};
+
+struct description {
+	uint32_t id, pid;
+	uint64_t start;
+	struct process_text text;
+};
+
+/* Names processes: reading a command line may block on the process's memory lock. */
+struct describer {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool running, stop;
+	const char *proc_root;
+	VEC(struct description) wanted, found;
+};
+
+struct recorder {
+	struct opened sources[SOURCES_MAX];
+	size_t n_sources;
+	struct tick tick;
+	struct frame_encoder encoder;
+	struct describer describer;
+	struct hmap processes; /* (id, 0) -> struct entity, those that may still be described */
+	VEC(struct note) notes; /* for the next tick */
+	struct str missing;
+	uint64_t ticks;
+	double busy;
+	int64_t cpu_before;
+};
+
+static void *describe_all(void *argument)
+{
+	struct describer *d = argument;
+
+	pthread_mutex_lock(&d->lock);
+	while (!d->stop) {
+		struct description next;
+
+		if (!d->wanted.n) {
+			pthread_cond_wait(&d->wake, &d->lock);
+			continue;
+		}
+		next = d->wanted.v[--d->wanted.n]; /* the newest first: it is the likeliest to be gone soon */
+		pthread_mutex_unlock(&d->lock);
+		if (process_describe(d->proc_root, next.pid, next.start, &next.text) == 0) {
+			pthread_mutex_lock(&d->lock);
+			if (VEC_PUSH(d->found, next) < 0)
+				process_text_free(&next.text);
+		} else {
+			pthread_mutex_lock(&d->lock);
+		}
+	}
+	pthread_mutex_unlock(&d->lock);
+	return NULL;
+}
+
+static int start_describer(struct describer *d, const char *proc_root)
+{
+	d->proc_root = proc_root;
+	pthread_mutex_init(&d->lock, NULL);
+	pthread_cond_init(&d->wake, NULL);
+	if (pthread_create(&d->thread, NULL, describe_all, d) != 0)
+		return -EAGAIN;
+	pthread_setname_np(d->thread, "describe");
+	d->running = true;
+	return 0;
+}
+
+static void stop_describer(struct describer *d)
+{
+	if (d->running) {
+		pthread_mutex_lock(&d->lock);
+		d->stop = true;
+		pthread_cond_signal(&d->wake);
+		pthread_mutex_unlock(&d->lock);
+		pthread_join(d->thread, NULL);
+	}
+	for (size_t i = 0; i < d->found.n; i++)
+		process_text_free(&d->found.v[i].text);
+	VEC_FREE(d->wanted);
+	VEC_FREE(d->found);
+}
+
+static void apply(struct entity *e, struct process_text *text)
+{
+	entity_describe(e, text->exe, text->cmdline, text->unit, text->container);
+	*text = (struct process_text){};
+}
+
+/* What was found since the last tick goes out with this one. */
+static void collect_descriptions(struct recorder *r)
+{
+	pthread_mutex_lock(&r->describer.lock);
+	for (size_t i = 0; i < r->describer.found.n; i++) {
+		struct description *found = &r->describer.found.v[i];
+		struct entity *e = hmap_get(&r->processes, found->id, 0);
+
+		if (e)
+			apply(e, &found->text);
+		else
+			process_text_free(&found->text);
+	}
+	r->describer.found.n = 0;
+	pthread_mutex_unlock(&r->describer.lock);
+}
+
+static void ask_descriptions(struct recorder *r)
+{
+	bool any = false;
+
+	pthread_mutex_lock(&r->describer.lock);
+	for (size_t i = 0; i < r->tick.unnamed.n && r->describer.wanted.n < DESCRIBE_MAX; i++) {
+		struct entity *e = r->tick.unnamed.v[i];
+
+		any |= VEC_PUSH(r->describer.wanted,
+				(struct description){.id = e->info.id, .pid = e->info.pid, .start = e->info.start}) == 0;
+	}
+	if (any)
+		pthread_cond_signal(&r->describer.wake);
+	pthread_mutex_unlock(&r->describer.lock);
+}
+
+static void describe_now(struct recorder *r)
+{
+	for (size_t i = 0; i < r->tick.unnamed.n; i++) {
+		struct entity *e = r->tick.unnamed.v[i];
+		struct process_text text;
+
+		if (process_describe(r->describer.proc_root, e->info.pid, e->info.start, &text) == 0)
+			apply(e, &text);
+	}
+}
+
+static int open_source(struct recorder *r, const struct source *source, const struct source_options *options)
+{
+	const char *why = NULL;
+	void *state = NULL;
+	int result = source->open(options, &state, &why);
+
+	if (why)
+		str_printf(&r->missing, "%s: %s\n", source->name, why);
+	if (result < 0)
+		return result;
+	r->sources[r->n_sources++] = (struct opened){source, state};
+	return 0;
+}
+
+static int open_process_source(struct recorder *r, const struct recorder_options *options, char **ret_error)
+{
+	int result = -EOPNOTSUPP;
+
+	if (!options->force_proc)
+		result = open_source(r, &source_task, &options->source);
+	if (result < 0)
+		result = open_source(r, &source_proc, &options->source);
+	if (result < 0 && asprintf(ret_error, "cannot see any process: %s", r->missing.data ? r->missing.data : "") < 0)
+		*ret_error = NULL;
+	return result;
+}
+
+int recorder_open(const struct recorder_options *options, struct recorder **ret, char **ret_error)
+{
+	struct recorder *r = calloc(1, sizeof(*r));
+	int result;
+
+	*ret_error = NULL;
+	if (!r)
+		return -ENOMEM;
+	r->encoder.next_id = options->first_id ? options->first_id : 1;
+	r->describer.proc_root = options->source.proc_root;
+	result = open_process_source(r, options, ret_error);
+	for (size_t i = 0; result == 0 && system_sources[i] && r->n_sources < SOURCES_MAX; i++)
+		(void)open_source(r, system_sources[i], &options->source); /* each is worth having, none is needed */
+	if (result == 0 && options->describe_aside)
+		result = start_describer(&r->describer, options->source.proc_root);
+	if (result < 0) {
+		recorder_close(r);
+		return result;
+	}
+	*ret = r;
+	return 0;
+}
+
+void recorder_close(struct recorder *r)
+{
+	if (!r)
+		return;
+	stop_describer(&r->describer);
+	for (size_t i = 0; i < r->n_sources; i++)
+		r->sources[i].source->close(r->sources[i].state);
+	for (size_t i = 0; i < r->notes.n; i++)
+		free(r->notes.v[i].text);
+	VEC_FREE(r->notes);
+	tick_free(&r->tick);
+	hmap_free(&r->processes);
+	str_free(&r->missing);
+	free(r);
+}
+
+static void measure_busy(struct recorder *r)
+{
+	int64_t cpu = 0, span = r->tick.boot - r->tick.previous_boot;
+
+	for (size_t i = 0; i < r->tick.samples.n; i++) {
+		const struct sample *s = &r->tick.samples.v[i];
+
+		if (s->entity->info.kind == ENTITY_PROCESS && s->entity->info.id && !s->entity->fresh)
+			cpu += s->values[FEATURE_CPU_TIME] - s->entity->previous[FEATURE_CPU_TIME];
+	}
+	r->busy = r->tick.previous_boot && span > 0 ? (double)cpu / (double)span : 0;
+}
+
+static void remember_processes(struct recorder *r)
+{
+	for (size_t i = 0; i < r->tick.unnamed.n; i++)
+		(void)hmap_put(&r->processes, r->tick.unnamed.v[i]->info.id, 0, r->tick.unnamed.v[i]);
+	for (size_t i = 0; i < r->tick.ended.n; i++)
+		hmap_remove(&r->processes, r->tick.ended.v[i]->info.id, 0);
+}
+
+static void take_notes(struct recorder *r)
+{
+	for (size_t i = 0; i < r->notes.n; i++)
+		if (VEC_PUSH(r->tick.notes, r->notes.v[i]) < 0)
+			free(r->notes.v[i].text);
+	r->notes.n = 0;
+}
+
+int recorder_tick(struct recorder *r, bool key, struct str *frame)
+{
+	int result;
+
+	if (r->describer.running)
+		collect_descriptions(r);
+	tick_begin(&r->tick, boot_now(), wall_now());
+	take_notes(r);
+	for (size_t i = 0; i < r->n_sources; i++) {
+		unsigned every = r->sources[i].source->every ? r->sources[i].source->every : 1;
+
+		if (key || r->ticks % every == 0)
+			r->sources[i].source->sample(r->sources[i].state, &r->tick);
+	}
+	r->ticks++;
+	if (!r->describer.running)
+		describe_now(r);
+	measure_busy(r);
+	result = frame_encode(&r->encoder, &r->tick, key, frame);
+	if (r->describer.running)
+		ask_descriptions(r); /* only now do new entities have their ids */
+	remember_processes(r);
+	return result;
+}
+
+void recorder_note(struct recorder *r, enum note_kind kind, const char *format, ...)
+{
+	struct note note = {.kind = kind};
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vasprintf(&note.text, format, args);
+	va_end(args);
+	if (n >= 0 && VEC_PUSH(r->notes, note) < 0)
+		free(note.text);
+}
+
+int recorder_wake_fd(const struct recorder *r)
+{
+	const struct opened *first = &r->sources[0];
+
+	return first->source->wake_fd ? first->source->wake_fd(first->state) : -1;
+}
+
+const char *recorder_missing(const struct recorder *r)
+{
+	return r->missing.data ? r->missing.data : "";
+}
+
+const char *recorder_process_source(const struct recorder *r)
+{
+	return r->sources[0].source->name;
+}
+
+const struct frame_encoder *recorder_encoder(const struct recorder *r)
+{
+	return &r->encoder;
+}
+
+double recorder_busy(const struct recorder *r)
+{
+	return r->busy;
+}

@@ -1,0 +1,37 @@
+/* Sources in, frames out: what `record` runs for ever, and what a bare `whyslow` runs for five seconds. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "model/source.h"
+#include "store/frame.h"
+
+struct recorder;
+
+struct recorder_options {
+	struct source_options source;
+	uint32_t first_id;    /* for new entities */
+	bool describe_aside;  /* names processes in a thread of its own, so that no sample waits for one */
+	bool force_proc;      /* do not try BPF */
+};
+
+/* 0 or -errno when no source of processes can be had. *ret_error in words. */
+int recorder_open(const struct recorder_options *options, struct recorder **ret, char **ret_error);
+void recorder_close(struct recorder *r);
+
+/* Takes one sample of everything and appends it to `frame`. `key` begins a segment. 0 or -errno of the buffer. */
+int recorder_tick(struct recorder *r, bool key, struct str *frame);
+/* Puts a note on the time axis with the next tick. */
+void recorder_note(struct recorder *r, enum note_kind kind, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Readable when a source wants a sample before the next tick; -1 = never. */
+int recorder_wake_fd(const struct recorder *r);
+/* What could not be opened, a line each, for the log and `doctor`; belongs to the recorder. */
+const char *recorder_missing(const struct recorder *r);
+const char *recorder_process_source(const struct recorder *r);
+const struct frame_encoder *recorder_encoder(const struct recorder *r);
+/* How busy the machine was in the last tick: CPU time of all processes over the time that passed (2.0 = two CPUs). */
+double recorder_busy(const struct recorder *r);

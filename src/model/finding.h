@@ -1,0 +1,103 @@
+/* What analyses say, what answers are made of, and what views show. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "model/dataset.h"
+
+enum shape { SHAPE_SPIKE, SHAPE_STEP, SHAPE_RAMP, SHAPE_PERIODIC };
+
+enum finding_flags {
+	FINDING_NO_HISTORY = 1,	     /* nothing to compare with */
+	FINDING_LEFT_ONLY_VALUE = 2, /* it never was anything but `usual` before */
+	FINDING_HIGHEST = 4,	     /* higher than ever in the window */
+};
+
+#define SPARK_POINTS 40
+
+/* One feature of one subject, compared with what is usual for it. */
+struct deviation {
+	const struct feature *feature;
+	double observed, usual, spread; /* counters as rates per second; NaN where there is no history */
+	double deviation;		/* (observed - usual) / spread */
+	double score;			/* in the method's own measure; higher = more conspicuous */
+	uint32_t rank;			/* 1 = the highest of the window's values */
+	uint32_t compared;		/* with how many values */
+	int64_t since;			/* wall ns */
+	enum shape shape;
+	unsigned flags;
+	float spark[SPARK_POINTS]; /* the window in equal parts; NaN = not there */
+};
+
+enum culprit_kind { CULPRIT_PROCESS, CULPRIT_GROUP, CULPRIT_KERNEL, CULPRIT_CGROUP, CULPRIT_DISK, CULPRIT_HOST, CULPRIT_LIMIT };
+enum culprit_role { ROLE_PRIMARY, ROLE_CONTRIBUTING };
+
+/* One accused (or one victim), with its features, most conspicuous first. */
+struct suspect {
+	enum culprit_kind kind;
+	enum culprit_role role;
+	const struct subject *subject; /* the process, or the member that matters most of a group */
+	uint32_t members;	       /* of a group */
+	double score;
+	double share; /* of the short resource, 0..1; NaN = not known */
+	VEC(struct deviation) features;
+	VEC(char *) evidence;
+};
+
+struct ranking {
+	const char *method;
+	VEC(struct suspect) suspects; /* by score, the most suspicious first */
+	VEC(struct suspect) victims;  /* by what they waited */
+	uint32_t looked_at;	      /* subjects compared */
+	uint32_t left_out;	      /* had too little to compare */
+};
+
+enum bottleneck {
+	BOTTLENECK_NONE,
+	BOTTLENECK_CPU,
+	BOTTLENECK_MEMORY,
+	BOTTLENECK_DISK,
+	BOTTLENECK_NETWORK,
+	BOTTLENECK_LOCK,
+	BOTTLENECK_QUOTA,
+	BOTTLENECK_THERMAL,
+	BOTTLENECK_STEAL,
+	BOTTLENECK_INTERRUPT,
+	BOTTLENECK_REMOTE,
+	BOTTLENECK_SELF,
+	BOTTLENECK_UNCLEAR,
+	BOTTLENECK_COUNT
+};
+
+/* How short the machine was of each thing: shares of time, 0..1, during the trouble and usually. */
+struct pressure {
+	double now[BOTTLENECK_COUNT];
+	double usual[BOTTLENECK_COUNT]; /* NaN without history */
+};
+
+struct answer {
+	int64_t at;			    /* the moment asked about, wall ns */
+	int64_t window_start, window_end;   /* what was looked at */
+	int64_t slow_since;		    /* when the trouble began; 0 = not slow */
+	bool slow;
+	bool has_history;
+	double confidence; /* NaN until calibrated */
+	enum bottleneck bottleneck;
+	struct pressure pressure;
+	char *cause;   /* NULL = none of the known ones */
+	char *summary; /* one sentence */
+	VEC(char *) remarks; /* what the reader must know to judge it: gaps, missing sources */
+	struct ranking ranking;
+};
+
+void suspect_free(struct suspect *s);
+void ranking_free(struct ranking *r);
+void answer_free(struct answer *a);
+/* Most suspicious first. */
+void ranking_sort(struct ranking *r);
+
+const char *bottleneck_name(enum bottleneck b); /* as in JSON: "cpu", "disk", ... */
+const char *shape_name(enum shape s);
+const char *culprit_kind_name(enum culprit_kind k);

@@ -1,0 +1,29 @@
+/* What a source of counters is: one const table in one file under src/source/. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/tick.h"
+
+struct source_options {
+	const char *proc_root; /* "/proc"; a recorded tree in tests */
+	const char *sys_root;  /* "/sys" */
+	bool sockets;	       /* count sockets among the open files */
+	bool own_processes_only; /* without rights to see others' */
+	uint32_t own_uid;
+};
+
+struct source {
+	const char *name;
+	const char *help;
+	/* 0 and *ret_state, or -errno: -EOPNOTSUPP where the machine or the rights do not give it; then *ret_why says
+	 * in words what is missing and what would mend it (static text). */
+	int (*open)(const struct source_options *options, void **ret_state, const char **ret_why);
+	/* Puts this moment's samples. Errors are the source's own to survive: it puts what it has. */
+	void (*sample)(void *state, struct tick *tick);
+	void (*close)(void *state);
+	/* A descriptor that becomes readable when the source must be sampled before the next tick, or -1. May be NULL. */
+	int (*wake_fd)(void *state);
+	unsigned every; /* sampled at every n-th tick; 0 = 1 */
+};

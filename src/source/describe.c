@@ -1,0 +1,303 @@
+#include "source/describe.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+
+#define CMDLINE_MAX 1024 /* enough to tell processes apart; the rest is cut with "..." */
+
+void process_text_free(struct process_text *text)
+{
+	free(text->exe);
+	free(text->cmdline);
+	free(text->unit);
+	free(text->container);
+	*text = (struct process_text){};
+}
+
+static ssize_t read_file(int dir, const char *name, char *buf, size_t n)
+{
+	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+	size_t have = 0;
+
+	if (fd < 0)
+		return -errno;
+	while (have < n - 1) {
+		ssize_t r = read(fd, buf + have, n - 1 - have);
+
+		if (r < 0)
+			return -errno;
+		if (r == 0)
+			break;
+		have += (size_t)r;
+	}
+	buf[have] = '\0';
+	return (ssize_t)have;
+}
+
+static bool same_word(const char *word, size_t n, const char *name)
+{
+	for (; n && *name; word++, name++, n--)
+		if (tolower((unsigned char)*word) != *name && !(*name == '-' && *word == '_'))
+			return false;
+	return n == 0 && !*name;
+}
+
+/* "--db-password", "API_TOKEN", "-p"? The last part of a name decides. */
+static bool names_a_secret(const char *word, size_t n)
+{
+	static const char *const secrets[] = {"password", "passwd",    "passphrase", "pass",	   "pwd",
+					      "secret",	  "token",     "apikey",     "api-key",	   "access-key",
+					      "auth",	  "secret-key", "private-key", "credential", "credentials",
+					      "authorization", "client-secret", "access-token"};
+	size_t dashes = 0;
+
+	while (dashes < n && word[dashes] == '-')
+		dashes++;
+	word += dashes;
+	n -= dashes;
+	for (size_t i = 0; i < ARRAY_SIZE(secrets); i++) {
+		size_t m = strlen(secrets[i]);
+
+		if (m <= n && same_word(word + n - m, m, secrets[i]) &&
+		    (m == n || !isalnum((unsigned char)word[n - m - 1]) || islower((unsigned char)word[n - m - 1])))
+			return true;
+	}
+	return false;
+}
+
+static void blank(char *from, size_t n)
+{
+	memset(from, '*', n < 3 ? n : 3);
+	if (n > 3)
+		memset(from + 3, '\1', n - 3); /* taken out below */
+}
+
+static void squeeze(char *text)
+{
+	char *to = text;
+
+	for (; *text; text++)
+		if (*text != '\1')
+			*to++ = *text;
+	*to = '\0';
+}
+
+/* user:secret@ in an address */
+static void redact_address(char *word, size_t n)
+{
+	char *scheme = memmem(word, n, "://", 3);
+	char *at, *colon;
+
+	if (!scheme)
+		return;
+	scheme += 3;
+	at = memchr(scheme, '@', n - (size_t)(scheme - word));
+	colon = at ? memchr(scheme, ':', (size_t)(at - scheme)) : NULL;
+	if (colon && at > colon + 1)
+		blank(colon + 1, (size_t)(at - colon - 1));
+}
+
+void redact_secrets(char *cmdline)
+{
+	bool hide_next = false;
+
+	for (char *word = cmdline; *word;) {
+		size_t n = strcspn(word, " ");
+		char *equals = memchr(word, '=', n);
+
+		if (!equals)
+			equals = *word != '-' ? NULL : memchr(word, ':', n);
+		if (hide_next && *word != '-') {
+			blank(word, n);
+			hide_next = false;
+		} else if (equals && names_a_secret(word, (size_t)(equals - word))) {
+			blank(equals + 1, n - (size_t)(equals + 1 - word));
+		} else {
+			hide_next = *word == '-' && names_a_secret(word, n);
+			redact_address(word, n);
+		}
+		word += n;
+		while (*word == ' ')
+			word++;
+	}
+	squeeze(cmdline);
+}
+
+static char *read_cmdline(int dir)
+{
+	char buf[CMDLINE_MAX + 2];
+	ssize_t n = read_file(dir, "cmdline", buf, sizeof(buf));
+	struct str out = {};
+
+	if (n <= 0)
+		return NULL;
+	while (n > 0 && buf[n - 1] == '\0')
+		n--;
+	for (ssize_t i = 0; i < n; i++)
+		if ((unsigned char)buf[i] < ' ' || buf[i] == 127)
+			buf[i] = ' ';
+	buf[n] = '\0';
+	redact_secrets(buf);
+	str_puts(&out, buf);
+	if (n > CMDLINE_MAX)
+		str_puts(&out, "...");
+	return out.error ? (str_free(&out), NULL) : out.data;
+}
+
+static char *read_exe(int dir)
+{
+	static const char deleted[] = " (deleted)";
+	char buf[4096];
+	ssize_t n = readlinkat(dir, "exe", buf, sizeof(buf) - 1);
+	size_t tail = sizeof(deleted) - 1;
+
+	if (n <= 0)
+		return NULL;
+	buf[n] = '\0';
+	/* an upgraded program is still the same program */
+	if ((size_t)n > tail && strcmp(buf + n - tail, deleted) == 0)
+		buf[(size_t)n - tail] = '\0';
+	return strdup(buf);
+}
+
+static bool is_unit(const char *part, size_t n)
+{
+	static const char *const kinds[] = {".service", ".scope", ".socket", ".mount"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		size_t m = strlen(kinds[i]);
+
+		if (n > m && strncmp(part + n - m, kinds[i], m) == 0)
+			return true;
+	}
+	return false;
+}
+
+static size_t hex_run(const char *text)
+{
+	return strspn(text, "0123456789abcdef");
+}
+
+/* docker-<id>.scope, /docker/<id>, cri-containerd-<id>, libpod-<id>, /lxc/<name>, kubepods-...-pod<uid> */
+static char *container_of(const char *path)
+{
+	static const char *const named[] = {"/lxc/", "/lxc.payload.", "/machine.slice/systemd-nspawn@"};
+	const char *pod = strstr(path, "-pod");
+
+	if (!pod)
+		pod = strstr(path, "/pod");
+	for (size_t i = 0; i < ARRAY_SIZE(named); i++) {
+		const char *name = strstr(path, named[i]);
+
+		if (name) {
+			name += strlen(named[i]);
+			return strndup(name, strcspn(name, "/"));
+		}
+	}
+	for (const char *at = path; *at; at++) {
+		if (hex_run(at) >= 64) {
+			char *text;
+
+			if (pod && pod < at && strncmp(path, "/kubepods", 9) == 0)
+				return asprintf(&text, "%.*s/%.12s", (int)strcspn(pod + 1, "/."), pod + 1, at) < 0 ? NULL : text;
+			return strndup(at, 12);
+		}
+	}
+	return NULL;
+}
+
+static char *unit_of(const char *path)
+{
+	const char *part = path;
+	char *unit = NULL;
+
+	while (*part) {
+		size_t n;
+
+		part += *part == '/';
+		n = strcspn(part, "/");
+		/* a user manager's own units lie below user@1000.service: the deepest wins */
+		if (is_unit(part, n)) {
+			free(unit);
+			unit = strndup(part, n);
+		}
+		part += n;
+	}
+	if (unit || strcmp(path, "/") == 0)
+		return unit;
+	return strdup(path);
+}
+
+void cgroup_names(const char *text, char **ret_unit, char **ret_container)
+{
+	char *unit = NULL, *container = NULL;
+
+	/* 0::/system.slice/nginx.service  (v2)     4:memory:/user.slice  (v1) */
+	while (*text) {
+		size_t n = strcspn(text, "\n");
+		_cleanup_free_ char *line = strndup(text, n);
+		char *path = line ? strchr(line, ':') : NULL;
+
+		path = path ? strchr(path + 1, ':') : NULL;
+		if (path && path[1] == '/') {
+			path++;
+			if (!unit)
+				unit = unit_of(path);
+			if (!container)
+				container = container_of(path);
+		}
+		text += n + (text[n] == '\n');
+	}
+	*ret_unit = unit;
+	*ret_container = container;
+}
+
+/* 4711 (cat) R 1 4711 4711 ... field 22 is the start in clock ticks since boot */
+static int check_start(int dir, uint64_t start)
+{
+	char buf[1024];
+	ssize_t n = read_file(dir, "stat", buf, sizeof(buf));
+	char *at = n > 0 ? strrchr(buf, ')') : NULL;
+	unsigned long long ticks;
+	uint64_t ns;
+
+	if (!at)
+		return -ESRCH;
+	for (int field = 2; field < 22 && at; field++)
+		at = strchr(at + 1, ' ');
+	if (!at || sscanf(at, "%llu", &ticks) != 1)
+		return -ESRCH;
+	ns = ticks * (1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK));
+	return start - ns < 20000000ull || ns - start < 20000000ull ? 0 : -ESRCH;
+}
+
+int process_describe(const char *proc_root, uint32_t pid, uint64_t start, struct process_text *ret)
+{
+	struct process_text text = {};
+	char path[4096], cgroup[4096];
+	_cleanup_close_ int dir = -1;
+
+	snprintf(path, sizeof(path), "%s/%u", proc_root, pid);
+	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return -ESRCH;
+	text.exe = read_exe(dir);
+	text.cmdline = read_cmdline(dir);
+	if (read_file(dir, "cgroup", cgroup, sizeof(cgroup)) > 0)
+		cgroup_names(cgroup, &text.unit, &text.container);
+	if (start && check_start(dir, start) < 0) {
+		process_text_free(&text);
+		return -ESRCH;
+	}
+	*ret = text;
+	return 0;
+}

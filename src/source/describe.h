@@ -1,0 +1,23 @@
+/* Who a process is: what cannot be had from counters. Read once when it begins and after each exec.
+ *
+ * Reading another process's command line may block on its memory lock, so the recorder calls this from a thread of
+ * its own, never from the one that samples.
+ */
+#pragma once
+
+#include <stdint.h>
+
+struct process_text {
+	char *exe, *cmdline, *unit, *container; /* NULL = not known */
+};
+
+/* 0, or -ESRCH when the process is gone (or another process has its pid by now). Caller frees with
+ * process_text_free(). `start` is CLOCK_BOOTTIME ns, compared to a clock tick (10 ms); 0 = do not compare. */
+int process_describe(const char *proc_root, uint32_t pid, uint64_t start, struct process_text *ret);
+void process_text_free(struct process_text *text);
+
+/* Blanks what follows password=, --token and the like in a command line of NUL- or space-separated words; in place. */
+void redact_secrets(char *cmdline);
+/* From the text of /proc/PID/cgroup: the systemd unit where one is named, else the deepest path that is not "/";
+ * container or pod id or name where the path tells one. Either may stay NULL. */
+void cgroup_names(const char *proc_cgroup, char **ret_unit, char **ret_container);

@@ -1,0 +1,501 @@
+/* Processes by BPF: one pass over all tasks a tick, and the last word of every task that exits.
+ *
+ * Sums never fall: a thread's counters go on counting in `dead` after it ends. A thread may be in the sweep *and*
+ * announce its exit before the ring is emptied; then its last word is kept for the next tick, so that no tick counts
+ * it twice (seen_in_sweep).
+ */
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/hmap.h"
+#include "base/vec.h"
+#include "model/task-sample.h"
+#include "source/source.h"
+#include "task.skel.h"
+
+#define SWEEP_READ_SIZE (64 << 10)
+#define THREAD_MASK	((1ull << THREAD_FEATURE_COUNT) - 1)
+#define CHILDREN_MASK	(1ull << FEATURE_CHILDREN_SHORT | 1ull << FEATURE_CHILDREN_CPU)
+
+/* A process between two ticks. */
+struct process {
+	uint32_t pid;
+	uint64_t start;
+	struct entity *entity;
+	uint64_t tick;	   /* last sweep that saw it */
+	bool dead;	   /* the last thread has ended */
+	uint64_t present;
+	int64_t children, children_cpu;
+	int64_t ended[THREAD_FEATURE_COUNT]; /* sums of threads that have ended */
+	int64_t now[PROCESS_FEATURE_COUNT];
+};
+
+/* All short-lived processes of one name and parent, as one entity. */
+struct short_lived {
+	struct entity *entity;
+	uint64_t tick; /* last one that had any */
+	int64_t sum[PROCESS_FEATURE_COUNT];
+};
+
+struct seen {
+	uint32_t tid;
+	uint64_t start;
+};
+
+struct task_source {
+	struct task_bpf *skel;
+	struct bpf_link *iter;
+	struct ring_buffer *ring;
+	char *buffer;
+	uint64_t tick;
+	uint64_t lost;
+	bool recording; /* a tick has been taken: whoever appears from now on was born */
+	uint32_t own_pid;
+	struct hmap processes;	 /* (pid, start) -> struct process */
+	struct hmap by_pid;	 /* (pid, 0) -> the newest of that number */
+	struct hmap short_lived; /* (hash of name, parent pid) -> struct short_lived */
+	VEC(struct seen) seen;
+	VEC(struct task_sample) exits; /* read from the ring, not yet counted */
+	VEC(struct task_sample) later;
+	VEC(struct process *) gone;
+};
+
+static bool comes_from_exec(const struct process *p, const struct task_sample *s)
+{
+	return p->entity->exec_id != s->exec_id;
+}
+
+static struct entity *new_process_entity(struct task_source *src, const struct task_sample *s)
+{
+	struct entity *e = entity_new(ENTITY_PROCESS, s->comm);
+
+	if (!e)
+		return NULL;
+	e->info.pid = s->pid;
+	e->info.parent = s->parent;
+	e->info.uid = s->uid;
+	e->info.start = s->start;
+	e->exec_id = s->exec_id;
+	e->born = src->recording;
+	if (s->flags & TASK_IS_KERNEL)
+		e->info.flags |= ENTITY_IS_KERNEL_THREAD;
+	if (!e->born)
+		e->info.flags |= ENTITY_WAS_RUNNING;
+	if (s->pid == src->own_pid)
+		e->info.flags |= ENTITY_IS_SELF;
+	return e;
+}
+
+static struct process *find_or_add(struct task_source *src, const struct task_sample *s)
+{
+	struct process *p = hmap_get(&src->processes, s->pid, s->start);
+
+	if (p)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->pid = s->pid;
+	p->start = s->start;
+	if (hmap_put(&src->processes, s->pid, s->start, p) < 0) {
+		free(p);
+		return NULL;
+	}
+	(void)hmap_put(&src->by_pid, s->pid, 0, p);
+	return p;
+}
+
+static void process_free(struct process *p)
+{
+	if (p)
+		entity_free(p->entity);
+	free(p);
+}
+
+/* Describes a process that is new, and again after every exec. */
+static void follow_identity(struct task_source *src, struct tick *tick, struct process *p,
+			    const struct task_sample *s)
+{
+	if (!p->entity) {
+		p->entity = new_process_entity(src, s);
+		if (!p->entity || (s->flags & TASK_IS_KERNEL))
+			return;
+		(void)VEC_PUSH(tick->unnamed, p->entity);
+	} else if (comes_from_exec(p, s) || strncmp(p->entity->info.name, s->comm, TASK_COMM_SIZE) != 0) {
+		char *name = strndup(s->comm, TASK_COMM_SIZE);
+
+		if (!name)
+			return;
+		free(p->entity->info.name);
+		p->entity->info.name = name;
+		p->entity->changed = true;
+		if (comes_from_exec(p, s))
+			(void)VEC_PUSH(tick->unnamed, p->entity);
+		p->entity->exec_id = s->exec_id;
+	}
+	if (p->entity && p->entity->info.parent != s->parent) {
+		p->entity->info.parent = s->parent; /* its parent died: init or a subreaper took it */
+		p->entity->changed = true;
+	}
+}
+
+static void count_thread(struct task_source *src, struct tick *tick, const struct task_sample *s)
+{
+	struct process *p = find_or_add(src, s);
+
+	if (!p)
+		return;
+	if (p->tick != src->tick) {
+		p->tick = src->tick;
+		p->present = THREAD_MASK;
+		memcpy(p->now, p->ended, sizeof(p->ended));
+	}
+	for (int i = 0; i < THREAD_FEATURE_COUNT; i++)
+		p->now[i] += (int64_t)s->v[i];
+	p->present &= s->present | ~THREAD_MASK; /* a sum with a part missing is missing */
+	if (!(s->flags & TASK_HAS_PROCESS))
+		return;
+	follow_identity(src, tick, p, s);
+	memcpy(p->now + THREAD_FEATURE_COUNT, s->v + THREAD_FEATURE_COUNT,
+	       (PROCESS_FEATURE_COUNT - THREAD_FEATURE_COUNT) * sizeof(p->now[0]));
+	p->present |= s->present & ~THREAD_MASK;
+}
+
+static void sweep(struct task_source *src, struct tick *tick)
+{
+	_cleanup_close_ int fd = bpf_iter_create(bpf_link__fd(src->iter));
+	size_t have = 0;
+
+	src->seen.n = 0;
+	src->skel->bss->sweep_number = src->tick;
+	if (fd < 0)
+		return;
+	for (;;) {
+		ssize_t n = read(fd, src->buffer + have, SWEEP_READ_SIZE - have);
+		size_t at = 0;
+
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (n <= 0)
+			return;
+		have += (size_t)n;
+		/* a read may end within a record: keep the rest for the next */
+		while (have - at >= TASK_SAMPLE_HEADER) {
+			const struct task_sample *s = (const void *)(src->buffer + at);
+
+			if (s->size < TASK_SAMPLE_HEADER || s->size > have - at)
+				break;
+			(void)VEC_PUSH(src->seen, (struct seen){s->tid, s->thread_start});
+			count_thread(src, tick, s);
+			at += s->size;
+		}
+		memmove(src->buffer, src->buffer + at, have - at);
+		have -= at;
+	}
+}
+
+static int compare_seen(const void *a, const void *b)
+{
+	const struct seen *x = a, *y = b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* The iterator walks by number in the initial namespace, so `seen` is sorted. */
+static bool seen_in_sweep(const struct task_source *src, const struct task_sample *s)
+{
+	struct seen key = {s->tid, s->thread_start};
+
+	return src->seen.n && bsearch(&key, src->seen.v, src->seen.n, sizeof(key), compare_seen);
+}
+
+static int on_exit_record(void *context, void *data, size_t size)
+{
+	struct task_source *src = context;
+
+	if (size >= TASK_SAMPLE_FULL)
+		(void)VEC_PUSH(src->exits, *(const struct task_sample *)data);
+	return 0;
+}
+
+static struct short_lived *find_short_lived(struct task_source *src, const struct task_sample *s)
+{
+	uint64_t name = hash_bytes(s->comm, strnlen(s->comm, TASK_COMM_SIZE));
+	struct short_lived *group = hmap_get(&src->short_lived, name, s->parent);
+	char text[TASK_COMM_SIZE + 1];
+
+	if (group)
+		return group;
+	group = calloc(1, sizeof(*group));
+	memcpy(text, s->comm, TASK_COMM_SIZE);
+	text[TASK_COMM_SIZE] = '\0';
+	if (group)
+		group->entity = entity_new(ENTITY_SHORT_LIVED, text);
+	if (!group || !group->entity || hmap_put(&src->short_lived, name, s->parent, group) < 0) {
+		if (group)
+			entity_free(group->entity);
+		free(group);
+		return NULL;
+	}
+	group->entity->info.parent = s->parent;
+	group->entity->info.uid = s->uid;
+	group->entity->born = true;
+	return group;
+}
+
+/* A process that no sweep saw: it goes into its group's sum and onto its parent's account. */
+static void count_short_lived(struct task_source *src, const struct process *p, const struct task_sample *s)
+{
+	struct short_lived *group = find_short_lived(src, s);
+	struct process *parent;
+
+	if (group) {
+		group->tick = src->tick;
+		for (int i = 0; i < THREAD_FEATURE_COUNT; i++)
+			group->sum[i] += p->ended[i];
+		group->sum[FEATURE_CHILDREN_SHORT]++;
+		group->entity->info.uid = s->uid;
+	}
+	parent = hmap_get(&src->by_pid, s->parent, 0);
+	if (parent) {
+		parent->children++;
+		parent->children_cpu += p->ended[FEATURE_CPU_TIME];
+	}
+}
+
+static void count_exit(struct task_source *src, const struct task_sample *s)
+{
+	struct process *p = find_or_add(src, s);
+
+	if (!p)
+		return;
+	for (int i = 0; i < THREAD_FEATURE_COUNT; i++) {
+		p->ended[i] += (int64_t)s->v[i];
+		if (p->tick == src->tick)
+			p->now[i] += (int64_t)s->v[i];
+	}
+	if (s->flags & TASK_GROUP_DEAD) {
+		p->dead = true;
+		if (s->present & (1ull << FEATURE_NET_RX_BYTES))
+			for (int i = FEATURE_NET_RX_BYTES; i <= FEATURE_NET_TX_CALLS; i++)
+				p->now[i] = (int64_t)s->v[i];
+		if (!p->entity)
+			count_short_lived(src, p, s);
+	}
+}
+
+static void count_exits(struct task_source *src)
+{
+	src->later.n = 0;
+	ring_buffer__consume(src->ring);
+	for (size_t i = 0; i < src->exits.n; i++) {
+		const struct task_sample *s = &src->exits.v[i];
+
+		if (seen_in_sweep(src, s))
+			(void)VEC_PUSH(src->later, *s);
+		else
+			count_exit(src, s);
+	}
+	src->exits.n = 0;
+	for (size_t i = 0; i < src->later.n; i++)
+		(void)VEC_PUSH(src->exits, src->later.v[i]);
+}
+
+/* A process's last sample: what its threads did until the end, and none of its levels. */
+static void put_last(struct tick *tick, struct process *p)
+{
+	memcpy(p->now, p->ended, sizeof(p->ended));
+	for (int i = THREAD_FEATURE_COUNT; i < PROCESS_FEATURE_COUNT; i++)
+		if (i < FEATURE_QUOTA_THROTTLED || i > FEATURE_CHILDREN_CPU)
+			p->present &= ~(1ull << i);
+	tick_put(tick, p->entity, p->now, p->present);
+}
+
+static void put_processes(struct task_source *src, struct tick *tick)
+{
+	HMAP_FOREACH(slot, &src->processes) {
+		struct process *p = slot->value;
+
+		if (!p->entity) {
+			if (p->dead || p->tick != src->tick)
+				(void)VEC_PUSH(src->gone, p);
+			continue;
+		}
+		p->now[FEATURE_CHILDREN_SHORT] = p->children;
+		p->now[FEATURE_CHILDREN_CPU] = p->children_cpu;
+		p->present |= CHILDREN_MASK;
+		if (p->tick == src->tick) {
+			tick_put(tick, p->entity, p->now, p->present);
+			continue;
+		}
+		if (p->dead)
+			put_last(tick, p);
+		(void)VEC_PUSH(tick->ended, p->entity);
+		(void)VEC_PUSH(src->gone, p);
+	}
+}
+
+static void put_short_lived(struct task_source *src, struct tick *tick)
+{
+	HMAP_FOREACH(slot, &src->short_lived) {
+		struct short_lived *group = slot->value;
+
+		if (group->tick == src->tick)
+			tick_put(tick, group->entity, group->sum,
+				 (THREAD_MASK & ~(1ull << FEATURE_THREADS)) | (1ull << FEATURE_CHILDREN_SHORT));
+		else if (group->tick + 60 == src->tick)
+			(void)VEC_PUSH(tick->ended, group->entity);
+	}
+}
+
+static void forget_gone(struct task_source *src)
+{
+	for (size_t i = 0; i < src->gone.n; i++) {
+		struct process *p = src->gone.v[i];
+
+		hmap_remove(&src->processes, p->pid, p->start);
+		if (hmap_get(&src->by_pid, p->pid, 0) == p)
+			hmap_remove(&src->by_pid, p->pid, 0);
+		process_free(p);
+	}
+	src->gone.n = 0;
+	for (size_t i = 0; i < src->short_lived.size; i++) {
+		struct short_lived *group = src->short_lived.slots[i].value;
+
+		if (!group || group->tick + 60 >= src->tick)
+			continue;
+		hmap_remove(&src->short_lived, src->short_lived.slots[i].key, src->short_lived.slots[i].key2);
+		entity_free(group->entity);
+		free(group);
+		i--; /* the removal may have moved another one here */
+	}
+}
+
+static void task_sample(void *state, struct tick *tick)
+{
+	struct task_source *src = state;
+
+	forget_gone(src); /* of the tick before: their entities have been encoded by now */
+	src->tick++;
+	sweep(src, tick);
+	count_exits(src);
+	put_processes(src, tick);
+	put_short_lived(src, tick);
+	if (src->skel->bss->lost_exits != src->lost) {
+		tick_note(tick, NOTE_RECORDER, 0, "%llu process exits were lost: more ended at once than fit the ring",
+			  (unsigned long long)(src->skel->bss->lost_exits - src->lost));
+		src->lost = src->skel->bss->lost_exits;
+	}
+	src->recording = true;
+}
+
+static void task_close(void *state)
+{
+	struct task_source *src = state;
+
+	if (!src)
+		return;
+	ring_buffer__free(src->ring);
+	bpf_link__destroy(src->iter);
+	task_bpf__destroy(src->skel);
+	HMAP_FOREACH(slot, &src->processes)
+		process_free(slot->value);
+	HMAP_FOREACH(slot, &src->short_lived) {
+		struct short_lived *group = slot->value;
+
+		entity_free(group->entity);
+		free(group);
+	}
+	hmap_free(&src->processes);
+	hmap_free(&src->by_pid);
+	hmap_free(&src->short_lived);
+	VEC_FREE(src->seen);
+	VEC_FREE(src->exits);
+	VEC_FREE(src->later);
+	VEC_FREE(src->gone);
+	free(src->buffer);
+	free(src);
+}
+
+static int silent(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level, (void)format, (void)args;
+	return 0;
+}
+
+static int load(struct task_source *src, const struct source_options *options)
+{
+	struct btf *vmlinux;
+	bool lengths;
+	int r;
+
+	libbpf_set_print(silent);
+	vmlinux = btf__load_vmlinux_btf();
+	if (!vmlinux)
+		return -EOPNOTSUPP;
+	lengths = btf__find_by_name_kind(vmlinux, "btf_trace_sock_send_length", BTF_KIND_TYPEDEF) > 0;
+	btf__free(vmlinux);
+	src->skel = task_bpf__open();
+	if (!src->skel)
+		return -errno;
+	src->skel->rodata->count_sockets = options->sockets;
+	src->skel->rodata->has_socket_lengths = lengths;
+	bpf_program__set_autoload(src->skel->progs.on_send, lengths);
+	bpf_program__set_autoload(src->skel->progs.on_receive, lengths);
+	r = task_bpf__load(src->skel);
+	if (r < 0)
+		return r;
+	r = task_bpf__attach(src->skel);
+	if (r < 0)
+		return r;
+	src->iter = bpf_program__attach_iter(src->skel->progs.sweep, NULL);
+	if (!src->iter)
+		return -errno;
+	src->ring = ring_buffer__new(bpf_map__fd(src->skel->maps.exits), on_exit_record, src, NULL);
+	return src->ring ? 0 : -errno;
+}
+
+static int task_open(const struct source_options *options, void **ret_state, const char **ret_why)
+{
+	struct task_source *src = calloc(1, sizeof(*src));
+	int r;
+
+	if (!src)
+		return -ENOMEM;
+	src->own_pid = (uint32_t)getpid();
+	src->buffer = malloc(SWEEP_READ_SIZE);
+	r = src->buffer ? load(src, options) : -ENOMEM;
+	if (r < 0) {
+		task_close(src);
+		*ret_why = r == -EPERM || r == -EACCES ?
+				   "BPF needs root or CAP_BPF + CAP_PERFMON: start the recorder as root" :
+				   "this kernel cannot load the BPF programs (it needs BTF, 5.17 or later)";
+		return r;
+	}
+	*ret_state = src;
+	return 0;
+}
+
+static int task_wake_fd(void *state)
+{
+	struct task_source *src = state;
+
+	return ring_buffer__epoll_fd(src->ring);
+}
+
+const struct source source_task = {
+	.name = "task",
+	.help = "every process by a BPF task iterator, and every exit",
+	.open = task_open,
+	.sample = task_sample,
+	.close = task_close,
+	.wake_fd = task_wake_fd,
+};

@@ -1,0 +1,84 @@
+#include "base/test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "source/describe.h"
+
+static void secrets_are_blanked(void **state)
+{
+	static const struct {
+		const char *given, *kept;
+	} cases[] = {
+		{"mysql --password=hunter2 -u root", "mysql --password=*** -u root"},
+		{"app --token abcdef --port 80", "app --token *** --port 80"},
+		{"env DB_PASSWORD=x1 run", "env DB_PASSWORD=** run"},
+		{"curl https://bob:s3cret@host/path", "curl https://bob:***@host/path"},
+		{"tool --api-key=12345", "tool --api-key=***"},
+		{"tool --API_KEY 12345 --verbose", "tool --API_KEY *** --verbose"},
+		{"passwd bob", "passwd bob"},
+		{"compass --heading 12", "compass --heading 12"},
+		{"author --author=me", "author --author=me"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char line[200];
+
+		strcpy(line, cases[i].given);
+		redact_secrets(line);
+		assert_string_equal(line, cases[i].kept);
+	}
+}
+
+static void check_cgroup(const char *text, const char *unit, const char *container)
+{
+	char *got_unit, *got_container;
+
+	cgroup_names(text, &got_unit, &got_container);
+	if (unit)
+		assert_string_equal(got_unit, unit);
+	else
+		assert_null(got_unit);
+	if (container)
+		assert_string_equal(got_container, container);
+	else
+		assert_null(got_container);
+	free(got_unit);
+	free(got_container);
+}
+
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static void units_and_containers_are_told_from_the_cgroup(void **state)
+{
+	(void)state;
+	check_cgroup("0::/system.slice/nginx.service\n", "nginx.service", NULL);
+	check_cgroup("0::/user.slice/user-1000.slice/user@1000.service/app.slice/app-firefox.scope\n", "app-firefox.scope", NULL);
+	check_cgroup("0::/\n", NULL, NULL);
+	check_cgroup("9:name=systemd:/\n4:memory:/process_api/x1\n0::/\n", "/process_api/x1", NULL);
+	check_cgroup("0::/system.slice/docker-" ID ".scope\n", "docker-" ID ".scope", "0123456789ab");
+	check_cgroup("0::/docker/" ID "\n", "/docker/" ID, "0123456789ab");
+	check_cgroup("0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podaa_bb.slice/cri-containerd-" ID ".scope\n",
+		     "cri-containerd-" ID ".scope", "podaa_bb/0123456789ab");
+	check_cgroup("0::/lxc/web1/init.scope\n", "init.scope", "web1");
+}
+
+static void describes_itself(void **state)
+{
+	struct process_text text;
+
+	(void)state;
+	assert_int_equal(process_describe("/proc", (uint32_t)getpid(), 0, &text), 0);
+	assert_non_null(strstr(text.exe, "test-source-describe"));
+	assert_non_null(text.cmdline);
+	process_text_free(&text);
+	/* started in another second: a reused pid */
+	assert_int_equal(process_describe("/proc", (uint32_t)getpid(), 12345, &text), -ESRCH);
+	assert_int_equal(process_describe("/nonexistent", 1, 0, &text), -ESRCH);
+}
+
+RUN_TESTS(cmocka_unit_test(secrets_are_blanked), cmocka_unit_test(units_and_containers_are_told_from_the_cgroup),
+	  cmocka_unit_test(describes_itself))

@@ -1,0 +1,11 @@
+/* Location and scale that a few wild values cannot move. All functions ignore NaN and give NaN for nothing. */
+#pragma once
+
+#include <stddef.h>
+
+/* Sorts in place (NaN last) and returns how many are numbers. */
+size_t sort_values(double *values, size_t n);
+/* Quantile q in 0..1 of sorted values, linear between neighbours (Hyndman-Fan type 7). */
+double quantile_sorted(const double *sorted, size_t n, double q);
+/* IQR / 1.349: the standard deviation of a Gaussian with that interquartile range. */
+double iqr_scale_sorted(const double *sorted, size_t n);

@@ -1,0 +1,298 @@
+#include "store/frame.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+#include <zlib.h>
+
+#define FRAME_VERSION 1
+#define FRAME_HEADER  8
+#define FRAME_KEY     1
+
+/* Floor division: -1 byte of a signed value must not round to 0 from below and above alike. */
+static inline int64_t quantise(int64_t value, int64_t quantum)
+{
+	if (quantum == 1)
+		return value;
+	return value >= 0 ? value / quantum : -((-value + quantum - 1) / quantum);
+}
+
+static void encode_sample(struct frame_encoder *enc, const struct sample *sample, const struct feature *features,
+			  size_t n_features, bool key, struct str *out, struct str *diffs)
+{
+	struct entity *e = sample->entity;
+	uint64_t changed = 0;
+
+	str_clear(diffs);
+	for (size_t i = 0; i < n_features; i++) {
+		int64_t before = e->previous[i], now = sample->values[i], diff;
+		bool counter = features[i].kind == COUNTER;
+
+		if (!(sample->present >> i & 1) || (now == before && !(key && !counter) && !e->fresh))
+			continue;
+		if (e->fresh)
+			before = counter && !e->born ? now : 0;
+		else if (key && !counter)
+			before = 0;
+		if (counter && now < before) {
+			enc->regressions++;
+			before = now;
+		}
+		e->previous[i] = now;
+		diff = quantise(now, features[i].quantum) - quantise(before, features[i].quantum);
+		if (diff == 0 && (counter || !(key || e->fresh)))
+			continue;
+		changed |= 1ull << i;
+		str_put_svarint(diffs, diff);
+		enc->changed++;
+	}
+	e->fresh = false;
+	enc->values += (uint64_t)__builtin_popcountll(sample->present);
+	if (!changed)
+		return;
+	str_put_varint(out, e->info.id);
+	str_put_varint(out, changed);
+	str_append(out, diffs->data, diffs->len);
+}
+
+static void define(struct frame_encoder *enc, const struct sample *sample, bool key, struct str *out)
+{
+	struct entity *e = sample->entity;
+
+	if (!e->info.id)
+		e->info.id = enc->next_id++;
+	if (sample->present & ~e->info.present) {
+		e->info.present |= sample->present;
+		e->changed = true;
+	}
+	if (e->defined && !e->changed && !key)
+		return;
+	e->defined = true;
+	e->changed = false;
+	entity_info_write(&e->info, out);
+}
+
+static void encode_samples(struct frame_encoder *enc, struct tick *tick, bool key, struct str *out)
+{
+	struct str definitions = {}, diffs = {};
+
+	for (size_t i = 0; i < tick->samples.n; i++)
+		define(enc, &tick->samples.v[i], key, &definitions);
+	str_put_blob(out, definitions.data, definitions.len);
+	str_clear(&definitions);
+	for (size_t i = 0; i < tick->samples.n; i++) {
+		size_t n;
+		const struct feature *features = features_of(tick->samples.v[i].entity->info.kind, &n);
+
+		encode_sample(enc, &tick->samples.v[i], features, n, key, &definitions, &diffs);
+	}
+	str_put_blob(out, definitions.data, definitions.len);
+	str_free(&definitions);
+	str_free(&diffs);
+}
+
+int frame_encode(struct frame_encoder *enc, struct tick *tick, bool key, struct str *out)
+{
+	size_t start = out->len;
+	uint32_t header[2] = {};
+
+	str_append(out, header, sizeof(header));
+	str_put_varint(out, FRAME_VERSION);
+	str_put_varint(out, key ? FRAME_KEY : 0);
+	str_put_varint(out, (uint64_t)tick->boot);
+	str_put_varint(out, (uint64_t)tick->wall);
+	str_put_varint(out, tick->previous_boot ? (uint64_t)(tick->boot - tick->previous_boot) : 0);
+	encode_samples(enc, tick, key, out);
+	str_put_varint(out, tick->ended.n);
+	for (size_t i = 0; i < tick->ended.n; i++)
+		str_put_varint(out, tick->ended.v[i]->info.id);
+	str_put_varint(out, tick->notes.n);
+	for (size_t i = 0; i < tick->notes.n; i++) {
+		const struct note *note = &tick->notes.v[i];
+
+		str_put_varint(out, note->kind);
+		str_put_varint(out, (uint64_t)(note->wall ? note->wall : tick->wall));
+		str_put_blob(out, note->text, strlen(note->text));
+	}
+	if (out->error) {
+		out->len = start;
+		return out->error;
+	}
+	header[0] = htole32((uint32_t)(out->len - start - FRAME_HEADER));
+	header[1] = htole32((uint32_t)crc32(0, (const void *)(out->data + start + FRAME_HEADER),
+					    (uInt)(out->len - start - FRAME_HEADER)));
+	memcpy(out->data + start, header, sizeof(header));
+	return 0;
+}
+
+/* What decoding carries from frame to frame of one segment. */
+struct decoding {
+	struct dataset *into;
+	bool keep; /* this frame lies in the window */
+	uint32_t tick;
+};
+
+static int64_t level_before(const struct series *s)
+{
+	return s->n ? s->value[s->n - 1] : 0;
+}
+
+/* Levels are running sums within a segment; a key frame starts them anew. */
+static int put_value(struct decoding *dec, struct subject *s, size_t feature, int64_t diff, bool key)
+{
+	struct series *series = &s->series[feature];
+
+	if (s->features[feature].kind == COUNTER)
+		return dec->keep ? series_push(series, dec->tick, diff) : 0;
+	if (!key)
+		diff += level_before(series);
+	/* before the window only the newest level matters */
+	if (!dec->keep && series->n) {
+		series->value[series->n - 1] = diff;
+		return 0;
+	}
+	if (series->n && series->tick[series->n - 1] == dec->tick) {
+		series->value[series->n - 1] = diff;
+		return 0;
+	}
+	return series_push(series, dec->tick, diff);
+}
+
+static int decode_definitions(struct decoding *dec, struct reader in)
+{
+	while (in.at < in.end) {
+		struct entity_info info;
+		struct subject *s;
+		int r = entity_info_read(&in, &info);
+
+		if (r < 0)
+			return r;
+		s = dataset_define(dec->into, &info);
+		entity_info_free(&info);
+		if (!s)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int decode_samples(struct decoding *dec, struct reader in, bool key)
+{
+	while (in.at < in.end) {
+		uint32_t id = (uint32_t)read_varint(&in);
+		uint64_t changed = read_varint(&in);
+		struct subject *s = dataset_subject(dec->into, id);
+
+		if (in.bad || !s)
+			return -EBADMSG;
+		for (; changed; changed &= changed - 1) {
+			size_t feature = (size_t)__builtin_ctzll(changed);
+			int64_t diff = read_svarint(&in);
+
+			if (in.bad || feature >= s->n_features)
+				return -EBADMSG;
+			/* the first sample of a subject has levels, not differences: its series is empty, so both agree */
+			if (put_value(dec, s, feature, diff, key) < 0)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static int decode_ended(struct decoding *dec, struct reader *in)
+{
+	for (uint64_t n = read_varint(in); n && !in->bad; n--) {
+		struct subject *s = dataset_subject(dec->into, (uint32_t)read_varint(in));
+
+		if (!s)
+			continue;
+		s->ended = true;
+		s->last = dec->tick;
+		if (!dec->keep) /* gone before the window: it has no ticks in it */
+			s->first = s->last + 1;
+	}
+	return in->bad ? -EBADMSG : 0;
+}
+
+static int decode_notes(struct decoding *dec, struct reader *in)
+{
+	for (uint64_t n = read_varint(in); n && !in->bad; n--) {
+		struct note note = {.kind = (enum note_kind)read_varint(in)};
+
+		note.wall = (int64_t)read_varint(in);
+		note.text = read_text(in);
+		if (!note.text)
+			break;
+		if (!dec->keep || VEC_PUSH(dec->into->notes, note) < 0)
+			free(note.text);
+	}
+	return in->bad ? -EBADMSG : 0;
+}
+
+static struct reader sub_reader(struct reader *in)
+{
+	size_t n;
+	const char *bytes = read_blob(in, &n);
+
+	return (struct reader){(const uint8_t *)bytes, (const uint8_t *)bytes + n, false};
+}
+
+static int decode_frame(struct reader in, int64_t from_wall, int64_t to_wall, struct dataset *into)
+{
+	struct decoding dec = {.into = into};
+	uint64_t version = read_varint(&in), flags = read_varint(&in);
+	int64_t boot = (int64_t)read_varint(&in), wall = (int64_t)read_varint(&in);
+	int64_t span = (int64_t)read_varint(&in);
+	struct reader definitions = sub_reader(&in), samples = sub_reader(&in);
+	int r;
+
+	if (in.bad)
+		return -EBADMSG;
+	if (version != FRAME_VERSION)
+		return -EPROTONOSUPPORT;
+	dec.keep = wall >= from_wall && wall <= to_wall;
+	if (wall > to_wall)
+		return 0;
+	if (dec.keep) {
+		r = dataset_add_tick(into, boot, wall, span);
+		if (r < 0)
+			return r;
+	}
+	dec.tick = into->ticks.n ? (uint32_t)into->ticks.n - 1 : 0;
+	r = decode_definitions(&dec, definitions);
+	if (r == 0)
+		r = decode_samples(&dec, samples, flags & FRAME_KEY);
+	if (r == 0)
+		r = decode_ended(&dec, &in);
+	if (r == 0)
+		r = decode_notes(&dec, &in);
+	return r;
+}
+
+int frames_read(const void *bytes, size_t n, int64_t from_wall, int64_t to_wall, struct dataset *into,
+		size_t *ret_used)
+{
+	const uint8_t *at = bytes, *end = at + n;
+	int r = 0;
+
+	while (r == 0 && end - at >= FRAME_HEADER) {
+		uint32_t header[2];
+		size_t length;
+
+		memcpy(header, at, sizeof(header));
+		length = le32toh(header[0]);
+		if (length == 0 || length > (size_t)(end - at) - FRAME_HEADER) {
+			r = -EBADMSG;
+			break;
+		}
+		if (crc32(0, at + FRAME_HEADER, (uInt)length) != le32toh(header[1])) {
+			r = -EBADMSG;
+			break;
+		}
+		r = decode_frame((struct reader){at + FRAME_HEADER, at + FRAME_HEADER + length, false}, from_wall, to_wall,
+				 into);
+		if (r == 0)
+			at += FRAME_HEADER + length;
+	}
+	*ret_used = (size_t)(at - (const uint8_t *)bytes);
+	return r;
+}

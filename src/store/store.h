@@ -1,0 +1,91 @@
+/* The recording on disk: one SQLite file, and in front of it a journal in memory-backed /run.
+ *
+ *   journal   RUN/journal/<segment>   frames of a segment, appended every tick by the sampler: survives kill -9
+ *   raw       rows of frames, copied from the journal every 10 s under load: survives a power cut
+ *   chunk     a finished segment (10 minutes), compacted; replaces its raw rows and its journal file
+ *
+ * A segment's id is its start in wall time, ms; segments never overlap within one boot. One process writes; any
+ * number read (WAL). Errors come as -errno and, in words that say what to do, from store_error().
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "model/dataset.h"
+
+struct store;
+
+struct store_paths {
+	const char *file;    /* the SQLite file */
+	const char *run_dir; /* where the journal is; NULL = none */
+};
+
+enum store_mode { STORE_READ, STORE_WRITE };
+
+/* -ENOENT: nothing recorded there. -EPROTONOSUPPORT: written by a newer version. -EUCLEAN: damaged. -ENOSPC, -EROFS,
+ * -EACCES as usual. *ret_error (caller frees) says it in words. */
+int store_open(const struct store_paths *paths, enum store_mode mode, struct store **ret, char **ret_error);
+void store_close(struct store *s);
+const char *store_error(const struct store *s);
+
+/* The highest entity id ever given out in this store, journal included. */
+int store_highest_entity(struct store *s, uint32_t *ret);
+
+/* Everything in [from, to] (wall ns), oldest first: chunks, raw rows, the journal's tail. *ret_damaged counts
+ * segments of which a part could not be read. */
+int store_load(struct store *s, int64_t from, int64_t to, struct dataset *into, unsigned *ret_damaged);
+/* Wall times of the first and last thing recorded; 0 and 0 for an empty store. */
+int store_extent(struct store *s, int64_t *ret_from, int64_t *ret_to);
+
+/* --- the writer's side --- */
+
+/* Copies frames that the journal has beyond what raw rows hold. 0 or -errno; nothing is lost on error. */
+int store_save_journal(struct store *s, int64_t segment);
+/* Turns a finished segment into a chunk and drops its raw rows and journal file. */
+int store_compact(struct store *s, int64_t segment);
+/* Compacts what an earlier run left behind: journal files and raw rows other than `current`. */
+int store_recover(struct store *s, int64_t current);
+
+struct retention {
+	int64_t age;	/* ns; 0 = for ever */
+	uint64_t bytes; /* 0 = without limit */
+};
+/* Deletes the oldest segments beyond age or size. Marks are kept. */
+int store_retain(struct store *s, const struct retention *keep, int64_t now);
+
+struct store_size {
+	uint64_t file, raw, chunks, summaries; /* bytes */
+	uint64_t segments;
+	int64_t span; /* ns of recording in chunks */
+};
+int store_size(struct store *s, struct store_size *ret);
+/* One consistent file with everything, journal included, for copying to another machine. */
+int store_export(struct store *s, const char *to, char **ret_error);
+
+/* --- marks --- */
+
+enum feedback { FEEDBACK_NONE = 0, FEEDBACK_RIGHT = 1, FEEDBACK_WRONG = 2, FEEDBACK_FIXED = 3 };
+
+struct mark {
+	int64_t id;
+	int64_t wall;	 /* first press, ns */
+	int64_t last;	 /* last press of the same event */
+	uint32_t presses;
+	uint32_t uid;
+	enum feedback feedback;
+	char *note; /* may be NULL */
+};
+void mark_free(struct mark *m);
+
+/* A press. One within 5 s after the last press of the newest mark by the same user is the same event. *ret_id. */
+int store_mark(struct store *s, int64_t wall, uint32_t uid, const char *note, int64_t *ret_id);
+/* -ENOENT without such a mark. uid: whose it must be; 0 may change everybody's. */
+int store_mark_note(struct store *s, int64_t id, uint32_t uid, const char *note);
+int store_mark_feedback(struct store *s, int64_t id, uint32_t uid, enum feedback feedback);
+/* Takes back the newest mark of a user (root: of anybody); *ret_id says which. */
+int store_mark_undo(struct store *s, uint32_t uid, int64_t *ret_id);
+int store_mark_get(struct store *s, int64_t id, struct mark *ret);
+/* Oldest first. The caller frees each with mark_free() and the array. */
+int store_marks(struct store *s, int64_t from, int64_t to, struct mark **ret, size_t *ret_n);

@@ -1,0 +1,144 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "view/why.h"
+
+static const char *bold(const struct why_text_options *o)
+{
+	return o->colour ? "\033[1m" : "";
+}
+
+static const char *plain(const struct why_text_options *o)
+{
+	return o->colour ? "\033[0m" : "";
+}
+
+static void put_sparkline(const float *values, FILE *out)
+{
+	static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+	double low = INFINITY, high = -INFINITY;
+
+	for (size_t i = 0; i < SPARK_POINTS; i++) {
+		if (isnan(values[i]))
+			continue;
+		low = fmin(low, (double)values[i]);
+		high = fmax(high, (double)values[i]);
+	}
+	if (low > 0 && low < high / 2)
+		low = 0;
+	for (size_t i = 0; i < SPARK_POINTS; i++) {
+		if (isnan(values[i]))
+			fputs(" ", out);
+		else
+			fputs(bars[high > low ? (size_t)(((double)values[i] - low) / (high - low) * 7.0 + 0.5) : 0], out);
+	}
+}
+
+static void put_feature(const struct deviation *f, FILE *out)
+{
+	char now[32], usual[32], spread[32], since[40];
+
+	fprintf(out, "     %-20s %10s", f->feature->name, format_value(f->feature, f->observed, now, sizeof(now)));
+	if (isnan(f->usual))
+		fprintf(out, "   %-28s", "no past to compare with");
+	else
+		fprintf(out, "   usual %10s +- %-9s", format_value(f->feature, f->usual, usual, sizeof(usual)),
+			format_value(f->feature, f->spread, spread, sizeof(spread)));
+	fputc(' ', out);
+	put_sparkline(f->spark, out);
+	if (f->flags & FINDING_LEFT_ONLY_VALUE)
+		fputs("  left its only value", out);
+	else if (f->flags & FINDING_HIGHEST)
+		fputs("  highest in the window", out);
+	if (f->since)
+		fprintf(out, "  since %s", format_local(f->since, since, sizeof(since)) + 15);
+	fputc('\n', out);
+}
+
+static void put_who(const struct suspect *s, FILE *out)
+{
+	_cleanup_free_ char *label = entity_label(&s->subject->info);
+
+	fputs(label ? label : "?", out);
+	if (s->kind == CULPRIT_GROUP && s->members > 1)
+		fprintf(out, ", %u processes (most: pid %u)", s->members, s->subject->info.pid);
+	else if (s->subject->info.kind == ENTITY_SHORT_LIVED)
+		fprintf(out, ", short-lived children of pid %u", s->subject->info.parent);
+	else if (s->subject->info.pid)
+		fprintf(out, ", pid %u", s->subject->info.pid);
+	if (s->subject->info.unit)
+		fprintf(out, ", %s", s->subject->info.unit);
+	if (s->subject->info.flags & ENTITY_IS_SELF)
+		fputs(" (the recorder itself)", out);
+}
+
+static void put_suspect(const struct suspect *s, unsigned rank, const struct why_text_options *o, FILE *out)
+{
+	fprintf(out, "\n %2u. %s", rank, bold(o));
+	put_who(s, out);
+	fprintf(out, "%s   score %.3g", plain(o), s->score);
+	if (!isnan(s->share))
+		fprintf(out, ", %.0f %% of what all used", 100 * s->share);
+	fputc('\n', out);
+	for (size_t i = 0; i < s->features.n && i < o->features; i++)
+		put_feature(&s->features.v[i], out);
+}
+
+static void put_pressure(const struct answer *a, FILE *out)
+{
+	static const struct {
+		enum bottleneck what;
+		const char *name;
+	} shown[] = {{BOTTLENECK_CPU, "CPU"}, {BOTTLENECK_DISK, "disk"}, {BOTTLENECK_MEMORY, "memory"}};
+
+	fputs("Time in which some program waited for:", out);
+	for (size_t i = 0; i < ARRAY_SIZE(shown); i++) {
+		double now = a->pressure.now[shown[i].what], usual = a->pressure.usual[shown[i].what];
+
+		if (isnan(now))
+			fprintf(out, "%s %s ?", i ? "," : "", shown[i].name);
+		else if (isnan(usual))
+			fprintf(out, "%s %s %.0f %%", i ? "," : "", shown[i].name, 100 * now);
+		else
+			fprintf(out, "%s %s %.0f %% (usually %.0f %%)", i ? "," : "", shown[i].name, 100 * now, 100 * usual);
+	}
+	fputc('\n', out);
+}
+
+static void put_victims(const struct answer *a, FILE *out)
+{
+	if (!a->ranking.victims.n)
+		return;
+	fputs("\nWho waited:\n", out);
+	for (size_t i = 0; i < a->ranking.victims.n && i < 5; i++) {
+		const struct suspect *v = &a->ranking.victims.v[i];
+		char now[32];
+
+		fputs("   ", out);
+		put_who(v, out);
+		for (size_t j = 0; j < v->features.n && j < 2; j++)
+			fprintf(out, "%s %s %s", j ? "," : ":", v->features.v[j].feature->help,
+				format_value(v->features.v[j].feature, v->features.v[j].observed, now, sizeof(now)));
+		fputc('\n', out);
+	}
+}
+
+void why_text(const struct answer *a, const struct why_text_options *o, FILE *out)
+{
+	char at[40], span[32];
+
+	fprintf(out, "%s%s%s\n", bold(o), a->summary, plain(o));
+	fprintf(out, "Asked about %s", format_local(a->at, at, sizeof(at)));
+	if (a->has_history)
+		fprintf(out, ", compared with the %s before", format_span(a->window_end - a->window_start, span, sizeof(span)));
+	fputs(".\n", out);
+	put_pressure(a, out);
+	for (size_t i = 0; i < a->remarks.n; i++)
+		fprintf(out, "Note: %s.\n", a->remarks.v[i]);
+	for (size_t i = 0; i < a->ranking.suspects.n && i < o->suspects; i++)
+		put_suspect(&a->ranking.suspects.v[i], (unsigned)i + 1, o, out);
+	put_victims(a, out);
+}
