@@ -20,6 +20,8 @@ struct common {
 	bool json;
 	bool help;
 	bool colour;
+	uint32_t viewer;    /* whose eyes: other users' command lines are hidden from anybody but root */
+	bool for_client;    /* started by the daemon for an unprivileged user: only the verb's own options count */
 };
 
 struct verb {
@@ -28,6 +30,7 @@ struct verb {
 	const char *words; /* "[NOTE]": what follows the name */
 	const char *help;  /* one line */
 	const struct option_row *options;
+	bool remote; /* the daemon answers it for unprivileged users */
 	int (*run)(struct common *common, int argc, char **argv); /* argv[0] is the verb; options are gone */
 };
 

@@ -23,7 +23,7 @@ static int64_t arg_window;
 static uint64_t arg_top = 5;
 static bool arg_all;
 
-static const struct option_row options[] = {
+const struct option_row why_options[] = {
 	{OPTION_TEXT, 0, "at", "TIME", &arg_at, "the moment asked about (default: now)"},
 	{OPTION_SPAN, 0, "window", "SPAN", &arg_window, "how far back to look for what is usual (default 4h)"},
 	{OPTION_TEXT, 0, "for", "WHO", &arg_for, "only this pid, unit or name"},
@@ -44,10 +44,26 @@ static int print(struct common *common, const struct answer *a)
 	return a->slow ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 }
 
-static int answer(struct common *common, const struct dataset *d, struct why_request *request)
+/* Other users' command lines may hold what is not meant for everybody. */
+static void hide_command_lines(const struct common *common, struct dataset *d)
+{
+	for (size_t i = 0; common->viewer && i < d->subjects.n; i++) {
+		struct entity_info *info = &d->subjects.v[i]->info;
+
+		if (info->uid == common->viewer)
+			continue;
+		free(info->cmdline);
+		info->cmdline = NULL;
+	}
+}
+
+static int answer(struct common *common, struct dataset *d, struct why_request *request)
 {
 	struct answer a;
-	int r = why_answer(d, request, &a), status;
+	int r, status;
+
+	hide_command_lines(common, d);
+	r = why_answer(d, request, &a);
 
 	if (r == -ENODATA) {
 		log_error("nothing is recorded around that moment: was the recorder running? ('whyslow list' shows marks)");
@@ -233,6 +249,7 @@ const struct verb verb_why = {
 	.group = "Every day",
 	.words = "",
 	.help = "why is (or was) it slow: who, which resource, how unusual",
-	.options = options,
+	.options = why_options,
+	.remote = true,
 	.run = run,
 };

@@ -27,6 +27,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/recorder.h"
+#include "daemon/request.h"
 #include "store/journal.h"
 #include "store/store.h"
 
@@ -51,6 +52,7 @@ struct daemon {
 	struct recorder *recorder;
 	struct journal journal;
 	struct writer writer;
+	struct server *server;
 	struct str frame;
 	int64_t segment_started; /* boot ns */
 	uint64_t ticks, late;
@@ -268,6 +270,7 @@ static int open_all(struct daemon *d)
 
 static void close_all(struct daemon *d)
 {
+	server_stop(d->server);
 	recorder_close(d->recorder);
 	store_close(d->writer.store);
 	journal_close(&d->journal);
@@ -355,6 +358,9 @@ int record_run(const struct record_options *options)
 	if (options->config->record_lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) < 0)
 		log_info("memory cannot be locked (raise 'ulimit -l' or run as root): under memory pressure samples may come late");
 	raise_priority(options->config);
+	r = server_start(options->config->store_run_dir, options->config->store_file, &d.server);
+	if (r < 0)
+		log_warning("no socket in %s (%s): only root can ask for answers", options->config->store_run_dir, strerror(-r));
 	recorder_note(d.recorder, NOTE_RECORDER, "recording began");
 	sd_notifyf(0, "READY=1\nSTATUS=Recording every process (%s)", recorder_process_source(d.recorder));
 	log_info("recording every process every %g s into %s", (double)options->config->record_interval / 1e9,
