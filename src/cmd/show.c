@@ -30,7 +30,7 @@ static int run(struct common *common, int argc, char **argv)
 	if (!common->json)
 		printf("Mark %" PRIu64 ", %s%s%s\n\n", id, format_local(mark.wall, at, sizeof(at)), mark.note ? ": " : "",
 		       mark.note ? mark.note : "");
-	r = why_at(common, mark.wall);
+	r = why_at(common, mark.wall, true);
 	mark_free(&mark);
 	return r;
 }

@@ -30,6 +30,7 @@ struct verb {
 	const char *words; /* "[NOTE]": what follows the name */
 	const char *help;  /* one line */
 	const struct option_row *options;
+	bool takes_command; /* its first word begins a command line of its own */
 	bool remote; /* the daemon answers it for unprivileged users */
 	int (*run)(struct common *common, int argc, char **argv); /* argv[0] is the verb; options are gone */
 };

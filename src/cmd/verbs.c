@@ -16,11 +16,11 @@
 #define SHARED_FOR_CLIENTS 4 /* of the shared options a client may give only those from --json on */
 
 extern const struct verb verb_why, verb_mark, verb_list, verb_show, verb_feedback, verb_record, verb_features, verb_config,
-	verb_doctor, verb_export;
+	verb_doctor, verb_export, verb_run, verb_compare;
 
 const struct verb *const verbs[] = {
-	&verb_why,    &verb_mark,     &verb_list,   &verb_show,   &verb_record,
-	&verb_config, &verb_features, &verb_feedback, NULL,
+	&verb_why,    &verb_mark,     &verb_list,   &verb_show,
+	&verb_export, &verb_record, &verb_run, &verb_doctor, &verb_features, &verb_config, &verb_feedback, NULL,
 };
 
 const struct verb *verb_find(const char *name)
@@ -157,7 +157,7 @@ static int run_verb(struct common *c, const struct verb *verb, const struct opti
 	if (!given)
 		return EXIT_CANNOT;
 	memcpy(given, argv, (size_t)argc * sizeof(*given));
-	words = options_parse(verb->options, shared, argc, argv, &error);
+	words = options_parse(verb->options, shared, verb->takes_command, argc, argv, &error);
 	if (words < 0)
 		return usage_error(verb->name, "%s", error ? error : "bad options");
 	if (c->help) {

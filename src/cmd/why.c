@@ -163,9 +163,9 @@ static bool recording_is_fresh(struct store *store, int64_t now)
 	return store_extent(store, &from, &to) == 0 && now - to < FRESH_ENOUGH;
 }
 
-int why_at(struct common *common, int64_t wall)
+int why_at(struct common *common, int64_t wall, bool marked)
 {
-	struct why_request request = {.at = wall};
+	struct why_request request = {.at = wall, .marked = marked};
 	struct store *store;
 	int status = prepare(common, &request);
 
@@ -202,13 +202,14 @@ static int why_now(struct common *common)
 }
 
 /* TIME, or a mark's id. */
-static int resolve_time(struct common *common, const char *text, int64_t *ret)
+static int resolve_time(struct common *common, const char *text, int64_t *ret, bool *ret_marked)
 {
 	struct store *store;
 	struct mark mark;
 	uint64_t id;
 	int r;
 
+	*ret_marked = false;
 	if (parse_u64(text, &id) < 0)
 		return parse_time(text, wall_now(), ret);
 	store = open_common_store(common, STORE_READ);
@@ -219,6 +220,7 @@ static int resolve_time(struct common *common, const char *text, int64_t *ret)
 	if (r < 0)
 		return r;
 	*ret = mark.wall;
+	*ret_marked = true;
 	mark_free(&mark);
 	return 0;
 }
@@ -226,6 +228,7 @@ static int resolve_time(struct common *common, const char *text, int64_t *ret)
 static int run(struct common *common, int argc, char **argv)
 {
 	int64_t at;
+	bool marked;
 	int r;
 
 	if (argc > 1)
@@ -234,14 +237,14 @@ static int run(struct common *common, int argc, char **argv)
 		return why_now(common);
 	if (!arg_at)
 		return usage_error("why", "--from needs --at TIME: a recording has no 'now'");
-	r = resolve_time(common, arg_at, &at);
+	r = resolve_time(common, arg_at, &at, &marked);
 	if (r == -EIO)
 		return EXIT_CANNOT;
 	if (r == -ENOENT)
 		return usage_error("why", "there is no mark %s; 'whyslow list' shows them", arg_at);
 	if (r < 0)
 		return usage_error("why", "'%s' is no TIME: now, -5min, 14:32, '2026-11-20 14:32:07' or a mark's id", arg_at);
-	return why_at(common, at);
+	return why_at(common, at, marked);
 }
 
 const struct verb verb_why = {

@@ -6,5 +6,6 @@
 
 extern const struct option_row why_options[];
 
-/* Answers for a moment with the options of `why` and prints it. Returns the exit status. */
-int why_at(struct common *common, int64_t wall);
+/* Answers for a moment with the options of `why` and prints it. `marked`: somebody pressed the button then. Returns
+ * the exit status. */
+int why_at(struct common *common, int64_t wall, bool marked);
