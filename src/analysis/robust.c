@@ -4,7 +4,7 @@
  * restarts and many small processes count as one. The time before the trouble is cut into blocks as long as the
  * trouble; a program's usual is the distribution of its blocks.
  *
- *   usual, spread   median and IQR / 1.349 of the blocks, spread never below what a person could notice (floor_of)
+ *   usual, spread   median and IQR / 1.349 of the blocks, spread never below what a person could notice
  *   episodes        how often before it did at least 70 % as much: a nightly backup is big but usual
  *   excess          what it uses beyond its usual, discounted by 1 / (1 + episodes)
  *   guilt           sum over resources of shortage(resource) x excess / what all programs use of it
@@ -88,28 +88,6 @@ struct usual {
 	double fraction;	       /* of blocks with >= 70 % */
 	bool only_value;	       /* it never was anything but the median */
 };
-
-/* The least difference a person could notice: spreads below it are noise. */
-static double floor_of(const struct feature *f)
-{
-	bool counter = f->kind == COUNTER;
-
-	switch (f->unit) {
-	case NS:
-		return counter ? 1e7 : 1e6; /* 1 % of a CPU */
-	case BYTES:
-		return counter ? 2e5 : 4e6;
-	case COUNT:
-		break;
-	default:
-		return 1;
-	}
-	if (f->resource == RESOURCE_HANDLES)
-		return 10;
-	if (f->resource == RESOURCE_THREADS)
-		return 4;
-	return counter ? 50 : 1;
-}
 
 static int make_blocks(struct robust *r)
 {
@@ -294,7 +272,7 @@ static struct usual learn(struct robust *r, const struct feature *feature, doubl
 {
 	struct blocks *b = &r->blocks;
 	struct usual u = {.median = NAN, .spread = NAN, .highest = NAN};
-	double floor = floor_of(feature), relative;
+	double floor = noticeable(feature), relative;
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < b->n; i++)
@@ -471,7 +449,7 @@ static int describe_feature(struct robust *r, struct program *p, size_t f, doubl
 		dev.flags |= FINDING_NO_HISTORY;
 	else if (is_new(r, p))
 		dev.flags |= FINDING_NEW;
-	else if (u.only_value && fabs(dev.observed - u.median) >= floor_of(dev.feature))
+	else if (u.only_value && fabs(dev.observed - u.median) >= noticeable(dev.feature))
 		dev.flags |= FINDING_LEFT_ONLY_VALUE;
 	if (!isnan(u.median) && dev.observed > u.highest)
 		dev.flags |= FINDING_HIGHEST;
@@ -496,7 +474,7 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 		struct usual u;
 
 		guilt[i] = 0;
-		if (isnan(now) || now < floor_of(&p->members.v[0]->features[f]))
+		if (isnan(now) || now < noticeable(&p->members.v[0]->features[f]))
 			continue;
 		fill_blocks(r, p, f);
 		u = learn(r, &p->members.v[0]->features[f], now);
@@ -589,7 +567,7 @@ static void sum_growth(struct robust *r)
 			double now = uses[k].of_memory && p->there ? program_now(r, p, f) : NAN;
 			struct usual u;
 
-			if (isnan(now) || now < floor_of(&p->members.v[0]->features[f]))
+			if (isnan(now) || now < noticeable(&p->members.v[0]->features[f]))
 				continue;
 			fill_blocks(r, p, f);
 			u = learn(r, &p->members.v[0]->features[f], now);

@@ -20,7 +20,7 @@ extern const struct verb verb_why, verb_mark, verb_list, verb_show, verb_feedbac
 
 const struct verb *const verbs[] = {
 	&verb_why,    &verb_mark,     &verb_list,   &verb_show,
-	&verb_export, &verb_record, &verb_run, &verb_doctor, &verb_features, &verb_config, &verb_feedback, NULL,
+	&verb_compare, &verb_export, &verb_record, &verb_run, &verb_doctor, &verb_features, &verb_config, &verb_feedback, NULL,
 };
 
 const struct verb *verb_find(const char *name)
