@@ -1,8 +1,8 @@
 /* Unusual, and in the way: the default model.
  *
  * The unit of judgement is the *program* (exe + unit): what all its processes do together, so that history outlives
- * restarts and many small processes count as one. The time before the trouble is cut into blocks as long as the
- * trouble; a program's usual is the distribution of its blocks.
+ * restarts and many small processes count as one. The time before the trouble is cut into blocks half as long as
+ * the trouble (so that an earlier one of the same length fills at least one); a program's usual is their distribution.
  *
  *   usual, spread   median and IQR / 1.349 of the blocks, spread never below what a person could notice
  *   episodes        how often before it did at least 70 % as much: a nightly backup is big but usual
@@ -30,7 +30,7 @@
 #define MEMORY_STALL	0.10 /* from this pressure on memory outranks CPU and disk */
 #define SUSPECTS_MAX	32
 #define REPORT_SCORE	1e-4
-#define USES		(sizeof(uses) / sizeof(uses[0]))
+#define USES (sizeof(uses) / sizeof(uses[0]))
 
 /* What uses up a thing that can be short. One feature may stand for two of them. */
 struct use {
@@ -97,7 +97,8 @@ static int make_blocks(struct robust *r)
 	int64_t trouble = d->ticks.v[q->at].boot - d->ticks.v[q->focus].boot + d->ticks.v[q->focus].span, length, since = 0;
 	size_t room = q->train_to >= q->train_from ? (size_t)(q->train_to - q->train_from) + 2 : 2;
 
-	length = trouble < BLOCK_MIN_NS ? BLOCK_MIN_NS : trouble > BLOCK_MAX_NS ? BLOCK_MAX_NS : trouble;
+	length = trouble / 2;
+	length = length < BLOCK_MIN_NS ? BLOCK_MIN_NS : length > BLOCK_MAX_NS ? BLOCK_MAX_NS : length;
 	if (q->train_to >= q->train_from) {
 		int64_t past = d->ticks.v[q->train_to].boot - d->ticks.v[q->train_from].boot;
 
@@ -284,7 +285,7 @@ static struct usual learn(struct robust *r, const struct feature *feature, doubl
 		return u;
 	u.median = quantile_sorted(b->sorted, n, 0.5);
 	u.highest = b->sorted[n - 1];
-	u.only_value = b->sorted[0] == b->sorted[n - 1];
+	u.only_value = b->sorted[0] == b->sorted[(n - 1) * 9 / 10]; /* the beginning of a leak lies in the past already */
 	u.spread = iqr_scale_sorted(b->sorted, n);
 	relative = 0.02 * fabs(u.median);
 	if (u.spread < relative)

@@ -12,7 +12,6 @@
 #include "base/str.h"
 #include "daemon/request.h"
 
-#define CONFIG_FILE	   "/etc/whyslow/whyslow.conf"
 #define SHARED_FOR_CLIENTS 4 /* of the shared options a client may give only those from --json on */
 
 extern const struct verb verb_why, verb_mark, verb_list, verb_show, verb_feedback, verb_record, verb_features, verb_config,
