@@ -335,6 +335,11 @@ static int measure(const struct dataset *d, const struct why_request *request, s
 		if (learn_pressure(d, q, system, pressures[i].feature, &usual[pressures[i].what]) < 0)
 			return -ENOMEM;
 	q->focus = find_focus(d, q, system, usual, ret_pressed);
+	if (request->since) {
+		q->focus = q->train_from;
+		while (q->focus < q->at && d->ticks.v[q->focus].wall < request->since)
+			q->focus++;
+	}
 	if (q->focus <= q->train_from && q->at > q->train_from)
 		q->focus = q->train_from + 1 < q->at ? q->train_from + 1 : q->at;
 	for (size_t i = 0; i < ARRAY_SIZE(pressures); i++) {
@@ -398,7 +403,7 @@ int why_answer(const struct dataset *d, const struct why_request *request, struc
 	a.window_end = d->ticks.v[q.at].wall;
 	a.has_history = q.train_to - q.train_from >= 30;
 	judge(&a, &q, pressed, &r);
-	if (pressed)
+	if (pressed || request->since)
 		a.slow_since = d->ticks.v[q.focus].wall - d->ticks.v[q.focus].span;
 	choose_bottleneck(&a, pressed);
 	if (request->only)

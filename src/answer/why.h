@@ -8,6 +8,7 @@
 
 struct why_request {
 	int64_t at;		     /* wall ns */
+	int64_t since;		     /* wall ns: the trouble is known to have begun here; 0 = find out */
 	int64_t window;		     /* ns of past to learn from */
 	const struct method *method; /* NULL = the default */
 	bool block;		     /* learn from the whole block around `at`, event included (the paper's way) */

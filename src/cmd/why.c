@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "answer/boot.h"
 #include "answer/why.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -18,13 +19,15 @@
 #define LOOK_TICKS   6 /* without a recording: five seconds between six samples */
 #define FRESH_ENOUGH (10 * NS_PER_SEC)
 
-static const char *arg_at, *arg_model, *arg_for, *arg_window_mode;
+static const char *arg_at, *arg_since, *arg_model, *arg_for, *arg_window_mode;
 static int64_t arg_window;
 static uint64_t arg_top = 5;
-static bool arg_all;
+static bool arg_all, arg_boot;
 
 const struct option_row why_options[] = {
 	{OPTION_TEXT, 0, "at", "TIME", &arg_at, "the moment asked about (default: now)"},
+	{OPTION_TEXT, 0, "since", "TIME", &arg_since, "when the trouble began (default: found out)"},
+	{OPTION_FLAG, 0, "boot", NULL, &arg_boot, "why did the machine's last start take so long"},
 	{OPTION_SPAN, 0, "window", "SPAN", &arg_window, "how far back to look for what is usual (default 4h)"},
 	{OPTION_TEXT, 0, "for", "WHO", &arg_for, "only this pid, unit or name"},
 	{OPTION_TEXT, 0, "model", "NAME", &arg_model, "robust (default) or gaussian, the paper's"},
@@ -63,7 +66,7 @@ static int answer(struct common *common, struct dataset *d, struct why_request *
 	int r, status;
 
 	hide_command_lines(common, d);
-	r = why_answer(d, request, &a);
+	r = arg_boot ? boot_answer(d, request, &a) : why_answer(d, request, &a);
 
 	if (r == -ENODATA) {
 		log_error("nothing is recorded around that moment: was the recorder running? ('whyslow list' shows marks)");
@@ -143,6 +146,8 @@ static int prepare(struct common *common, struct why_request *request)
 {
 	request->window = arg_window ? arg_window : common->config.answer_window;
 	request->only = arg_for;
+	if (arg_since && parse_time(arg_since, wall_now(), &request->since) < 0)
+		return usage_error("why", "'%s' is no TIME: now, -5min, 14:32, '2026-11-20 14:32:07'", arg_since);
 	if (arg_model) {
 		request->method = method_find(arg_model);
 		if (!request->method)
@@ -225,6 +230,26 @@ static int resolve_time(struct common *common, const char *text, int64_t *ret, b
 	return 0;
 }
 
+/* From the machine's start to now, or to ten minutes after it. */
+static int why_boot(struct common *common)
+{
+	int64_t now = wall_now(), start = now - boot_now();
+	struct why_request request = {.at = now < start + BOOT_LONGEST ? now : start + BOOT_LONGEST};
+	struct store *store;
+	int status = prepare(common, &request);
+
+	if (status)
+		return status;
+	request.since = start;
+	store = open_common_store(common, STORE_READ);
+	if (!store)
+		return EXIT_CANNOT;
+	request.window = BOOT_LONGEST;
+	status = answer_from(common, store, &request);
+	store_close(store);
+	return status;
+}
+
 static int run(struct common *common, int argc, char **argv)
 {
 	int64_t at;
@@ -233,6 +258,8 @@ static int run(struct common *common, int argc, char **argv)
 
 	if (argc > 1)
 		return usage_error("why", "takes no words: '%s' (a moment is given with --at)", argv[1]);
+	if (arg_boot)
+		return why_boot(common);
 	if (!arg_at && !common->from_file)
 		return why_now(common);
 	if (!arg_at)
