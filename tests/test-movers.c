@@ -87,8 +87,8 @@ static const struct proof proofs[] = {
 	{"swap", FEATURE_MEM_SWAP, MOVER_MEMORY - (16 << 20), 0, 1, 1.05, 4 << 20},
 	/* it cannot have waited longer than it all took */
 	{"swap", FEATURE_DELAY_RECLAIM, 0, 1, 0.1, 1, 0},
-	{"swap-in", FEATURE_DELAY_SWAPIN, 0, 1, 0.01, 1, 0},
-	{"thrash", FEATURE_DELAY_THRASHING, 0, 1, 0.1, 1, 0},
+	{"swap-in", FEATURE_DELAY_SWAPIN, 0, 1, 0.005, 1, 0},
+	{"thrash", FEATURE_DELAY_THRASHING, 0, 1, 0.01, 1, 0},
 	{"children", FEATURE_CHILDREN_SHORT, MOVER_CHILDREN, 0, EXACT},
 	{"children", FEATURE_CHILDREN_CPU, 0, 1, 0.9, 1.1, 0},
 };
