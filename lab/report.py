@@ -39,16 +39,20 @@ def print_tables(results):
     for measure, title in MEASURES:
         print(f"\n{title} right, with 95 % intervals")
         rows = [name for name in columns if counts(results, name, measure)[1]]
-        print(f"  {'':16}" + "".join(f"{name:>24}" for name in rows))
+        print_row("", rows)
         for scenario in dict.fromkeys(result["scenario"] for result in results):
             of_kind = [result for result in results if result["scenario"] == scenario]
-            print(f"  {scenario:16}" + "".join(f"{score.proportion(*counts(of_kind, name, measure)):>24}" for name in rows))
-        print(f"  {'all':16}" + "".join(f"{score.proportion(*counts(results, name, measure)):>24}" for name in rows))
+            print_row(scenario, [score.proportion(*counts(of_kind, name, measure)) for name in rows])
+        print_row("all", [score.proportion(*counts(results, name, measure)) for name in rows])
     print("\ncases in which an innocent of the background was accused")
     for name in columns:
-        said = [result["answers"][name]["accused"] for result in results if "accused" in result["answers"].get(name, {})]
+        said = [bool(result["answers"][name]["accused"]) for result in results if "accused" in result["answers"][name]]
         if said:
-            print(f"  {name:16}{score.proportion(sum(map(bool, said)), len(said)):>24}")
+            print_row(name, [score.proportion(sum(said), len(said))])
+
+
+def print_row(title, cells):
+    print(f"  {title:16}" + "".join(f"{cell:>24}" for cell in cells))
 
 
 def print_figures(results):
@@ -67,9 +71,8 @@ def print_figures(results):
 
 def figure(name, value, unit="ratio"):
     """Beside its goal, where the project's list of goals is at hand."""
-    if FIGURE.exists() and subprocess.run([FIGURE, name, str(value)], check=False).returncode == 0:
-        return
-    print(f"figure {name} {value} {unit}", flush=True)
+    known = FIGURE.exists() and subprocess.run([FIGURE, name, str(value)], check=False, capture_output=True, text=True)
+    print(known.stdout.strip() if known and known.returncode == 0 else f"figure {name} {value} {unit}", flush=True)
 
 
 def write_transcript(results, path, machine):
