@@ -252,6 +252,8 @@ static int decode_frame(struct reader in, int64_t from_wall, int64_t to_wall, st
 	dec.keep = wall >= from_wall && wall <= to_wall;
 	if (wall > to_wall)
 		return 0;
+	if (span == 0) /* the first frame of a recorder */
+		dataset_interrupt(into, into->ticks.n ? (uint32_t)into->ticks.n - 1 : 0, into->ticks.n > 0);
 	if (dec.keep) {
 		r = dataset_add_tick(into, boot, wall, span);
 		if (r < 0)
