@@ -30,6 +30,10 @@ extern const struct method *const methods[]; /* NULL-terminated */
 /* NULL if there is none of that name. */
 const struct method *method_find(const char *name);
 
+/* The least difference a person could notice in a feature, in its unit (per second for counters): spreads below it are
+ * noise. */
+double noticeable(const struct feature *f);
+
 /* Shape of the window for a deviation: SPARK_POINTS means. */
 void deviation_spark(const struct dataset *d, const struct subject *s, size_t feature, uint32_t from, uint32_t to,
 		     float spark[SPARK_POINTS]);

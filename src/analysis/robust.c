@@ -1,10 +1,10 @@
 /* Unusual, and in the way: the default model.
  *
  * The unit of judgement is the *program* (exe + unit): what all its processes do together, so that history outlives
- * restarts and many small processes count as one. The time before the trouble is cut into blocks as long as the
- * trouble; a program's usual is the distribution of its blocks.
+ * restarts and many small processes count as one. The time before the trouble is cut into blocks half as long as
+ * the trouble (so that an earlier one of the same length fills at least one); a program's usual is their distribution.
  *
- *   usual, spread   median and IQR / 1.349 of the blocks, spread never below what a person could notice (floor_of)
+ *   usual, spread   median and IQR / 1.349 of the blocks, spread never below what a person could notice
  *   episodes        how often before it did at least 70 % as much: a nightly backup is big but usual
  *   excess          what it uses beyond its usual, discounted by 1 / (1 + episodes)
  *   guilt           sum over resources of shortage(resource) x excess / what all programs use of it
@@ -27,9 +27,10 @@
 #define BLOCKS_WANTED	12
 #define SAME_AGAIN	0.7  /* an earlier block with this share of the value is "the same again" */
 #define USUAL_FRACTION	0.25 /* done in a quarter of the time: simply what it does */
+#define MEMORY_STALL	0.10 /* from this pressure on memory outranks CPU and disk */
 #define SUSPECTS_MAX	32
 #define REPORT_SCORE	1e-4
-#define USES		(sizeof(uses) / sizeof(uses[0]))
+#define USES (sizeof(uses) / sizeof(uses[0]))
 
 /* What uses up a thing that can be short. One feature may stand for two of them. */
 struct use {
@@ -78,6 +79,7 @@ struct robust {
 	VEC(struct program *) programs;
 	struct hmap by_key;
 	double total[FEATURES_MAX]; /* of all programs during the trouble */
+	double growth[FEATURES_MAX]; /* of memory: what all programs have beyond their usual */
 };
 
 struct usual {
@@ -87,28 +89,6 @@ struct usual {
 	bool only_value;	       /* it never was anything but the median */
 };
 
-/* The least difference a person could notice: spreads below it are noise. */
-static double floor_of(const struct feature *f)
-{
-	bool counter = f->kind == COUNTER;
-
-	switch (f->unit) {
-	case NS:
-		return counter ? 1e7 : 1e6; /* 1 % of a CPU */
-	case BYTES:
-		return counter ? 2e5 : 4e6;
-	case COUNT:
-		break;
-	default:
-		return 1;
-	}
-	if (f->resource == RESOURCE_HANDLES)
-		return 10;
-	if (f->resource == RESOURCE_THREADS)
-		return 4;
-	return counter ? 50 : 1;
-}
-
 static int make_blocks(struct robust *r)
 {
 	const struct dataset *d = r->d;
@@ -117,7 +97,8 @@ static int make_blocks(struct robust *r)
 	int64_t trouble = d->ticks.v[q->at].boot - d->ticks.v[q->focus].boot + d->ticks.v[q->focus].span, length, since = 0;
 	size_t room = q->train_to >= q->train_from ? (size_t)(q->train_to - q->train_from) + 2 : 2;
 
-	length = trouble < BLOCK_MIN_NS ? BLOCK_MIN_NS : trouble > BLOCK_MAX_NS ? BLOCK_MAX_NS : trouble;
+	length = trouble / 2;
+	length = length < BLOCK_MIN_NS ? BLOCK_MIN_NS : length > BLOCK_MAX_NS ? BLOCK_MAX_NS : length;
 	if (q->train_to >= q->train_from) {
 		int64_t past = d->ticks.v[q->train_to].boot - d->ticks.v[q->train_from].boot;
 
@@ -292,7 +273,7 @@ static struct usual learn(struct robust *r, const struct feature *feature, doubl
 {
 	struct blocks *b = &r->blocks;
 	struct usual u = {.median = NAN, .spread = NAN, .highest = NAN};
-	double floor = floor_of(feature), relative;
+	double floor = noticeable(feature), relative;
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < b->n; i++)
@@ -304,7 +285,7 @@ static struct usual learn(struct robust *r, const struct feature *feature, doubl
 		return u;
 	u.median = quantile_sorted(b->sorted, n, 0.5);
 	u.highest = b->sorted[n - 1];
-	u.only_value = b->sorted[0] == b->sorted[n - 1];
+	u.only_value = b->sorted[0] == b->sorted[(n - 1) * 9 / 10]; /* the beginning of a leak lies in the past already */
 	u.spread = iqr_scale_sorted(b->sorted, n);
 	relative = 0.02 * fabs(u.median);
 	if (u.spread < relative)
@@ -342,10 +323,27 @@ static double shortage(const struct question *q, const struct use *use)
 	usual = q->pressure.usual[use->resource];
 	if (isnan(now))
 		return use->weight;
+	/* under reclaim everybody reads and waits: what is short is memory */
+	if (use->resource != BOTTLENECK_MEMORY && q->pressure.now[BOTTLENECK_MEMORY] >= MEMORY_STALL)
+		now *= 0.25;
 	/* what the machine always lives with hurts less than what came with the trouble */
 	if (!isnan(usual))
 		now -= 0.5 * (usual < now ? usual : now);
 	return now > use->weight ? now : use->weight;
+}
+
+/* Of the machine's memory; when memory is short, of what came on top of the usual: a small control group can be
+ * short of memory on a large machine. */
+static double share_of_memory(const struct robust *r, const struct use *use, double excess)
+{
+	double growth = r->growth[use->feature], all = (double)r->q->memory, share;
+
+	if (all <= 0)
+		return 0;
+	share = excess / all;
+	if (r->q->pressure.now[BOTTLENECK_MEMORY] >= MEMORY_STALL && growth > 0)
+		share = fmax(share, excess / growth * fmin(1, growth / (0.01 * all)));
+	return fmin(1, share);
 }
 
 static double share_of(const struct robust *r, const struct use *use, double excess)
@@ -353,7 +351,7 @@ static double share_of(const struct robust *r, const struct use *use, double exc
 	if (use->scale > 0)
 		return excess / (excess + use->scale);
 	if (use->of_memory)
-		return r->q->memory ? fmin(1, excess / (double)r->q->memory) : 0;
+		return share_of_memory(r, use, excess);
 	return r->total[use->feature] > 0 ? fmin(1, excess / r->total[use->feature]) : 0;
 }
 
@@ -424,6 +422,14 @@ static int64_t since_when(const struct robust *r, const struct subject *s, size_
 	return r->d->ticks.v[tick].wall;
 }
 
+static bool is_new(const struct robust *r, const struct program *p)
+{
+	for (size_t i = 0; i < p->members.n; i++)
+		if (p->members.v[i]->first < r->q->focus)
+			return false;
+	return true;
+}
+
 static int describe_feature(struct robust *r, struct program *p, size_t f, double guilt, struct suspect *suspect)
 {
 	struct deviation dev = {};
@@ -442,7 +448,9 @@ static int describe_feature(struct robust *r, struct program *p, size_t f, doubl
 	dev.compared = u.n + 1;
 	if (isnan(u.median))
 		dev.flags |= FINDING_NO_HISTORY;
-	else if (u.only_value && fabs(dev.observed - u.median) >= floor_of(dev.feature))
+	else if (is_new(r, p))
+		dev.flags |= FINDING_NEW;
+	else if (u.only_value && fabs(dev.observed - u.median) >= noticeable(dev.feature))
 		dev.flags |= FINDING_LEFT_ONLY_VALUE;
 	if (!isnan(u.median) && dev.observed > u.highest)
 		dev.flags |= FINDING_HIGHEST;
@@ -467,7 +475,7 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 		struct usual u;
 
 		guilt[i] = 0;
-		if (isnan(now) || now < floor_of(&p->members.v[0]->features[f]))
+		if (isnan(now) || now < noticeable(&p->members.v[0]->features[f]))
 			continue;
 		fill_blocks(r, p, f);
 		u = learn(r, &p->members.v[0]->features[f], now);
@@ -505,6 +513,7 @@ static int judge(struct robust *r, struct program *p, struct suspect *ret)
 	if (ret->score < REPORT_SCORE)
 		return 0;
 	f = (size_t)uses[worst].feature;
+	ret->of = uses[worst].resource;
 	ret->subject = most_responsible(r, p, f, &part);
 	if (!ret->subject)
 		return 0;
@@ -548,6 +557,23 @@ static void sum_totals(struct robust *r)
 			r->total[FEATURE_CPU_TIME] += now;
 	}
 	r->total[FEATURE_CHILDREN_CPU] = r->total[FEATURE_CPU_TIME];
+}
+
+static void sum_growth(struct robust *r)
+{
+	for (size_t i = 0; i < r->programs.n; i++)
+		for (size_t k = 0; k < USES; k++) {
+			struct program *p = r->programs.v[i];
+			size_t f = (size_t)uses[k].feature;
+			double now = uses[k].of_memory && p->there ? program_now(r, p, f) : NAN;
+			struct usual u;
+
+			if (isnan(now) || now < noticeable(&p->members.v[0]->features[f]))
+				continue;
+			fill_blocks(r, p, f);
+			u = learn(r, &p->members.v[0]->features[f], now);
+			r->growth[f] += excess_of(&u, now);
+		}
 }
 
 /* Who waited: run delay and block delay beyond the usual, in seconds per second. */
@@ -633,6 +659,7 @@ static int rank_all(struct robust *r, struct ranking *ret)
 	if (result < 0)
 		return result;
 	sum_totals(r);
+	sum_growth(r);
 	for (size_t i = 0; result == 0 && i < r->programs.n; i++) {
 		struct suspect suspect = {.share = NAN};
 

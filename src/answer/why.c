@@ -18,7 +18,8 @@
 #define GAP_TICKS	3    /* a trouble may breathe for so long */
 #define PRESSURE_LEAST	0.10 /* below this share of time nobody notices */
 #define PRESSURE_NEW	0.05 /* ... and it must be this much more than usual */
-#define ACCUSE_SCORE	0.02
+#define ACCUSE_SCORE	0.02 /* without pressure: for leaks and the like */
+#define ACCUSE_MARKED	0.008 /* ... when somebody says that it was slow */
 #define MARK_BEFORE	(60 * NS_PER_SEC) /* a marked incident began before its press ... */
 #define MARK_AFTER	(10 * NS_PER_SEC) /* ... and goes on after it */
 
@@ -284,8 +285,10 @@ static char *summarise(const struct answer *a)
 		return s.data;
 	}
 	if (a->slow_since)
-		str_printf(&s, "slow for %s: ", format_span(a->at - a->slow_since, span, sizeof(span)));
-	str_puts(&s, waiting_for(a->bottleneck));
+		str_printf(&s, "slow for %s: %s", format_span(a->at - a->slow_since, span, sizeof(span)),
+			   waiting_for(a->bottleneck));
+	else
+		str_puts(&s, "no program had to wait much, but one is out of the ordinary");
 	if (top) {
 		str_puts(&s, "; ");
 		put_culprit(&s, top);
@@ -332,6 +335,11 @@ static int measure(const struct dataset *d, const struct why_request *request, s
 		if (learn_pressure(d, q, system, pressures[i].feature, &usual[pressures[i].what]) < 0)
 			return -ENOMEM;
 	q->focus = find_focus(d, q, system, usual, ret_pressed);
+	if (request->since) {
+		q->focus = q->train_from;
+		while (q->focus < q->at && d->ticks.v[q->focus].wall < request->since)
+			q->focus++;
+	}
 	if (q->focus <= q->train_from && q->at > q->train_from)
 		q->focus = q->train_from + 1 < q->at ? q->train_from + 1 : q->at;
 	for (size_t i = 0; i < ARRAY_SIZE(pressures); i++) {
@@ -346,14 +354,23 @@ static int measure(const struct dataset *d, const struct why_request *request, s
 	return 0;
 }
 
-static void judge(struct answer *a, const struct question *q, bool pressed, bool gaussian)
+/* Using a lot of what is not short is nobody's fault; of what no pressure is measured for, it may be. */
+static bool accuses(const struct suspect *top, bool marked)
+{
+	if (marked)
+		return top->score >= ACCUSE_MARKED;
+	return top->score >= ACCUSE_SCORE &&
+	       (top->of == BOTTLENECK_NONE || top->of == BOTTLENECK_MEMORY || top->of == BOTTLENECK_NETWORK);
+}
+
+static void judge(struct answer *a, const struct question *q, bool pressed, const struct why_request *request)
 {
 	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
 
-	if (gaussian)
+	if (request->method == &method_gaussian)
 		a->slow = pressed || (top && top->score > 0 && top->features.n && fabs(top->features.v[0].deviation) > 3);
 	else
-		a->slow = pressed || (top && top->score >= ACCUSE_SCORE);
+		a->slow = pressed || (top && accuses(top, request->marked));
 	a->pressure = q->pressure;
 }
 
@@ -385,8 +402,8 @@ int why_answer(const struct dataset *d, const struct why_request *request, struc
 	a.window_start = d->ticks.v[q.train_from].wall;
 	a.window_end = d->ticks.v[q.at].wall;
 	a.has_history = q.train_to - q.train_from >= 30;
-	judge(&a, &q, pressed, r.method == &method_gaussian);
-	if (pressed)
+	judge(&a, &q, pressed, &r);
+	if (pressed || request->since)
 		a.slow_since = d->ticks.v[q.focus].wall - d->ticks.v[q.focus].span;
 	choose_bottleneck(&a, pressed);
 	if (request->only)

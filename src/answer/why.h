@@ -8,9 +8,11 @@
 
 struct why_request {
 	int64_t at;		     /* wall ns */
+	int64_t since;		     /* wall ns: the trouble is known to have begun here; 0 = find out */
 	int64_t window;		     /* ns of past to learn from */
 	const struct method *method; /* NULL = the default */
 	bool block;		     /* learn from the whole block around `at`, event included (the paper's way) */
+	bool marked;		     /* somebody said that it was slow then: less is needed to accuse */
 	const char *only;	     /* pid, unit or name: suspects and victims other than this are left out; NULL = all */
 	const struct mark *marks;    /* incidents that must not be learnt as usual */
 	size_t n_marks;
