@@ -2,7 +2,8 @@
  *
  * In turn, of the same processes in the same run: one sample of the task source (a pass of the BPF iterator over all
  * tasks, summed by process in user space, exits counted), and /proc/PID/{stat,status,io,schedstat} opened, read and
- * closed for each process that the sample found. Prints the medians: ns a process by the sweep, ns a process by
+ * closed for each process that the sample found. A second lies between two rounds, as between two ticks of the recorder:
+ * caches are as cold, and as many processes have done something. Prints the medians: ns a process by the sweep, ns a process by
  * /proc, and the median of the rounds' ratios. */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,7 @@
 #include "base/clock.h"
 #include "source/source.h"
 
-#define ROUNDS_DEFAULT 101
+#define ROUNDS_DEFAULT 41
 
 static int read_and_close(unsigned pid, const char *name)
 {
@@ -70,6 +71,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < rounds; i++) {
 		int64_t before, between, after;
 
+		sleep(1);
 		tick_begin(&tick, boot_now(), wall_now());
 		before = boot_now();
 		source_task.sample(state, &tick);

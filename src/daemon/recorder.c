@@ -226,7 +226,7 @@ static void measure_busy(struct recorder *r)
 	for (size_t i = 0; i < r->tick.samples.n; i++) {
 		const struct sample *s = &r->tick.samples.v[i];
 
-		if (s->entity->info.kind == ENTITY_PROCESS && s->entity->info.id && !s->entity->fresh)
+		if (!s->same && s->entity->info.kind == ENTITY_PROCESS && s->entity->info.id && !s->entity->fresh)
 			cpu += s->values[FEATURE_CPU_TIME] - s->entity->previous[FEATURE_CPU_TIME];
 	}
 	r->busy = r->tick.previous_boot && span > 0 ? (double)cpu / (double)span : 0;
