@@ -81,10 +81,16 @@ static void encode_samples(struct frame_encoder *enc, struct tick *tick, bool ke
 	str_put_blob(out, definitions.data, definitions.len);
 	str_clear(&definitions);
 	for (size_t i = 0; i < tick->samples.n; i++) {
+		const struct sample *sample = &tick->samples.v[i];
+		const struct feature *features;
 		size_t n;
-		const struct feature *features = features_of(tick->samples.v[i].entity->info.kind, &n);
 
-		encode_sample(enc, &tick->samples.v[i], features, n, key, &definitions, &diffs);
+		if (sample->same && !key && !sample->entity->fresh) {
+			enc->values += (uint64_t)__builtin_popcountll(sample->present);
+			continue;
+		}
+		features = features_of(sample->entity->info.kind, &n);
+		encode_sample(enc, sample, features, n, key, &definitions, &diffs);
 	}
 	str_put_blob(out, definitions.data, definitions.len);
 	str_free(&definitions);
