@@ -8,6 +8,7 @@
 #define FRAME_VERSION 1
 #define FRAME_HEADER  8
 #define FRAME_KEY     1
+#define NS_PER_US     1000ll
 
 /* Floor division: -1 byte of a signed value must not round to 0 from below and above alike. */
 static inline int64_t quantise(int64_t value, int64_t quantum)
@@ -99,9 +100,10 @@ int frame_encode(struct frame_encoder *enc, struct tick *tick, bool key, struct 
 	str_append(out, header, sizeof(header));
 	str_put_varint(out, FRAME_VERSION);
 	str_put_varint(out, key ? FRAME_KEY : 0);
-	str_put_varint(out, (uint64_t)tick->boot);
-	str_put_varint(out, (uint64_t)tick->wall);
-	str_put_varint(out, tick->previous_boot ? (uint64_t)(tick->boot - tick->previous_boot) : 0);
+	/* in microseconds: the noise below would cost more in a chunk than all that is said of an idle process */
+	str_put_varint(out, (uint64_t)(tick->boot / NS_PER_US));
+	str_put_varint(out, (uint64_t)(tick->wall / NS_PER_US));
+	str_put_varint(out, tick->previous_boot ? (uint64_t)(tick->boot / NS_PER_US - tick->previous_boot / NS_PER_US) : 0);
 	encode_samples(enc, tick, key, out);
 	str_put_varint(out, tick->ended.n);
 	for (size_t i = 0; i < tick->ended.n; i++)
@@ -142,8 +144,15 @@ static int put_value(struct decoding *dec, struct subject *s, size_t feature, in
 {
 	struct series *series = &s->series[feature];
 
-	if (s->features[feature].kind == COUNTER)
-		return dec->keep ? series_push(series, dec->tick, diff) : 0;
+	if (s->features[feature].kind == COUNTER) {
+		if (!dec->keep)
+			return 0;
+		if (series->n && series->tick[series->n - 1] == dec->tick) { /* put twice in one tick */
+			series->value[series->n - 1] += diff;
+			return 0;
+		}
+		return series_push(series, dec->tick, diff);
+	}
 	if (!key)
 		diff += level_before(series);
 	/* before the window only the newest level matters */
@@ -236,12 +245,20 @@ static struct reader sub_reader(struct reader *in)
 	return (struct reader){(const uint8_t *)bytes, (const uint8_t *)bytes + n, false};
 }
 
+static int64_t read_time(struct reader *in)
+{
+	uint64_t us = read_varint(in);
+
+	if (us > INT64_MAX / NS_PER_US)
+		in->bad = true;
+	return in->bad ? 0 : (int64_t)us * NS_PER_US;
+}
+
 static int decode_frame(struct reader in, int64_t from_wall, int64_t to_wall, struct dataset *into)
 {
 	struct decoding dec = {.into = into};
 	uint64_t version = read_varint(&in), flags = read_varint(&in);
-	int64_t boot = (int64_t)read_varint(&in), wall = (int64_t)read_varint(&in);
-	int64_t span = (int64_t)read_varint(&in);
+	int64_t boot = read_time(&in), wall = read_time(&in), span = read_time(&in);
 	struct reader definitions = sub_reader(&in), samples = sub_reader(&in);
 	int r;
 
@@ -252,6 +269,8 @@ static int decode_frame(struct reader in, int64_t from_wall, int64_t to_wall, st
 	dec.keep = wall >= from_wall && wall <= to_wall;
 	if (wall > to_wall)
 		return 0;
+	if ((flags & FRAME_KEY) && dataset_begin_segment(into) < 0)
+		return -ENOMEM;
 	if (dec.keep) {
 		r = dataset_add_tick(into, boot, wall, span);
 		if (r < 0)
