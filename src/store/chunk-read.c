@@ -317,6 +317,16 @@ void chunk_close(struct chunk *c)
 	free(c);
 }
 
+size_t chunk_values(const struct chunk *c)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < ENTITY_KIND_END; k++)
+		for (size_t i = 0; i < c->kinds[k].n_columns; i++)
+			n += c->kinds[k].columns[i].n_values;
+	return n;
+}
+
 /* --- planning --- */
 
 static int plan_ticks(struct chunk *c)

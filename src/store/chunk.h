@@ -12,13 +12,7 @@
 
 #include "base/str.h"
 #include "model/dataset.h"
-
-/* What of a recording is wanted; NULL functions want everything. A filter is asked once for each entity's definition. */
-struct load_filter {
-	/* the features wanted of an entity, as a mask; 0 = not the entity either */
-	uint64_t (*features)(const struct entity_info *info, void *data);
-	void *data;
-};
+#include "store/filter.h"
 
 /* Appends the bytes of a dataset that holds one segment. 0 or -errno. */
 int chunk_write(const struct dataset *d, struct str *out);
@@ -30,6 +24,7 @@ struct chunk;
 /* `bytes` must outlive the chunk. 0, -EBADMSG, -ENOMEM. */
 int chunk_open(const void *bytes, size_t n, struct chunk **ret);
 void chunk_close(struct chunk *c);
+size_t chunk_values(const struct chunk *c);
 int chunk_plan(struct chunk *c, struct dataset *into, const struct load_filter *filter);
 int chunk_decode(struct chunk *c);
 /* Takes back what a chunk that could not be decoded was to put. */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#define FRAME_VERSION 1
+#define FRAME_VERSION 2
 #define FRAME_HEADER  8
 #define FRAME_KEY     1
 #define NS_PER_US     1000ll
@@ -130,6 +130,7 @@ int frame_encode(struct frame_encoder *enc, struct tick *tick, bool key, struct 
 /* What decoding carries from frame to frame of one segment. */
 struct decoding {
 	struct dataset *into;
+	const struct load_filter *filter;
 	bool keep; /* this frame lies in the window */
 	uint32_t tick;
 };
@@ -172,14 +173,18 @@ static int decode_definitions(struct decoding *dec, struct reader in)
 	while (in.at < in.end) {
 		struct entity_info info;
 		struct subject *s;
+		uint64_t features;
 		int r = entity_info_read(&in, &info);
 
 		if (r < 0)
 			return r;
-		s = dataset_define(dec->into, &info);
+		features = dec->filter && dec->filter->features ? dec->filter->features(&info, dec->filter->data) : UINT64_MAX;
+		s = features ? dataset_define(dec->into, &info) : NULL;
 		entity_info_free(&info);
-		if (!s)
+		if (features && !s)
 			return -ENOMEM;
+		if (s)
+			s->wanted = features;
 	}
 	return 0;
 }
@@ -191,14 +196,16 @@ static int decode_samples(struct decoding *dec, struct reader in, bool key)
 		uint64_t changed = read_varint(&in);
 		struct subject *s = dataset_subject(dec->into, id);
 
-		if (in.bad || !s)
+		if (in.bad || (!s && !dec->filter))
 			return -EBADMSG;
 		for (; changed; changed &= changed - 1) {
 			size_t feature = (size_t)__builtin_ctzll(changed);
 			int64_t diff = read_svarint(&in);
 
-			if (in.bad || feature >= s->n_features)
+			if (in.bad || (s && feature >= s->n_features))
 				return -EBADMSG;
+			if (!s || !(s->wanted >> feature & 1))
+				continue;
 			/* the first sample of a subject has levels, not differences: its series is empty, so both agree */
 			if (put_value(dec, s, feature, diff, key) < 0)
 				return -ENOMEM;
@@ -254,9 +261,10 @@ static int64_t read_time(struct reader *in)
 	return in->bad ? 0 : (int64_t)us * NS_PER_US;
 }
 
-static int decode_frame(struct reader in, int64_t from_wall, int64_t to_wall, struct dataset *into)
+static int decode_frame(struct reader in, int64_t from_wall, int64_t to_wall, const struct load_filter *filter,
+			struct dataset *into)
 {
-	struct decoding dec = {.into = into};
+	struct decoding dec = {.into = into, .filter = filter};
 	uint64_t version = read_varint(&in), flags = read_varint(&in);
 	int64_t boot = read_time(&in), wall = read_time(&in), span = read_time(&in);
 	struct reader definitions = sub_reader(&in), samples = sub_reader(&in);
@@ -290,6 +298,12 @@ static int decode_frame(struct reader in, int64_t from_wall, int64_t to_wall, st
 int frames_read(const void *bytes, size_t n, int64_t from_wall, int64_t to_wall, struct dataset *into,
 		size_t *ret_used)
 {
+	return frames_read_filtered(bytes, n, from_wall, to_wall, NULL, into, ret_used);
+}
+
+int frames_read_filtered(const void *bytes, size_t n, int64_t from_wall, int64_t to_wall, const struct load_filter *filter,
+			 struct dataset *into, size_t *ret_used)
+{
 	const uint8_t *at = bytes, *end = at + n;
 	int r = 0;
 
@@ -308,7 +322,7 @@ int frames_read(const void *bytes, size_t n, int64_t from_wall, int64_t to_wall,
 			break;
 		}
 		r = decode_frame((struct reader){at + FRAME_HEADER, at + FRAME_HEADER + length, false}, from_wall, to_wall,
-				 into);
+				 filter, into);
 		if (r == 0)
 			at += FRAME_HEADER + length;
 	}
