@@ -12,7 +12,13 @@ struct store {
 	char *file;
 	char *run_dir;
 	char *error;
+	bool marks_in_run;   /* RUN/marks.db is attached and holds the marks */
+	int64_t marks_saved; /* its data_version when they were last copied */
 };
+
+#define MARK_TABLE                                                                                      \
+	"mark(id INTEGER PRIMARY KEY AUTOINCREMENT, wall INTEGER, last INTEGER, presses INTEGER,"         \
+	" uid INTEGER, note TEXT, feedback INTEGER DEFAULT 0, undone INTEGER DEFAULT 0);"
 
 /* store.c: each keeps what went wrong, in words, for store_error(), and returns -errno */
 int store_fail(struct store *s, int code, const char *what);
@@ -27,6 +33,11 @@ int store_query_int(struct store *s, const char *sql, int64_t *ret);
 /* Of a statement that returned rows: what its end says; finishes it. */
 int store_finish_rows(struct store *s, sqlite3_stmt *stmt, int code);
 void store_rollback(struct store *s);
+
+/* mark.c: uses RUN/marks.db if a recorder keeps one. */
+int store_find_marks(struct store *s);
+/* Those of `from`'s recorder into the file of `to`. */
+int store_copy_marks(struct store *from, struct store *to);
 
 /* segment.c */
 int store_read_frames(struct store *s, int64_t segment, struct str *ret);

@@ -27,8 +27,7 @@ static const char schema[] =
 	" PRIMARY KEY(tier, start)) WITHOUT ROWID;"
 	"CREATE TABLE IF NOT EXISTS feature(id INTEGER PRIMARY KEY, kind INTEGER, name TEXT, UNIQUE(kind, name));"
 	"CREATE TABLE IF NOT EXISTS program(id INTEGER PRIMARY KEY, name TEXT UNIQUE);"
-	"CREATE TABLE IF NOT EXISTS mark(id INTEGER PRIMARY KEY AUTOINCREMENT, wall INTEGER, last INTEGER,"
-	" presses INTEGER, uid INTEGER, note TEXT, feedback INTEGER DEFAULT 0, undone INTEGER DEFAULT 0);";
+	"CREATE TABLE IF NOT EXISTS " MARK_TABLE;
 
 static int errno_of(int sqlite_code)
 {
@@ -212,7 +211,7 @@ static bool cannot_write(const char *file)
 
 static int open_database(struct store *s, enum store_mode mode)
 {
-	int flags = mode == STORE_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE;
+	int flags = mode != STORE_READ ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE;
 	int code = sqlite3_open_v2(s->file, &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL), r;
 	int64_t version;
 
@@ -222,7 +221,7 @@ static int open_database(struct store *s, enum store_mode mode)
 	}
 	if (code != SQLITE_OK)
 		return store_fail(s, code, "cannot open");
-	sqlite3_busy_timeout(s->db, mode == STORE_WRITE ? 10000 : 2000);
+	sqlite3_busy_timeout(s->db, mode != STORE_READ ? 10000 : 2000);
 	r = check_version(s, &version);
 	if (r < 0 && mode == STORE_READ && (r == -EACCES || r == -EROFS) && cannot_write(s->file)) {
 		code = open_immutable(s);
@@ -230,7 +229,7 @@ static int open_database(struct store *s, enum store_mode mode)
 	}
 	if (r < 0)
 		return r;
-	if (mode == STORE_WRITE)
+	if (mode == STORE_WRITE || (mode == STORE_MARK && version == 0))
 		return set_up(s);
 	if (version == 0) {
 		free(s->error);
@@ -270,7 +269,7 @@ int store_open(const struct store_paths *paths, enum store_mode mode, struct sto
 	s->run_dir = paths->run_dir ? strdup(paths->run_dir) : NULL;
 	if (!s->file || (paths->run_dir && !s->run_dir))
 		goto failed;
-	if (mode == STORE_WRITE)
+	if (mode != STORE_READ)
 		make_folder(s->file);
 	else if (access(s->file, F_OK) < 0) {
 		r = -errno;
@@ -279,6 +278,8 @@ int store_open(const struct store_paths *paths, enum store_mode mode, struct sto
 		goto failed;
 	}
 	r = open_database(s, mode);
+	if (r == 0)
+		r = store_find_marks(s);
 	if (r == 0) {
 		*ret = s;
 		return 0;
@@ -323,6 +324,8 @@ int store_export(struct store *s, const char *to, char **ret_error)
 	if (backup)
 		sqlite3_backup_finish(backup);
 	r = code == SQLITE_DONE ? 0 : store_fail(copy, code, "cannot write");
+	if (r == 0 && s->marks_in_run)
+		r = store_copy_marks(s, copy);
 	if (r == 0)
 		r = store_open_segments(s, &segments, &n);
 	/* the journal is in another place: its segments become raw rows, then chunks, of the copy */

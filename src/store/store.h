@@ -24,7 +24,8 @@ struct store_paths {
 	const char *run_dir; /* where the journal is; NULL = none */
 };
 
-enum store_mode { STORE_READ, STORE_WRITE };
+/* MARK: to read, and to write marks; beside a running recorder that touches no disk. */
+enum store_mode { STORE_READ, STORE_MARK, STORE_WRITE };
 
 /* -ENOENT: nothing recorded there. -EPROTONOSUPPORT: written by a newer version. -EUCLEAN: damaged. -ENOSPC, -EROFS,
  * -EACCES as usual. *ret_error (caller frees) says it in words. */
@@ -85,6 +86,12 @@ struct store_size {
 int store_size(struct store *s, struct store_size *ret);
 /* One consistent file with everything, journal included, for copying to another machine. */
 int store_export(struct store *s, const char *to, char **ret_error);
+
+/* The recorder keeps marks in RUN/marks.db while it runs: a press must not wait for a starved disk. Copies are made
+ * when marks changed since the last time. */
+int store_open_marks(struct store *s);
+int store_save_marks(struct store *s);
+int store_close_marks(struct store *s);
 
 /* --- marks --- */
 
