@@ -16,11 +16,16 @@ struct question {
 	struct pressure pressure;    /* during the trouble, and usually */
 	unsigned cpus;
 	uint64_t memory; /* bytes in the machine; 0 = not known */
+	/* Where the dataset holds of processes only method.features: all features of these entities, over the same ticks.
+	 * NULL = the dataset has everything. *ret lives as long as the answer. 0 or -errno. */
+	int (*widen)(void *context, const uint32_t *ids, size_t n, const struct dataset **ret);
+	void *context;
 };
 
 struct method {
 	const char *name;
 	const char *help;
+	uint64_t features; /* of processes: what it must see of everybody; 0 = all */
 	/* Fills *ret with every suspect the method sees, sorted. 0 or -ENOMEM. */
 	int (*rank)(const struct dataset *d, const struct question *q, struct ranking *ret);
 };

@@ -29,6 +29,7 @@
 #define USUAL_FRACTION	0.25 /* done in a quarter of the time: simply what it does */
 #define MEMORY_STALL	0.10 /* from this pressure on memory outranks CPU and disk */
 #define SUSPECTS_MAX	32
+#define DESCRIBED_IN_FULL 8 /* of them, with all features they have */
 #define REPORT_SCORE	1e-4
 #define USES (sizeof(uses) / sizeof(uses[0]))
 
@@ -55,11 +56,22 @@ static const struct use uses[] = {
 	{BOTTLENECK_NONE, FEATURE_THREADS, false, 300, 0.05},
 };
 
+/* What a victim waits in. */
+static const int delays[] = {FEATURE_CPU_RUN_DELAY, FEATURE_DELAY_BLOCK,     FEATURE_DELAY_RECLAIM,
+			     FEATURE_DELAY_SWAPIN,  FEATURE_DELAY_THRASHING, FEATURE_QUOTA_THROTTLED};
+
 /* All processes of one program. */
 struct program {
 	const char *key;
 	VEC(const struct subject *) members;
 	bool there; /* some member was there during the trouble */
+};
+
+/* A program that may be guilty, before its features are described. */
+struct verdict {
+	struct program *program;
+	struct suspect suspect;
+	double guilt[USES];
 };
 
 struct blocks {
@@ -77,6 +89,7 @@ struct robust {
 	struct blocks blocks;
 	double focus_seconds;
 	VEC(struct program *) programs;
+	VEC(struct verdict) verdicts;
 	struct hmap by_key;
 	double total[FEATURES_MAX]; /* of all programs during the trouble */
 	double growth[FEATURES_MAX]; /* of memory: what all programs have beyond their usual */
@@ -502,40 +515,53 @@ static bool works_for_others(const struct program *p)
 	return info->kind == ENTITY_KERNEL || (info->flags & ENTITY_IS_KERNEL_THREAD);
 }
 
-static int judge(struct robust *r, struct program *p, struct suspect *ret)
+static double share_in_use(const struct robust *r, const struct program *p, const struct use *use)
 {
-	double guilt[USES], part;
-	size_t worst = 0, f;
+	double now = program_now(r, p, (size_t)use->feature);
 
-	ret->score = guilt_of(r, p, guilt, &worst);
+	if (use->of_memory)
+		return r->q->memory ? now / (double)r->q->memory : NAN;
+	return !use->scale && r->total[use->feature] > 0 ? fmin(1, now / r->total[use->feature]) : NAN;
+}
+
+/* 1 = *ret is worth a look, 0 = not. */
+static int judge(struct robust *r, struct program *p, struct verdict *ret)
+{
+	struct suspect *s = &ret->suspect;
+	size_t worst = 0;
+	double part;
+
+	ret->program = p;
+	s->score = guilt_of(r, p, ret->guilt, &worst);
 	if (works_for_others(p))
-		ret->score *= 0.25;
-	if (ret->score < REPORT_SCORE)
+		s->score *= 0.25;
+	if (s->score < REPORT_SCORE)
 		return 0;
-	f = (size_t)uses[worst].feature;
-	ret->of = uses[worst].resource;
-	ret->subject = most_responsible(r, p, f, &part);
-	if (!ret->subject)
+	s->of = uses[worst].resource;
+	s->subject = most_responsible(r, p, (size_t)uses[worst].feature, &part);
+	if (!s->subject)
 		return 0;
 	for (size_t i = 0; i < p->members.n; i++)
-		ret->members += p->members.v[i]->last >= r->q->focus;
-	ret->kind = works_for_others(p)		? CULPRIT_KERNEL :
-		    part < 0.7 || ret->subject->info.kind == ENTITY_SHORT_LIVED ? CULPRIT_GROUP :
-									CULPRIT_PROCESS;
-	ret->share = !uses[worst].scale && !uses[worst].of_memory && r->total[f] > 0 ?
-			     fmin(1, program_now(r, p, f) / r->total[f]) :
-		     uses[worst].of_memory && r->q->memory ? program_now(r, p, f) / (double)r->q->memory :
-							     NAN;
+		s->members += p->members.v[i]->last >= r->q->focus;
+	s->kind = works_for_others(p)					  ? CULPRIT_KERNEL :
+		  part < 0.7 || s->subject->info.kind == ENTITY_SHORT_LIVED ? CULPRIT_GROUP :
+									      CULPRIT_PROCESS;
+	s->share = share_in_use(r, p, &uses[worst]);
+	return 1;
+}
+
+static int describe(struct robust *r, struct program *p, const double guilt[USES], struct suspect *s)
+{
 	for (size_t i = 0; i < p->members.v[0]->n_features; i++) {
 		double of_feature = 0;
 
 		for (size_t k = 0; k < USES; k++)
 			if ((size_t)uses[k].feature == i)
 				of_feature = guilt[k];
-		if (describe_feature(r, p, i, of_feature, ret) < 0)
+		if (describe_feature(r, p, i, of_feature, s) < 0)
 			return -ENOMEM;
 	}
-	return 1;
+	return 0;
 }
 
 static void sum_totals(struct robust *r)
@@ -579,9 +605,6 @@ static void sum_growth(struct robust *r)
 /* Who waited: run delay and block delay beyond the usual, in seconds per second. */
 static int find_victims(struct robust *r, struct ranking *ret)
 {
-	static const int delays[] = {FEATURE_CPU_RUN_DELAY, FEATURE_DELAY_BLOCK, FEATURE_DELAY_RECLAIM, FEATURE_DELAY_SWAPIN,
-				     FEATURE_DELAY_THRASHING, FEATURE_QUOTA_THROTTLED};
-
 	for (size_t i = 0; i < r->programs.n; i++) {
 		struct program *p = r->programs.v[i];
 		struct suspect victim = {.share = NAN};
@@ -620,14 +643,6 @@ static void finish_suspect(struct robust *r, struct suspect *s)
 	}
 }
 
-static void cut(struct ranking *ret)
-{
-	while (ret->suspects.n > SUSPECTS_MAX)
-		suspect_free(&ret->suspects.v[--ret->suspects.n]);
-	while (ret->victims.n > SUSPECTS_MAX)
-		suspect_free(&ret->victims.v[--ret->victims.n]);
-}
-
 /* Whoever has a third of the first one's guilt had a hand in it. */
 static void assign_roles(struct ranking *ret)
 {
@@ -642,12 +657,103 @@ static void robust_free(struct robust *r)
 		free(r->programs.v[i]);
 	}
 	VEC_FREE(r->programs);
+	VEC_FREE(r->verdicts);
 	hmap_free(&r->by_key);
 	free(r->blocks.start);
 	free(r->blocks.learnt);
 	free(r->blocks.seconds);
 	free(r->blocks.sum);
 	free(r->blocks.sorted);
+}
+
+static int by_guilt(const void *a, const void *b)
+{
+	const struct verdict *x = a, *y = b;
+
+	if (x->suspect.score != y->suspect.score)
+		return x->suspect.score > y->suspect.score ? -1 : 1;
+	return x->suspect.subject->info.id < y->suspect.subject->info.id ? -1 : 1;
+}
+
+static int judge_all(struct robust *r, struct ranking *ret)
+{
+	for (size_t i = 0; i < r->programs.n; i++) {
+		struct verdict v = {.suspect.share = NAN};
+
+		if (!r->programs.v[i]->there)
+			continue;
+		ret->looked_at++;
+		if (judge(r, r->programs.v[i], &v) && VEC_PUSH(r->verdicts, v) < 0)
+			return -ENOMEM;
+	}
+	if (r->verdicts.n)
+		qsort(r->verdicts.v, r->verdicts.n, sizeof(r->verdicts.v[0]), by_guilt);
+	return 0;
+}
+
+/* The same program in the dataset that has all of its features. */
+static int widen_program(const struct dataset *wide, struct program *p, struct program *ret)
+{
+	*ret = (struct program){.key = p->key, .there = p->there};
+	for (size_t i = 0; i < p->members.n; i++) {
+		const struct subject *s = dataset_subject(wide, p->members.v[i]->info.id);
+
+		if (s && VEC_PUSH(ret->members, s) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Reads all features of the first suspects' programs. */
+static int widen(struct robust *r, const struct dataset **ret)
+{
+	VEC(uint32_t) ids = {};
+	int result = 0;
+
+	*ret = r->d;
+	if (!r->q->widen || !r->verdicts.n)
+		return 0;
+	for (size_t i = 0; i < r->verdicts.n && i < DESCRIBED_IN_FULL; i++)
+		for (size_t k = 0; result == 0 && k < r->verdicts.v[i].program->members.n; k++)
+			result = VEC_PUSH(ids, r->verdicts.v[i].program->members.v[k]->info.id);
+	if (result == 0)
+		result = r->q->widen(r->q->context, ids.v, ids.n, ret);
+	VEC_FREE(ids);
+	return result;
+}
+
+static int describe_in_full(struct robust *r, const struct dataset *wide, struct verdict *v)
+{
+	const struct dataset *narrow = r->d;
+	struct program p;
+	int result = widen_program(wide, v->program, &p);
+
+	r->d = wide;
+	if (result == 0 && p.members.n == v->program->members.n) {
+		v->suspect.subject = dataset_subject(wide, v->suspect.subject->info.id);
+		result = describe(r, &p, v->guilt, &v->suspect);
+		finish_suspect(r, &v->suspect);
+	}
+	r->d = narrow;
+	VEC_FREE(p.members);
+	return result;
+}
+
+static int describe_all(struct robust *r, struct ranking *ret)
+{
+	const struct dataset *wide;
+	int result = widen(r, &wide);
+
+	for (size_t i = 0; result == 0 && i < r->verdicts.n && i < SUSPECTS_MAX; i++) {
+		struct verdict *v = &r->verdicts.v[i];
+
+		result = describe_in_full(r, i < DESCRIBED_IN_FULL ? wide : r->d, v);
+		if (result == 0)
+			result = VEC_PUSH(ret->suspects, v->suspect);
+		if (result < 0)
+			suspect_free(&v->suspect);
+	}
+	return result;
 }
 
 static int rank_all(struct robust *r, struct ranking *ret)
@@ -660,25 +766,15 @@ static int rank_all(struct robust *r, struct ranking *ret)
 		return result;
 	sum_totals(r);
 	sum_growth(r);
-	for (size_t i = 0; result == 0 && i < r->programs.n; i++) {
-		struct suspect suspect = {.share = NAN};
-
-		if (!r->programs.v[i]->there)
-			continue;
-		ret->looked_at++;
-		result = judge(r, r->programs.v[i], &suspect);
-		if (result == 1)
-			result = VEC_PUSH(ret->suspects, suspect) < 0 ? -ENOMEM : 0;
-		else
-			suspect_free(&suspect);
-	}
+	result = judge_all(r, ret);
+	if (result == 0)
+		result = describe_all(r, ret);
 	if (result == 0)
 		result = find_victims(r, ret);
 	ranking_sort(ret);
-	cut(ret);
+	while (ret->victims.n > SUSPECTS_MAX)
+		suspect_free(&ret->victims.v[--ret->victims.n]);
 	assign_roles(ret);
-	for (size_t i = 0; i < ret->suspects.n; i++)
-		finish_suspect(r, &ret->suspects.v[i]);
 	for (size_t i = 0; i < ret->victims.n; i++)
 		finish_suspect(r, &ret->victims.v[i]);
 	return result;
@@ -699,8 +795,15 @@ static int robust_rank(const struct dataset *d, const struct question *q, struct
 	return result;
 }
 
+#define BIT(f) (1ull << FEATURE_##f)
+
 const struct method method_robust = {
 	.name = "robust",
 	.help = "beyond its usual, of what is short: median and episodes, weighed by pressure (default)",
+	/* what `uses` and `delays` name */
+	.features = BIT(CPU_TIME) | BIT(CHILDREN_CPU) | BIT(IO_READ_BYTES) | BIT(IO_WRITE_BYTES) | BIT(MEM_ANON) |
+		    BIT(MEM_SHMEM) | BIT(MEM_LOCKED) | BIT(NET_RX_BYTES) | BIT(NET_TX_BYTES) | BIT(HANDLES_FILES) |
+		    BIT(THREADS) | BIT(CPU_RUN_DELAY) | BIT(DELAY_BLOCK) | BIT(DELAY_RECLAIM) | BIT(DELAY_SWAPIN) |
+		    BIT(DELAY_THRASHING) | BIT(QUOTA_THROTTLED),
 	.rank = robust_rank,
 };

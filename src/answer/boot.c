@@ -112,7 +112,7 @@ static char *tell(const struct start *st, const char *kind, int64_t until)
 	return s.data;
 }
 
-int boot_answer(const struct dataset *d, const struct why_request *request, struct answer *ret)
+int boot_answer(struct dataset *d, const struct why_request *request, struct answer *ret)
 {
 	struct why_request until = *request;
 	const char *kind;

@@ -8,4 +8,4 @@
 
 /* Answers for the start that begins at request->since and ends when the machine grows calm, at request->at at the
  * latest. -ENODATA when the start was not recorded. */
-int boot_answer(const struct dataset *d, const struct why_request *request, struct answer *ret);
+int boot_answer(struct dataset *d, const struct why_request *request, struct answer *ret);

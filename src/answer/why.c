@@ -384,10 +384,73 @@ static void judge(struct answer *a, const struct question *q, bool pressed, cons
 	a->pressure = q->pressure;
 }
 
-int why_answer(const struct dataset *d, const struct why_request *request, struct answer *ret)
+/* Other users' command lines may hold what is not meant for everybody. */
+static void hide_command_lines(struct dataset *d, uint32_t viewer)
+{
+	for (size_t i = 0; viewer && i < d->subjects.n; i++) {
+		struct entity_info *info = &d->subjects.v[i]->info;
+
+		if (info->uid == viewer)
+			continue;
+		free(info->cmdline);
+		info->cmdline = NULL;
+	}
+}
+
+struct loader {
+	struct store *store;
+	struct why_data *data;
+	const struct why_request *request;
+	uint64_t features; /* of processes */
+	struct hmap wanted; /* (id, 0): the entities of which everything is wanted */
+	int64_t from, to;
+};
+
+static bool is_program(const struct entity_info *info)
+{
+	return info->kind == ENTITY_PROCESS || info->kind == ENTITY_SHORT_LIVED || info->kind == ENTITY_KERNEL;
+}
+
+static uint64_t first_features(const struct entity_info *info, void *context)
+{
+	const struct loader *loader = context;
+
+	if (info->kind == ENTITY_SYSTEM)
+		return UINT64_MAX;
+	return is_program(info) ? loader->features : 0;
+}
+
+static uint64_t wanted_features(const struct entity_info *info, void *context)
+{
+	const struct loader *loader = context;
+
+	return hmap_get(&loader->wanted, info->id, 0) ? UINT64_MAX : 0;
+}
+
+static int widen(void *context, const uint32_t *ids, size_t n, const struct dataset **ret)
+{
+	struct loader *loader = context;
+	struct load_filter filter = {wanted_features, loader};
+	unsigned damaged;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = hmap_put(&loader->wanted, ids[i], 0, loader);
+	if (r == 0)
+		r = store_load_filtered(loader->store, loader->from, loader->to, &filter, &loader->data->more, &damaged);
+	hmap_free(&loader->wanted);
+	/* a tick that was recorded in between must not shift the others */
+	if (r == 0 && loader->data->more.ticks.n < loader->data->first.ticks.n)
+		r = -EAGAIN;
+	hide_command_lines(&loader->data->more, loader->request->viewer);
+	*ret = &loader->data->more;
+	return r;
+}
+
+static int answer_with(struct dataset *d, const struct why_request *request, struct loader *loader, struct answer *ret)
 {
 	struct why_request r = *request;
-	struct question q = {.tolerance = NEAR_ENOUGH};
+	struct question q = {.tolerance = NEAR_ENOUGH, .widen = loader ? widen : NULL, .context = loader};
 	struct answer a = {.at = request->at, .confidence = NAN};
 	_cleanup_free_ bool *excluded = NULL;
 	int at = dataset_find_wall(d, request->at), result;
@@ -397,6 +460,7 @@ int why_answer(const struct dataset *d, const struct why_request *request, struc
 		return -ENODATA;
 	if (!r.method)
 		r.method = &method_robust;
+	hide_command_lines(d, request->viewer);
 	q.at = (uint32_t)at;
 	if (exclude_marks(d, request, &excluded) < 0)
 		return -ENOMEM;
@@ -423,4 +487,29 @@ int why_answer(const struct dataset *d, const struct why_request *request, struc
 	a.summary = summarise(&a);
 	*ret = a;
 	return 0;
+}
+
+int why_answer(struct dataset *d, const struct why_request *request, struct answer *ret)
+{
+	return answer_with(d, request, NULL, ret);
+}
+
+int why_from_store(struct store *store, const struct why_request *request, struct why_data *data, struct answer *ret)
+{
+	const struct method *method = request->method ? request->method : &method_robust;
+	struct loader loader = {.store = store, .data = data, .request = request};
+	struct load_filter filter = {first_features, &loader};
+	int r;
+
+	loader.features = method->features ? method->features : UINT64_MAX;
+	loader.from = request->at - request->window;
+	loader.to = request->at + (request->block ? request->window : NS_PER_SEC);
+	r = store_load_filtered(store, loader.from, loader.to, &filter, &data->first, &data->damaged);
+	return r < 0 ? r : answer_with(&data->first, request, method->features ? &loader : NULL, ret);
+}
+
+void why_data_free(struct why_data *data)
+{
+	dataset_free(&data->first);
+	dataset_free(&data->more);
 }

@@ -47,37 +47,20 @@ static int print(struct common *common, const struct answer *a)
 	return a->slow ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 }
 
-/* Other users' command lines may hold what is not meant for everybody. */
-static void hide_command_lines(const struct common *common, struct dataset *d)
+static int finish(struct common *common, int r, struct answer *a, struct store *store)
 {
-	for (size_t i = 0; common->viewer && i < d->subjects.n; i++) {
-		struct entity_info *info = &d->subjects.v[i]->info;
-
-		if (info->uid == common->viewer)
-			continue;
-		free(info->cmdline);
-		info->cmdline = NULL;
-	}
-}
-
-static int answer(struct common *common, struct dataset *d, struct why_request *request)
-{
-	struct answer a;
-	int r, status;
-
-	hide_command_lines(common, d);
-	r = arg_boot ? boot_answer(d, request, &a) : why_answer(d, request, &a);
+	int status;
 
 	if (r == -ENODATA) {
 		log_error("nothing is recorded around that moment: was the recorder running? ('whyslow list' shows marks)");
 		return EXIT_CANNOT;
 	}
 	if (r < 0) {
-		log_error("cannot answer: %s", strerror(-r));
+		log_error("cannot answer: %s", store ? store_error(store) : strerror(-r));
 		return EXIT_CANNOT;
 	}
-	status = print(common, &a);
-	answer_free(&a);
+	status = print(common, a);
+	answer_free(a);
 	return status;
 }
 
@@ -89,6 +72,7 @@ static int look_now(struct common *common, struct why_request *request)
 	struct recorder *recorder;
 	struct dataset d = {};
 	struct str frames = {};
+	struct answer a;
 	size_t used;
 	int r = recorder_open(&look, &recorder, &error), status = EXIT_CANNOT;
 
@@ -107,7 +91,8 @@ static int look_now(struct common *common, struct why_request *request)
 	if (r == 0) {
 		dataset_finish(&d);
 		request->at = d.ticks.v[d.ticks.n - 1].wall;
-		status = answer(common, &d, request);
+		r = why_answer(&d, request, &a);
+		status = finish(common, r, &a, NULL);
 	} else {
 		log_error("cannot sample: %s", strerror(-r));
 	}
@@ -117,28 +102,32 @@ static int look_now(struct common *common, struct why_request *request)
 	return status;
 }
 
+/* A start is short: all of it is read. */
+static int boot_from_store(struct store *store, const struct why_request *request, struct why_data *data, struct answer *ret)
+{
+	int r = store_load(store, request->at - request->window, request->at, &data->first, &data->damaged);
+
+	return r < 0 ? r : boot_answer(&data->first, request, ret);
+}
+
 static int answer_from(struct common *common, struct store *store, struct why_request *request)
 {
-	int64_t after = request->block ? request->window : NS_PER_SEC;
-	struct dataset d = {};
+	struct why_data data = {};
 	struct mark *marks = NULL;
-	unsigned damaged;
+	struct answer a;
 	int r = store_marks(store, request->at - request->window - 600 * NS_PER_SEC, request->at, &marks, &request->n_marks);
-	int status = EXIT_CANNOT;
+	int status;
 
-	if (r == 0)
-		r = store_load(store, request->at - request->window, request->at + after, &d, &damaged);
 	request->marks = marks;
-	if (r < 0)
-		log_error("%s", store_error(store));
-	else
-		status = answer(common, &d, request);
-	if (r == 0 && damaged)
-		log_warning("%u parts of the recording are damaged and were left out", damaged);
+	if (r == 0)
+		r = arg_boot ? boot_from_store(store, request, &data, &a) : why_from_store(store, request, &data, &a);
+	status = finish(common, r, &a, store);
+	if (r == 0 && data.damaged)
+		log_warning("%u parts of the recording are damaged and were left out", data.damaged);
 	for (size_t i = 0; i < request->n_marks; i++)
 		mark_free(&marks[i]);
 	free(marks);
-	dataset_free(&d);
+	why_data_free(&data);
 	return status;
 }
 
@@ -146,6 +135,7 @@ static int prepare(struct common *common, struct why_request *request)
 {
 	request->window = arg_window ? arg_window : common->config.answer_window;
 	request->only = arg_for;
+	request->viewer = common->viewer;
 	if (arg_since && parse_time(arg_since, wall_now(), &request->since) < 0)
 		return usage_error("why", "'%s' is no TIME: now, -5min, 14:32, '2026-11-20 14:32:07'", arg_since);
 	if (arg_model) {
