@@ -490,6 +490,9 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 		guilt[i] = 0;
 		if (isnan(now) || now < noticeable(&p->members.v[0]->features[f]))
 			continue;
+		/* even if all of it were new, would it matter? */
+		if (shortage(r->q, &uses[i]) * share_of(r, &uses[i], now) < REPORT_SCORE)
+			continue;
 		fill_blocks(r, p, f);
 		u = learn(r, &p->members.v[0]->features[f], now);
 		guilt[i] = shortage(r->q, &uses[i]) * share_of(r, &uses[i], excess_of(&u, now)) * surprise(&u);
@@ -587,6 +590,8 @@ static void sum_totals(struct robust *r)
 
 static void sum_growth(struct robust *r)
 {
+	if (!(r->q->pressure.now[BOTTLENECK_MEMORY] >= MEMORY_STALL))
+		return; /* nobody asks */
 	for (size_t i = 0; i < r->programs.n; i++)
 		for (size_t k = 0; k < USES; k++) {
 			struct program *p = r->programs.v[i];

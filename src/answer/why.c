@@ -20,6 +20,7 @@
 #define PRESSURE_NEW	0.05 /* ... and it must be this much more than usual */
 #define ACCUSE_SCORE	0.02 /* without pressure: for leaks and the like */
 #define ACCUSE_MARKED	0.008 /* ... when somebody says that it was slow */
+#define NOTES_MAX	5
 #define MARK_BEFORE	(60 * NS_PER_SEC) /* a marked incident began before its press ... */
 #define MARK_AFTER	(10 * NS_PER_SEC) /* ... and goes on after it */
 
@@ -397,6 +398,25 @@ static void hide_command_lines(struct dataset *d, uint32_t viewer)
 	}
 }
 
+/* What happened on the time axis and may matter: kernel messages of the trouble, software that changed before it. */
+static void add_notes(struct answer *a, const struct dataset *d, const struct question *q)
+{
+	int64_t trouble = d->ticks.v[q->focus].wall - MARK_BEFORE;
+	unsigned listed = 0;
+
+	for (size_t i = d->notes.n; i-- > 0 && listed < NOTES_MAX;) {
+		const struct note *note = &d->notes.v[i];
+		bool matters = note->kind == NOTE_PACKAGE || note->kind == NOTE_BOOT ||
+			       (note->kind != NOTE_RECORDER && note->wall >= trouble);
+		char at[40];
+
+		if (!matters || note->wall > a->at)
+			continue;
+		remark(a, "%s: %s", format_local(note->wall, at, sizeof(at)), note->text);
+		listed++;
+	}
+}
+
 struct loader {
 	struct store *store;
 	struct why_data *data;
@@ -484,6 +504,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 		filter(&a.ranking, request->only);
 	if (!a.has_history)
 		remark(&a, "there is no past to compare with: judged by pressure and shares alone");
+	add_notes(&a, d, &q);
 	a.summary = summarise(&a);
 	*ret = a;
 	return 0;

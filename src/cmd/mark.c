@@ -90,7 +90,7 @@ static int run(struct common *common, int argc, char **argv)
 const struct verb verb_mark = {
 	.name = "mark",
 	.group = "Every day",
-	.words = "[NOTE]",
+	.words = "[NOTE] ",
 	.help = "the button: it is slow now",
 	.options = options,
 	.remote = true,

@@ -22,6 +22,7 @@ struct common {
 	bool json;
 	bool help;
 	bool colour;
+	const struct option_row *shared_options; /* those of all verbs, for help */
 	uint32_t viewer;    /* whose eyes: other users' command lines are hidden from anybody but root */
 	bool for_client;    /* started by the daemon for an unprivileged user: only the verb's own options count */
 };

@@ -1,3 +1,4 @@
+#include "cmd/help.h"
 #include "cmd/verb.h"
 
 #include <errno.h>
@@ -15,11 +16,11 @@
 #define SHARED_FOR_CLIENTS 4 /* of the shared options a client may give only those from --json on */
 
 extern const struct verb verb_why, verb_mark, verb_list, verb_show, verb_feedback, verb_record, verb_features, verb_config,
-	verb_doctor, verb_export, verb_run, verb_compare;
+	verb_doctor, verb_export, verb_run, verb_compare, verb_help;
 
 const struct verb *const verbs[] = {
 	&verb_why,    &verb_mark,     &verb_list,   &verb_show,
-	&verb_compare, &verb_export, &verb_record, &verb_run, &verb_doctor, &verb_features, &verb_config, &verb_feedback, NULL,
+	&verb_compare, &verb_export, &verb_record, &verb_run, &verb_doctor, &verb_features, &verb_config, &verb_feedback, &verb_help, NULL,
 };
 
 const struct verb *verb_find(const char *name)
@@ -40,33 +41,6 @@ int usage_error(const char *verb, const char *format, ...)
 	va_end(args);
 	fputc('\n', stderr);
 	return EXIT_USAGE;
-}
-
-static void print_overview(void)
-{
-	const char *group = "";
-
-	puts("Usage: whyslow [VERB] [OPTIONS]\n\nWhy is it slow? Without a verb: why now.");
-	for (size_t i = 0; verbs[i]; i++) {
-		char left[64];
-
-		if (strcmp(group, verbs[i]->group) != 0)
-			printf("\n%s\n", verbs[i]->group);
-		group = verbs[i]->group;
-		snprintf(left, sizeof(left), "%s %s", verbs[i]->name, verbs[i]->words);
-		printf("  %-28s %s\n", left, verbs[i]->help);
-	}
-	puts("\n'whyslow VERB --help' lists a verb's options.");
-}
-
-static void print_help(const struct verb *verb, const struct option_row *common)
-{
-	printf("Usage: whyslow %s %s[OPTIONS]\n\n%s\n\nOptions:\n", verb->name, *verb->words ? verb->words : "",
-	       verb->help);
-	options_print(verb->options);
-	options_print(common);
-	puts("\nTIME is what journalctl takes (now, -5min, 14:32, '2026-11-20 14:32:07') or a mark's id.");
-	puts("Exit status: 0 answered, 1 nothing found wrong, 2 usage, 3 cannot (said why).");
 }
 
 static int read_config(struct common *c)
@@ -160,7 +134,7 @@ static int run_verb(struct common *c, const struct verb *verb, const struct opti
 	if (words < 0)
 		return usage_error(verb->name, "%s", error ? error : "bad options");
 	if (c->help) {
-		print_help(verb, shared);
+		help_verb(verb, shared);
 		return EXIT_ANSWERED;
 	}
 	given[0] = (char *)verb->name;
@@ -191,14 +165,15 @@ int verbs_main(int argc, char **argv)
 
 	if (take_client_prefix(&common, &argc, &argv) < 0)
 		return usage_error("--viewer", "is the daemon's own way to call");
-	if (argc > 1 && (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-		print_overview();
+	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+		help_overview();
 		return EXIT_ANSWERED;
 	}
 	if (argc > 1 && strcmp(argv[1], "--version") == 0) {
 		puts("whyslow " WHYSLOW_VERSION);
 		return EXIT_ANSWERED;
 	}
+	common.shared_options = shared;
 	verb = choose(&argc, &argv);
 	if (!verb || (common.for_client && !verb->remote))
 		return usage_error(argv[0], "there is no such verb; 'whyslow help' lists them");

@@ -1,0 +1,7 @@
+/* Help, manual page and completion, all from the verb and option tables. */
+#pragma once
+
+#include "cmd/verb.h"
+
+void help_overview(void);
+void help_verb(const struct verb *verb, const struct option_row *shared);
