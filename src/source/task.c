@@ -13,6 +13,8 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -22,6 +24,7 @@
 #include "base/hmap.h"
 #include "base/vec.h"
 #include "model/task-sample.h"
+#include "source/gpu.h"
 #include "source/source.h"
 #include "task.skel.h"
 
@@ -47,6 +50,7 @@ struct process {
 	int64_t ended[THREAD_FEATURE_COUNT]; /* sums of threads that have ended */
 	int64_t now[PROCESS_FEATURE_COUNT];
 	int64_t before[THREAD_FEATURE_COUNT]; /* as put at the last tick */
+	struct gpu_process gpu;
 	/* of the last exit: all that is known of a process no sweep saw */
 	uint32_t parent, uid;
 	char comm[TASK_COMM_SIZE];
@@ -72,6 +76,8 @@ struct task_source {
 	char *buffer;
 	uint64_t tick;
 	uint64_t lost;
+	const char *proc_root;
+	bool has_gpu;	/* the machine */
 	bool recording; /* a tick has been taken: whoever appears from now on was born */
 	uint32_t own_pid;
 	struct hmap processes;	 /* (pid, start) -> struct process */
@@ -429,6 +435,22 @@ static void put_last(struct tick *tick, struct process *p)
 	tick_put(tick, p->entity, p->now, p->present);
 }
 
+static void read_gpu(struct task_source *src, struct process *p)
+{
+	char path[4096];
+	_cleanup_close_ int dir = -1;
+
+	if ((p->entity->info.flags & ENTITY_IS_KERNEL_THREAD) || !gpu_is_due(&p->gpu, p->pid, src->tick))
+		return;
+	snprintf(path, sizeof(path), "%s/%u", src->proc_root, p->pid);
+	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0 || !gpu_read(dir, p->pid, src->tick, &p->gpu))
+		return;
+	p->now[FEATURE_GPU_TIME] = p->gpu.time;
+	p->now[FEATURE_GPU_MEMORY] = p->gpu.memory;
+	p->present |= 1ull << FEATURE_GPU_TIME | 1ull << FEATURE_GPU_MEMORY;
+}
+
 /* Before anything is put: the parents' samples tell of them. */
 static void count_all_short_lived(struct task_source *src)
 {
@@ -456,6 +478,8 @@ static void put_processes(struct task_source *src, struct tick *tick)
 		p->present |= CHILDREN_MASK;
 		if (p->tick == src->tick) {
 			hold_sums(p);
+			if (src->has_gpu)
+				read_gpu(src, p);
 			tick_put(tick, p->entity, p->now, p->present);
 			continue;
 		}
@@ -604,6 +628,8 @@ static int task_open(const struct source_options *options, void **ret_state, con
 	if (!src)
 		return -ENOMEM;
 	src->own_pid = (uint32_t)getpid();
+	src->proc_root = options->proc_root;
+	src->has_gpu = gpu_is_there(options->sys_root);
 	src->buffer = malloc(SWEEP_READ_SIZE);
 	r = src->buffer ? load(src, options) : -ENOMEM;
 	if (r < 0) {
