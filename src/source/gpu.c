@@ -68,8 +68,12 @@ struct fdinfo {
 
 static void add(int64_t amount, int64_t *sum, bool *has)
 {
-	if (!__builtin_add_overflow(*sum, amount, sum))
-		*has = true;
+	int64_t total;
+
+	if (__builtin_add_overflow(*sum, amount, &total))
+		return;
+	*sum = total;
+	*has = true;
 }
 
 static void take_line(struct fdinfo *info, const char *key, const char *value)
