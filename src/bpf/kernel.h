@@ -56,12 +56,14 @@ typedef struct {
 
 struct sched_entity {
 	u64 sum_exec_runtime;
+	u64 prev_sum_exec_runtime; /* when it was last put on a CPU; kept by the fair class only */
 	u64 nr_migrations;
 };
 
 struct sched_info {
 	unsigned long pcount;
 	unsigned long long run_delay;
+	unsigned long long last_arrival; /* on a CPU, by the scheduler's clock */
 };
 
 struct task_io_accounting {
@@ -107,6 +109,7 @@ struct files_struct {
 
 struct signal_struct {
 	int nr_threads;
+	atomic_t live; /* threads that have not begun to exit */
 	short oom_score_adj;
 };
 
@@ -162,4 +165,5 @@ struct sock;
 
 #pragma clang attribute pop
 
+#define PF_EXITING 0x00000004
 #define PF_KTHREAD 0x00200000

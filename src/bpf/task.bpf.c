@@ -22,6 +22,10 @@
 #define EXIT_RING_SIZE	 (4 << 20)
 #define ASLEEP_MAX	 65536 /* of processes whose numbers agree in 16 bits, one is remembered */
 #define MIX		 0x9e3779b97f4a7c15ull
+#define UNACCOUNTED_MAX	 10000000 /* ns: a tick at 100 Hz; more is a wrong clock */
+#define SCHED_NORMAL	 0
+#define SCHED_BATCH	 3
+#define SCHED_IDLE	 5
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -72,6 +76,9 @@ __u64 missed_sweeps;   /* the record did not fit the iterator's buffer */
 const volatile bool count_sockets = true;
 const volatile bool has_socket_lengths = false;
 
+/* CLOCK_MONOTONIC minus the scheduler's clock, measured at every sweep; 0 = not yet */
+__s64 clock_offset;
+
 #define PRESENT(i) (1ull << (i))
 #define SET(s, i, value)                             \
 	do {                                         \
@@ -98,6 +105,41 @@ static void read_identity(struct task_sample *s, struct task_struct *task)
 	bpf_probe_read_kernel(s->comm, sizeof(s->comm), leader->comm);
 	if (task->flags & PF_KTHREAD)
 		s->flags |= TASK_IS_KERNEL;
+	if (task->flags & PF_EXITING)
+		s->flags |= TASK_IS_EXITING;
+}
+
+/* What of its present stay on a CPU the scheduler has added up. */
+static u64 accounted(struct task_struct *task)
+{
+	return task->se.sum_exec_runtime - task->se.prev_sum_exec_runtime;
+}
+
+static bool is_fair(struct task_struct *task)
+{
+	return task->policy == SCHED_NORMAL || task->policy == SCHED_BATCH || task->policy == SCHED_IDLE;
+}
+
+/* User space has just asked for its own CPU time, so all of the reader's stay is added up. A reader with real-time
+ * priority has only just been woken. */
+static void measure_clock_offset(void)
+{
+	struct task_struct *reader = bpf_get_current_task_btf();
+	u64 now = reader->sched_info.last_arrival + (is_fair(reader) ? accounted(reader) : 0);
+
+	clock_offset = (s64)(bpf_ktime_get_ns() - now);
+}
+
+/* The scheduler adds up at ticks and switches: of a thread that ends, up to a tick is still out. That is nearly all
+ * there is of a process that lived for one millisecond. */
+static u64 unaccounted(struct task_struct *task)
+{
+	s64 stay = (s64)(bpf_ktime_get_ns() - task->sched_info.last_arrival) - clock_offset;
+	s64 out = stay - (s64)accounted(task);
+
+	if (!clock_offset || !is_fair(task))
+		return 0;
+	return out > 0 && out < UNACCOUNTED_MAX ? (u64)out : 0;
 }
 
 static void read_delays(struct task_sample *s, struct task_struct *task)
@@ -312,7 +354,8 @@ static u64 looks_asleep(struct task_struct *task)
 	struct mm_struct *mm = task->mm;
 	u64 looks;
 
-	if (task->on_cpu || state == 0 || (state & 0x402) == 2 || task->signal->nr_threads != 1)
+	if (task->on_cpu || state == 0 || (state & 0x402) == 2 || (task->flags & PF_EXITING) ||
+	    task->signal->nr_threads != 1)
 		return 0;
 	looks = task->se.sum_exec_runtime * MIX + task->real_parent->tgid;
 	looks = looks * MIX + task->static_prio;
@@ -369,6 +412,8 @@ int sweep(struct bpf_iter__task *ctx)
 	u64 looks, start;
 	u32 slot;
 
+	if (ctx->meta->seq_num == 0)
+		measure_clock_offset();
 	if (!task || task->exit_state)
 		return 0;
 	slot = task->pid & (ASLEEP_MAX - 1);
@@ -405,8 +450,12 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	}
 	read_identity(s, task);
 	s->flags |= TASK_IS_EXIT;
+	/* two threads that end at the same moment may both find nobody alive */
+	if (task->signal->live.counter == 0)
+		s->flags |= TASK_GROUP_DEAD;
 	s->size = TASK_SAMPLE_FULL;
 	read_thread(s, task, false);
+	s->v[FEATURE_CPU_TIME] += unaccounted(task);
 	for (int i = THREAD_FEATURE_COUNT; i < PROCESS_FEATURE_COUNT; i++)
 		s->v[i] = 0;
 	extra = bpf_task_storage_get(&extras, task->group_leader, 0, 0);

@@ -26,6 +26,7 @@ enum task_flags {
 	TASK_IS_KERNEL = 2,	 /* a kernel thread */
 	TASK_GROUP_DEAD = 4,	 /* exit records: this was the last thread */
 	TASK_IS_EXIT = 8,	 /* from the exit tracepoint, not from the sweep */
+	TASK_IS_EXITING = 16,	 /* sweep: on its way out; its exit record may have been written already */
 	TASK_SLEEPS_ON = 256,	 /* a short record: all is as in the last full one */
 };
 

@@ -1,25 +1,37 @@
 /* Processes by BPF: one pass over all tasks a tick, and the last word of every task that exits.
  *
- * Sums never fall: a thread's counters go on counting in `dead` after it ends. A thread may be in the sweep *and*
+ * Sums never fall: a thread's counters go on counting in `ended` after it ends. A thread may be in the sweep *and*
  * announce its exit before the ring is emptied; then its last word is kept for the next tick, so that no tick counts
- * it twice (seen_in_sweep).
+ * it twice (seen_in_sweep). The exit is announced before the kernel takes the thread's memory and files down, so a
+ * later sweep may see a thread again whose last word was counted (announced), or see it having done more than its
+ * last word says (raise_to_sweep).
+ *
+ * A thread that calls exec takes over the leader's number and start time when the leader has ended: of two with the
+ * same number and start the one with the higher exec_id is another thread (same_thread).
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/hmap.h"
 #include "base/vec.h"
 #include "model/task-sample.h"
+#include "source/gpu.h"
 #include "source/source.h"
 #include "task.skel.h"
 
 #define SWEEP_READ_SIZE (64 << 10)
+#define LEVELS_MASK                                                                                   \
+	(1ull << FEATURE_THREADS | 1ull << FEATURE_THREADS_RUNNING | 1ull << FEATURE_THREADS_RUNNABLE | \
+	 1ull << FEATURE_THREADS_BLOCKED)
 #define THREAD_MASK	((1ull << THREAD_FEATURE_COUNT) - 1)
 #define CHILDREN_MASK	(1ull << FEATURE_CHILDREN_SHORT | 1ull << FEATURE_CHILDREN_CPU)
 
@@ -29,24 +41,33 @@ struct process {
 	uint64_t start;
 	struct entity *entity;
 	uint64_t tick;	   /* last sweep that saw it */
+	uint64_t exit_tick; /* last one in which a thread of it ended */
 	bool dead;	   /* the last thread has ended */
 	bool same;	   /* nothing has changed since the tick before */
+	bool fell;	   /* a sum was lower than before at the last tick */
 	uint64_t present;
+	uint64_t ended_present; /* what all threads that have ended had measured */
 	int64_t children, children_cpu;
 	int64_t ended[THREAD_FEATURE_COUNT]; /* sums of threads that have ended */
 	int64_t now[PROCESS_FEATURE_COUNT];
+	int64_t before[THREAD_FEATURE_COUNT]; /* as put at the last tick */
+	struct gpu_process gpu;
+	/* of the last exit: all that is known of a process no sweep saw */
+	uint32_t parent, uid;
+	char comm[TASK_COMM_SIZE];
 };
 
 /* All short-lived processes of one name and parent, as one entity. */
 struct short_lived {
 	struct entity *entity;
 	uint64_t tick; /* last one that had any */
+	uint64_t present;
 	int64_t sum[PROCESS_FEATURE_COUNT];
 };
 
 struct seen {
 	uint32_t tid;
-	uint64_t start;
+	uint64_t start, exec_id;
 };
 
 struct task_source {
@@ -56,14 +77,20 @@ struct task_source {
 	char *buffer;
 	uint64_t tick;
 	uint64_t lost;
+	const char *proc_root;
+	bool has_gpu;	/* the machine */
 	bool recording; /* a tick has been taken: whoever appears from now on was born */
 	uint32_t own_pid;
 	struct hmap processes;	 /* (pid, start) -> struct process */
 	struct hmap by_pid;	 /* (pid, 0) -> the newest of that number */
 	struct hmap short_lived; /* (hash of name, parent pid) -> struct short_lived */
 	VEC(struct seen) seen;
+	bool seen_unsorted;
 	VEC(struct task_sample) exits; /* read from the ring, not yet counted */
 	VEC(struct task_sample) later;
+	VEC(struct task_sample) exiting; /* seen by the sweep on their way out */
+	VEC(struct seen) announced;	 /* their exits are counted; a sweep may see them once more */
+	VEC(struct seen) lingering;	 /* ... and did */
 	VEC(struct process *) gone;
 };
 
@@ -104,6 +131,7 @@ static struct process *find_or_add(struct task_source *src, const struct task_sa
 		return NULL;
 	p->pid = s->pid;
 	p->start = s->start;
+	p->ended_present = THREAD_MASK;
 	if (hmap_put(&src->processes, s->pid, s->start, p) < 0) {
 		free(p);
 		return NULL;
@@ -154,7 +182,7 @@ static void count_thread(struct task_source *src, struct tick *tick, const struc
 		return;
 	if (p->tick != src->tick) {
 		p->tick = src->tick;
-		p->present = THREAD_MASK;
+		p->present = p->ended_present;
 		memcpy(p->now, p->ended, sizeof(p->ended));
 	}
 	p->same = false;
@@ -180,15 +208,54 @@ static void count_sleeper(struct task_source *src, const struct task_sample *s)
 	p->tick = src->tick;
 }
 
+/* Of two threads with one number and start, the later one has called exec more often. */
+static bool same_thread(const struct seen *seen, const struct task_sample *last_word)
+{
+	return seen->tid == last_word->tid && seen->start == last_word->thread_start &&
+	       seen->exec_id <= last_word->exec_id;
+}
+
+static bool was_announced(struct task_source *src, const struct task_sample *s)
+{
+	for (size_t i = 0; i < src->announced.n; i++)
+		if (same_thread(&src->announced.v[i], s))
+			return true;
+	return false;
+}
+
+static void take_sample(struct task_source *src, struct tick *tick, const struct task_sample *s)
+{
+	bool sleeps = s->flags & TASK_SLEEPS_ON; /* then that is all the record says */
+	struct seen seen = {s->tid, s->thread_start, sleeps ? 0 : s->exec_id};
+
+	if (s->flags & TASK_IS_EXITING) {
+		struct task_sample copy = {};
+
+		if (was_announced(src, s)) {
+			(void)VEC_PUSH(src->lingering, seen);
+			return;
+		}
+		memcpy(&copy, s, s->size < sizeof(copy) ? s->size : sizeof(copy));
+		(void)VEC_PUSH(src->exiting, copy);
+	}
+	src->seen_unsorted |= src->seen.n && src->seen.v[src->seen.n - 1].tid > seen.tid;
+	(void)VEC_PUSH(src->seen, seen);
+	if (sleeps)
+		count_sleeper(src, s);
+	else
+		count_thread(src, tick, s);
+}
+
 static void sweep(struct task_source *src, struct tick *tick)
 {
 	_cleanup_close_ int fd = bpf_iter_create(bpf_link__fd(src->iter));
+	struct timespec own;
 	size_t have = 0;
 
-	src->seen.n = 0;
 	src->skel->bss->sweep_number = src->tick;
 	if (fd < 0)
 		return;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own); /* see measure_clock_offset() in task.bpf.c */
 	for (;;) {
 		ssize_t n = read(fd, src->buffer + have, SWEEP_READ_SIZE - have);
 		size_t at = 0;
@@ -204,11 +271,7 @@ static void sweep(struct task_source *src, struct tick *tick)
 
 			if (s->size < TASK_SAMPLE_SHORT || s->size > have - at)
 				break;
-			(void)VEC_PUSH(src->seen, (struct seen){s->tid, s->thread_start});
-			if (s->flags & TASK_SLEEPS_ON)
-				count_sleeper(src, s);
-			else
-				count_thread(src, tick, s);
+			take_sample(src, tick, s);
 			at += s->size;
 		}
 		memmove(src->buffer, src->buffer + at, have - at);
@@ -225,12 +288,21 @@ static int compare_seen(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* The iterator walks by number in the initial namespace, so `seen` is sorted. */
+/* The iterator walks by number, so `seen` is sorted as good as always: not in another namespace of numbers, and not
+ * when a thread took its leader's number under way. */
+static void sort_seen(struct task_source *src)
+{
+	if (src->seen_unsorted)
+		qsort(src->seen.v, src->seen.n, sizeof(src->seen.v[0]), compare_seen);
+}
+
 static bool seen_in_sweep(const struct task_source *src, const struct task_sample *s)
 {
-	struct seen key = {s->tid, s->thread_start};
+	struct seen key = {s->tid, s->thread_start, 0};
+	const struct seen *found =
+		src->seen.n ? bsearch(&key, src->seen.v, src->seen.n, sizeof(key), compare_seen) : NULL;
 
-	return src->seen.n && bsearch(&key, src->seen.v, src->seen.n, sizeof(key), compare_seen);
+	return found && same_thread(found, s);
 }
 
 static int on_exit_record(void *context, void *data, size_t size)
@@ -242,45 +314,48 @@ static int on_exit_record(void *context, void *data, size_t size)
 	return 0;
 }
 
-static struct short_lived *find_short_lived(struct task_source *src, const struct task_sample *s)
+static struct short_lived *find_short_lived(struct task_source *src, const struct process *p)
 {
-	uint64_t name = hash_bytes(s->comm, strnlen(s->comm, TASK_COMM_SIZE));
-	struct short_lived *group = hmap_get(&src->short_lived, name, s->parent);
+	uint64_t name = hash_bytes(p->comm, strnlen(p->comm, TASK_COMM_SIZE));
+	struct short_lived *group = hmap_get(&src->short_lived, name, p->parent);
 	char text[TASK_COMM_SIZE + 1];
 
 	if (group)
 		return group;
 	group = calloc(1, sizeof(*group));
-	memcpy(text, s->comm, TASK_COMM_SIZE);
+	memcpy(text, p->comm, TASK_COMM_SIZE);
 	text[TASK_COMM_SIZE] = '\0';
 	if (group)
 		group->entity = entity_new(ENTITY_SHORT_LIVED, text);
-	if (!group || !group->entity || hmap_put(&src->short_lived, name, s->parent, group) < 0) {
+	if (!group || !group->entity || hmap_put(&src->short_lived, name, p->parent, group) < 0) {
 		if (group)
 			entity_free(group->entity);
 		free(group);
 		return NULL;
 	}
-	group->entity->info.parent = s->parent;
-	group->entity->info.uid = s->uid;
+	group->entity->info.parent = p->parent;
+	group->entity->info.uid = p->uid;
 	group->entity->born = true;
 	return group;
 }
 
 /* A process that no sweep saw: it goes into its group's sum and onto its parent's account. */
-static void count_short_lived(struct task_source *src, const struct process *p, const struct task_sample *s)
+static void count_short_lived(struct task_source *src, const struct process *p)
 {
-	struct short_lived *group = find_short_lived(src, s);
+	struct short_lived *group = find_short_lived(src, p);
 	struct process *parent;
 
 	if (group) {
+		if (group->tick != src->tick)
+			group->present = THREAD_MASK & ~LEVELS_MASK;
 		group->tick = src->tick;
+		group->present &= p->ended_present;
 		for (int i = 0; i < THREAD_FEATURE_COUNT; i++)
 			group->sum[i] += p->ended[i];
 		group->sum[FEATURE_CHILDREN_SHORT]++;
-		group->entity->info.uid = s->uid;
+		group->entity->info.uid = p->uid;
 	}
-	parent = hmap_get(&src->by_pid, s->parent, 0);
+	parent = hmap_get(&src->by_pid, p->parent, 0);
 	if (parent) {
 		parent->children++;
 		parent->children_cpu += p->ended[FEATURE_CPU_TIME];
@@ -294,18 +369,37 @@ static void count_exit(struct task_source *src, const struct task_sample *s)
 	if (!p)
 		return;
 	p->same = false;
+	(void)VEC_PUSH(src->announced, (struct seen){s->tid, s->thread_start, s->exec_id});
+	p->exit_tick = src->tick;
+	p->ended_present &= s->present | ~THREAD_MASK;
+	p->present &= s->present | ~THREAD_MASK;
 	for (int i = 0; i < THREAD_FEATURE_COUNT; i++) {
 		p->ended[i] += (int64_t)s->v[i];
 		if (p->tick == src->tick)
 			p->now[i] += (int64_t)s->v[i];
 	}
-	if (s->flags & TASK_GROUP_DEAD) {
-		p->dead = true;
-		if (s->present & (1ull << FEATURE_NET_RX_BYTES))
-			for (int i = FEATURE_NET_RX_BYTES; i <= FEATURE_NET_TX_CALLS; i++)
-				p->now[i] = (int64_t)s->v[i];
-		if (!p->entity)
-			count_short_lived(src, p, s);
+	p->parent = s->parent;
+	p->uid = s->uid;
+	memcpy(p->comm, s->comm, sizeof(p->comm));
+	if (!(s->flags & TASK_GROUP_DEAD))
+		return;
+	p->dead = true;
+	if (s->present & (1ull << FEATURE_NET_RX_BYTES))
+		for (int i = FEATURE_NET_RX_BYTES; i <= FEATURE_NET_TX_CALLS; i++)
+			p->now[i] = (int64_t)s->v[i];
+}
+
+/* The sweep saw it after it had announced its exit: then it had done more by then. */
+static void raise_to_sweep(const struct task_source *src, struct task_sample *last_word)
+{
+	for (size_t i = 0; i < src->exiting.n; i++) {
+		const struct task_sample *s = &src->exiting.v[i];
+
+		if (s->tid != last_word->tid || s->thread_start != last_word->thread_start)
+			continue;
+		for (int f = 0; f < FEATURE_THREADS; f++)
+			if (s->v[f] > last_word->v[f])
+				last_word->v[f] = s->v[f];
 	}
 }
 
@@ -314,26 +408,76 @@ static void count_exits(struct task_source *src)
 	src->later.n = 0;
 	ring_buffer__consume(src->ring);
 	for (size_t i = 0; i < src->exits.n; i++) {
-		const struct task_sample *s = &src->exits.v[i];
+		struct task_sample *s = &src->exits.v[i];
 
-		if (seen_in_sweep(src, s))
+		if (seen_in_sweep(src, s)) {
+			raise_to_sweep(src, s);
 			(void)VEC_PUSH(src->later, *s);
-		else
+		} else {
 			count_exit(src, s);
+		}
 	}
 	src->exits.n = 0;
 	for (size_t i = 0; i < src->later.n; i++)
 		(void)VEC_PUSH(src->exits, src->later.v[i]);
 }
 
+/* A sum may be low for one tick, when a thread changed its number or ended at the very moment of the sweep: it is held.
+ * If it stays low, a thread's last word was lost: what it had done stays in the sum. */
+static void hold_sums(struct process *p)
+{
+	bool falls = false;
+
+	for (int i = 0; i < FEATURE_THREADS; i++) {
+		int64_t missing = p->before[i] - p->now[i];
+
+		if (missing > 0) {
+			falls = true;
+			p->now[i] = p->before[i];
+			if (p->fell)
+				p->ended[i] += missing;
+		}
+		p->before[i] = p->now[i];
+	}
+	p->fell = falls && !p->fell;
+}
+
 /* A process's last sample: what its threads did until the end, and none of its levels. */
 static void put_last(struct tick *tick, struct process *p)
 {
 	memcpy(p->now, p->ended, sizeof(p->ended));
+	hold_sums(p);
 	for (int i = THREAD_FEATURE_COUNT; i < PROCESS_FEATURE_COUNT; i++)
 		if (i < FEATURE_QUOTA_THROTTLED || i > FEATURE_CHILDREN_CPU)
 			p->present &= ~(1ull << i);
 	tick_put(tick, p->entity, p->now, p->present);
+}
+
+static void read_gpu(struct task_source *src, struct process *p)
+{
+	char path[4096];
+	_cleanup_close_ int dir = -1;
+
+	if ((p->entity->info.flags & ENTITY_IS_KERNEL_THREAD) || !gpu_is_due(&p->gpu, p->pid, src->tick))
+		return;
+	snprintf(path, sizeof(path), "%s/%u", src->proc_root, p->pid);
+	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0 || !gpu_read(dir, p->pid, src->tick, &p->gpu))
+		return;
+	p->now[FEATURE_GPU_TIME] = p->gpu.time;
+	p->now[FEATURE_GPU_MEMORY] = p->gpu.memory;
+	p->present |= 1ull << FEATURE_GPU_TIME | 1ull << FEATURE_GPU_MEMORY;
+}
+
+/* Before anything is put: the parents' samples tell of them. */
+static void count_all_short_lived(struct task_source *src)
+{
+	HMAP_FOREACH(slot, &src->processes) {
+		struct process *p = slot->value;
+
+		if (!p->entity && p->dead)
+			count_short_lived(src, p);
+	}
 }
 
 static void put_processes(struct task_source *src, struct tick *tick)
@@ -342,7 +486,8 @@ static void put_processes(struct task_source *src, struct tick *tick)
 		struct process *p = slot->value;
 
 		if (!p->entity) {
-			if (p->dead || p->tick != src->tick)
+			/* one that began after the sweep and of which only a thread has ended is seen by the next */
+			if (p->dead || p->exit_tick != src->tick)
 				(void)VEC_PUSH(src->gone, p);
 			continue;
 		}
@@ -354,6 +499,9 @@ static void put_processes(struct task_source *src, struct tick *tick)
 		p->now[FEATURE_CHILDREN_CPU] = p->children_cpu;
 		p->present |= CHILDREN_MASK;
 		if (p->tick == src->tick) {
+			hold_sums(p);
+			if (src->has_gpu)
+				read_gpu(src, p);
 			tick_put(tick, p->entity, p->now, p->present);
 			continue;
 		}
@@ -371,7 +519,7 @@ static void put_short_lived(struct task_source *src, struct tick *tick)
 
 		if (group->tick == src->tick)
 			tick_put(tick, group->entity, group->sum,
-				 (THREAD_MASK & ~(1ull << FEATURE_THREADS)) | (1ull << FEATURE_CHILDREN_SHORT));
+				 group->present | (1ull << FEATURE_CHILDREN_SHORT));
 		else if (group->tick + 60 == src->tick)
 			(void)VEC_PUSH(tick->ended, group->entity);
 	}
@@ -406,8 +554,15 @@ static void task_sample(void *state, struct tick *tick)
 
 	forget_gone(src); /* of the tick before: their entities have been encoded by now */
 	src->tick++;
+	src->seen.n = src->exiting.n = src->lingering.n = 0;
+	src->seen_unsorted = false;
 	sweep(src, tick);
+	sort_seen(src);
+	src->announced.n = 0;
+	for (size_t i = 0; i < src->lingering.n; i++)
+		(void)VEC_PUSH(src->announced, src->lingering.v[i]);
 	count_exits(src);
+	count_all_short_lived(src);
 	put_processes(src, tick);
 	put_short_lived(src, tick);
 	if (src->skel->bss->lost_exits != src->lost) {
@@ -441,6 +596,9 @@ static void task_close(void *state)
 	VEC_FREE(src->seen);
 	VEC_FREE(src->exits);
 	VEC_FREE(src->later);
+	VEC_FREE(src->exiting);
+	VEC_FREE(src->announced);
+	VEC_FREE(src->lingering);
 	VEC_FREE(src->gone);
 	free(src->buffer);
 	free(src);
@@ -492,6 +650,8 @@ static int task_open(const struct source_options *options, void **ret_state, con
 	if (!src)
 		return -ENOMEM;
 	src->own_pid = (uint32_t)getpid();
+	src->proc_root = options->proc_root;
+	src->has_gpu = gpu_is_there(options->sys_root);
 	src->buffer = malloc(SWEEP_READ_SIZE);
 	r = src->buffer ? load(src, options) : -ENOMEM;
 	if (r < 0) {

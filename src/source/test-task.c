@@ -1,0 +1,512 @@
+/* Live: the BPF source on real processes. Needs root. */
+#include "base/test.h"
+
+#include <errno.h>
+#include <linux/sched.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/hmap.h"
+#include "source/source.h"
+
+/* Every process's sums at the tick before, to see that none falls and that nobody ends twice. */
+struct past {
+	int64_t values[PROCESS_FEATURE_COUNT];
+	uint64_t present;
+	bool ended;
+};
+
+struct watch {
+	void *source;
+	struct tick tick;
+	struct hmap past; /* (pid, start) */
+	unsigned falls, returns;
+};
+
+static struct watch watch_open(void)
+{
+	struct source_options options = {.proc_root = "/proc", .sys_root = "/sys"};
+	struct watch w = {};
+	const char *why = NULL;
+
+	if (source_task.open(&options, &w.source, &why) < 0)
+		fail_msg("%s", why);
+	return w;
+}
+
+static void watch_close(struct watch *w)
+{
+	assert_int_equal(w->falls, 0);
+	assert_int_equal(w->returns, 0);
+	source_task.close(w->source);
+	tick_free(&w->tick);
+	HMAP_FOREACH(slot, &w->past)
+		free(slot->value);
+	hmap_free(&w->past);
+}
+
+static void compare_with_past(struct watch *w, const struct sample *s)
+{
+	struct past *past = hmap_get(&w->past, s->entity->info.pid, s->entity->info.start);
+	size_t n;
+	const struct feature *features = features_of(ENTITY_PROCESS, &n);
+
+	if (!past) {
+		past = calloc(1, sizeof(*past));
+		assert_non_null(past);
+		assert_int_equal(hmap_put(&w->past, s->entity->info.pid, s->entity->info.start, past), 0);
+	}
+	w->returns += past->ended;
+	for (size_t i = 0; i < n; i++) {
+		if (features[i].kind != COUNTER || !(s->present & past->present & 1ull << i))
+			continue;
+		if (s->values[i] < past->values[i]) {
+			w->falls++;
+			print_message("%s of %s (%u) fell from %lld to %lld\n", features[i].name, s->entity->info.name,
+				      s->entity->info.pid, (long long)past->values[i], (long long)s->values[i]);
+		}
+	}
+	memcpy(past->values, s->values, n * sizeof(*s->values));
+	past->present = s->present;
+}
+
+static void watch_tick(struct watch *w)
+{
+	tick_begin(&w->tick, boot_now(), wall_now());
+	source_task.sample(w->source, &w->tick);
+	for (size_t i = 0; i < w->tick.samples.n; i++)
+		if (w->tick.samples.v[i].entity->info.kind == ENTITY_PROCESS)
+			compare_with_past(w, &w->tick.samples.v[i]);
+	for (size_t i = 0; i < w->tick.ended.n; i++) {
+		struct past *past = hmap_get(&w->past, w->tick.ended.v[i]->info.pid, w->tick.ended.v[i]->info.start);
+
+		if (past)
+			past->ended = true;
+	}
+}
+
+static const struct sample *watch_find(const struct watch *w, pid_t pid)
+{
+	for (size_t i = 0; i < w->tick.samples.n; i++) {
+		const struct sample *s = &w->tick.samples.v[i];
+
+		if (s->entity->info.kind == ENTITY_PROCESS && s->entity->info.pid == (uint32_t)pid)
+			return s;
+	}
+	return NULL;
+}
+
+static int64_t watch_value(const struct watch *w, pid_t pid, int feature)
+{
+	const struct sample *s = watch_find(w, pid);
+
+	assert_non_null(s);
+	assert_true(s->present >> feature & 1);
+	return s->values[feature];
+}
+
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * NS_PER_SEC + t.tv_nsec;
+}
+
+static void spin(int64_t ns)
+{
+	int64_t end = clock_ns(CLOCK_THREAD_CPUTIME_ID) + ns;
+
+	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < end)
+		for (volatile int i = 0; i < 10000; i++)
+			;
+}
+
+static void pause_ms(long ms)
+{
+	struct timespec t = {ms / 1000, ms % 1000 * NS_PER_MS};
+
+	nanosleep(&t, NULL);
+}
+
+static void *live_briefly(void *argument)
+{
+	(void)argument;
+	spin(3 * NS_PER_MS);
+	return NULL;
+}
+
+static atomic_bool stop;
+
+static void *start_threads(void *argument)
+{
+	(void)argument;
+	while (!stop) {
+		pthread_t threads[3];
+
+		for (int i = 0; i < 3; i++)
+			assert_int_equal(pthread_create(&threads[i], NULL, live_briefly, NULL), 0);
+		for (int i = 0; i < 3; i++)
+			pthread_join(threads[i], NULL);
+	}
+	return NULL;
+}
+
+static int64_t switches(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_nvcsw + usage.ru_nivcsw;
+}
+
+static int64_t own_switches(const struct watch *w)
+{
+	return watch_value(w, getpid(), FEATURE_CTX_VOLUNTARY) + watch_value(w, getpid(), FEATURE_CTX_INVOLUNTARY);
+}
+
+static void sums_hold_while_threads_come_and_go(void **state)
+{
+	struct watch w = watch_open();
+	int64_t cpu, cpu_given, switched, switched_given;
+	pthread_t starter;
+
+	(void)state;
+	watch_tick(&w);
+	cpu = watch_value(&w, getpid(), FEATURE_CPU_TIME);
+	switched = own_switches(&w);
+	cpu_given = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	switched_given = switches();
+	stop = false;
+	assert_int_equal(pthread_create(&starter, NULL, start_threads, NULL), 0);
+	for (int i = 0; i < 30; i++) {
+		pause_ms(100);
+		watch_tick(&w);
+	}
+	stop = true;
+	pthread_join(starter, NULL);
+	watch_tick(&w); /* the last words of threads that the sweep before saw */
+	cpu_given = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_given;
+	switched_given = switches() - switched_given;
+	cpu = watch_value(&w, getpid(), FEATURE_CPU_TIME) - cpu;
+	switched = own_switches(&w) - switched;
+	print_message("cpu %lld of %lld ns, %lld of %lld switches\n", (long long)cpu, (long long)cpu_given,
+		      (long long)switched, (long long)switched_given);
+	assert_true(llabs(cpu - cpu_given) <= cpu_given / 100);
+	assert_true(llabs(switched - switched_given) <= switched_given / 100 + 3);
+	watch_close(&w);
+}
+
+/* A process that has `n` children, one after the other. */
+static pid_t start_parent(int n, size_t memory, int *ret_go)
+{
+	int go[2];
+	pid_t parent;
+
+	assert_int_equal(pipe(go), 0);
+	parent = fork();
+	if (parent == 0) {
+		char c;
+
+		close(go[1]);
+		if (read(go[0], &c, 1) != 1)
+			_exit(1);
+		for (int i = 0; i < n; i++) {
+			pid_t child = fork();
+
+			if (child == 0) {
+				if (memory)
+					memset(malloc(memory), 1, memory);
+				_exit(0);
+			}
+			waitpid(child, NULL, 0);
+		}
+		(void)!read(go[0], &c, 1);
+		_exit(0);
+	}
+	close(go[0]);
+	*ret_go = go[1];
+	return parent;
+}
+
+/* Children that a sweep met, each once. */
+static unsigned count_met(struct watch *w, pid_t parent, struct hmap *met)
+{
+	for (size_t i = 0; i < w->tick.samples.n; i++) {
+		const struct entity *e = w->tick.samples.v[i].entity;
+
+		if (e->info.kind == ENTITY_PROCESS && e->info.parent == (uint32_t)parent)
+			assert_int_equal(hmap_put(met, e->info.pid, e->info.start, w), 0);
+	}
+	return (unsigned)met->n;
+}
+
+static int64_t count_grouped(const struct watch *w, pid_t parent)
+{
+	for (size_t i = 0; i < w->tick.samples.n; i++) {
+		const struct sample *s = &w->tick.samples.v[i];
+
+		if (s->entity->info.kind == ENTITY_SHORT_LIVED && s->entity->info.parent == (uint32_t)parent)
+			return s->values[FEATURE_CHILDREN_SHORT];
+	}
+	return 0;
+}
+
+static void each_child_is_counted_once(int n, size_t memory, long every_ms)
+{
+	struct watch w = watch_open();
+	struct hmap met = {};
+	int go;
+	pid_t parent = start_parent(n, memory, &go);
+	int64_t children = 0, grouped = 0;
+	unsigned seen = 0;
+
+	watch_tick(&w);
+	assert_int_equal(write(go, "!", 1), 1);
+	for (int i = 0; i < 6000 && children + seen < n; i++) {
+		int64_t in_group;
+
+		pause_ms(every_ms);
+		watch_tick(&w);
+		seen = count_met(&w, parent, &met);
+		children = watch_value(&w, parent, FEATURE_CHILDREN_SHORT);
+		in_group = count_grouped(&w, parent);
+		grouped = in_group ? in_group : grouped;
+	}
+	for (int i = 0; i < 3; i++) {
+		watch_tick(&w);
+		seen = count_met(&w, parent, &met);
+	}
+	children = watch_value(&w, parent, FEATURE_CHILDREN_SHORT);
+	print_message("%lld lived between two samples, %u were met by one, of %d\n", (long long)children, seen, n);
+	assert_int_equal(children + seen, n);
+	assert_int_equal(grouped, children);
+	close(go);
+	waitpid(parent, NULL, 0);
+	hmap_free(&met);
+	watch_close(&w);
+}
+
+static void short_lived_processes_are_counted_once(void **state)
+{
+	(void)state;
+	each_child_is_counted_once(10000, 0, 50);
+}
+
+/* Taking memory down takes longer than the time between two samples here: they are met while they end. */
+static void ending_slowly_is_ending_once(void **state)
+{
+	(void)state;
+	each_child_is_counted_once(20, 96 << 20, 0);
+}
+
+static bool is_unnamed(const struct watch *w, pid_t pid)
+{
+	for (size_t i = 0; i < w->tick.unnamed.n; i++)
+		if (w->tick.unnamed.v[i]->info.pid == (uint32_t)pid)
+			return true;
+	return false;
+}
+
+static pid_t start_waiting(int *ret_go)
+{
+	int go[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(go), 0);
+	pid = fork();
+	if (pid == 0) {
+		char c;
+
+		close(go[1]);
+		if (read(go[0], &c, 1) == 1)
+			execl("/bin/sleep", "sleep", "60", NULL);
+		_exit(0);
+	}
+	close(go[0]);
+	*ret_go = go[1];
+	return pid;
+}
+
+static void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void exec_is_described_anew(void **state)
+{
+	struct watch w = watch_open();
+	const struct entity *e;
+	int go;
+	pid_t pid = start_waiting(&go);
+
+	(void)state;
+	watch_tick(&w);
+	assert_true(is_unnamed(&w, pid));
+	e = watch_find(&w, pid)->entity;
+	watch_tick(&w);
+	assert_false(is_unnamed(&w, pid));
+	assert_int_equal(write(go, "!", 1), 1);
+	for (int i = 0; i < 200 && !is_unnamed(&w, pid); i++) {
+		pause_ms(10);
+		watch_tick(&w);
+	}
+	assert_true(is_unnamed(&w, pid));
+	assert_ptr_equal(watch_find(&w, pid)->entity, e); /* the same process */
+	watch_tick(&w);
+	assert_string_equal(e->info.name, "sleep");
+	close(go);
+	end_child(pid);
+	watch_close(&w);
+}
+
+static pid_t fork_as(pid_t wanted)
+{
+	struct clone_args args = {.exit_signal = SIGCHLD, .set_tid = (uint64_t)(uintptr_t)&wanted, .set_tid_size = 1};
+	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	return pid;
+}
+
+static void a_reused_pid_is_another_process(void **state)
+{
+	struct watch w = watch_open();
+	uint64_t first;
+	pid_t pid;
+	int go;
+
+	(void)state;
+	pid = start_waiting(&go);
+	watch_tick(&w);
+	first = watch_find(&w, pid)->entity->info.start;
+	end_child(pid);
+	close(go);
+	assert_int_equal(fork_as(pid), pid);
+	watch_tick(&w);
+	/* the old one's last sample and end, the new one's first sample */
+	assert_int_equal(w.tick.ended.n > 0, 1);
+	watch_tick(&w);
+	assert_true(watch_find(&w, pid)->entity->info.start > first);
+	assert_true(watch_find(&w, pid)->entity->born);
+	end_child(pid);
+	watch_close(&w);
+}
+
+static void *spin_for_ever(void *argument)
+{
+	(void)argument;
+	for (;;)
+		spin(NS_PER_MS);
+	return NULL;
+}
+
+static void a_process_outlives_its_leader(void **state)
+{
+	struct watch w = watch_open();
+	int64_t before;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0) {
+		pthread_t thread;
+
+		spin(30 * NS_PER_MS);
+		if (pthread_create(&thread, NULL, spin_for_ever, NULL) != 0)
+			_exit(1);
+		pthread_exit(NULL);
+	}
+	pause_ms(100);
+	watch_tick(&w);
+	before = watch_value(&w, pid, FEATURE_CPU_TIME);
+	for (int i = 0; i < 3; i++) {
+		pause_ms(100);
+		watch_tick(&w);
+		assert_true(watch_value(&w, pid, FEATURE_CPU_TIME) > before);
+		before = watch_value(&w, pid, FEATURE_CPU_TIME);
+		assert_int_equal(watch_value(&w, pid, FEATURE_THREADS), 1);
+	}
+	assert_true(before > 30 * NS_PER_MS);
+	end_child(pid);
+	watch_tick(&w);
+	watch_tick(&w);
+	assert_null(watch_find(&w, pid));
+	watch_close(&w);
+}
+
+static void *spin_and_exec(void *argument)
+{
+	(void)argument;
+	spin(40 * NS_PER_MS);
+	execl("/bin/sleep", "sleep", "60", NULL);
+	return NULL;
+}
+
+/* exec ends all other threads, and the one that called it gets the leader's number: both histories count. */
+static void exec_by_a_thread_keeps_all_sums(void **state)
+{
+	struct watch w = watch_open();
+	pid_t pid;
+
+	(void)state;
+	watch_tick(&w);
+	pid = fork();
+	if (pid == 0) {
+		pthread_t thread;
+
+		spin(60 * NS_PER_MS);
+		if (pthread_create(&thread, NULL, spin_and_exec, NULL) == 0)
+			pthread_join(thread, NULL);
+		_exit(1);
+	}
+	for (int i = 0; i < 100; i++) {
+		const struct sample *s;
+
+		pause_ms(10);
+		watch_tick(&w);
+		s = watch_find(&w, pid);
+		if (s && strcmp(s->entity->info.name, "sleep") == 0)
+			break;
+	}
+	for (int i = 0; i < 3; i++)
+		watch_tick(&w);
+	assert_string_equal(watch_find(&w, pid)->entity->info.name, "sleep");
+	assert_true(watch_value(&w, pid, FEATURE_CPU_TIME) >= 100 * NS_PER_MS);
+	end_child(pid);
+	watch_close(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sums_hold_while_threads_come_and_go),
+		cmocka_unit_test(short_lived_processes_are_counted_once),
+		cmocka_unit_test(ending_slowly_is_ending_once),
+		cmocka_unit_test(exec_is_described_anew),
+		cmocka_unit_test(a_reused_pid_is_another_process),
+		cmocka_unit_test(a_process_outlives_its_leader),
+		cmocka_unit_test(exec_by_a_thread_keeps_all_sums),
+	};
+
+	if (geteuid() != 0) {
+		puts("needs root for BPF");
+		return 77;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
