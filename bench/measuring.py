@@ -15,7 +15,7 @@ CGROUPS = 50
 
 
 def figure(name, value):
-    subprocess.run([HERE / "figure", name, value if isinstance(value, str) else f"{value:.4g}"], check=True)
+    subprocess.run([HERE / "figure", name, f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"], check=True)
     sys.stdout.flush()
 
 
