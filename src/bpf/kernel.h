@@ -106,7 +106,6 @@ struct files_struct {
 };
 
 struct signal_struct {
-	int nr_threads;
 	short oom_score_adj;
 };
 
@@ -126,6 +125,10 @@ struct cred {
 	kuid_t uid;
 };
 
+struct list_head {
+	struct list_head *next, *prev;
+};
+
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
@@ -140,6 +143,7 @@ struct task_struct {
 	int pid, tgid;
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
+	struct list_head thread_node;
 	u64 utime, stime;
 	unsigned long nvcsw, nivcsw;
 	u64 start_time, start_boottime;
