@@ -44,8 +44,7 @@ torture: build
 	@bench/torture $(BUILD) $(AREA)
 
 install: build
-	@DESTDIR=$(DESTDIR) meson configure $(BUILD) --prefix $(PREFIX)
-	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild
+	@DESTDIR="$(DESTDIR)" packaging/install $(BUILD) "$(PREFIX)"
 
 clean:
 	@rm -rf $(BUILD)

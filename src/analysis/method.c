@@ -23,3 +23,24 @@ void deviation_spark(const struct dataset *d, const struct subject *s, size_t fe
 		spark[i] = (float)subject_mean(d, s, feature, begin, end > begin ? end - 1 : begin);
 	}
 }
+
+double noticeable(const struct feature *f)
+{
+	bool counter = f->kind == COUNTER;
+
+	switch (f->unit) {
+	case NS:
+		return counter ? 1e7 : 1e6; /* 1 % of a CPU */
+	case BYTES:
+		return counter ? 2e5 : 4e6;
+	case COUNT:
+		break;
+	default:
+		return 1;
+	}
+	if (f->resource == RESOURCE_HANDLES)
+		return 10;
+	if (f->resource == RESOURCE_THREADS)
+		return 4;
+	return counter ? 50 : 1;
+}

@@ -16,11 +16,16 @@ struct question {
 	struct pressure pressure;    /* during the trouble, and usually */
 	unsigned cpus;
 	uint64_t memory; /* bytes in the machine; 0 = not known */
+	/* Where the dataset holds of processes only method.features: all features of these entities, over the same ticks.
+	 * NULL = the dataset has everything. *ret lives as long as the answer. 0 or -errno. */
+	int (*widen)(void *context, const uint32_t *ids, size_t n, const struct dataset **ret);
+	void *context;
 };
 
 struct method {
 	const char *name;
 	const char *help;
+	uint64_t features; /* of processes: what it must see of everybody; 0 = all */
 	/* Fills *ret with every suspect the method sees, sorted. 0 or -ENOMEM. */
 	int (*rank)(const struct dataset *d, const struct question *q, struct ranking *ret);
 };
@@ -29,6 +34,10 @@ extern const struct method method_gaussian, method_robust;
 extern const struct method *const methods[]; /* NULL-terminated */
 /* NULL if there is none of that name. */
 const struct method *method_find(const char *name);
+
+/* The least difference a person could notice in a feature, in its unit (per second for counters): spreads below it are
+ * noise. */
+double noticeable(const struct feature *f);
 
 /* Shape of the window for a deviation: SPARK_POINTS means. */
 void deviation_spark(const struct dataset *d, const struct subject *s, size_t feature, uint32_t from, uint32_t to,

@@ -1,10 +1,10 @@
 /* Unusual, and in the way: the default model.
  *
  * The unit of judgement is the *program* (exe + unit): what all its processes do together, so that history outlives
- * restarts and many small processes count as one. The time before the trouble is cut into blocks as long as the
- * trouble; a program's usual is the distribution of its blocks.
+ * restarts and many small processes count as one. The time before the trouble is cut into blocks half as long as
+ * the trouble (so that an earlier one of the same length fills at least one); a program's usual is their distribution.
  *
- *   usual, spread   median and IQR / 1.349 of the blocks, spread never below what a person could notice (floor_of)
+ *   usual, spread   median and IQR / 1.349 of the blocks, spread never below what a person could notice
  *   episodes        how often before it did at least 70 % as much: a nightly backup is big but usual
  *   excess          what it uses beyond its usual, discounted by 1 / (1 + episodes)
  *   guilt           sum over resources of shortage(resource) x excess / what all programs use of it
@@ -27,9 +27,11 @@
 #define BLOCKS_WANTED	12
 #define SAME_AGAIN	0.7  /* an earlier block with this share of the value is "the same again" */
 #define USUAL_FRACTION	0.25 /* done in a quarter of the time: simply what it does */
+#define MEMORY_STALL	0.10 /* from this pressure on memory outranks CPU and disk */
 #define SUSPECTS_MAX	32
+#define DESCRIBED_IN_FULL 8 /* of them, with all features they have */
 #define REPORT_SCORE	1e-4
-#define USES		(sizeof(uses) / sizeof(uses[0]))
+#define USES (sizeof(uses) / sizeof(uses[0]))
 
 /* What uses up a thing that can be short. One feature may stand for two of them. */
 struct use {
@@ -54,11 +56,22 @@ static const struct use uses[] = {
 	{BOTTLENECK_NONE, FEATURE_THREADS, false, 300, 0.05},
 };
 
+/* What a victim waits in. */
+static const int delays[] = {FEATURE_CPU_RUN_DELAY, FEATURE_DELAY_BLOCK,     FEATURE_DELAY_RECLAIM,
+			     FEATURE_DELAY_SWAPIN,  FEATURE_DELAY_THRASHING, FEATURE_QUOTA_THROTTLED};
+
 /* All processes of one program. */
 struct program {
 	const char *key;
 	VEC(const struct subject *) members;
 	bool there; /* some member was there during the trouble */
+};
+
+/* A program that may be guilty, before its features are described. */
+struct verdict {
+	struct program *program;
+	struct suspect suspect;
+	double guilt[USES];
 };
 
 struct blocks {
@@ -76,8 +89,10 @@ struct robust {
 	struct blocks blocks;
 	double focus_seconds;
 	VEC(struct program *) programs;
+	VEC(struct verdict) verdicts;
 	struct hmap by_key;
 	double total[FEATURES_MAX]; /* of all programs during the trouble */
+	double growth[FEATURES_MAX]; /* of memory: what all programs have beyond their usual */
 };
 
 struct usual {
@@ -87,28 +102,6 @@ struct usual {
 	bool only_value;	       /* it never was anything but the median */
 };
 
-/* The least difference a person could notice: spreads below it are noise. */
-static double floor_of(const struct feature *f)
-{
-	bool counter = f->kind == COUNTER;
-
-	switch (f->unit) {
-	case NS:
-		return counter ? 1e7 : 1e6; /* 1 % of a CPU */
-	case BYTES:
-		return counter ? 2e5 : 4e6;
-	case COUNT:
-		break;
-	default:
-		return 1;
-	}
-	if (f->resource == RESOURCE_HANDLES)
-		return 10;
-	if (f->resource == RESOURCE_THREADS)
-		return 4;
-	return counter ? 50 : 1;
-}
-
 static int make_blocks(struct robust *r)
 {
 	const struct dataset *d = r->d;
@@ -117,7 +110,8 @@ static int make_blocks(struct robust *r)
 	int64_t trouble = d->ticks.v[q->at].boot - d->ticks.v[q->focus].boot + d->ticks.v[q->focus].span, length, since = 0;
 	size_t room = q->train_to >= q->train_from ? (size_t)(q->train_to - q->train_from) + 2 : 2;
 
-	length = trouble < BLOCK_MIN_NS ? BLOCK_MIN_NS : trouble > BLOCK_MAX_NS ? BLOCK_MAX_NS : trouble;
+	length = trouble / 2;
+	length = length < BLOCK_MIN_NS ? BLOCK_MIN_NS : length > BLOCK_MAX_NS ? BLOCK_MAX_NS : length;
 	if (q->train_to >= q->train_from) {
 		int64_t past = d->ticks.v[q->train_to].boot - d->ticks.v[q->train_from].boot;
 
@@ -292,7 +286,7 @@ static struct usual learn(struct robust *r, const struct feature *feature, doubl
 {
 	struct blocks *b = &r->blocks;
 	struct usual u = {.median = NAN, .spread = NAN, .highest = NAN};
-	double floor = floor_of(feature), relative;
+	double floor = noticeable(feature), relative;
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < b->n; i++)
@@ -304,7 +298,7 @@ static struct usual learn(struct robust *r, const struct feature *feature, doubl
 		return u;
 	u.median = quantile_sorted(b->sorted, n, 0.5);
 	u.highest = b->sorted[n - 1];
-	u.only_value = b->sorted[0] == b->sorted[n - 1];
+	u.only_value = b->sorted[0] == b->sorted[(n - 1) * 9 / 10]; /* the beginning of a leak lies in the past already */
 	u.spread = iqr_scale_sorted(b->sorted, n);
 	relative = 0.02 * fabs(u.median);
 	if (u.spread < relative)
@@ -342,10 +336,27 @@ static double shortage(const struct question *q, const struct use *use)
 	usual = q->pressure.usual[use->resource];
 	if (isnan(now))
 		return use->weight;
+	/* under reclaim everybody reads and waits: what is short is memory */
+	if (use->resource != BOTTLENECK_MEMORY && q->pressure.now[BOTTLENECK_MEMORY] >= MEMORY_STALL)
+		now *= 0.25;
 	/* what the machine always lives with hurts less than what came with the trouble */
 	if (!isnan(usual))
 		now -= 0.5 * (usual < now ? usual : now);
 	return now > use->weight ? now : use->weight;
+}
+
+/* Of the machine's memory; when memory is short, of what came on top of the usual: a small control group can be
+ * short of memory on a large machine. */
+static double share_of_memory(const struct robust *r, const struct use *use, double excess)
+{
+	double growth = r->growth[use->feature], all = (double)r->q->memory, share;
+
+	if (all <= 0)
+		return 0;
+	share = excess / all;
+	if (r->q->pressure.now[BOTTLENECK_MEMORY] >= MEMORY_STALL && growth > 0)
+		share = fmax(share, excess / growth * fmin(1, growth / (0.01 * all)));
+	return fmin(1, share);
 }
 
 static double share_of(const struct robust *r, const struct use *use, double excess)
@@ -353,7 +364,7 @@ static double share_of(const struct robust *r, const struct use *use, double exc
 	if (use->scale > 0)
 		return excess / (excess + use->scale);
 	if (use->of_memory)
-		return r->q->memory ? fmin(1, excess / (double)r->q->memory) : 0;
+		return share_of_memory(r, use, excess);
 	return r->total[use->feature] > 0 ? fmin(1, excess / r->total[use->feature]) : 0;
 }
 
@@ -424,6 +435,14 @@ static int64_t since_when(const struct robust *r, const struct subject *s, size_
 	return r->d->ticks.v[tick].wall;
 }
 
+static bool is_new(const struct robust *r, const struct program *p)
+{
+	for (size_t i = 0; i < p->members.n; i++)
+		if (p->members.v[i]->first < r->q->focus)
+			return false;
+	return true;
+}
+
 static int describe_feature(struct robust *r, struct program *p, size_t f, double guilt, struct suspect *suspect)
 {
 	struct deviation dev = {};
@@ -442,7 +461,9 @@ static int describe_feature(struct robust *r, struct program *p, size_t f, doubl
 	dev.compared = u.n + 1;
 	if (isnan(u.median))
 		dev.flags |= FINDING_NO_HISTORY;
-	else if (u.only_value && fabs(dev.observed - u.median) >= floor_of(dev.feature))
+	else if (is_new(r, p))
+		dev.flags |= FINDING_NEW;
+	else if (u.only_value && fabs(dev.observed - u.median) >= noticeable(dev.feature))
 		dev.flags |= FINDING_LEFT_ONLY_VALUE;
 	if (!isnan(u.median) && dev.observed > u.highest)
 		dev.flags |= FINDING_HIGHEST;
@@ -467,7 +488,7 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 		struct usual u;
 
 		guilt[i] = 0;
-		if (isnan(now) || now < floor_of(&p->members.v[0]->features[f]))
+		if (isnan(now) || now < noticeable(&p->members.v[0]->features[f]))
 			continue;
 		fill_blocks(r, p, f);
 		u = learn(r, &p->members.v[0]->features[f], now);
@@ -494,39 +515,53 @@ static bool works_for_others(const struct program *p)
 	return info->kind == ENTITY_KERNEL || (info->flags & ENTITY_IS_KERNEL_THREAD);
 }
 
-static int judge(struct robust *r, struct program *p, struct suspect *ret)
+static double share_in_use(const struct robust *r, const struct program *p, const struct use *use)
 {
-	double guilt[USES], part;
-	size_t worst = 0, f;
+	double now = program_now(r, p, (size_t)use->feature);
 
-	ret->score = guilt_of(r, p, guilt, &worst);
+	if (use->of_memory)
+		return r->q->memory ? now / (double)r->q->memory : NAN;
+	return !use->scale && r->total[use->feature] > 0 ? fmin(1, now / r->total[use->feature]) : NAN;
+}
+
+/* 1 = *ret is worth a look, 0 = not. */
+static int judge(struct robust *r, struct program *p, struct verdict *ret)
+{
+	struct suspect *s = &ret->suspect;
+	size_t worst = 0;
+	double part;
+
+	ret->program = p;
+	s->score = guilt_of(r, p, ret->guilt, &worst);
 	if (works_for_others(p))
-		ret->score *= 0.25;
-	if (ret->score < REPORT_SCORE)
+		s->score *= 0.25;
+	if (s->score < REPORT_SCORE)
 		return 0;
-	f = (size_t)uses[worst].feature;
-	ret->subject = most_responsible(r, p, f, &part);
-	if (!ret->subject)
+	s->of = uses[worst].resource;
+	s->subject = most_responsible(r, p, (size_t)uses[worst].feature, &part);
+	if (!s->subject)
 		return 0;
 	for (size_t i = 0; i < p->members.n; i++)
-		ret->members += p->members.v[i]->last >= r->q->focus;
-	ret->kind = works_for_others(p)		? CULPRIT_KERNEL :
-		    part < 0.7 || ret->subject->info.kind == ENTITY_SHORT_LIVED ? CULPRIT_GROUP :
-									CULPRIT_PROCESS;
-	ret->share = !uses[worst].scale && !uses[worst].of_memory && r->total[f] > 0 ?
-			     fmin(1, program_now(r, p, f) / r->total[f]) :
-		     uses[worst].of_memory && r->q->memory ? program_now(r, p, f) / (double)r->q->memory :
-							     NAN;
+		s->members += p->members.v[i]->last >= r->q->focus;
+	s->kind = works_for_others(p)					  ? CULPRIT_KERNEL :
+		  part < 0.7 || s->subject->info.kind == ENTITY_SHORT_LIVED ? CULPRIT_GROUP :
+									      CULPRIT_PROCESS;
+	s->share = share_in_use(r, p, &uses[worst]);
+	return 1;
+}
+
+static int describe(struct robust *r, struct program *p, const double guilt[USES], struct suspect *s)
+{
 	for (size_t i = 0; i < p->members.v[0]->n_features; i++) {
 		double of_feature = 0;
 
 		for (size_t k = 0; k < USES; k++)
 			if ((size_t)uses[k].feature == i)
 				of_feature = guilt[k];
-		if (describe_feature(r, p, i, of_feature, ret) < 0)
+		if (describe_feature(r, p, i, of_feature, s) < 0)
 			return -ENOMEM;
 	}
-	return 1;
+	return 0;
 }
 
 static void sum_totals(struct robust *r)
@@ -550,12 +585,26 @@ static void sum_totals(struct robust *r)
 	r->total[FEATURE_CHILDREN_CPU] = r->total[FEATURE_CPU_TIME];
 }
 
+static void sum_growth(struct robust *r)
+{
+	for (size_t i = 0; i < r->programs.n; i++)
+		for (size_t k = 0; k < USES; k++) {
+			struct program *p = r->programs.v[i];
+			size_t f = (size_t)uses[k].feature;
+			double now = uses[k].of_memory && p->there ? program_now(r, p, f) : NAN;
+			struct usual u;
+
+			if (isnan(now) || now < noticeable(&p->members.v[0]->features[f]))
+				continue;
+			fill_blocks(r, p, f);
+			u = learn(r, &p->members.v[0]->features[f], now);
+			r->growth[f] += excess_of(&u, now);
+		}
+}
+
 /* Who waited: run delay and block delay beyond the usual, in seconds per second. */
 static int find_victims(struct robust *r, struct ranking *ret)
 {
-	static const int delays[] = {FEATURE_CPU_RUN_DELAY, FEATURE_DELAY_BLOCK, FEATURE_DELAY_RECLAIM, FEATURE_DELAY_SWAPIN,
-				     FEATURE_DELAY_THRASHING, FEATURE_QUOTA_THROTTLED};
-
 	for (size_t i = 0; i < r->programs.n; i++) {
 		struct program *p = r->programs.v[i];
 		struct suspect victim = {.share = NAN};
@@ -594,14 +643,6 @@ static void finish_suspect(struct robust *r, struct suspect *s)
 	}
 }
 
-static void cut(struct ranking *ret)
-{
-	while (ret->suspects.n > SUSPECTS_MAX)
-		suspect_free(&ret->suspects.v[--ret->suspects.n]);
-	while (ret->victims.n > SUSPECTS_MAX)
-		suspect_free(&ret->victims.v[--ret->victims.n]);
-}
-
 /* Whoever has a third of the first one's guilt had a hand in it. */
 static void assign_roles(struct ranking *ret)
 {
@@ -616,12 +657,103 @@ static void robust_free(struct robust *r)
 		free(r->programs.v[i]);
 	}
 	VEC_FREE(r->programs);
+	VEC_FREE(r->verdicts);
 	hmap_free(&r->by_key);
 	free(r->blocks.start);
 	free(r->blocks.learnt);
 	free(r->blocks.seconds);
 	free(r->blocks.sum);
 	free(r->blocks.sorted);
+}
+
+static int by_guilt(const void *a, const void *b)
+{
+	const struct verdict *x = a, *y = b;
+
+	if (x->suspect.score != y->suspect.score)
+		return x->suspect.score > y->suspect.score ? -1 : 1;
+	return x->suspect.subject->info.id < y->suspect.subject->info.id ? -1 : 1;
+}
+
+static int judge_all(struct robust *r, struct ranking *ret)
+{
+	for (size_t i = 0; i < r->programs.n; i++) {
+		struct verdict v = {.suspect.share = NAN};
+
+		if (!r->programs.v[i]->there)
+			continue;
+		ret->looked_at++;
+		if (judge(r, r->programs.v[i], &v) && VEC_PUSH(r->verdicts, v) < 0)
+			return -ENOMEM;
+	}
+	if (r->verdicts.n)
+		qsort(r->verdicts.v, r->verdicts.n, sizeof(r->verdicts.v[0]), by_guilt);
+	return 0;
+}
+
+/* The same program in the dataset that has all of its features. */
+static int widen_program(const struct dataset *wide, struct program *p, struct program *ret)
+{
+	*ret = (struct program){.key = p->key, .there = p->there};
+	for (size_t i = 0; i < p->members.n; i++) {
+		const struct subject *s = dataset_subject(wide, p->members.v[i]->info.id);
+
+		if (s && VEC_PUSH(ret->members, s) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Reads all features of the first suspects' programs. */
+static int widen(struct robust *r, const struct dataset **ret)
+{
+	VEC(uint32_t) ids = {};
+	int result = 0;
+
+	*ret = r->d;
+	if (!r->q->widen || !r->verdicts.n)
+		return 0;
+	for (size_t i = 0; i < r->verdicts.n && i < DESCRIBED_IN_FULL; i++)
+		for (size_t k = 0; result == 0 && k < r->verdicts.v[i].program->members.n; k++)
+			result = VEC_PUSH(ids, r->verdicts.v[i].program->members.v[k]->info.id);
+	if (result == 0)
+		result = r->q->widen(r->q->context, ids.v, ids.n, ret);
+	VEC_FREE(ids);
+	return result;
+}
+
+static int describe_in_full(struct robust *r, const struct dataset *wide, struct verdict *v)
+{
+	const struct dataset *narrow = r->d;
+	struct program p;
+	int result = widen_program(wide, v->program, &p);
+
+	r->d = wide;
+	if (result == 0 && p.members.n == v->program->members.n) {
+		v->suspect.subject = dataset_subject(wide, v->suspect.subject->info.id);
+		result = describe(r, &p, v->guilt, &v->suspect);
+		finish_suspect(r, &v->suspect);
+	}
+	r->d = narrow;
+	VEC_FREE(p.members);
+	return result;
+}
+
+static int describe_all(struct robust *r, struct ranking *ret)
+{
+	const struct dataset *wide;
+	int result = widen(r, &wide);
+
+	for (size_t i = 0; result == 0 && i < r->verdicts.n && i < SUSPECTS_MAX; i++) {
+		struct verdict *v = &r->verdicts.v[i];
+
+		result = describe_in_full(r, i < DESCRIBED_IN_FULL ? wide : r->d, v);
+		if (result == 0)
+			result = VEC_PUSH(ret->suspects, v->suspect);
+		if (result < 0)
+			suspect_free(&v->suspect);
+	}
+	return result;
 }
 
 static int rank_all(struct robust *r, struct ranking *ret)
@@ -633,25 +765,16 @@ static int rank_all(struct robust *r, struct ranking *ret)
 	if (result < 0)
 		return result;
 	sum_totals(r);
-	for (size_t i = 0; result == 0 && i < r->programs.n; i++) {
-		struct suspect suspect = {.share = NAN};
-
-		if (!r->programs.v[i]->there)
-			continue;
-		ret->looked_at++;
-		result = judge(r, r->programs.v[i], &suspect);
-		if (result == 1)
-			result = VEC_PUSH(ret->suspects, suspect) < 0 ? -ENOMEM : 0;
-		else
-			suspect_free(&suspect);
-	}
+	sum_growth(r);
+	result = judge_all(r, ret);
+	if (result == 0)
+		result = describe_all(r, ret);
 	if (result == 0)
 		result = find_victims(r, ret);
 	ranking_sort(ret);
-	cut(ret);
+	while (ret->victims.n > SUSPECTS_MAX)
+		suspect_free(&ret->victims.v[--ret->victims.n]);
 	assign_roles(ret);
-	for (size_t i = 0; i < ret->suspects.n; i++)
-		finish_suspect(r, &ret->suspects.v[i]);
 	for (size_t i = 0; i < ret->victims.n; i++)
 		finish_suspect(r, &ret->victims.v[i]);
 	return result;
@@ -672,8 +795,15 @@ static int robust_rank(const struct dataset *d, const struct question *q, struct
 	return result;
 }
 
+#define BIT(f) (1ull << FEATURE_##f)
+
 const struct method method_robust = {
 	.name = "robust",
 	.help = "beyond its usual, of what is short: median and episodes, weighed by pressure (default)",
+	/* what `uses` and `delays` name */
+	.features = BIT(CPU_TIME) | BIT(CHILDREN_CPU) | BIT(IO_READ_BYTES) | BIT(IO_WRITE_BYTES) | BIT(MEM_ANON) |
+		    BIT(MEM_SHMEM) | BIT(MEM_LOCKED) | BIT(NET_RX_BYTES) | BIT(NET_TX_BYTES) | BIT(HANDLES_FILES) |
+		    BIT(THREADS) | BIT(CPU_RUN_DELAY) | BIT(DELAY_BLOCK) | BIT(DELAY_RECLAIM) | BIT(DELAY_SWAPIN) |
+		    BIT(DELAY_THRASHING) | BIT(QUOTA_THROTTLED),
 	.rank = robust_rank,
 };

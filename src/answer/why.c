@@ -18,7 +18,8 @@
 #define GAP_TICKS	3    /* a trouble may breathe for so long */
 #define PRESSURE_LEAST	0.10 /* below this share of time nobody notices */
 #define PRESSURE_NEW	0.05 /* ... and it must be this much more than usual */
-#define ACCUSE_SCORE	0.02
+#define ACCUSE_SCORE	0.02 /* without pressure: for leaks and the like */
+#define ACCUSE_MARKED	0.008 /* ... when somebody says that it was slow */
 #define MARK_BEFORE	(60 * NS_PER_SEC) /* a marked incident began before its press ... */
 #define MARK_AFTER	(10 * NS_PER_SEC) /* ... and goes on after it */
 
@@ -140,15 +141,25 @@ static uint32_t find_focus(const struct dataset *d, const struct question *q, co
 	return focus;
 }
 
+/* With little past to learn from, a mark (the one asked about is one too) must not take most of it away. */
+static int64_t before_a_mark(const struct dataset *d, const struct why_request *request)
+{
+	int64_t from = request->at - request->window, past;
+
+	past = request->at - (d->ticks.v[0].wall > from ? d->ticks.v[0].wall : from);
+	return past / 4 < MARK_BEFORE ? past / 4 : MARK_BEFORE;
+}
+
 static int exclude_marks(const struct dataset *d, const struct why_request *request, bool **ret)
 {
 	bool *excluded = calloc(d->ticks.n, sizeof(*excluded));
+	int64_t before = before_a_mark(d, request);
 
 	if (!excluded)
 		return -ENOMEM;
 	for (size_t i = 0; i < request->n_marks; i++)
 		for (size_t t = 0; t < d->ticks.n; t++)
-			excluded[t] |= d->ticks.v[t].wall >= request->marks[i].wall - MARK_BEFORE &&
+			excluded[t] |= d->ticks.v[t].wall >= request->marks[i].wall - before &&
 				       d->ticks.v[t].wall <= request->marks[i].last + MARK_AFTER;
 	*ret = excluded;
 	return 0;
@@ -284,8 +295,10 @@ static char *summarise(const struct answer *a)
 		return s.data;
 	}
 	if (a->slow_since)
-		str_printf(&s, "slow for %s: ", format_span(a->at - a->slow_since, span, sizeof(span)));
-	str_puts(&s, waiting_for(a->bottleneck));
+		str_printf(&s, "slow for %s: %s", format_span(a->at - a->slow_since, span, sizeof(span)),
+			   waiting_for(a->bottleneck));
+	else
+		str_puts(&s, "no program had to wait much, but one is out of the ordinary");
 	if (top) {
 		str_puts(&s, "; ");
 		put_culprit(&s, top);
@@ -332,6 +345,11 @@ static int measure(const struct dataset *d, const struct why_request *request, s
 		if (learn_pressure(d, q, system, pressures[i].feature, &usual[pressures[i].what]) < 0)
 			return -ENOMEM;
 	q->focus = find_focus(d, q, system, usual, ret_pressed);
+	if (request->since) {
+		q->focus = q->train_from;
+		while (q->focus < q->at && d->ticks.v[q->focus].wall < request->since)
+			q->focus++;
+	}
 	if (q->focus <= q->train_from && q->at > q->train_from)
 		q->focus = q->train_from + 1 < q->at ? q->train_from + 1 : q->at;
 	for (size_t i = 0; i < ARRAY_SIZE(pressures); i++) {
@@ -346,21 +364,93 @@ static int measure(const struct dataset *d, const struct why_request *request, s
 	return 0;
 }
 
-static void judge(struct answer *a, const struct question *q, bool pressed, bool gaussian)
+/* Using a lot of what is not short is nobody's fault; of what no pressure is measured for, it may be. */
+static bool accuses(const struct suspect *top, bool marked)
+{
+	if (marked)
+		return top->score >= ACCUSE_MARKED;
+	return top->score >= ACCUSE_SCORE &&
+	       (top->of == BOTTLENECK_NONE || top->of == BOTTLENECK_MEMORY || top->of == BOTTLENECK_NETWORK);
+}
+
+static void judge(struct answer *a, const struct question *q, bool pressed, const struct why_request *request)
 {
 	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
 
-	if (gaussian)
+	if (request->method == &method_gaussian)
 		a->slow = pressed || (top && top->score > 0 && top->features.n && fabs(top->features.v[0].deviation) > 3);
 	else
-		a->slow = pressed || (top && top->score >= ACCUSE_SCORE);
+		a->slow = pressed || (top && accuses(top, request->marked));
 	a->pressure = q->pressure;
 }
 
-int why_answer(const struct dataset *d, const struct why_request *request, struct answer *ret)
+/* Other users' command lines may hold what is not meant for everybody. */
+static void hide_command_lines(struct dataset *d, uint32_t viewer)
+{
+	for (size_t i = 0; viewer && i < d->subjects.n; i++) {
+		struct entity_info *info = &d->subjects.v[i]->info;
+
+		if (info->uid == viewer)
+			continue;
+		free(info->cmdline);
+		info->cmdline = NULL;
+	}
+}
+
+struct loader {
+	struct store *store;
+	struct why_data *data;
+	const struct why_request *request;
+	uint64_t features; /* of processes */
+	struct hmap wanted; /* (id, 0): the entities of which everything is wanted */
+	int64_t from, to;
+};
+
+static bool is_program(const struct entity_info *info)
+{
+	return info->kind == ENTITY_PROCESS || info->kind == ENTITY_SHORT_LIVED || info->kind == ENTITY_KERNEL;
+}
+
+static uint64_t first_features(const struct entity_info *info, void *context)
+{
+	const struct loader *loader = context;
+
+	if (info->kind == ENTITY_SYSTEM)
+		return UINT64_MAX;
+	return is_program(info) ? loader->features : 0;
+}
+
+static uint64_t wanted_features(const struct entity_info *info, void *context)
+{
+	const struct loader *loader = context;
+
+	return hmap_get(&loader->wanted, info->id, 0) ? UINT64_MAX : 0;
+}
+
+static int widen(void *context, const uint32_t *ids, size_t n, const struct dataset **ret)
+{
+	struct loader *loader = context;
+	struct load_filter filter = {wanted_features, loader};
+	unsigned damaged;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = hmap_put(&loader->wanted, ids[i], 0, loader);
+	if (r == 0)
+		r = store_load_filtered(loader->store, loader->from, loader->to, &filter, &loader->data->more, &damaged);
+	hmap_free(&loader->wanted);
+	/* a tick that was recorded in between must not shift the others */
+	if (r == 0 && loader->data->more.ticks.n < loader->data->first.ticks.n)
+		r = -EAGAIN;
+	hide_command_lines(&loader->data->more, loader->request->viewer);
+	*ret = &loader->data->more;
+	return r;
+}
+
+static int answer_with(struct dataset *d, const struct why_request *request, struct loader *loader, struct answer *ret)
 {
 	struct why_request r = *request;
-	struct question q = {.tolerance = NEAR_ENOUGH};
+	struct question q = {.tolerance = NEAR_ENOUGH, .widen = loader ? widen : NULL, .context = loader};
 	struct answer a = {.at = request->at, .confidence = NAN};
 	_cleanup_free_ bool *excluded = NULL;
 	int at = dataset_find_wall(d, request->at), result;
@@ -370,6 +460,7 @@ int why_answer(const struct dataset *d, const struct why_request *request, struc
 		return -ENODATA;
 	if (!r.method)
 		r.method = &method_robust;
+	hide_command_lines(d, request->viewer);
 	q.at = (uint32_t)at;
 	if (exclude_marks(d, request, &excluded) < 0)
 		return -ENOMEM;
@@ -385,8 +476,8 @@ int why_answer(const struct dataset *d, const struct why_request *request, struc
 	a.window_start = d->ticks.v[q.train_from].wall;
 	a.window_end = d->ticks.v[q.at].wall;
 	a.has_history = q.train_to - q.train_from >= 30;
-	judge(&a, &q, pressed, r.method == &method_gaussian);
-	if (pressed)
+	judge(&a, &q, pressed, &r);
+	if (pressed || request->since)
 		a.slow_since = d->ticks.v[q.focus].wall - d->ticks.v[q.focus].span;
 	choose_bottleneck(&a, pressed);
 	if (request->only)
@@ -396,4 +487,29 @@ int why_answer(const struct dataset *d, const struct why_request *request, struc
 	a.summary = summarise(&a);
 	*ret = a;
 	return 0;
+}
+
+int why_answer(struct dataset *d, const struct why_request *request, struct answer *ret)
+{
+	return answer_with(d, request, NULL, ret);
+}
+
+int why_from_store(struct store *store, const struct why_request *request, struct why_data *data, struct answer *ret)
+{
+	const struct method *method = request->method ? request->method : &method_robust;
+	struct loader loader = {.store = store, .data = data, .request = request};
+	struct load_filter filter = {first_features, &loader};
+	int r;
+
+	loader.features = method->features ? method->features : UINT64_MAX;
+	loader.from = request->at - request->window;
+	loader.to = request->at + (request->block ? request->window : NS_PER_SEC);
+	r = store_load_filtered(store, loader.from, loader.to, &filter, &data->first, &data->damaged);
+	return r < 0 ? r : answer_with(&data->first, request, method->features ? &loader : NULL, ret);
+}
+
+void why_data_free(struct why_data *data)
+{
+	dataset_free(&data->first);
+	dataset_free(&data->more);
 }

@@ -8,14 +8,29 @@
 
 struct why_request {
 	int64_t at;		     /* wall ns */
+	int64_t since;		     /* wall ns: the trouble is known to have begun here; 0 = find out */
 	int64_t window;		     /* ns of past to learn from */
 	const struct method *method; /* NULL = the default */
 	bool block;		     /* learn from the whole block around `at`, event included (the paper's way) */
+	bool marked;		     /* somebody said that it was slow then: less is needed to accuse */
+	uint32_t viewer;	     /* whose eyes: other users' command lines are hidden from anybody but root (0) */
 	const char *only;	     /* pid, unit or name: suspects and victims other than this are left out; NULL = all */
 	const struct mark *marks;    /* incidents that must not be learnt as usual */
 	size_t n_marks;
 };
 
+/* What an answer's findings point into: keep it as long as the answer. */
+struct why_data {
+	struct dataset first; /* everybody, as far as the method needs */
+	struct dataset more;  /* all features of those it suspects */
+	unsigned damaged;     /* parts of the recording that could not be read */
+};
+void why_data_free(struct why_data *data);
+
+/* Answers from a recording, reading no more of it than the answer needs. As why_answer(); or what the store's reader
+ * says. */
+int why_from_store(struct store *store, const struct why_request *request, struct why_data *data, struct answer *ret);
+
 /* Answers from a dataset that holds [at - window, at] (and beyond, for `block`). The dataset must outlive *ret.
  * 0; -ENODATA when nothing was recorded near `at`; -ENOMEM. */
-int why_answer(const struct dataset *d, const struct why_request *request, struct answer *ret);
+int why_answer(struct dataset *d, const struct why_request *request, struct answer *ret);

@@ -209,7 +209,7 @@ void config_print(const struct config *c, FILE *out)
 		fprintf(out, "# %s\n%s = ", s->help, s->name);
 		switch (s->type) {
 		case SETTING_SPAN:
-			fprintf(out, "%gs", (double)*(const int64_t *)at / 1e9);
+			fprintf(out, "%.15gs", (double)*(const int64_t *)at / 1e9);
 			break;
 		case SETTING_BOOL:
 			fputs(*(const bool *)at ? "yes" : "no", out);

@@ -92,8 +92,8 @@ static int parse_one(const struct option_row *rows, const struct option_row *mor
 	return set(row, value, ret_error);
 }
 
-int options_parse(const struct option_row *rows, const struct option_row *more, int argc, char **argv,
-		  char **ret_error)
+int options_parse(const struct option_row *rows, const struct option_row *more, bool stop_at_word, int argc,
+		  char **argv, char **ret_error)
 {
 	int words = 0;
 
@@ -110,8 +110,11 @@ int options_parse(const struct option_row *rows, const struct option_row *more, 
 				return r;
 		} else {
 			argv[words++] = argv[i];
+			while (stop_at_word && i > 0 && ++i < argc)
+				argv[words++] = argv[i];
 		}
 	}
+	argv[words] = NULL;
 	return words;
 }
 

@@ -22,10 +22,10 @@ struct option_row {
 	const char *help;
 };
 
-/* Takes options out of argv (in any place, until "--"); what is left are the words, argv[0] included. Returns their
- * number, or -EINVAL with *ret_error set (caller frees) in words that name the option. `more` may be NULL: a second
+/* Takes options out of argv (in any place, until "--"; with `stop_at_word` until the first word, which begins a
+ * command of its own); what is left are the words, argv[0] included, and a NULL. Returns their number, or -EINVAL with *ret_error set (caller frees) in words that name the option. `more` may be NULL: a second
  * table, for the options all verbs share. */
-int options_parse(const struct option_row *rows, const struct option_row *more, int argc, char **argv,
-		  char **ret_error);
+int options_parse(const struct option_row *rows, const struct option_row *more, bool stop_at_word, int argc,
+		  char **argv, char **ret_error);
 /* "  --window SPAN   how far back ..." lines on standard output. */
 void options_print(const struct option_row *rows);

@@ -79,5 +79,6 @@ const struct verb verb_list = {
 	.words = "",
 	.help = "marked moments",
 	.options = options,
+	.remote = true,
 	.run = run,
 };

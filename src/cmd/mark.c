@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -20,10 +19,10 @@ static const struct option_row options[] = {
 	{},
 };
 
-static int undo(struct store *store)
+static int undo(const struct common *common, struct store *store)
 {
 	int64_t id;
-	int r = store_mark_undo(store, geteuid(), &id);
+	int r = store_mark_undo(store, common->viewer, &id);
 
 	if (r == -ENOENT) {
 		log_error("there is no mark of yours to take back");
@@ -37,14 +36,14 @@ static int undo(struct store *store)
 	return EXIT_ANSWERED;
 }
 
-static int change_note(struct store *store, const char *note)
+static int change_note(const struct common *common, struct store *store, const char *note)
 {
 	uint64_t id;
 	int r;
 
 	if (parse_u64(arg_id, &id) < 0 || !note)
 		return usage_error("mark", "--id takes a mark's number and a note: mark --id 3 'video froze'");
-	r = store_mark_note(store, (int64_t)id, geteuid(), note);
+	r = store_mark_note(store, (int64_t)id, common->viewer, note);
 	if (r == -ENOENT)
 		log_error("there is no mark %s of yours; 'whyslow list' shows them", arg_id);
 	else if (r < 0)
@@ -55,7 +54,7 @@ static int change_note(struct store *store, const char *note)
 static int press(struct common *common, struct store *store, const char *note)
 {
 	int64_t now = wall_now(), id;
-	int r = store_mark(store, now, geteuid(), note, &id);
+	int r = store_mark(store, now, common->viewer, note, &id);
 
 	if (r < 0) {
 		log_error("%s", store_error(store));
@@ -63,7 +62,7 @@ static int press(struct common *common, struct store *store, const char *note)
 	}
 	if (!common->json)
 		printf("marked %s (mark %" PRId64 "); 'whyslow show %" PRId64 "' answers why\n", note ? note : "this moment", id, id);
-	return arg_why ? why_at(common, now) : EXIT_ANSWERED;
+	return arg_why ? why_at(common, now, true) : EXIT_ANSWERED;
 }
 
 static int run(struct common *common, int argc, char **argv)
@@ -74,13 +73,13 @@ static int run(struct common *common, int argc, char **argv)
 
 	for (int i = 1; i < argc; i++)
 		str_printf(&note, "%s%s", i > 1 ? " " : "", argv[i]);
-	store = open_common_store(common, STORE_WRITE);
+	store = open_common_store(common, STORE_MARK);
 	if (!store)
 		return EXIT_CANNOT;
 	if (arg_undo)
-		status = undo(store);
+		status = undo(common, store);
 	else if (arg_id)
-		status = change_note(store, note.data);
+		status = change_note(common, store, note.data);
 	else
 		status = press(common, store, note.data);
 	store_close(store);
@@ -94,5 +93,6 @@ const struct verb verb_mark = {
 	.words = "[NOTE]",
 	.help = "the button: it is slow now",
 	.options = options,
+	.remote = true,
 	.run = run,
 };

@@ -18,8 +18,11 @@ static const struct option_row options[] = {
 static int run(struct common *common, int argc, char **argv)
 {
 	struct record_options record = {
-		.config = &common->config, .config_file = common->config_file, .force_proc = arg_proc,
-		.processes_only = arg_processes_only};
+		.config = &common->config,
+		.config_file = common->config_file ? common->config_file : CONFIG_FILE,
+		.force_proc = arg_proc,
+		.processes_only = arg_processes_only,
+	};
 
 	if (argc > 1)
 		return usage_error("record", "takes no words: '%s'", argv[1]);

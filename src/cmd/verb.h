@@ -7,6 +7,8 @@
 #include "base/options.h"
 #include "store/store.h"
 
+#define CONFIG_FILE "/etc/whyslow/whyslow.conf"
+
 /* Exit statuses, the same for every verb. */
 enum { EXIT_ANSWERED = 0, EXIT_NOTHING_FOUND = 1, EXIT_USAGE = 2, EXIT_CANNOT = 3 };
 
@@ -20,6 +22,8 @@ struct common {
 	bool json;
 	bool help;
 	bool colour;
+	uint32_t viewer;    /* whose eyes: other users' command lines are hidden from anybody but root */
+	bool for_client;    /* started by the daemon for an unprivileged user: only the verb's own options count */
 };
 
 struct verb {
@@ -28,6 +32,8 @@ struct verb {
 	const char *words; /* "[NOTE]": what follows the name */
 	const char *help;  /* one line */
 	const struct option_row *options;
+	bool takes_command; /* its first word begins a command line of its own */
+	bool remote; /* the daemon answers it for unprivileged users */
 	int (*run)(struct common *common, int argc, char **argv); /* argv[0] is the verb; options are gone */
 };
 

@@ -9,14 +9,17 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/str.h"
+#include "daemon/request.h"
 
-#define CONFIG_FILE "/etc/whyslow/whyslow.conf"
+#define SHARED_FOR_CLIENTS 4 /* of the shared options a client may give only those from --json on */
 
 extern const struct verb verb_why, verb_mark, verb_list, verb_show, verb_feedback, verb_record, verb_features, verb_config,
-	verb_doctor, verb_export;
+	verb_doctor, verb_export, verb_run, verb_compare;
 
 const struct verb *const verbs[] = {
-	&verb_why,    &verb_mark,     &verb_list,   &verb_config, &verb_record, &verb_features, NULL,
+	&verb_why,    &verb_mark,     &verb_list,   &verb_show,
+	&verb_compare, &verb_export, &verb_record, &verb_run, &verb_doctor, &verb_features, &verb_config, &verb_feedback, NULL,
 };
 
 const struct verb *verb_find(const char *name)
@@ -104,10 +107,78 @@ struct store *open_common_store(const struct common *c, enum store_mode mode)
 	return NULL;
 }
 
+/* An unprivileged user's question goes to the daemon, if one listens; -ENOENT or the like if none does. */
+static int ask_daemon(const struct common *c, const struct verb *verb, int argc, char **argv)
+{
+	if (!verb->remote || c->for_client || geteuid() == 0 || c->store_file || c->from_file || c->run_dir)
+		return -EOPNOTSUPP;
+	fflush(stdout);
+	return request_send("/run/whyslow", argc, argv);
+}
+
+/* "--viewer UID --run-dir DIR --store FILE VERB ...": how the daemon starts an answer. What follows is a stranger's. */
+static int take_client_prefix(struct common *c, int *argc, char ***argv)
+{
+	char **a = *argv;
+	uint64_t uid;
+
+	if (*argc < 8 || strcmp(a[1], "--viewer") != 0)
+		return 0;
+	if (parse_u64(a[2], &uid) < 0 || strcmp(a[3], "--run-dir") != 0 || strcmp(a[5], "--store") != 0)
+		return -EINVAL;
+	c->viewer = (uint32_t)uid;
+	c->for_client = true;
+	c->run_dir = a[4];
+	c->store_file = a[6];
+	*argc -= 6;
+	*argv += 6;
+	return 0;
+}
+
+static const struct verb *choose(int *argc, char ***argv)
+{
+	static char *const bare = (char *)"why";
+
+	if (*argc <= 1 || (*argv)[1][0] == '-')
+		return verb_find(bare);
+	(*argc)--;
+	(*argv)++;
+	return verb_find((*argv)[0]);
+}
+
+static int run_verb(struct common *c, const struct verb *verb, const struct option_row *shared, int argc, char **argv)
+{
+	/* options are taken out of argv, and the daemon wants all of them */
+	_cleanup_free_ char **given = calloc((size_t)argc + 1, sizeof(*given));
+	_cleanup_free_ char *error = NULL;
+	int words, status;
+
+	if (!given)
+		return EXIT_CANNOT;
+	memcpy(given, argv, (size_t)argc * sizeof(*given));
+	words = options_parse(verb->options, shared, verb->takes_command, argc, argv, &error);
+	if (words < 0)
+		return usage_error(verb->name, "%s", error ? error : "bad options");
+	if (c->help) {
+		print_help(verb, shared);
+		return EXIT_ANSWERED;
+	}
+	given[0] = (char *)verb->name;
+	status = ask_daemon(c, verb, argc, given);
+	if (status >= 0)
+		return status;
+	if (read_config(c) < 0)
+		return EXIT_USAGE;
+	c->colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+	status = verb->run(c, words, argv);
+	config_free(&c->config);
+	return status;
+}
+
 int verbs_main(int argc, char **argv)
 {
-	struct common common = {};
-	const struct option_row rows[] = {
+	struct common common = {.viewer = geteuid()};
+	const struct option_row shared[] = {
 		{OPTION_TEXT, 0, "store", "FILE", &common.store_file, "the recording (default: see 'whyslow config')"},
 		{OPTION_TEXT, 0, "from", "FILE", &common.from_file, "an exported recording, of any machine"},
 		{OPTION_TEXT, 0, "run-dir", "DIR", &common.run_dir, "where the recorder keeps its journal and socket"},
@@ -116,11 +187,10 @@ int verbs_main(int argc, char **argv)
 		{OPTION_FLAG, 'h', "help", NULL, &common.help, "this text"},
 		{},
 	};
-	static char *const bare[] = {"why", NULL};
-	_cleanup_free_ char *error = NULL;
 	const struct verb *verb;
-	int words, status;
 
+	if (take_client_prefix(&common, &argc, &argv) < 0)
+		return usage_error("--viewer", "is the daemon's own way to call");
 	if (argc > 1 && (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
 		print_overview();
 		return EXIT_ANSWERED;
@@ -129,26 +199,8 @@ int verbs_main(int argc, char **argv)
 		puts("whyslow " WHYSLOW_VERSION);
 		return EXIT_ANSWERED;
 	}
-	if (argc > 1 && argv[1][0] != '-') {
-		verb = verb_find(argv[1]);
-		if (!verb)
-			return usage_error(argv[1], "there is no such verb; 'whyslow help' lists them");
-		argc--;
-		argv++;
-	} else {
-		verb = verb_find(bare[0]);
-	}
-	words = options_parse(verb->options, rows, argc, argv, &error);
-	if (words < 0)
-		return usage_error(verb->name, "%s", error ? error : "bad options");
-	if (common.help) {
-		print_help(verb, rows);
-		return EXIT_ANSWERED;
-	}
-	common.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
-	if (read_config(&common) < 0)
-		return EXIT_USAGE;
-	status = verb->run(&common, words, argv);
-	config_free(&common.config);
-	return status;
+	verb = choose(&argc, &argv);
+	if (!verb || (common.for_client && !verb->remote))
+		return usage_error(argv[0], "there is no such verb; 'whyslow help' lists them");
+	return run_verb(&common, verb, common.for_client ? shared + SHARED_FOR_CLIENTS : shared, argc, argv);
 }

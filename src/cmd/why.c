@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "answer/boot.h"
 #include "answer/why.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -18,13 +19,15 @@
 #define LOOK_TICKS   6 /* without a recording: five seconds between six samples */
 #define FRESH_ENOUGH (10 * NS_PER_SEC)
 
-static const char *arg_at, *arg_model, *arg_for, *arg_window_mode;
+static const char *arg_at, *arg_since, *arg_model, *arg_for, *arg_window_mode;
 static int64_t arg_window;
 static uint64_t arg_top = 5;
-static bool arg_all;
+static bool arg_all, arg_boot;
 
-static const struct option_row options[] = {
+const struct option_row why_options[] = {
 	{OPTION_TEXT, 0, "at", "TIME", &arg_at, "the moment asked about (default: now)"},
+	{OPTION_TEXT, 0, "since", "TIME", &arg_since, "when the trouble began (default: found out)"},
+	{OPTION_FLAG, 0, "boot", NULL, &arg_boot, "why did the machine's last start take so long"},
 	{OPTION_SPAN, 0, "window", "SPAN", &arg_window, "how far back to look for what is usual (default 4h)"},
 	{OPTION_TEXT, 0, "for", "WHO", &arg_for, "only this pid, unit or name"},
 	{OPTION_TEXT, 0, "model", "NAME", &arg_model, "robust (default) or gaussian, the paper's"},
@@ -44,21 +47,20 @@ static int print(struct common *common, const struct answer *a)
 	return a->slow ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 }
 
-static int answer(struct common *common, const struct dataset *d, struct why_request *request)
+static int finish(struct common *common, int r, struct answer *a, struct store *store)
 {
-	struct answer a;
-	int r = why_answer(d, request, &a), status;
+	int status;
 
 	if (r == -ENODATA) {
 		log_error("nothing is recorded around that moment: was the recorder running? ('whyslow list' shows marks)");
 		return EXIT_CANNOT;
 	}
 	if (r < 0) {
-		log_error("cannot answer: %s", strerror(-r));
+		log_error("cannot answer: %s", store ? store_error(store) : strerror(-r));
 		return EXIT_CANNOT;
 	}
-	status = print(common, &a);
-	answer_free(&a);
+	status = print(common, a);
+	answer_free(a);
 	return status;
 }
 
@@ -70,6 +72,7 @@ static int look_now(struct common *common, struct why_request *request)
 	struct recorder *recorder;
 	struct dataset d = {};
 	struct str frames = {};
+	struct answer a;
 	size_t used;
 	int r = recorder_open(&look, &recorder, &error), status = EXIT_CANNOT;
 
@@ -88,7 +91,8 @@ static int look_now(struct common *common, struct why_request *request)
 	if (r == 0) {
 		dataset_finish(&d);
 		request->at = d.ticks.v[d.ticks.n - 1].wall;
-		status = answer(common, &d, request);
+		r = why_answer(&d, request, &a);
+		status = finish(common, r, &a, NULL);
 	} else {
 		log_error("cannot sample: %s", strerror(-r));
 	}
@@ -98,28 +102,32 @@ static int look_now(struct common *common, struct why_request *request)
 	return status;
 }
 
+/* A start is short: all of it is read. */
+static int boot_from_store(struct store *store, const struct why_request *request, struct why_data *data, struct answer *ret)
+{
+	int r = store_load(store, request->at - request->window, request->at, &data->first, &data->damaged);
+
+	return r < 0 ? r : boot_answer(&data->first, request, ret);
+}
+
 static int answer_from(struct common *common, struct store *store, struct why_request *request)
 {
-	int64_t after = request->block ? request->window : NS_PER_SEC;
-	struct dataset d = {};
+	struct why_data data = {};
 	struct mark *marks = NULL;
-	unsigned damaged;
+	struct answer a;
 	int r = store_marks(store, request->at - request->window - 600 * NS_PER_SEC, request->at, &marks, &request->n_marks);
-	int status = EXIT_CANNOT;
+	int status;
 
-	if (r == 0)
-		r = store_load(store, request->at - request->window, request->at + after, &d, &damaged);
 	request->marks = marks;
-	if (r < 0)
-		log_error("%s", store_error(store));
-	else
-		status = answer(common, &d, request);
-	if (r == 0 && damaged)
-		log_warning("%u parts of the recording are damaged and were left out", damaged);
+	if (r == 0)
+		r = arg_boot ? boot_from_store(store, request, &data, &a) : why_from_store(store, request, &data, &a);
+	status = finish(common, r, &a, store);
+	if (r == 0 && data.damaged)
+		log_warning("%u parts of the recording are damaged and were left out", data.damaged);
 	for (size_t i = 0; i < request->n_marks; i++)
 		mark_free(&marks[i]);
 	free(marks);
-	dataset_free(&d);
+	why_data_free(&data);
 	return status;
 }
 
@@ -127,6 +135,9 @@ static int prepare(struct common *common, struct why_request *request)
 {
 	request->window = arg_window ? arg_window : common->config.answer_window;
 	request->only = arg_for;
+	request->viewer = common->viewer;
+	if (arg_since && parse_time(arg_since, wall_now(), &request->since) < 0)
+		return usage_error("why", "'%s' is no TIME: now, -5min, 14:32, '2026-11-20 14:32:07'", arg_since);
 	if (arg_model) {
 		request->method = method_find(arg_model);
 		if (!request->method)
@@ -147,9 +158,9 @@ static bool recording_is_fresh(struct store *store, int64_t now)
 	return store_extent(store, &from, &to) == 0 && now - to < FRESH_ENOUGH;
 }
 
-int why_at(struct common *common, int64_t wall)
+int why_at(struct common *common, int64_t wall, bool marked)
 {
-	struct why_request request = {.at = wall};
+	struct why_request request = {.at = wall, .marked = marked};
 	struct store *store;
 	int status = prepare(common, &request);
 
@@ -186,13 +197,14 @@ static int why_now(struct common *common)
 }
 
 /* TIME, or a mark's id. */
-static int resolve_time(struct common *common, const char *text, int64_t *ret)
+static int resolve_time(struct common *common, const char *text, int64_t *ret, bool *ret_marked)
 {
 	struct store *store;
 	struct mark mark;
 	uint64_t id;
 	int r;
 
+	*ret_marked = false;
 	if (parse_u64(text, &id) < 0)
 		return parse_time(text, wall_now(), ret);
 	store = open_common_store(common, STORE_READ);
@@ -203,29 +215,53 @@ static int resolve_time(struct common *common, const char *text, int64_t *ret)
 	if (r < 0)
 		return r;
 	*ret = mark.wall;
+	*ret_marked = true;
 	mark_free(&mark);
 	return 0;
+}
+
+/* From the machine's start to now, or to ten minutes after it. */
+static int why_boot(struct common *common)
+{
+	int64_t now = wall_now(), start = now - boot_now();
+	struct why_request request = {.at = now < start + BOOT_LONGEST ? now : start + BOOT_LONGEST};
+	struct store *store;
+	int status = prepare(common, &request);
+
+	if (status)
+		return status;
+	request.since = start;
+	store = open_common_store(common, STORE_READ);
+	if (!store)
+		return EXIT_CANNOT;
+	request.window = BOOT_LONGEST;
+	status = answer_from(common, store, &request);
+	store_close(store);
+	return status;
 }
 
 static int run(struct common *common, int argc, char **argv)
 {
 	int64_t at;
+	bool marked;
 	int r;
 
 	if (argc > 1)
 		return usage_error("why", "takes no words: '%s' (a moment is given with --at)", argv[1]);
+	if (arg_boot)
+		return why_boot(common);
 	if (!arg_at && !common->from_file)
 		return why_now(common);
 	if (!arg_at)
 		return usage_error("why", "--from needs --at TIME: a recording has no 'now'");
-	r = resolve_time(common, arg_at, &at);
+	r = resolve_time(common, arg_at, &at, &marked);
 	if (r == -EIO)
 		return EXIT_CANNOT;
 	if (r == -ENOENT)
 		return usage_error("why", "there is no mark %s; 'whyslow list' shows them", arg_at);
 	if (r < 0)
 		return usage_error("why", "'%s' is no TIME: now, -5min, 14:32, '2026-11-20 14:32:07' or a mark's id", arg_at);
-	return why_at(common, at);
+	return why_at(common, at, marked);
 }
 
 const struct verb verb_why = {
@@ -233,6 +269,7 @@ const struct verb verb_why = {
 	.group = "Every day",
 	.words = "",
 	.help = "why is (or was) it slow: who, which resource, how unusual",
-	.options = options,
+	.options = why_options,
+	.remote = true,
 	.run = run,
 };

@@ -27,6 +27,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/recorder.h"
+#include "daemon/request.h"
 #include "store/journal.h"
 #include "store/store.h"
 
@@ -49,9 +50,11 @@ struct writer {
 
 struct daemon {
 	const struct record_options *options;
+	int64_t interval; /* ns; may be changed by SIGHUP */
 	struct recorder *recorder;
 	struct journal journal;
 	struct writer writer;
+	struct server *server;
 	struct str frame;
 	int64_t segment_started; /* boot ns */
 	uint64_t ticks, late;
@@ -76,6 +79,7 @@ static void *write_all(void *argument)
 	for (;;) {
 		int64_t current = w->current, finished = 0;
 		bool save = w->save, stop = w->stop;
+		struct retention keep = w->keep;
 
 		if (w->finished.n)
 			finished = w->finished.v[0];
@@ -92,10 +96,11 @@ static void *write_all(void *argument)
 
 			report(w->store, r, "the last ten minutes stay in memory");
 			if (r == 0)
-				report(w->store, store_retain(w->store, &w->keep, wall_now()), "old recordings stay");
+				report(w->store, store_retain(w->store, &keep, wall_now()), "old recordings stay");
 		}
 		if (save && current)
 			report(w->store, store_save_journal(w->store, current), "the last seconds stay in memory");
+		report(w->store, store_save_marks(w->store), "the newest marks stay in memory");
 		pthread_mutex_lock(&w->lock);
 		if (finished) /* failed ones are tried again at the next start: the journal keeps them */
 			memmove(w->finished.v, w->finished.v + 1, --w->finished.n * sizeof(w->finished.v[0]));
@@ -141,7 +146,7 @@ static void note_clocks(struct daemon *d, int64_t boot, int64_t wall)
 	int64_t passed = boot - d->last_boot, step = (wall - d->last_wall) - passed;
 	char text[32];
 
-	if (d->last_boot && passed > 5 * d->options->config->record_interval + 2 * NS_PER_SEC)
+	if (d->last_boot && passed > 5 * d->interval + 2 * NS_PER_SEC)
 		recorder_note(d->recorder, NOTE_CLOCK, "nothing recorded for %s (the machine slept or stood still)",
 			      format_span(passed, text, sizeof(text)));
 	if (d->last_boot && (step > NS_PER_SEC || step < -NS_PER_SEC))
@@ -221,14 +226,18 @@ static int open_store(struct daemon *d, uint32_t *ret_first_id)
 	const struct config *config = d->options->config;
 	struct store_paths paths = {config->store_file, config->store_run_dir};
 	_cleanup_free_ char *error = NULL;
+	mode_t before = umask(077); /* command lines of all users are in it */
 	uint32_t highest;
 	int r = store_open(&paths, STORE_WRITE, &d->writer.store, &error);
 
+	umask(before);
 	if (r < 0) {
 		log_error("%s", error ? error : strerror(-r));
 		return r;
 	}
 	r = store_recover(d->writer.store, 0);
+	if (r == 0)
+		r = store_open_marks(d->writer.store);
 	if (r == 0)
 		r = store_highest_entity(d->writer.store, &highest);
 	if (r < 0) {
@@ -271,6 +280,7 @@ static int open_all(struct daemon *d)
 
 static void close_all(struct daemon *d)
 {
+	server_stop(d->server);
 	recorder_close(d->recorder);
 	store_close(d->writer.store);
 	journal_close(&d->journal);
@@ -339,6 +349,28 @@ static void keep_stacks_small(void)
 	pthread_attr_destroy(&attributes);
 }
 
+/* Takes what can change while recording: the interval and what is kept. Where the store is needs a restart. */
+static void reload(struct daemon *d)
+{
+	_cleanup_free_ char *error = NULL;
+	struct config fresh;
+	int r = config_defaults(&fresh);
+
+	if (r == 0)
+		r = config_read(&fresh, d->options->config_file, &error);
+	if (r < 0) {
+		log_error("configuration stays as it was: %s", error ? error : strerror(-r));
+		config_free(&fresh);
+		return;
+	}
+	d->interval = fresh.record_interval;
+	pthread_mutex_lock(&d->writer.lock);
+	d->writer.keep = (struct retention){fresh.store_max_age, fresh.store_max_size};
+	pthread_mutex_unlock(&d->writer.lock);
+	log_info("configuration read again: a sample every %g s", (double)d->interval / 1e9);
+	config_free(&fresh);
+}
+
 static void loop(struct daemon *d, int signal_fd)
 {
 	_cleanup_close_ int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
@@ -346,28 +378,37 @@ static void loop(struct daemon *d, int signal_fd)
 	int64_t grid = 0;
 
 	tick(d);
-	arm(timer, &grid, d->options->config->record_interval);
+	arm(timer, &grid, d->interval);
 	for (;;) {
 		struct signalfd_siginfo info;
 		uint64_t expirations;
 
 		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
 			return;
-		if (fds[1].revents && read(signal_fd, &info, sizeof(info)) == sizeof(info) && info.ssi_signo != SIGHUP)
-			return;
+		if (fds[1].revents && read(signal_fd, &info, sizeof(info)) == sizeof(info)) {
+			if (info.ssi_signo != SIGHUP)
+				return;
+			reload(d);
+		}
 		if (!fds[0].revents && !fds[2].revents)
 			continue;
 		if (fds[0].revents && read(timer, &expirations, sizeof(expirations)) < 0)
 			continue;
 		tick(d);
 		say_alive(d);
-		arm(timer, &grid, d->options->config->record_interval);
+		arm(timer, &grid, d->interval);
 	}
 }
 
 int record_run(const struct record_options *options)
 {
-	struct daemon d = {.options = options, .journal = {.fd = -1}, .lock_fd = -1, .alive_every = watchdog_interval()};
+	struct daemon d = {
+		.options = options,
+		.interval = options->config->record_interval,
+		.journal = {.fd = -1},
+		.lock_fd = -1,
+		.alive_every = watchdog_interval(),
+	};
 	_cleanup_close_ int signal_fd = signals();
 	int r;
 
@@ -388,6 +429,9 @@ int record_run(const struct record_options *options)
 	if (options->config->record_lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) < 0)
 		log_info("memory cannot be locked (raise 'ulimit -l' or run as root): under memory pressure samples may come late");
 	raise_priority(options->config);
+	r = server_start(options->config->store_run_dir, options->config->store_file, &d.server);
+	if (r < 0)
+		log_warning("no socket in %s (%s): only root can ask for answers", options->config->store_run_dir, strerror(-r));
 	recorder_note(d.recorder, NOTE_RECORDER, "recording began");
 	sd_notifyf(0, "READY=1\nSTATUS=Recording every process (%s)", recorder_process_source(d.recorder));
 	log_info("recording every process every %g s into %s", (double)options->config->record_interval / 1e9,
@@ -401,6 +445,7 @@ int record_run(const struct record_options *options)
 	pthread_cond_signal(&d.writer.wake);
 	pthread_mutex_unlock(&d.writer.lock);
 	pthread_join(d.writer.thread, NULL);
+	report(d.writer.store, store_close_marks(d.writer.store), "the newest marks stay in memory");
 	close_all(&d);
 	return 0;
 }

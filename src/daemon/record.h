@@ -5,7 +5,7 @@
 
 struct record_options {
 	const struct config *config;
-	const char *config_file; /* read again on SIGHUP; NULL = none */
+	const char *config_file; /* read again on SIGHUP */
 	bool force_proc;
 	bool processes_only;
 };

@@ -13,6 +13,7 @@ enum finding_flags {
 	FINDING_NO_HISTORY = 1,	     /* nothing to compare with */
 	FINDING_LEFT_ONLY_VALUE = 2, /* it never was anything but `usual` before */
 	FINDING_HIGHEST = 4,	     /* higher than ever in the window */
+	FINDING_NEW = 8,	     /* its program was not there before */
 };
 
 #define SPARK_POINTS 40
@@ -29,29 +30,6 @@ struct deviation {
 	enum shape shape;
 	unsigned flags;
 	float spark[SPARK_POINTS]; /* the window in equal parts; NaN = not there */
-};
-
-enum culprit_kind { CULPRIT_PROCESS, CULPRIT_GROUP, CULPRIT_KERNEL, CULPRIT_CGROUP, CULPRIT_DISK, CULPRIT_HOST, CULPRIT_LIMIT };
-enum culprit_role { ROLE_PRIMARY, ROLE_CONTRIBUTING };
-
-/* One accused (or one victim), with its features, most conspicuous first. */
-struct suspect {
-	enum culprit_kind kind;
-	enum culprit_role role;
-	const struct subject *subject; /* the process, or the member that matters most of a group */
-	uint32_t members;	       /* of a group */
-	double score;
-	double share; /* of the short resource, 0..1; NaN = not known */
-	VEC(struct deviation) features;
-	VEC(char *) evidence;
-};
-
-struct ranking {
-	const char *method;
-	VEC(struct suspect) suspects; /* by score, the most suspicious first */
-	VEC(struct suspect) victims;  /* by what they waited */
-	uint32_t looked_at;	      /* subjects compared */
-	uint32_t left_out;	      /* had too little to compare */
 };
 
 enum bottleneck {
@@ -71,6 +49,31 @@ enum bottleneck {
 	BOTTLENECK_COUNT
 };
 
+enum culprit_kind { CULPRIT_PROCESS, CULPRIT_GROUP, CULPRIT_KERNEL, CULPRIT_CGROUP, CULPRIT_DISK, CULPRIT_HOST, CULPRIT_LIMIT };
+enum culprit_role { ROLE_PRIMARY, ROLE_CONTRIBUTING };
+
+/* One accused (or one victim), with its features, most conspicuous first. */
+struct suspect {
+	enum culprit_kind kind;
+	enum culprit_role role;
+	const struct subject *subject; /* the process, or the member that matters most of a group */
+	uint32_t members;	       /* of a group */
+	double score;
+	double share; /* of the short resource, 0..1; NaN = not known */
+	enum bottleneck of; /* what it uses too much of; NONE = a thing that is not short, such as handles */
+	VEC(struct deviation) features;
+	VEC(char *) evidence;
+};
+
+struct ranking {
+	const char *method;
+	VEC(struct suspect) suspects; /* by score, the most suspicious first */
+	VEC(struct suspect) victims;  /* by what they waited */
+	uint32_t looked_at;	      /* subjects compared */
+	uint32_t left_out;	      /* had too little to compare */
+};
+
+
 /* How short the machine was of each thing: shares of time, 0..1, during the trouble and usually. */
 struct pressure {
 	double now[BOTTLENECK_COUNT];
@@ -80,7 +83,7 @@ struct pressure {
 struct answer {
 	int64_t at;			    /* the moment asked about, wall ns */
 	int64_t window_start, window_end;   /* what was looked at */
-	int64_t slow_since;		    /* when the trouble began; 0 = not slow */
+	int64_t slow_since;		    /* when the trouble began; 0 = not known */
 	bool slow;
 	bool has_history;
 	double confidence; /* NaN until calibrated */

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int compare(const void *a, const void *b)
+int compare_values(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -15,7 +15,7 @@ static int compare(const void *a, const void *b)
 size_t sort_values(double *values, size_t n)
 {
 	if (n)
-		qsort(values, n, sizeof(*values), compare);
+		qsort(values, n, sizeof(*values), compare_values);
 	while (n && isnan(values[n - 1]))
 		n--;
 	return n;

@@ -5,6 +5,8 @@
 
 /* Sorts in place (NaN last) and returns how many are numbers. */
 size_t sort_values(double *values, size_t n);
+/* For qsort() and bsearch() over doubles; NaN last. */
+int compare_values(const void *a, const void *b);
 /* Quantile q in 0..1 of sorted values, linear between neighbours (Hyndman-Fan type 7). */
 double quantile_sorted(const double *sorted, size_t n, double q);
 /* IQR / 1.349: the standard deviation of a Gaussian with that interquartile range. */

@@ -44,6 +44,8 @@ static void put_feature(const struct deviation *f, FILE *out)
 	fprintf(out, "     %-20s %10s", f->feature->name, format_value(f->feature, f->observed, now, sizeof(now)));
 	if (isnan(f->usual))
 		fprintf(out, "   %-28s", "no past to compare with");
+	else if (f->flags & FINDING_NEW)
+		fprintf(out, "   %-28s", "was not running before");
 	else
 		fprintf(out, "   usual %10s +- %-9s", format_value(f->feature, f->usual, usual, sizeof(usual)),
 			format_value(f->feature, f->spread, spread, sizeof(spread)));
@@ -126,6 +128,15 @@ static void put_victims(const struct answer *a, FILE *out)
 	}
 }
 
+/* The paper's scores are negative or positive densities, all of them worth a look; of guilt, a twentieth of the first
+ * one's is noise. */
+static bool worth_showing(const struct answer *a, const struct suspect *s)
+{
+	double first = a->ranking.suspects.v[0].score;
+
+	return strcmp(a->ranking.method, "robust") != 0 || s->score >= fmax(0.05 * first, 0.002);
+}
+
 void why_text(const struct answer *a, const struct why_text_options *o, FILE *out)
 {
 	char at[40], span[32];
@@ -139,6 +150,7 @@ void why_text(const struct answer *a, const struct why_text_options *o, FILE *ou
 	for (size_t i = 0; i < a->remarks.n; i++)
 		fprintf(out, "Note: %s.\n", a->remarks.v[i]);
 	for (size_t i = 0; i < a->ranking.suspects.n && i < o->suspects; i++)
-		put_suspect(&a->ranking.suspects.v[i], (unsigned)i + 1, o, out);
+		if (worth_showing(a, &a->ranking.suspects.v[i]))
+			put_suspect(&a->ranking.suspects.v[i], (unsigned)i + 1, o, out);
 	put_victims(a, out);
 }

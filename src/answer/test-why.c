@@ -1,0 +1,341 @@
+/* Stories with a known end, told to the default model: who must be named, who must not. */
+#include "base/test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer/why.h"
+#include "base/clock.h"
+
+#define TICKS	900
+#define TROUBLE 30 /* ticks at the end */
+#define FROM	(TICKS - TROUBLE)
+#define PERCENT 10000000ll /* of a CPU, per second, ns */
+#define MB	1000000ll
+
+struct story {
+	struct dataset d;
+	struct answer answer;
+	uint32_t next_id;
+};
+
+typedef double (*pressure_at)(uint32_t tick);
+
+static struct subject *add(struct story *st, const char *exe, uint32_t first, uint32_t last, uint64_t features)
+{
+	char name[16];
+	struct entity_info info = {.id = ++st->next_id, .kind = ENTITY_PROCESS, .pid = 1000 + st->next_id, .present = features};
+	struct subject *s;
+
+	snprintf(name, sizeof(name), "%.15s", strrchr(exe, '/') + 1);
+	info.name = name;
+	info.exe = (char *)exe;
+	s = dataset_define(&st->d, &info);
+	s->first = first;
+	s->last = last;
+	s->ended = last < TICKS - 1;
+	return s;
+}
+
+/* Grows by `per_second` of the feature's unit in [from, to]. */
+static void use(struct subject *s, size_t f, uint32_t from, uint32_t to, int64_t per_second)
+{
+	s->info.present |= 1ull << f;
+	for (uint32_t t = from; t <= to; t++)
+		series_push(&s->series[f], t, per_second / s->features[f].quantum);
+}
+
+static void level(struct subject *s, size_t f, uint32_t from, int64_t value)
+{
+	s->info.present |= 1ull << f;
+	series_push(&s->series[f], from, value / s->features[f].quantum);
+}
+
+static void begin(struct story *st)
+{
+	*st = (struct story){};
+	for (int i = 0; i < TICKS; i++)
+		dataset_add_tick(&st->d, (1000 + i) * NS_PER_SEC, (1000000 + i) * NS_PER_SEC, NS_PER_SEC);
+}
+
+/* Shares of time in which someone waited, before and during the trouble. */
+static void press(struct story *st, int feature, int64_t usual_percent, int64_t trouble_percent)
+{
+	static uint32_t system_id;
+	struct subject *s = system_id ? dataset_subject(&st->d, system_id) : NULL;
+
+	if (!s || s->info.kind != ENTITY_SYSTEM) {
+		struct entity_info info = {.id = ++st->next_id, .kind = ENTITY_SYSTEM, .name = (char *)"machine"};
+
+		system_id = info.id;
+		s = dataset_define(&st->d, &info);
+		s->first = 0;
+		s->last = TICKS - 1;
+	}
+	use(s, (size_t)feature, 0, FROM - 1, usual_percent * PERCENT);
+	use(s, (size_t)feature, FROM, TICKS - 1, trouble_percent * PERCENT);
+}
+
+static void ask(struct story *st, bool marked)
+{
+	struct why_request request = {
+		.at = (1000000 + TICKS - 1) * NS_PER_SEC, .window = 4 * 3600 * NS_PER_SEC, .marked = marked};
+
+	assert_int_equal(why_answer(&st->d, &request, &st->answer), 0);
+}
+
+static void end(struct story *st)
+{
+	answer_free(&st->answer);
+	dataset_free(&st->d);
+}
+
+static const struct suspect *first(const struct story *st)
+{
+	assert_true(st->answer.ranking.suspects.n > 0);
+	return &st->answer.ranking.suspects.v[0];
+}
+
+static double score_of(const struct story *st, const struct subject *s)
+{
+	for (size_t i = 0; i < st->answer.ranking.suspects.n; i++)
+		if (strcmp(st->answer.ranking.suspects.v[i].subject->program, s->program) == 0)
+			return st->answer.ranking.suspects.v[i].score;
+	return 0;
+}
+
+static void a_new_hog_beside_a_bigger_usual_innocent(void **state)
+{
+	struct subject *innocent, *hog;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	innocent = add(&st, "/bin/innocent", 0, TICKS - 1, 0);
+	hog = add(&st, "/bin/hog", FROM, TICKS - 1, 0);
+	use(innocent, FEATURE_CPU_TIME, 0, TICKS - 1, 120 * PERCENT);
+	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 60 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 60);
+	ask(&st, false);
+	assert_true(st.answer.slow);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_CPU);
+	assert_ptr_equal(first(&st)->subject, hog);
+	assert_string_equal(first(&st)->features.v[0].feature->name, "cpu.time");
+	assert_true(score_of(&st, innocent) < 0.1 * score_of(&st, hog));
+	assert_true(llabs(st.answer.slow_since - (1000000 + FROM - 1) * NS_PER_SEC) <= 2 * NS_PER_SEC);
+	end(&st);
+}
+
+/* Every two minutes a job takes a whole CPU for 20 s, in processes that end; now a small one does what it never did. */
+static void a_periodic_job_is_big_but_usual(void **state)
+{
+	struct subject *job = NULL, *small;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	for (uint32_t t = 60; t + 20 < FROM; t += 120) {
+		job = add(&st, "/bin/backup", t, t + 20, 0);
+		use(job, FEATURE_CPU_TIME, t, t + 20, 100 * PERCENT);
+	}
+	job = add(&st, "/bin/backup", FROM, TICKS - 1, 0);
+	use(job, FEATURE_CPU_TIME, FROM, TICKS - 1, 100 * PERCENT);
+	small = add(&st, "/bin/small", 0, TICKS - 1, 0);
+	use(small, FEATURE_CPU_TIME, 0, FROM - 1, 2 * PERCENT);
+	use(small, FEATURE_CPU_TIME, FROM, TICKS - 1, 45 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 40);
+	ask(&st, false);
+	assert_ptr_equal(first(&st)->subject, small);
+	assert_true(score_of(&st, job) < 0.5 * score_of(&st, small));
+	end(&st);
+}
+
+static void history_outlives_a_restart(void **state)
+{
+	struct subject *old, *restarted, *guilty;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	old = add(&st, "/bin/server", 0, FROM - 6, 0);
+	restarted = add(&st, "/bin/server", FROM - 4, TICKS - 1, 0);
+	guilty = add(&st, "/bin/guilty", 0, TICKS - 1, 0);
+	use(old, FEATURE_CPU_TIME, 0, FROM - 6, 80 * PERCENT);
+	use(restarted, FEATURE_CPU_TIME, FROM - 4, TICKS - 1, 80 * PERCENT);
+	use(guilty, FEATURE_CPU_TIME, FROM, TICKS - 1, 50 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 40);
+	ask(&st, false);
+	assert_ptr_equal(first(&st)->subject, guilty);
+	assert_true(score_of(&st, restarted) < 0.1 * score_of(&st, guilty));
+	end(&st);
+}
+
+static void two_slow_only_together(void **state)
+{
+	struct subject *word, *scanner;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	word = add(&st, "/bin/word", 0, TICKS - 1, 0);
+	scanner = add(&st, "/bin/scanner", 0, TICKS - 1, 0);
+	use(word, FEATURE_IO_READ_BYTES, FROM, TICKS - 1, 40 * MB);
+	use(scanner, FEATURE_IO_READ_BYTES, FROM, TICKS - 1, 60 * MB);
+	press(&st, FEATURE_PSI_IO_SOME, 1, 70);
+	ask(&st, false);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_DISK);
+	assert_ptr_equal(first(&st)->subject, scanner);
+	assert_ptr_equal(st.answer.ranking.suspects.v[1].subject, word);
+	assert_int_equal(st.answer.ranking.suspects.v[1].role, ROLE_CONTRIBUTING);
+	assert_true(score_of(&st, word) > 0.3 * score_of(&st, scanner));
+	end(&st);
+}
+
+/* Under reclaim the victims read the disk; who took the memory is guilty, even in a group small beside the machine. */
+static void under_reclaim_the_grower_is_named(void **state)
+{
+	struct subject *grower, *victim;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	grower = add(&st, "/bin/grower", 0, TICKS - 1, 0);
+	victim = add(&st, "/bin/victim", 0, TICKS - 1, 0);
+	level(grower, FEATURE_MEM_ANON, 0, 20 * MB);
+	level(grower, FEATURE_MEM_ANON, FROM, 900 * MB);
+	level(victim, FEATURE_MEM_ANON, 0, 300 * MB);
+	use(victim, FEATURE_IO_READ_BYTES, FROM, TICKS - 1, 80 * MB);
+	press(&st, FEATURE_PSI_MEMORY_SOME, 0, 40);
+	press(&st, FEATURE_PSI_IO_SOME, 1, 70);
+	ask(&st, false);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_MEMORY);
+	assert_ptr_equal(first(&st)->subject, grower);
+	assert_string_equal(first(&st)->features.v[0].feature->name, "mem.anon");
+	end(&st);
+}
+
+static void a_leak_of_handles_leaves_its_only_value(void **state)
+{
+	struct subject *leak;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	leak = add(&st, "/bin/leak", 0, TICKS - 1, 0);
+	level(leak, FEATURE_HANDLES_FILES, 0, 12);
+	for (uint32_t t = FROM; t < TICKS; t++)
+		level(leak, FEATURE_HANDLES_FILES, t, 12 + 200 * (t - FROM + 1));
+	press(&st, FEATURE_PSI_CPU_SOME, 1, 1);
+	ask(&st, false);
+	assert_true(st.answer.slow);
+	assert_ptr_equal(first(&st)->subject, leak);
+	assert_string_equal(first(&st)->features.v[0].feature->name, "handles.files");
+	assert_true(first(&st)->features.v[0].flags & FINDING_LEFT_ONLY_VALUE);
+	end(&st);
+}
+
+static void many_small_processes_are_one_group(void **state)
+{
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	for (int i = 0; i < 20; i++) {
+		struct subject *s = add(&st, "/usr/bin/cc1", FROM + (uint32_t)i % 3, TICKS - 1, 0);
+
+		use(s, FEATURE_CPU_TIME, s->first, TICKS - 1, 10 * PERCENT);
+	}
+	press(&st, FEATURE_PSI_CPU_SOME, 1, 80);
+	ask(&st, false);
+	assert_int_equal(first(&st)->kind, CULPRIT_GROUP);
+	assert_int_equal(first(&st)->members, 20);
+	end(&st);
+}
+
+static void a_busy_machine_that_nobody_waits_on_is_not_slow(void **state)
+{
+	struct subject *busy;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	busy = add(&st, "/bin/busy", FROM, TICKS - 1, 0);
+	use(busy, FEATURE_CPU_TIME, FROM, TICKS - 1, 90 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 1, 3);
+	ask(&st, false);
+	assert_false(st.answer.slow);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_NONE);
+	end(&st);
+}
+
+static void marked_incidents_are_not_learnt(void **state)
+{
+	struct mark marks[4];
+	struct why_request request = {.at = (1000000 + TICKS - 1) * NS_PER_SEC, .window = 4 * 3600 * NS_PER_SEC};
+	struct subject *hog;
+	double learnt, excluded;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	hog = add(&st, "/bin/hog", 0, TICKS - 1, 0);
+	for (uint32_t i = 0; i < 4; i++) {
+		uint32_t t = 100 + 180 * i;
+
+		use(hog, FEATURE_CPU_TIME, t, t + 30, 90 * PERCENT);
+		marks[i] = (struct mark){.wall = (1000000 + t + 31) * NS_PER_SEC, .last = (1000000 + t + 31) * NS_PER_SEC};
+	}
+	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 90 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 50);
+	ask(&st, false);
+	learnt = first(&st)->score;
+	answer_free(&st.answer);
+	request.marks = marks;
+	request.n_marks = 4;
+	assert_int_equal(why_answer(&st.d, &request, &st.answer), 0);
+	excluded = first(&st)->score;
+	assert_true(excluded > 3 * learnt);
+	end(&st);
+}
+
+static void without_a_past_it_says_so(void **state)
+{
+	struct why_request request = {.at = 1005 * NS_PER_SEC, .window = 3600 * NS_PER_SEC};
+	struct story st = {};
+	struct subject *hog;
+
+	(void)state;
+	for (int i = 0; i < 6; i++)
+		dataset_add_tick(&st.d, (1000 + i) * NS_PER_SEC, (1000 + i) * NS_PER_SEC, i ? NS_PER_SEC : 0);
+	hog = add(&st, "/bin/hog", 0, 5, 0);
+	use(hog, FEATURE_CPU_TIME, 1, 5, 95 * PERCENT);
+	assert_int_equal(why_answer(&st.d, &request, &st.answer), 0);
+	assert_false(st.answer.has_history);
+	assert_true(st.answer.remarks.n > 0);
+	assert_ptr_equal(first(&st)->subject, hog);
+	assert_true(isnan(first(&st)->features.v[0].usual));
+	end(&st);
+}
+
+static void a_moment_nobody_recorded_is_refused(void **state)
+{
+	struct why_request request = {.at = 5000000 * NS_PER_SEC, .window = 3600 * NS_PER_SEC};
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	assert_int_equal(why_answer(&st.d, &request, &st.answer), -ENODATA);
+	request.at = 10 * NS_PER_SEC;
+	assert_int_equal(why_answer(&st.d, &request, &st.answer), -ENODATA);
+	dataset_free(&st.d);
+}
+
+RUN_TESTS(cmocka_unit_test(a_new_hog_beside_a_bigger_usual_innocent), cmocka_unit_test(a_periodic_job_is_big_but_usual),
+	  cmocka_unit_test(history_outlives_a_restart), cmocka_unit_test(two_slow_only_together),
+	  cmocka_unit_test(under_reclaim_the_grower_is_named), cmocka_unit_test(a_leak_of_handles_leaves_its_only_value),
+	  cmocka_unit_test(many_small_processes_are_one_group),
+	  cmocka_unit_test(a_busy_machine_that_nobody_waits_on_is_not_slow),
+	  cmocka_unit_test(marked_incidents_are_not_learnt), cmocka_unit_test(without_a_past_it_says_so),
+	  cmocka_unit_test(a_moment_nobody_recorded_is_refused))

@@ -1,0 +1,195 @@
+/* What this kernel and these rights give, and the exact command that mends each gap. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "cmd/verb.h"
+#include "daemon/recorder.h"
+#include "source/source.h"
+
+static const struct option_row options[] = {{}};
+
+struct finding_row {
+	const char *what;
+	bool good;
+	char state[160];
+	const char *remedy; /* NULL = nothing to do, or nothing can be done */
+};
+
+static bool exists(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+static void check_root(struct finding_row *row)
+{
+	row->good = geteuid() == 0;
+	strcpy(row->state, row->good ? "running as root" : "not root: only your own processes, by /proc");
+	row->remedy = "sudo whyslow record    # or: systemctl enable --now whyslow";
+}
+
+static void check_bpf(struct finding_row *row)
+{
+	struct source_options options_here = {"/proc", "/sys", true, false, 0};
+	const char *why = NULL;
+	void *state;
+	int r = source_task.open(&options_here, &state, &why);
+
+	row->good = r == 0;
+	if (r == 0)
+		source_task.close(state);
+	snprintf(row->state, sizeof(row->state), "%s", r == 0 ? "the BPF programs load: every process in one pass" : why);
+	if (r < 0)
+		row->remedy = geteuid() ? "sudo whyslow doctor" : "apt-get install linux-image-amd64    # and boot it";
+}
+
+static void check_btf(struct finding_row *row)
+{
+	row->good = exists("/sys/kernel/btf/vmlinux");
+	strcpy(row->state, row->good ? "the kernel describes its types (BTF)" : "no BTF: BPF cannot be had, /proc is read instead");
+	row->remedy = "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y (Debian's are)";
+}
+
+static void check_psi(struct finding_row *row)
+{
+	row->good = exists("/proc/pressure/cpu");
+	strcpy(row->state, row->good ? "pressure stall information is there" :
+				       "no pressure stall information: what is short is guessed from delays");
+	row->remedy = "add psi=1 to the kernel command line (/etc/default/grub, then update-grub) and reboot";
+}
+
+static void check_delays(struct finding_row *row)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/sys/kernel/task_delayacct", "re");
+	int on = 0;
+
+	row->good = f && fscanf(f, "%d", &on) == 1 && on;
+	strcpy(row->state, row->good ? "delay accounting is on" :
+			   f	     ? "delay accounting is off: waits for disk and memory are missing (delay.*)" :
+				       "this kernel has no delay accounting switch");
+	row->remedy = f ? "sysctl -w kernel.task_delayacct=1    # counts for tasks started after it; keep it in /etc/sysctl.d/" :
+			  "boot with delayacct, on a kernel with CONFIG_TASK_DELAY_ACCT=y";
+}
+
+static void check_cgroups(struct finding_row *row)
+{
+	row->good = exists("/sys/fs/cgroup/cgroup.controllers");
+	strcpy(row->state, row->good			       ? "control groups v2" :
+			   exists("/sys/fs/cgroup/memory") ? "control groups v1: pressure of each group is missing" :
+							     "no control groups");
+	row->remedy = "boot with systemd.unified_cgroup_hierarchy=1";
+}
+
+static void check_lock(struct finding_row *row)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	row->good = geteuid() == 0 || limit.rlim_cur == RLIM_INFINITY;
+	strcpy(row->state, row->good ? "memory can be locked" : "memory cannot be locked: samples may come late under pressure");
+	row->remedy = "ulimit -l unlimited    # or run the recorder as a service";
+}
+
+static void check_disk(struct finding_row *row, const struct common *common)
+{
+	struct store_paths paths = {common->config.store_file, common->config.store_run_dir};
+	_cleanup_free_ char *error = NULL;
+	int64_t from = 0, to = 0;
+	char span[32], age[32];
+	struct store *store;
+	int r = store_open(&paths, STORE_READ, &store, &error);
+
+	row->remedy = "make start    # or: systemctl enable --now whyslow, or: whyslow record";
+	if (r < 0) {
+		snprintf(row->state, sizeof(row->state), "%s", error ? error : strerror(-r));
+		return;
+	}
+	r = store_extent(store, &from, &to);
+	store_close(store);
+	row->good = r == 0 && to && wall_now() - to < 60 * NS_PER_SEC;
+	if (to)
+		snprintf(row->state, sizeof(row->state), "%s recorded in %s, the last %s ago",
+			 format_span(to - from, span, sizeof(span)), common->config.store_file,
+			 format_span(wall_now() - to, age, sizeof(age)));
+	else
+		snprintf(row->state, sizeof(row->state), "%s holds nothing yet", common->config.store_file);
+}
+
+static size_t check_all(const struct common *common, struct finding_row rows[8])
+{
+	memset(rows, 0, 8 * sizeof(*rows));
+	rows[0].what = "rights";
+	check_root(&rows[0]);
+	rows[1].what = "btf";
+	check_btf(&rows[1]);
+	rows[2].what = "bpf";
+	check_bpf(&rows[2]);
+	rows[3].what = "pressure";
+	check_psi(&rows[3]);
+	rows[4].what = "delays";
+	check_delays(&rows[4]);
+	rows[5].what = "cgroups";
+	check_cgroups(&rows[5]);
+	rows[6].what = "locking";
+	check_lock(&rows[6]);
+	rows[7].what = "recording";
+	check_disk(&rows[7], common);
+	return 8;
+}
+
+static void print_json(const struct finding_row *rows, size_t n)
+{
+	json_t *array = json_array();
+	json_t *root;
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(array, json_pack("{s:s, s:b, s:s, s:s?}", "what", rows[i].what, "good", rows[i].good,
+						       "state", rows[i].state, "remedy", rows[i].good ? NULL : rows[i].remedy));
+	root = json_pack("{s:s, s:o}", "schema", "whyslow.doctor/1", "checks", array);
+	json_dumpf(root, stdout, JSON_INDENT(1));
+	putchar('\n');
+	json_decref(root);
+}
+
+static int run(struct common *common, int argc, char **argv)
+{
+	struct finding_row rows[8];
+	struct utsname kernel;
+	size_t n, gaps = 0;
+
+	if (argc > 1)
+		return usage_error("doctor", "takes no words: '%s'", argv[1]);
+	n = check_all(common, rows);
+	for (size_t i = 0; i < n; i++)
+		gaps += !rows[i].good;
+	if (common->json) {
+		print_json(rows, n);
+		return EXIT_ANSWERED;
+	}
+	uname(&kernel);
+	printf("Linux %s, whyslow " WHYSLOW_VERSION "\n", kernel.release);
+	for (size_t i = 0; i < n; i++) {
+		printf("  %-4s %-10s %s\n", rows[i].good ? "ok" : "GAP", rows[i].what, rows[i].state);
+		if (!rows[i].good && rows[i].remedy)
+			printf("       %-10s -> %s\n", "", rows[i].remedy);
+	}
+	puts(gaps ? "'whyslow features' lists what can be measured as things are." : "Nothing is missing.");
+	return EXIT_ANSWERED;
+}
+
+const struct verb verb_doctor = {
+	.name = "doctor",
+	.group = "Run and tend",
+	.words = "",
+	.help = "what this kernel and these rights give, and how to mend each gap",
+	.options = options,
+	.run = run,
+};
