@@ -12,10 +12,11 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 CGROUPS = 50
+started = []  # processes to end when an area fails
 
 
 def figure(name, value):
-    subprocess.run([HERE / "figure", name, value if isinstance(value, str) else f"{value:.4g}"], check=True)
+    subprocess.run([HERE / "figure", name, f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"], check=True)
     sys.stdout.flush()
 
 
@@ -36,19 +37,24 @@ def machine_cpu_seconds():
 
 @contextlib.contextmanager
 def folder():
-    path = tempfile.mkdtemp(prefix="whyslow-bench-", dir="/var/tmp")
+    """A folder on disk for stores, with `run` in memory, as /run is on a machine that systemd started."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix="whyslow-bench-", dir="/var/tmp"))
+    (path / "run").mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "whyslow-bench", path / "run"], check=True)
     try:
-        yield pathlib.Path(path)
+        yield path
     finally:
+        for process in started:
+            process.kill()
+            process.wait()
+        started.clear()
+        subprocess.run(["umount", path / "run"], check=True)
         shutil.rmtree(path, ignore_errors=True)
 
 
 def stop(process):
-    """Ends a child; its whole life's CPU time in seconds."""
     process.terminate()
-    _, _, usage = os.wait4(process.pid, 0)
-    process.returncode = 0
-    return usage.ru_utime + usage.ru_stime
+    process.wait()
 
 
 @contextlib.contextmanager
@@ -101,6 +107,7 @@ class Recorder:
         log = open(where / "log", "w")
         self.process = subprocess.Popen([f"{build}/src/whyslow", "record", "--store", where / "r.db", "--run-dir",
                                          where / "run", *options], stdout=log, stderr=log)
+        started.append(self.process)
         self.proc = f"/proc/{self.process.pid}"
         for _ in range(300):
             time.sleep(0.1)
@@ -111,7 +118,16 @@ class Recorder:
         raise RuntimeError("the recorder did not start: " + read(where / "log").strip())
 
     def stop(self):
-        return stop(self.process)
+        """CPU time, in ns, of compacting what was recorded: the writer thread's from the signal to its end."""
+        path = next(path for path in glob.glob(f"{self.proc}/task/*") if read(f"{path}/comm") == "writer\n")
+        before = last = int(read(f"{path}/schedstat").split()[0])
+        self.process.terminate()
+        with contextlib.suppress(OSError, IndexError):
+            while True:
+                last = int(read(f"{path}/schedstat").split()[0])
+                time.sleep(0.0005)
+        self.process.wait()
+        return last - before
 
     def cpu_ns(self):
         """Exact (sum_exec_runtime) and of every thread: utime and stime are the same in steps of 10 ms."""

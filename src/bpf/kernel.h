@@ -108,7 +108,6 @@ struct files_struct {
 };
 
 struct signal_struct {
-	int nr_threads;
 	atomic_t live; /* threads that have not begun to exit */
 	short oom_score_adj;
 };
@@ -129,6 +128,10 @@ struct cred {
 	kuid_t uid;
 };
 
+struct list_head {
+	struct list_head *next, *prev;
+};
+
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
@@ -143,6 +146,7 @@ struct task_struct {
 	int pid, tgid;
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
+	struct list_head thread_node;
 	u64 utime, stime;
 	unsigned long nvcsw, nivcsw;
 	u64 start_time, start_boottime;

@@ -33,6 +33,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 struct process_extra {
 	u64 rx_bytes, tx_bytes, rx_calls, tx_calls;
 	u64 fd_hash; /* of the bitmap of open descriptors when sockets were counted */
+	u64 ran;     /* CPU time of the leader at that moment */
 	u32 sockets;
 	u32 counted;
 };
@@ -269,6 +270,12 @@ static long count_socket(u32 i, struct socket_scan *scan)
 	return 0;
 }
 
+/* Is it the only thread of its process? Looked up in the task itself: the signal struct is another cache miss. */
+static bool is_alone(struct task_struct *task)
+{
+	return task->thread_node.next == task->thread_node.prev;
+}
+
 static void read_files(struct task_sample *s, struct task_struct *task, struct process_extra *extra)
 {
 	struct files_struct *files = task->files;
@@ -295,12 +302,14 @@ static void read_files(struct task_sample *s, struct task_struct *task, struct p
 	SET(s, HANDLES_FILES, scan.n);
 	if (!extra || !count_sockets)
 		return;
-	if (!extra->counted || extra->fd_hash != scan.hash || ((sweep_number + s->pid) & RESCAN_MASK) == 0) {
+	if (!extra->counted || extra->fd_hash != scan.hash ||
+	    (((sweep_number + s->pid) & RESCAN_MASK) == 0 && (extra->ran != s->v[FEATURE_CPU_TIME] || !is_alone(task)))) {
 		struct socket_scan sockets = {.fd = fdt->fd, .n = first_free};
 
 		bpf_loop(SOCKET_SCAN_MAX, count_socket, &sockets, 0);
 		extra->sockets = sockets.sockets;
 		extra->fd_hash = scan.hash;
+		extra->ran = s->v[FEATURE_CPU_TIME];
 		extra->counted = 1;
 	}
 	SET(s, HANDLES_SOCKETS, extra->sockets);
@@ -354,8 +363,7 @@ static u64 looks_asleep(struct task_struct *task)
 	struct mm_struct *mm = task->mm;
 	u64 looks;
 
-	if (task->on_cpu || state == 0 || (state & 0x402) == 2 || (task->flags & PF_EXITING) ||
-	    task->signal->nr_threads != 1)
+	if (task->on_cpu || state == 0 || (state & 0x402) == 2 || (task->flags & PF_EXITING) || !is_alone(task))
 		return 0;
 	looks = task->se.sum_exec_runtime * MIX + task->real_parent->tgid;
 	looks = looks * MIX + task->static_prio;

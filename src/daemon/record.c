@@ -34,6 +34,7 @@
 #define SEGMENT_SPAN	(600 * NS_PER_SEC)
 #define SAVE_EVERY	10   /* ticks under load */
 #define BUSY_THRESHOLD	0.05 /* of one CPU: below it the machine idles and the disk is left alone */
+#define STACK_SIZE	(256 << 10) /* of a thread: all memory is locked, and the default would be 8 MB of it */
 #define JOURNAL_MAX	(256ull << 20) /* a disk that is stuck for hours must not fill the memory */
 
 struct writer {
@@ -59,6 +60,7 @@ struct daemon {
 	uint64_t ticks, late;
 	uint64_t busy_ticks;
 	int64_t last_boot, last_wall;
+	int64_t alive_every, alive_said; /* ns; 0 = nobody watches */
 	bool dropping; /* the journal is full */
 	int lock_fd;
 };
@@ -319,6 +321,34 @@ static int signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
+static int64_t watchdog_interval(void)
+{
+	uint64_t usec;
+
+	return sd_watchdog_enabled(0, &usec) > 0 ? (int64_t)usec * 1000 / 2 : 0;
+}
+
+/* A message wakes the service manager: no more of them than it asked for. */
+static void say_alive(struct daemon *d)
+{
+	int64_t now = boot_now();
+
+	if (!d->alive_every || now - d->alive_said < d->alive_every)
+		return;
+	d->alive_said = now;
+	sd_notify(0, "WATCHDOG=1");
+}
+
+static void keep_stacks_small(void)
+{
+	pthread_attr_t attributes;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_SIZE);
+	pthread_setattr_default_np(&attributes);
+	pthread_attr_destroy(&attributes);
+}
+
 /* Takes what can change while recording: the interval and what is kept. Where the store is needs a restart. */
 static void reload(struct daemon *d)
 {
@@ -365,17 +395,25 @@ static void loop(struct daemon *d, int signal_fd)
 		if (fds[0].revents && read(timer, &expirations, sizeof(expirations)) < 0)
 			continue;
 		tick(d);
-		sd_notify(0, "WATCHDOG=1");
+		say_alive(d);
 		arm(timer, &grid, d->interval);
 	}
 }
 
 int record_run(const struct record_options *options)
 {
-	struct daemon d = {.options = options, .interval = options->config->record_interval, .journal = {.fd = -1}, .lock_fd = -1};
+	struct daemon d = {
+		.options = options,
+		.interval = options->config->record_interval,
+		.journal = {.fd = -1},
+		.lock_fd = -1,
+		.alive_every = watchdog_interval(),
+	};
 	_cleanup_close_ int signal_fd = signals();
-	int r = open_all(&d);
+	int r;
 
+	keep_stacks_small();
+	r = open_all(&d);
 	if (r < 0) {
 		close_all(&d);
 		return r;

@@ -357,6 +357,7 @@ static void count_short_lived(struct task_source *src, const struct process *p)
 	}
 	parent = hmap_get(&src->by_pid, p->parent, 0);
 	if (parent) {
+		parent->same = false;
 		parent->children++;
 		parent->children_cpu += p->ended[FEATURE_CPU_TIME];
 	}
@@ -491,7 +492,7 @@ static void put_processes(struct task_source *src, struct tick *tick)
 				(void)VEC_PUSH(src->gone, p);
 			continue;
 		}
-		if (p->same && p->tick == src->tick && p->now[FEATURE_CHILDREN_SHORT] == p->children) {
+		if (p->same && p->tick == src->tick) {
 			tick_put_same(tick, p->entity, p->now, p->present);
 			continue;
 		}

@@ -78,7 +78,8 @@ static void encode_samples(struct frame_encoder *enc, struct tick *tick, bool ke
 	struct str definitions = {}, diffs = {};
 
 	for (size_t i = 0; i < tick->samples.n; i++)
-		define(enc, &tick->samples.v[i], key, &definitions);
+		if (!tick->samples.v[i].same || tick->samples.v[i].entity->changed || key)
+			define(enc, &tick->samples.v[i], key, &definitions);
 	str_put_blob(out, definitions.data, definitions.len);
 	str_clear(&definitions);
 	for (size_t i = 0; i < tick->samples.n; i++) {

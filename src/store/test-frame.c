@@ -209,6 +209,39 @@ static void a_counter_that_falls_is_taken_as_restarted(void **state)
 	str_free(&out);
 }
 
-RUN_TESTS(cmocka_unit_test(values_come_back), cmocka_unit_test(a_window_knows_levels_from_before), cmocka_unit_test(a_stopped_recorder_follows_nobody),
+/* A sleeper's sample is taken at its word, but a key frame and a new description go out all the same. */
+static void a_sleeper_is_there_in_key_frames_and_by_its_new_name(void **state)
+{
+	struct frame_encoder enc = {.next_id = 1};
+	struct entity *e = entity_new(ENTITY_PROCESS, "sleeper");
+	int64_t values[PROCESS_FEATURE_COUNT] = {[FEATURE_THREADS] = 3};
+	struct str before = {}, segment = {};
+	struct tick tick = {};
+	struct dataset d = {};
+	size_t used;
+
+	(void)state;
+	tick_begin(&tick, 100 * NS_PER_SEC, 1000 * NS_PER_SEC);
+	tick_put(&tick, e, values, PRESENT);
+	frame_encode(&enc, &tick, true, &before);
+	for (int i = 1; i < 3; i++) {
+		tick_begin(&tick, (100 + i) * NS_PER_SEC, (1000 + i) * NS_PER_SEC);
+		tick_put_same(&tick, e, values, PRESENT);
+		frame_encode(&enc, &tick, i == 1, &segment);
+		entity_describe(e, strdup("/bin/sleeper"), NULL, NULL, NULL);
+	}
+	assert_int_equal(frames_read(segment.data, segment.len, INT64_MIN, INT64_MAX, &d, &used), 0);
+	dataset_finish(&d);
+	assert_true(subject_value(&d, dataset_subject(&d, 1), FEATURE_THREADS, 1) == 3);
+	assert_string_equal(dataset_subject(&d, 1)->info.exe, "/bin/sleeper");
+	dataset_free(&d);
+	tick_free(&tick);
+	entity_free(e);
+	str_free(&before);
+	str_free(&segment);
+}
+
+RUN_TESTS(cmocka_unit_test(a_sleeper_is_there_in_key_frames_and_by_its_new_name),
+	  cmocka_unit_test(values_come_back), cmocka_unit_test(a_window_knows_levels_from_before), cmocka_unit_test(a_stopped_recorder_follows_nobody),
 	  cmocka_unit_test(the_first_sample_of_an_old_process_is_no_growth), cmocka_unit_test(damage_is_found),
 	  cmocka_unit_test(a_counter_that_falls_is_taken_as_restarted))
