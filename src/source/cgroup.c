@@ -215,7 +215,8 @@ static void read_limit(const struct cgroup_source *src, struct member *m)
 	if (snprintf(path, sizeof(path), "%s%s/%s", src->layout->limit_tree, m->entity->info.name,
 		     src->layout->limit_file) >= (int)sizeof(path))
 		return;
-	if (attribute_take(src->root, path, text, sizeof(text)) == 0 && scan_number(&at, &limit) && limit < NO_LIMIT)
+	if (attribute_take(src->root, path, text, sizeof(text)) == 0 && scan_number(&at, &limit) &&
+	    limit < NO_LIMIT)
 		member_set(m, FEATURE_CG_MEMORY_LIMIT, limit);
 }
 
@@ -269,7 +270,8 @@ static void look_into(struct cgroup_source *src, const char *tree, const char *p
 	struct dirent *entry;
 	DIR *dir;
 
-	if (snprintf(folder, sizeof(folder), "%s/%s%s", src->root, tree, path) >= (int)sizeof(folder) || is_leaf(folder))
+	if (snprintf(folder, sizeof(folder), "%s/%s%s", src->root, tree, path) >= (int)sizeof(folder) ||
+	    is_leaf(folder))
 		return;
 	dir = opendir(folder);
 	if (!dir)

@@ -2,7 +2,7 @@
 
 #include "base/cleanup.h"
 
-#define MS 1000000ll
+#define MS    1000000ll
 #define NGINX "/system.slice/nginx.service"
 
 static const struct expected version_2[] = {
@@ -21,10 +21,14 @@ static const struct expected version_2[] = {
 };
 
 static const struct expected version_1[] = {
-	{"/docker", "cgroup.cpu", 5000000, 5700000},  {"/docker", "cgroup.throttles", 2, 3},
-	{"/docker", "cgroup.throttled", 9000000, 9040000}, {"/docker", "cgroup.memory", 65536, 131072},
-	{"/docker", "cgroup.memory_limit", 1048576, 1048576}, {"/docker", "cgroup.memory_max", 0, 12},
-	{"/docker", "cgroup.oom_kills", 0, 1},	      {"/docker", "cgroup.psi_io", 50000, 51000},
+	{"/docker", "cgroup.cpu", 5000000, 5700000},
+	{"/docker", "cgroup.throttles", 2, 3},
+	{"/docker", "cgroup.throttled", 9000000, 9040000},
+	{"/docker", "cgroup.memory", 65536, 131072},
+	{"/docker", "cgroup.memory_limit", 1048576, 1048576},
+	{"/docker", "cgroup.memory_max", 0, 12},
+	{"/docker", "cgroup.oom_kills", 0, 1},
+	{"/docker", "cgroup.psi_io", 50000, 51000},
 };
 
 static void groups_of_version_2_are_measured(void **state)
@@ -127,4 +131,5 @@ static void more_groups_than_can_be_kept_are_bounded(void **state)
 RUN_TESTS(cmocka_unit_test(groups_of_version_2_are_measured), cmocka_unit_test(groups_know_their_unit),
 	  cmocka_unit_test(groups_of_version_1_are_joined_from_several_trees),
 	  cmocka_unit_test(a_quiet_groups_pressure_is_seen_within_eight_samples),
-	  cmocka_unit_test(groups_come_and_go_with_a_walk), cmocka_unit_test(more_groups_than_can_be_kept_are_bounded))
+	  cmocka_unit_test(groups_come_and_go_with_a_walk),
+	  cmocka_unit_test(more_groups_than_can_be_kept_are_bounded))
