@@ -11,7 +11,8 @@
  *   memory/memory.usage_in_bytes 73728        memory/memory.limit_in_bytes  9223372036854771712 (no limit)
  *   memory/memory.failcnt 3                   memory/memory.oom_control  ... oom_kill 1
  *
- * Files stay open. The tree is walked again every 30 samples, widest first, so that where there are more groups than
+ * Files stay open. The tree is walked again every 30 samples, and after 5 already when the root's cgroup.stat
+ * ("nr_descendants 41", version 2 only) says that there are more or fewer groups than before; widest first, so that where there are more groups than
  * can be kept it is the deep ones that are left out. A group that used no CPU and whose memory stayed as it was is
  * asked for its pressures and events only now and then: nothing ran there that could have moved them.
  */
@@ -36,6 +37,7 @@
 #define GROUPS_MAX  200
 #define DEPTH_MAX   8
 #define WALK_EVERY  30
+#define WALK_SOONER 5 /* a walk costs as much as many samples: not at every container that starts */
 #define QUIET_EVERY 8 /* samples between full looks at a group where nothing happens */
 #define FILES_MAX   8
 #define NO_LIMIT    (1ull << 62) /* version 1 writes LONG_MAX, rounded to pages, for none */
@@ -61,7 +63,9 @@ struct cgroup_source {
 	const struct layout *layout;
 	char *root;
 	struct roster groups;
-	uint64_t samples;
+	int root_stat; /* < 0 = not there */
+	uint64_t n_groups;
+	uint64_t samples, since_walk;
 };
 
 static void take_scaled(const char *text, const char *label, struct member *m, int feature, uint64_t scale)
@@ -335,10 +339,32 @@ static bool read_group(const struct cgroup_source *src, struct member *m, bool a
 	return g;
 }
 
+static bool number_of_groups_changed(struct cgroup_source *src)
+{
+	char text[256];
+	uint64_t n, before = src->n_groups;
+
+	if (src->root_stat < 0 || attribute_read(src->root_stat, text, sizeof(text)) <= 0 ||
+	    !find_number(text, "nr_descendants", &n))
+		return false;
+	src->n_groups = n;
+	return n != before;
+}
+
+static bool must_walk(struct cgroup_source *src)
+{
+	if (src->samples++ == 0 || ++src->since_walk >= WALK_EVERY ||
+	    (src->since_walk >= WALK_SOONER && number_of_groups_changed(src))) {
+		src->since_walk = 0;
+		return true;
+	}
+	return false;
+}
+
 static void cgroup_sample(void *state, struct tick *tick)
 {
 	struct cgroup_source *src = state;
-	bool walked = src->samples++ % WALK_EVERY == 0;
+	bool walked = must_walk(src);
 
 	roster_begin(&src->groups);
 	if (walked)
@@ -358,6 +384,8 @@ static void cgroup_close(void *state)
 	struct cgroup_source *src = state;
 
 	roster_free(&src->groups);
+	if (src->root_stat >= 0)
+		close(src->root_stat);
 	free(src->root);
 	free(src);
 }
@@ -398,6 +426,8 @@ static int cgroup_open(const struct source_options *options, void **ret_state, c
 	}
 	src->groups = (struct roster){.kind = ENTITY_CGROUP, .max = most_groups(), .release = group_release};
 	src->layout = find_layout(src->root);
+	src->root_stat = attribute_open(src->root, "cgroup.stat");
+	(void)number_of_groups_changed(src);
 	if (!src->layout) {
 		cgroup_close(src);
 		*ret_why = "no control groups: mount them at /sys/fs/cgroup to see containers and services";

@@ -110,6 +110,23 @@ static void groups_come_and_go_with_a_walk(void **state)
 	tree_free(&t);
 }
 
+static void a_new_group_is_found_sooner_where_the_kernel_counts_them(void **state)
+{
+	struct tree t = tree_new("laptop");
+
+	(void)state;
+	tree_write(&t, "sys/fs/cgroup/cgroup.stat", "nr_descendants 8\nnr_dying_descendants 2\n");
+	tree_open_source(&t, source_named("cgroup"));
+	tree_sample(&t);
+	assert_int_equal(mkdir(strcat(strcpy((char[200]){}, t.sys), "/fs/cgroup/new.slice"), 0755), 0);
+	tree_write(&t, "sys/fs/cgroup/new.slice/memory.current", "4096\n");
+	tree_write(&t, "sys/fs/cgroup/cgroup.stat", "nr_descendants 9\nnr_dying_descendants 2\n");
+	for (int i = 0; i < 5; i++)
+		tree_sample(&t);
+	check_value(&t, ENTITY_CGROUP, "/new.slice", "cgroup.memory", 4096);
+	tree_free(&t);
+}
+
 static void more_groups_than_can_be_kept_are_bounded(void **state)
 {
 	struct tree t = tree_new("laptop");
@@ -132,4 +149,5 @@ RUN_TESTS(cmocka_unit_test(groups_of_version_2_are_measured), cmocka_unit_test(g
 	  cmocka_unit_test(groups_of_version_1_are_joined_from_several_trees),
 	  cmocka_unit_test(a_quiet_groups_pressure_is_seen_within_eight_samples),
 	  cmocka_unit_test(groups_come_and_go_with_a_walk),
+	  cmocka_unit_test(a_new_group_is_found_sooner_where_the_kernel_counts_them),
 	  cmocka_unit_test(more_groups_than_can_be_kept_are_bounded))
