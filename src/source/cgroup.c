@@ -11,10 +11,12 @@
  *   memory/memory.usage_in_bytes 73728        memory/memory.limit_in_bytes  9223372036854771712 (no limit)
  *   memory/memory.failcnt 3                   memory/memory.oom_control  ... oom_kill 1
  *
- * Files stay open. The tree is walked again every 30 samples, and after 5 already when the root's cgroup.stat
- * ("nr_descendants 41", version 2 only) says that there are more or fewer groups than before; widest first, so that where there are more groups than
- * can be kept it is the deep ones that are left out. A group that used no CPU and whose memory stayed as it was is
- * asked for its pressures and events only now and then: nothing ran there that could have moved them.
+ * Files stay open. The tree is walked again every 30 samples. Where the root's cgroup.stat counts the groups
+ * ("nr_descendants 41", version 2 only) every 60 is enough, and a change of that number brings the next walk forward.
+ * The widest are taken first, so that where there are more groups than can be kept the deep ones are left out.
+ *
+ * Of a group that used no CPU nothing else is read but now and then: little can have moved in it. That halves the cost
+ * of a tick, nearly all of which is the kernel's work for each read.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -34,24 +36,25 @@
 #include "source/system.h"
 #include "source/text.h"
 
-#define GROUPS_MAX  200
-#define DEPTH_MAX   8
-#define WALK_EVERY  30
-#define WALK_SOONER 5 /* a walk costs as much as many samples: not at every container that starts */
-#define QUIET_EVERY 8 /* samples between full looks at a group where nothing happens */
-#define FILES_MAX   8
-#define NO_LIMIT    (1ull << 62) /* version 1 writes LONG_MAX, rounded to pages, for none */
+#define GROUPS_MAX   200
+#define DEPTH_MAX    8
+#define WALK_EVERY   30
+#define WALK_COUNTED 60
+#define WALK_SOONER  5	/* a walk costs as much as many samples: not at every container that starts */
+#define QUIET_EVERY  16 /* samples between full looks at a group where nothing happens */
+#define FILES_MAX    8
+#define NO_LIMIT     (1ull << 62) /* version 1 writes LONG_MAX, rounded to pages, for none */
 
 struct group_file {
 	const char *tree; /* folder below /sys/fs/cgroup */
 	const char *name;
 	void (*take)(const char *text, struct member *m);
-	bool always; /* these come first: whether they moved decides about the others */
 };
 
 struct layout {
-	struct group_file files[FILES_MAX + 1];
-	const char *trees[4]; /* those to walk */
+	struct group_file
+		files[FILES_MAX + 1]; /* the first that a group has tells whether anything happened in it */
+	const char *trees[4];	      /* those to walk */
 	const char *limit_tree, *limit_file;
 };
 
@@ -148,12 +151,12 @@ static void take_memory_pressure(const char *text, struct member *m)
 }
 
 static const struct layout version_2 = {
-	.files = {{"", "cpu.stat", take_cpu_stat, true},
-		  {"", "memory.current", take_memory, true},
-		  {"", "memory.events", take_memory_events, false},
-		  {"", "cpu.pressure", take_cpu_pressure, false},
-		  {"", "io.pressure", take_io_pressure, false},
-		  {"", "memory.pressure", take_memory_pressure, false}},
+	.files = {{"", "cpu.stat", take_cpu_stat},
+		  {"", "memory.current", take_memory},
+		  {"", "memory.events", take_memory_events},
+		  {"", "cpu.pressure", take_cpu_pressure},
+		  {"", "io.pressure", take_io_pressure},
+		  {"", "memory.pressure", take_memory_pressure}},
 	.trees = {""},
 	.limit_tree = "",
 	.limit_file = "memory.max",
@@ -161,14 +164,14 @@ static const struct layout version_2 = {
 
 /* With systemd's "hybrid" layout the unified tree has the pressures of the same groups. */
 static const struct layout version_1 = {
-	.files = {{"cpuacct", "cpuacct.usage", take_usage, true},
-		  {"memory", "memory.usage_in_bytes", take_memory, true},
-		  {"cpu", "cpu.stat", take_quota, false},
-		  {"memory", "memory.failcnt", take_fail_count, false},
-		  {"memory", "memory.oom_control", take_oom_kills, false},
-		  {"unified", "cpu.pressure", take_cpu_pressure, false},
-		  {"unified", "io.pressure", take_io_pressure, false},
-		  {"unified", "memory.pressure", take_memory_pressure, false}},
+	.files = {{"cpuacct", "cpuacct.usage", take_usage},
+		  {"memory", "memory.usage_in_bytes", take_memory},
+		  {"cpu", "cpu.stat", take_quota},
+		  {"memory", "memory.failcnt", take_fail_count},
+		  {"memory", "memory.oom_control", take_oom_kills},
+		  {"unified", "cpu.pressure", take_cpu_pressure},
+		  {"unified", "io.pressure", take_io_pressure},
+		  {"unified", "memory.pressure", take_memory_pressure}},
 	.trees = {"cpuacct", "memory", "unified"},
 	.limit_tree = "memory",
 	.limit_file = "memory.limit_in_bytes",
@@ -242,16 +245,10 @@ static void see_group(struct cgroup_source *src, const char *path)
 	bool is_new;
 	struct member *m = roster_see(&src->groups, path, strlen(path), &is_new);
 
-	if (!m)
+	if (!m || !is_new)
 		return;
-	if (is_new) {
-		m->own = group_new();
-		describe(m->entity);
-	}
-	if (!m->own)
-		return;
-	open_files(src, m);
-	read_limit(src, m);
+	m->own = group_new();
+	describe(m->entity);
 }
 
 /* Paths to look into, in the order they were found. */
@@ -314,6 +311,14 @@ static void walk_trees(struct cgroup_source *src)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(src->layout->trees) && src->layout->trees[i]; i++)
 		walk_tree(src, src->layout->trees[i]);
+	for (size_t i = 0; i < src->groups.members.n; i++) {
+		struct member *m = src->groups.members.v[i];
+
+		if (!m->own || !roster_saw(&src->groups, m))
+			continue;
+		open_files(src, m);
+		read_limit(src, m);
+	}
 }
 
 /* False when the group was removed: the kernel then says ENODEV. */
@@ -321,20 +326,23 @@ static bool read_group(const struct cgroup_source *src, struct member *m, bool a
 {
 	const struct group *g = m->own;
 	int64_t cpu = m->values[FEATURE_CG_CPU], memory = m->values[FEATURE_CG_MEMORY];
+	bool looked = false;
 
 	for (size_t i = 0; g && src->layout->files[i].name; i++) {
-		const struct group_file *file = &src->layout->files[i];
-		bool moved = m->values[FEATURE_CG_CPU] != cpu || m->values[FEATURE_CG_MEMORY] != memory;
 		char text[1024];
 		int n;
 
-		if (g->fd[i] < 0 || !(file->always || all || moved))
+		if (g->fd[i] < 0)
 			continue;
+		if (looked && !all && m->values[FEATURE_CG_CPU] == cpu &&
+		    m->values[FEATURE_CG_MEMORY] == memory)
+			break;
+		looked = true;
 		n = attribute_read(g->fd[i], text, sizeof(text));
 		if (n == -ENODEV)
 			return false;
 		if (n > 0)
-			file->take(text, m);
+			src->layout->files[i].take(text, m);
 	}
 	return g;
 }
@@ -353,7 +361,9 @@ static bool number_of_groups_changed(struct cgroup_source *src)
 
 static bool must_walk(struct cgroup_source *src)
 {
-	if (src->samples++ == 0 || ++src->since_walk >= WALK_EVERY ||
+	unsigned every = src->root_stat >= 0 ? WALK_COUNTED : WALK_EVERY;
+
+	if (src->samples++ == 0 || ++src->since_walk >= every ||
 	    (src->since_walk >= WALK_SOONER && number_of_groups_changed(src))) {
 		src->since_walk = 0;
 		return true;

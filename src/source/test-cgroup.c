@@ -76,7 +76,7 @@ static void groups_of_version_1_are_joined_from_several_trees(void **state)
 	tree_free(&t);
 }
 
-static void a_quiet_groups_pressure_is_seen_within_eight_samples(void **state)
+static void a_quiet_groups_pressure_is_seen_within_sixteen_samples(void **state)
 {
 	struct tree t = tree_new("laptop");
 
@@ -84,7 +84,7 @@ static void a_quiet_groups_pressure_is_seen_within_eight_samples(void **state)
 	tree_open_source(&t, source_named("cgroup"));
 	tree_sample(&t);
 	tree_copy(&t, "second");
-	for (int i = 0; i < 8; i++)
+	for (int i = 0; i < 16; i++)
 		tree_sample(&t);
 	check_value(&t, ENTITY_CGROUP, "/init.scope", "cgroup.psi_io", 2000002000);
 	tree_free(&t);
@@ -147,7 +147,7 @@ static void more_groups_than_can_be_kept_are_bounded(void **state)
 
 RUN_TESTS(cmocka_unit_test(groups_of_version_2_are_measured), cmocka_unit_test(groups_know_their_unit),
 	  cmocka_unit_test(groups_of_version_1_are_joined_from_several_trees),
-	  cmocka_unit_test(a_quiet_groups_pressure_is_seen_within_eight_samples),
+	  cmocka_unit_test(a_quiet_groups_pressure_is_seen_within_sixteen_samples),
 	  cmocka_unit_test(groups_come_and_go_with_a_walk),
 	  cmocka_unit_test(a_new_group_is_found_sooner_where_the_kernel_counts_them),
 	  cmocka_unit_test(more_groups_than_can_be_kept_are_bounded))
