@@ -15,8 +15,8 @@
  * ("nr_descendants 41", version 2 only) every 60 is enough, and a change of that number brings the next walk forward.
  * The widest are taken first, so that where there are more groups than can be kept the deep ones are left out.
  *
- * Of a group that used no CPU nothing else is read but now and then: little can have moved in it. That halves the cost
- * of a tick, nearly all of which is the kernel's work for each read.
+ * Of a group that used no CPU nothing else is read but now and then: little can have moved in it. Nearly all the cost
+ * of a tick is the kernel's work for each read.
  */
 #include <dirent.h>
 #include <errno.h>
