@@ -28,7 +28,8 @@ static int boot_open(const struct source_options *options, void **ret_state, con
 	if (r == 0 && !scan_number(&at, &src->uptime))
 		r = -EBADMSG;
 	if (r == 0)
-		r = attribute_take(options->proc_root, "sys/kernel/osrelease", src->kernel, sizeof(src->kernel));
+		r = attribute_take(options->proc_root, "sys/kernel/osrelease", src->kernel,
+				   sizeof(src->kernel));
 	if (r < 0) {
 		free(src);
 		*ret_why = "no /proc/uptime or kernel release: starts of the machine are not noted";
@@ -43,8 +44,8 @@ static void boot_sample(void *state, struct tick *tick)
 	struct boot_source *src = state;
 
 	if (!src->noted && src->uptime < FRESH_SECONDS)
-		tick_note(tick, NOTE_BOOT, tick->wall - (int64_t)src->uptime * NS_PER_SEC, "started, kernel %s",
-			  src->kernel);
+		tick_note(tick, NOTE_BOOT, tick->wall - (int64_t)src->uptime * NS_PER_SEC,
+			  "started, kernel %s", src->kernel);
 	src->noted = true;
 }
 

@@ -11,9 +11,12 @@
  *   memory/memory.usage_in_bytes 73728        memory/memory.limit_in_bytes  9223372036854771712 (no limit)
  *   memory/memory.failcnt 3                   memory/memory.oom_control  ... oom_kill 1
  *
- * Files stay open. The tree is walked again every 30 samples, widest first, so that where there are more groups than
- * can be kept it is the deep ones that are left out. A group that used no CPU and whose memory stayed as it was is
- * asked for its pressures and events only now and then: nothing ran there that could have moved them.
+ * Files stay open. The tree is walked again every 30 samples. Where the root's cgroup.stat counts the groups
+ * ("nr_descendants 41", version 2 only) every 60 is enough, and a change of that number brings the next walk forward.
+ * The widest are taken first, so that where there are more groups than can be kept the deep ones are left out.
+ *
+ * Of a group that used no CPU nothing else is read but now and then: little can have moved in it. Nearly all the cost
+ * of a tick is the kernel's work for each read.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -33,23 +36,25 @@
 #include "source/system.h"
 #include "source/text.h"
 
-#define GROUPS_MAX  200
-#define DEPTH_MAX   8
-#define WALK_EVERY  30
-#define QUIET_EVERY 8 /* samples between full looks at a group where nothing happens */
-#define FILES_MAX   8
-#define NO_LIMIT    (1ull << 62) /* version 1 writes LONG_MAX, rounded to pages, for none */
+#define GROUPS_MAX   200
+#define DEPTH_MAX    8
+#define WALK_EVERY   30
+#define WALK_COUNTED 60
+#define WALK_SOONER  5	/* a walk costs as much as many samples: not at every container that starts */
+#define QUIET_EVERY  16 /* samples between full looks at a group where nothing happens */
+#define FILES_MAX    8
+#define NO_LIMIT     (1ull << 62) /* version 1 writes LONG_MAX, rounded to pages, for none */
 
 struct group_file {
 	const char *tree; /* folder below /sys/fs/cgroup */
 	const char *name;
 	void (*take)(const char *text, struct member *m);
-	bool always; /* these come first: whether they moved decides about the others */
 };
 
 struct layout {
-	struct group_file files[FILES_MAX + 1];
-	const char *trees[4]; /* those to walk */
+	struct group_file
+		files[FILES_MAX + 1]; /* the first that a group has tells whether anything happened in it */
+	const char *trees[4];	      /* those to walk */
 	const char *limit_tree, *limit_file;
 };
 
@@ -61,7 +66,9 @@ struct cgroup_source {
 	const struct layout *layout;
 	char *root;
 	struct roster groups;
-	uint64_t samples;
+	int root_stat; /* < 0 = not there */
+	uint64_t n_groups;
+	uint64_t samples, since_walk;
 };
 
 static void take_scaled(const char *text, const char *label, struct member *m, int feature, uint64_t scale)
@@ -144,12 +151,12 @@ static void take_memory_pressure(const char *text, struct member *m)
 }
 
 static const struct layout version_2 = {
-	.files = {{"", "cpu.stat", take_cpu_stat, true},
-		  {"", "memory.current", take_memory, true},
-		  {"", "memory.events", take_memory_events, false},
-		  {"", "cpu.pressure", take_cpu_pressure, false},
-		  {"", "io.pressure", take_io_pressure, false},
-		  {"", "memory.pressure", take_memory_pressure, false}},
+	.files = {{"", "cpu.stat", take_cpu_stat},
+		  {"", "memory.current", take_memory},
+		  {"", "memory.events", take_memory_events},
+		  {"", "cpu.pressure", take_cpu_pressure},
+		  {"", "io.pressure", take_io_pressure},
+		  {"", "memory.pressure", take_memory_pressure}},
 	.trees = {""},
 	.limit_tree = "",
 	.limit_file = "memory.max",
@@ -157,14 +164,14 @@ static const struct layout version_2 = {
 
 /* With systemd's "hybrid" layout the unified tree has the pressures of the same groups. */
 static const struct layout version_1 = {
-	.files = {{"cpuacct", "cpuacct.usage", take_usage, true},
-		  {"memory", "memory.usage_in_bytes", take_memory, true},
-		  {"cpu", "cpu.stat", take_quota, false},
-		  {"memory", "memory.failcnt", take_fail_count, false},
-		  {"memory", "memory.oom_control", take_oom_kills, false},
-		  {"unified", "cpu.pressure", take_cpu_pressure, false},
-		  {"unified", "io.pressure", take_io_pressure, false},
-		  {"unified", "memory.pressure", take_memory_pressure, false}},
+	.files = {{"cpuacct", "cpuacct.usage", take_usage},
+		  {"memory", "memory.usage_in_bytes", take_memory},
+		  {"cpu", "cpu.stat", take_quota},
+		  {"memory", "memory.failcnt", take_fail_count},
+		  {"memory", "memory.oom_control", take_oom_kills},
+		  {"unified", "cpu.pressure", take_cpu_pressure},
+		  {"unified", "io.pressure", take_io_pressure},
+		  {"unified", "memory.pressure", take_memory_pressure}},
 	.trees = {"cpuacct", "memory", "unified"},
 	.limit_tree = "memory",
 	.limit_file = "memory.limit_in_bytes",
@@ -215,7 +222,8 @@ static void read_limit(const struct cgroup_source *src, struct member *m)
 	if (snprintf(path, sizeof(path), "%s%s/%s", src->layout->limit_tree, m->entity->info.name,
 		     src->layout->limit_file) >= (int)sizeof(path))
 		return;
-	if (attribute_take(src->root, path, text, sizeof(text)) == 0 && scan_number(&at, &limit) && limit < NO_LIMIT)
+	if (attribute_take(src->root, path, text, sizeof(text)) == 0 && scan_number(&at, &limit) &&
+	    limit < NO_LIMIT)
 		member_set(m, FEATURE_CG_MEMORY_LIMIT, limit);
 }
 
@@ -237,16 +245,10 @@ static void see_group(struct cgroup_source *src, const char *path)
 	bool is_new;
 	struct member *m = roster_see(&src->groups, path, strlen(path), &is_new);
 
-	if (!m)
+	if (!m || !is_new)
 		return;
-	if (is_new) {
-		m->own = group_new();
-		describe(m->entity);
-	}
-	if (!m->own)
-		return;
-	open_files(src, m);
-	read_limit(src, m);
+	m->own = group_new();
+	describe(m->entity);
 }
 
 /* Paths to look into, in the order they were found. */
@@ -269,7 +271,8 @@ static void look_into(struct cgroup_source *src, const char *tree, const char *p
 	struct dirent *entry;
 	DIR *dir;
 
-	if (snprintf(folder, sizeof(folder), "%s/%s%s", src->root, tree, path) >= (int)sizeof(folder) || is_leaf(folder))
+	if (snprintf(folder, sizeof(folder), "%s/%s%s", src->root, tree, path) >= (int)sizeof(folder) ||
+	    is_leaf(folder))
 		return;
 	dir = opendir(folder);
 	if (!dir)
@@ -308,6 +311,14 @@ static void walk_trees(struct cgroup_source *src)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(src->layout->trees) && src->layout->trees[i]; i++)
 		walk_tree(src, src->layout->trees[i]);
+	for (size_t i = 0; i < src->groups.members.n; i++) {
+		struct member *m = src->groups.members.v[i];
+
+		if (!m->own || !roster_saw(&src->groups, m))
+			continue;
+		open_files(src, m);
+		read_limit(src, m);
+	}
 }
 
 /* False when the group was removed: the kernel then says ENODEV. */
@@ -315,28 +326,55 @@ static bool read_group(const struct cgroup_source *src, struct member *m, bool a
 {
 	const struct group *g = m->own;
 	int64_t cpu = m->values[FEATURE_CG_CPU], memory = m->values[FEATURE_CG_MEMORY];
+	bool looked = false;
 
 	for (size_t i = 0; g && src->layout->files[i].name; i++) {
-		const struct group_file *file = &src->layout->files[i];
-		bool moved = m->values[FEATURE_CG_CPU] != cpu || m->values[FEATURE_CG_MEMORY] != memory;
 		char text[1024];
 		int n;
 
-		if (g->fd[i] < 0 || !(file->always || all || moved))
+		if (g->fd[i] < 0)
 			continue;
+		if (looked && !all && m->values[FEATURE_CG_CPU] == cpu &&
+		    m->values[FEATURE_CG_MEMORY] == memory)
+			break;
+		looked = true;
 		n = attribute_read(g->fd[i], text, sizeof(text));
 		if (n == -ENODEV)
 			return false;
 		if (n > 0)
-			file->take(text, m);
+			src->layout->files[i].take(text, m);
 	}
 	return g;
+}
+
+static bool number_of_groups_changed(struct cgroup_source *src)
+{
+	char text[256];
+	uint64_t n, before = src->n_groups;
+
+	if (src->root_stat < 0 || attribute_read(src->root_stat, text, sizeof(text)) <= 0 ||
+	    !find_number(text, "nr_descendants", &n))
+		return false;
+	src->n_groups = n;
+	return n != before;
+}
+
+static bool must_walk(struct cgroup_source *src)
+{
+	unsigned every = src->root_stat >= 0 ? WALK_COUNTED : WALK_EVERY;
+
+	if (src->samples++ == 0 || ++src->since_walk >= every ||
+	    (src->since_walk >= WALK_SOONER && number_of_groups_changed(src))) {
+		src->since_walk = 0;
+		return true;
+	}
+	return false;
 }
 
 static void cgroup_sample(void *state, struct tick *tick)
 {
 	struct cgroup_source *src = state;
-	bool walked = src->samples++ % WALK_EVERY == 0;
+	bool walked = must_walk(src);
 
 	roster_begin(&src->groups);
 	if (walked)
@@ -356,6 +394,8 @@ static void cgroup_close(void *state)
 	struct cgroup_source *src = state;
 
 	roster_free(&src->groups);
+	if (src->root_stat >= 0)
+		close(src->root_stat);
 	free(src->root);
 	free(src);
 }
@@ -396,6 +436,8 @@ static int cgroup_open(const struct source_options *options, void **ret_state, c
 	}
 	src->groups = (struct roster){.kind = ENTITY_CGROUP, .max = most_groups(), .release = group_release};
 	src->layout = find_layout(src->root);
+	src->root_stat = attribute_open(src->root, "cgroup.stat");
+	(void)number_of_groups_changed(src);
 	if (!src->layout) {
 		cgroup_close(src);
 		*ret_why = "no control groups: mount them at /sys/fs/cgroup to see containers and services";

@@ -23,12 +23,13 @@
 
 /* The kernel's own, without a place on a disk: harmless to pass through, not worth asking. */
 static const char *const kernel_types[] = {
-	"proc",	   "sysfs",   "devtmpfs", "devpts",	"cgroup",	"cgroup2",  "bpf",	   "tmpfs",
-	"ramfs",   "debugfs", "tracefs",  "securityfs", "pstore",	"efivarfs", "configfs", "mqueue",
-	"hugetlbfs", "overlay", "squashfs", "binfmt_misc", "fusectl", "nsfs", "rpc_pipefs", "iso9660",
+	"proc",	     "sysfs",	"devtmpfs", "devpts",	   "cgroup",  "cgroup2",  "bpf",	"tmpfs",
+	"ramfs",     "debugfs", "tracefs",  "securityfs",  "pstore",  "efivarfs", "configfs",	"mqueue",
+	"hugetlbfs", "overlay", "squashfs", "binfmt_misc", "fusectl", "nsfs",	  "rpc_pipefs", "iso9660",
 };
 static const char *const disk_types[] = {
-	"ext4", "xfs", "btrfs", "ext3", "ext2", "f2fs", "vfat", "exfat", "ntfs3", "zfs", "bcachefs", "jfs", "reiserfs",
+	"ext4",	 "xfs",	  "btrfs", "ext3",     "ext2", "f2fs",	   "vfat",
+	"exfat", "ntfs3", "zfs",   "bcachefs", "jfs",  "reiserfs",
 };
 /* In memory, but full like any other. */
 static const char *const memory_mounts[] = {"/tmp", "/run", "/dev/shm", "/var/tmp"};

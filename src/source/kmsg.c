@@ -16,10 +16,10 @@
 #include "source/source.h"
 #include "source/text.h"
 
-#define NOTES_MAX    10
-#define READS_MAX    200 /* in a tick; what is left comes with the next */
-#define RECORD_MAX   8192 /* the kernel's own limit (PRINTKRB_RECORD_MAX is 1 kB, the header and lines come on top) */
-#define MESSAGE_MAX  200
+#define NOTES_MAX   10
+#define READS_MAX   200	 /* in a tick; what is left comes with the next */
+#define RECORD_MAX  8192 /* CONSOLE_EXT_LOG_MAX: the longest record of any kernel so far */
+#define MESSAGE_MAX 200
 
 /* What a message must contain, and where to cut what only a developer reads. */
 static const struct {
@@ -91,7 +91,8 @@ static void take_message(struct kmsg_source *src, struct tick *tick, const char 
 static void take_record(struct kmsg_source *src, struct tick *tick, const char *text)
 {
 	for (const char *line = text; *line; line = next_line(line)) {
-		const char *at = line, *end = strchrnul(line, '\n'), *message = memchr(line, ';', (size_t)(end - line));
+		const char *at = line, *end = strchrnul(line, '\n'),
+			   *message = memchr(line, ';', (size_t)(end - line));
 		uint64_t priority;
 
 		if (*line != ' ' && message && scan_number(&at, &priority) && *at == ',' && priority < 8)
@@ -102,13 +103,14 @@ static void take_record(struct kmsg_source *src, struct tick *tick, const char *
 static void kmsg_sample(void *state, struct tick *tick)
 {
 	struct kmsg_source *src = state;
-	char text[RECORD_MAX];
+	char text[RECORD_MAX + 1];
 
 	src->notes = src->unsaid = 0;
 	for (int i = 0; i < READS_MAX; i++) {
 		ssize_t n = read(src->fd, text, sizeof(text) - 1);
 
-		if (n < 0 && (errno == EPIPE || errno == EINTR)) /* EPIPE: the ring overtook us; the next read goes on */
+		/* EPIPE: the ring overtook us; the next read goes on behind the gap */
+		if (n < 0 && (errno == EPIPE || errno == EINTR))
 			continue;
 		if (n <= 0)
 			break;
@@ -138,7 +140,8 @@ static int kmsg_open(const struct source_options *options, void **ret_state, con
 		int r = src->fd;
 
 		free(src);
-		*ret_why = "kernel messages (OOM kills, I/O errors) cannot be read: start the recorder as root";
+		*ret_why =
+			"kernel messages (OOM kills, I/O errors) cannot be read: start the recorder as root";
 		return r;
 	}
 	(void)lseek(src->fd, 0, SEEK_END); /* on /dev/kmsg: after the last record */

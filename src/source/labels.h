@@ -21,7 +21,7 @@ struct label_row {
 struct labels {
 	const struct label_row *rows;
 	size_t n_rows;
-	size_t n_lines; /* learned; 0 = nothing yet */
+	size_t n_lines;			      /* learned; 0 = nothing yet */
 	uint8_t row_of_line[LABEL_LINES_MAX]; /* + 1; 0 = none */
 };
 

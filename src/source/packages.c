@@ -110,10 +110,11 @@ static void take_effect(struct packages_source *src, struct tick *tick, const st
 		if (strcmp(old_version, "<none>") == 0)
 			tick_note(tick, NOTE_PACKAGE, time_of(line, tick), "installed %s %s", name, version);
 		else if (strcmp(old_version, version) == 0)
-			tick_note(tick, NOTE_PACKAGE, time_of(line, tick), "reinstalled %s %s", name, version);
-		else
-			tick_note(tick, NOTE_PACKAGE, time_of(line, tick), "upgraded %s from %s to %s", name, old_version,
+			tick_note(tick, NOTE_PACKAGE, time_of(line, tick), "reinstalled %s %s", name,
 				  version);
+		else
+			tick_note(tick, NOTE_PACKAGE, time_of(line, tick), "upgraded %s from %s to %s", name,
+				  old_version, version);
 		forget(src, i);
 		return;
 	}
@@ -128,7 +129,8 @@ static void take_line(struct packages_source *src, struct tick *tick, const char
 	if (strcmp(line.action, "install") == 0 || strcmp(line.action, "upgrade") == 0)
 		announce(src, line.name, line.versions[0]);
 	else if (strcmp(line.action, "remove") == 0)
-		tick_note(tick, NOTE_PACKAGE, time_of(&line, tick), "removed %s %s", line.name, line.versions[0]);
+		tick_note(tick, NOTE_PACKAGE, time_of(&line, tick), "removed %s %s", line.name,
+			  line.versions[0]);
 	else if (strcmp(line.action, "status") == 0 && strcmp(line.name, "installed") == 0)
 		take_effect(src, tick, &line);
 }

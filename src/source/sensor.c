@@ -169,7 +169,8 @@ static int sensor_open(const struct source_options *options, void **ret_state, c
 	search(src);
 	if (!src->sensors.members.n) {
 		sensor_close(src);
-		*ret_why = "this machine shows no temperatures and no power limits (virtual machines have none)";
+		*ret_why =
+			"this machine shows no temperatures and no power limits (virtual machines have none)";
 		return -EOPNOTSUPP;
 	}
 	*ret_state = src;

@@ -57,7 +57,8 @@ static int feature_of(const struct column *columns, const char *name, size_t n)
 static void take(const char *text, const char *prefix, const struct column *columns, int64_t *values,
 		 uint64_t *present)
 {
-	const char *names = find_line(text, prefix), *numbers = names ? find_line(next_line(names), prefix) : NULL;
+	const char *names = find_line(text, prefix),
+		   *numbers = names ? find_line(next_line(names), prefix) : NULL;
 
 	if (!numbers)
 		return;

@@ -29,15 +29,15 @@
 #include "source/system.h"
 #include "source/text.h"
 
-#define TICK_NS	      10000000ull /* USER_HZ is 100 on every architecture this runs on */
-#define CPUS_MAX      4096
+#define TICK_NS	    10000000ull /* USER_HZ is 100 on every architecture this runs on */
+#define CPUS_MAX    4096
 #define CLOCK_EVERY 4 /* the kernel may have to interrupt a CPU to ask how fast it runs */
 
 enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, COLUMNS };
 
 static const int features[COLUMNS] = {
-	[USER] = FEATURE_CORE_USER, [NICE] = FEATURE_CORE_NICE,	    [SYSTEM] = FEATURE_CORE_SYSTEM,
-	[IDLE] = FEATURE_CORE_IDLE, [IOWAIT] = FEATURE_CORE_IOWAIT, [IRQ] = FEATURE_CORE_IRQ,
+	[USER] = FEATURE_CORE_USER,   [NICE] = FEATURE_CORE_NICE,	[SYSTEM] = FEATURE_CORE_SYSTEM,
+	[IDLE] = FEATURE_CORE_IDLE,   [IOWAIT] = FEATURE_CORE_IOWAIT,	[IRQ] = FEATURE_CORE_IRQ,
 	[STEAL] = FEATURE_CORE_STEAL, [SOFTIRQ] = FEATURE_CORE_SOFTIRQ,
 };
 

@@ -2,7 +2,7 @@
 
 #include "base/cleanup.h"
 
-#define MS 1000000ll
+#define MS    1000000ll
 #define NGINX "/system.slice/nginx.service"
 
 static const struct expected version_2[] = {
@@ -21,10 +21,14 @@ static const struct expected version_2[] = {
 };
 
 static const struct expected version_1[] = {
-	{"/docker", "cgroup.cpu", 5000000, 5700000},  {"/docker", "cgroup.throttles", 2, 3},
-	{"/docker", "cgroup.throttled", 9000000, 9040000}, {"/docker", "cgroup.memory", 65536, 131072},
-	{"/docker", "cgroup.memory_limit", 1048576, 1048576}, {"/docker", "cgroup.memory_max", 0, 12},
-	{"/docker", "cgroup.oom_kills", 0, 1},	      {"/docker", "cgroup.psi_io", 50000, 51000},
+	{"/docker", "cgroup.cpu", 5000000, 5700000},
+	{"/docker", "cgroup.throttles", 2, 3},
+	{"/docker", "cgroup.throttled", 9000000, 9040000},
+	{"/docker", "cgroup.memory", 65536, 131072},
+	{"/docker", "cgroup.memory_limit", 1048576, 1048576},
+	{"/docker", "cgroup.memory_max", 0, 12},
+	{"/docker", "cgroup.oom_kills", 0, 1},
+	{"/docker", "cgroup.psi_io", 50000, 51000},
 };
 
 static void groups_of_version_2_are_measured(void **state)
@@ -72,7 +76,7 @@ static void groups_of_version_1_are_joined_from_several_trees(void **state)
 	tree_free(&t);
 }
 
-static void a_quiet_groups_pressure_is_seen_within_eight_samples(void **state)
+static void a_quiet_groups_pressure_is_seen_within_sixteen_samples(void **state)
 {
 	struct tree t = tree_new("laptop");
 
@@ -80,7 +84,7 @@ static void a_quiet_groups_pressure_is_seen_within_eight_samples(void **state)
 	tree_open_source(&t, source_named("cgroup"));
 	tree_sample(&t);
 	tree_copy(&t, "second");
-	for (int i = 0; i < 8; i++)
+	for (int i = 0; i < 16; i++)
 		tree_sample(&t);
 	check_value(&t, ENTITY_CGROUP, "/init.scope", "cgroup.psi_io", 2000002000);
 	tree_free(&t);
@@ -106,6 +110,23 @@ static void groups_come_and_go_with_a_walk(void **state)
 	tree_free(&t);
 }
 
+static void a_new_group_is_found_sooner_where_the_kernel_counts_them(void **state)
+{
+	struct tree t = tree_new("laptop");
+
+	(void)state;
+	tree_write(&t, "sys/fs/cgroup/cgroup.stat", "nr_descendants 8\nnr_dying_descendants 2\n");
+	tree_open_source(&t, source_named("cgroup"));
+	tree_sample(&t);
+	assert_int_equal(mkdir(strcat(strcpy((char[200]){}, t.sys), "/fs/cgroup/new.slice"), 0755), 0);
+	tree_write(&t, "sys/fs/cgroup/new.slice/memory.current", "4096\n");
+	tree_write(&t, "sys/fs/cgroup/cgroup.stat", "nr_descendants 9\nnr_dying_descendants 2\n");
+	for (int i = 0; i < 5; i++)
+		tree_sample(&t);
+	check_value(&t, ENTITY_CGROUP, "/new.slice", "cgroup.memory", 4096);
+	tree_free(&t);
+}
+
 static void more_groups_than_can_be_kept_are_bounded(void **state)
 {
 	struct tree t = tree_new("laptop");
@@ -126,5 +147,7 @@ static void more_groups_than_can_be_kept_are_bounded(void **state)
 
 RUN_TESTS(cmocka_unit_test(groups_of_version_2_are_measured), cmocka_unit_test(groups_know_their_unit),
 	  cmocka_unit_test(groups_of_version_1_are_joined_from_several_trees),
-	  cmocka_unit_test(a_quiet_groups_pressure_is_seen_within_eight_samples),
-	  cmocka_unit_test(groups_come_and_go_with_a_walk), cmocka_unit_test(more_groups_than_can_be_kept_are_bounded))
+	  cmocka_unit_test(a_quiet_groups_pressure_is_seen_within_sixteen_samples),
+	  cmocka_unit_test(groups_come_and_go_with_a_walk),
+	  cmocka_unit_test(a_new_group_is_found_sooner_where_the_kernel_counts_them),
+	  cmocka_unit_test(more_groups_than_can_be_kept_are_bounded))

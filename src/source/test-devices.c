@@ -45,7 +45,8 @@ static void a_server_has_many_disks(void **state)
 	(void)state;
 	tree_open_source(&t, source_named("disk"));
 	tree_sample(&t);
-	assert_int_equal(count_of(&t, ENTITY_DISK), 30); /* 28 and a RAID controller's and md's, without the drive */
+	assert_int_equal(count_of(&t, ENTITY_DISK),
+			 30); /* 28 and a RAID controller's and md's, without the drive */
 	check_value(&t, ENTITY_DISK, "sdab", "disk.reads", 28000);
 	check_value(&t, ENTITY_DISK, "cciss/c0d0", "disk.reads", 77);
 	check_missing(&t, ENTITY_DISK, "sdab", "disk.flushes"); /* this kernel does not count them */
@@ -57,9 +58,12 @@ static void a_server_has_many_disks(void **state)
 }
 
 static const struct expected laptop_interfaces[] = {
-	{"wlp3s0", "if.rx_bytes", 880112233, 881112233}, {"wlp3s0", "if.rx_packets", 700100, 701100},
-	{"wlp3s0", "if.tx_bytes", 90112233, 90122233},	 {"wlp3s0", "if.tx_packets", 600200, 600300},
-	{"wlp3s0", "if.errors", 4, 5},			 {"wlp3s0", "if.drops", 24, 59},
+	{"wlp3s0", "if.rx_bytes", 880112233, 881112233},
+	{"wlp3s0", "if.rx_packets", 700100, 701100},
+	{"wlp3s0", "if.tx_bytes", 90112233, 90122233},
+	{"wlp3s0", "if.tx_packets", 600200, 600300},
+	{"wlp3s0", "if.errors", 4, 5},
+	{"wlp3s0", "if.drops", 24, 59},
 	{"lo", "if.rx_bytes", 1000, 1000},
 };
 
@@ -129,7 +133,8 @@ static void what_lies_below_a_share_is_not_asked(void **state)
 	tree_write(&t, "proc/self/mounts", "server:/root / nfs4 rw 0 0\n/dev/sda1 /tmp ext4 rw 0 0\n");
 	tree_sample(&t);
 	assert_int_equal(count_of(&t, ENTITY_FILESYSTEM), 0);
-	tree_write(&t, "proc/self/mounts", "/dev/sdb1 / ext4 rw 0 0\n/dev/sda1 /tmp ext4 rw 0 0\nx:/y /tmp nfs rw 0 0\n");
+	tree_write(&t, "proc/self/mounts",
+		   "/dev/sdb1 / ext4 rw 0 0\n/dev/sda1 /tmp ext4 rw 0 0\nx:/y /tmp nfs rw 0 0\n");
 	tree_sample(&t);
 	assert_int_equal(count_of(&t, ENTITY_FILESYSTEM), 1);
 	assert_non_null(sample_of(&t, ENTITY_FILESYSTEM, "/"));
@@ -190,4 +195,5 @@ RUN_TESTS(cmocka_unit_test(disks_are_measured_in_the_tables_units), cmocka_unit_
 	  cmocka_unit_test(interfaces_are_measured), cmocka_unit_test(an_interface_that_vanishes_has_ended),
 	  cmocka_unit_test(only_local_file_systems_are_asked_and_once),
 	  cmocka_unit_test(what_lies_below_a_share_is_not_asked), cmocka_unit_test(escaped_names_are_read),
-	  cmocka_unit_test(sensors_are_measured), cmocka_unit_test(a_machine_without_sensors_has_no_such_source))
+	  cmocka_unit_test(sensors_are_measured),
+	  cmocka_unit_test(a_machine_without_sensors_has_no_such_source))

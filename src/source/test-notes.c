@@ -32,7 +32,8 @@ static void messages_that_matter_are_noted(void **state)
 	assert_int_equal(t.tick.notes.n, 0); /* what was said before the recording */
 	append(&t, "dev/kmsg",
 	       "6,800,9000000,-;usb 1-2: new high-speed USB device number 5\n SUBSYSTEM=usb\n"
-	       "3,801,9000001,-;Out of memory: Killed process 4215 (guilty) total-vm:812340kB, anon-rss:800112kB, "
+	       "3,801,9000001,-;Out of memory: Killed process 4215 (guilty) total-vm:812340kB, "
+	       "anon-rss:800112kB, "
 	       "file-rss:0kB, shmem-rss:0kB, UID:1000 pgtables:1604kB oom_score_adj:0\n"
 	       "3,802,9000002,-;I/O error, dev sda, sector 123456 op 0x0:(READ) flags 0x80700\n DEVICE=b8:0\n"
 	       "30,803,9000003,-;systemd[1]: a program says I/O error\n"
@@ -40,7 +41,8 @@ static void messages_that_matter_are_noted(void **state)
 	tree_sample(&t);
 	assert_int_equal(t.tick.notes.n, 3);
 	check_note(&t, 0, NOTE_KERNEL,
-		   "Out of memory: Killed process 4215 (guilty) total-vm:812340kB, anon-rss:800112kB, file-rss:0kB, "
+		   "Out of memory: Killed process 4215 (guilty) total-vm:812340kB, anon-rss:800112kB, "
+		   "file-rss:0kB, "
 		   "shmem-rss:0kB");
 	check_note(&t, 1, NOTE_KERNEL, "I/O error, dev sda, sector 123456 op 0x0:(READ) flags 0x80700");
 	check_note(&t, 2, NOTE_KERNEL, "INFO: task cp:77 blocked for more than 120 seconds.");
@@ -141,5 +143,6 @@ static void an_old_start_is_not(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(messages_that_matter_are_noted), cmocka_unit_test(a_flood_is_summed_up),
-	  cmocka_unit_test(changes_of_software_are_noted_when_in_effect), cmocka_unit_test(a_rotated_log_is_followed),
-	  cmocka_unit_test(a_fresh_start_is_noted_once), cmocka_unit_test(an_old_start_is_not))
+	  cmocka_unit_test(changes_of_software_are_noted_when_in_effect),
+	  cmocka_unit_test(a_rotated_log_is_followed), cmocka_unit_test(a_fresh_start_is_noted_once),
+	  cmocka_unit_test(an_old_start_is_not))

@@ -133,6 +133,7 @@ static void notes_survive(void **state)
 	torment("laptop", "kmsg", "/kmsg");
 }
 
-RUN_TESTS(cmocka_unit_test(system_survives), cmocka_unit_test(disks_survive), cmocka_unit_test(interfaces_survive),
-	  cmocka_unit_test(file_systems_survive), cmocka_unit_test(groups_survive), cmocka_unit_test(sensors_survive),
+RUN_TESTS(cmocka_unit_test(system_survives), cmocka_unit_test(disks_survive),
+	  cmocka_unit_test(interfaces_survive), cmocka_unit_test(file_systems_survive),
+	  cmocka_unit_test(groups_survive), cmocka_unit_test(sensors_survive),
 	  cmocka_unit_test(notes_survive))

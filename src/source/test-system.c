@@ -2,9 +2,9 @@
 
 #include "base/cleanup.h"
 
-#define M "machine"
-#define KB(n) ((n) * 1024ll)
-#define MS 1000000ll
+#define M     "machine"
+#define KB(n) ((n)*1024ll)
+#define MS    1000000ll
 
 static const struct expected machine[] = {
 	{M, "psi.cpu.some", 5000 * MS, 5900 * MS},
@@ -45,16 +45,18 @@ static const struct expected machine[] = {
 };
 
 static const struct expected cpus[] = {
-	{"cpu0", "core.user", 402100 * MS, 403100 * MS},   {"cpu0", "core.nice", 1200 * MS, 1200 * MS},
-	{"cpu0", "core.system", 93210 * MS, 93310 * MS},   {"cpu0", "core.idle", 8010020 * MS, 8010020 * MS},
-	{"cpu0", "core.iowait", 3310 * MS, 3330 * MS},	   {"cpu0", "core.irq", 12010 * MS, 12030 * MS},
-	{"cpu0", "core.softirq", 8820 * MS, 8870 * MS},	   {"cpu1", "core.steal", 0, 30 * MS},
-	{"cpu2", "core.nice", 3010 * MS, 3110 * MS},	   {"cpu3", "core.idle", 8030040 * MS, 8031030 * MS},
+	{"cpu0", "core.user", 402100 * MS, 403100 * MS}, {"cpu0", "core.nice", 1200 * MS, 1200 * MS},
+	{"cpu0", "core.system", 93210 * MS, 93310 * MS}, {"cpu0", "core.idle", 8010020 * MS, 8010020 * MS},
+	{"cpu0", "core.iowait", 3310 * MS, 3330 * MS},	 {"cpu0", "core.irq", 12010 * MS, 12030 * MS},
+	{"cpu0", "core.softirq", 8820 * MS, 8870 * MS},	 {"cpu1", "core.steal", 0, 30 * MS},
+	{"cpu2", "core.nice", 3010 * MS, 3110 * MS},	 {"cpu3", "core.idle", 8030040 * MS, 8031030 * MS},
 };
 
 static const struct expected clocks[] = {
-	{"cpu0", "core.frequency", 800000000, 3600000000}, {"cpu1", "core.frequency", 800000000, 2400000000},
-	{"cpu2", "core.frequency", 1200000000, 1200000000}, {"cpu1", "core.throttles", 2, 7},
+	{"cpu0", "core.frequency", 800000000, 3600000000},
+	{"cpu1", "core.frequency", 800000000, 2400000000},
+	{"cpu2", "core.frequency", 1200000000, 1200000000},
+	{"cpu1", "core.throttles", 2, 7},
 };
 
 static const struct expected interrupts[] = {
@@ -131,8 +133,9 @@ static void a_recorded_machine_gives_all_it_has(void **state)
 	uint64_t expected = (1ull << SYSTEM_FEATURE_COUNT) - 1;
 
 	(void)state;
-	expected &= ~(1ull << FEATURE_PSI_IRQ_FULL | 1ull << FEATURE_SYS_PROCESSES | 1ull << FEATURE_SYS_THREADS |
-		      1ull << FEATURE_SYS_LATENESS | 1ull << FEATURE_SYS_LOST_EXITS);
+	expected &=
+		~(1ull << FEATURE_PSI_IRQ_FULL | 1ull << FEATURE_SYS_PROCESSES | 1ull << FEATURE_SYS_THREADS |
+		  1ull << FEATURE_SYS_LATENESS | 1ull << FEATURE_SYS_LOST_EXITS);
 	tree_open_source(&t, source_named("system"));
 	tree_sample(&t);
 	s = sample_of(&t, ENTITY_SYSTEM, M);

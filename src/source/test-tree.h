@@ -126,8 +126,8 @@ static inline size_t count_of(const struct tree *t, enum entity_kind kind)
 	return n;
 }
 
-static inline void check_value(const struct tree *t, enum entity_kind kind, const char *name, const char *feature,
-			       int64_t value)
+static inline void check_value(const struct tree *t, enum entity_kind kind, const char *name,
+			       const char *feature, int64_t value)
 {
 	const struct sample *s = sample_of(t, kind, name);
 	int i = feature_index(kind, feature);
@@ -135,10 +135,12 @@ static inline void check_value(const struct tree *t, enum entity_kind kind, cons
 	if (!s || i < 0 || !(s->present >> i & 1))
 		fail_msg("%s of %s: not measured", feature, name);
 	else if (s->values[i] != value)
-		fail_msg("%s of %s: %lld, not %lld", feature, name, (long long)s->values[i], (long long)value);
+		fail_msg("%s of %s: %lld, not %lld", feature, name, (long long)s->values[i],
+			 (long long)value);
 }
 
-static inline void check_missing(const struct tree *t, enum entity_kind kind, const char *name, const char *feature)
+static inline void check_missing(const struct tree *t, enum entity_kind kind, const char *name,
+				 const char *feature)
 {
 	const struct sample *s = sample_of(t, kind, name);
 	int i = feature_index(kind, feature);
@@ -154,13 +156,15 @@ struct expected {
 	int64_t first, second;
 };
 
-static inline void check_first(const struct tree *t, enum entity_kind kind, const struct expected *e, size_t n)
+static inline void check_first(const struct tree *t, enum entity_kind kind, const struct expected *e,
+			       size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		check_value(t, kind, e[i].name, e[i].feature, e[i].first);
 }
 
-static inline void check_second(const struct tree *t, enum entity_kind kind, const struct expected *e, size_t n)
+static inline void check_second(const struct tree *t, enum entity_kind kind, const struct expected *e,
+				size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		check_value(t, kind, e[i].name, e[i].feature, e[i].second);
