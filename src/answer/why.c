@@ -141,15 +141,25 @@ static uint32_t find_focus(const struct dataset *d, const struct question *q, co
 	return focus;
 }
 
+/* With little past to learn from, a mark (the one asked about is one too) must not take most of it away. */
+static int64_t before_a_mark(const struct dataset *d, const struct why_request *request)
+{
+	int64_t from = request->at - request->window, past;
+
+	past = request->at - (d->ticks.v[0].wall > from ? d->ticks.v[0].wall : from);
+	return past / 4 < MARK_BEFORE ? past / 4 : MARK_BEFORE;
+}
+
 static int exclude_marks(const struct dataset *d, const struct why_request *request, bool **ret)
 {
 	bool *excluded = calloc(d->ticks.n, sizeof(*excluded));
+	int64_t before = before_a_mark(d, request);
 
 	if (!excluded)
 		return -ENOMEM;
 	for (size_t i = 0; i < request->n_marks; i++)
 		for (size_t t = 0; t < d->ticks.n; t++)
-			excluded[t] |= d->ticks.v[t].wall >= request->marks[i].wall - MARK_BEFORE &&
+			excluded[t] |= d->ticks.v[t].wall >= request->marks[i].wall - before &&
 				       d->ticks.v[t].wall <= request->marks[i].last + MARK_AFTER;
 	*ret = excluded;
 	return 0;

@@ -106,6 +106,7 @@ struct files_struct {
 };
 
 struct signal_struct {
+	int nr_threads;
 	short oom_score_adj;
 };
 

@@ -1,6 +1,7 @@
 /* Every task, read in one pass; the last word of every task that exits; bytes through sockets.
  *
- * sweep      writes one record a living thread to the iterator's file; user space sums them by process
+ * sweep      writes one record a living thread to the iterator's file; user space sums them by process. Most threads of
+ *            a machine sleep from one sweep to the next: those get a short record that says so
  * on_exit    writes the same record for a thread that ends, into a ring nobody polls: the next tick empties it
  * on_send, on_receive  add up bytes and calls of sockets in storage that hangs on the process
  */
@@ -14,11 +15,13 @@
 
 #define FD_WORDS_MAX	 16384 /* at most a million descriptors are counted */
 #define SOCKET_SCAN_MAX	 4096
-#define RESCAN_MASK	 15 /* sockets are counted afresh at least every 16th sweep */
+#define RESCAN_MASK	 15 /* every process is read in full, and its sockets counted, at least every 16th sweep */
 #define S_IFMT		 0170000
 #define S_IFSOCK	 0140000
 #define MSG_PEEK	 2
 #define EXIT_RING_SIZE	 (4 << 20)
+#define ASLEEP_MAX	 65536 /* of processes whose numbers agree in 16 bits, one is remembered */
+#define MIX		 0x9e3779b97f4a7c15ull
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -49,6 +52,19 @@ struct {
 	__type(key, u32);
 	__type(value, struct task_sample);
 } scratch SEC(".maps");
+
+/* What a sleeping process looked like when it was last read in full, by its number. */
+struct asleep {
+	u64 start;
+	u64 looks;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, ASLEEP_MAX);
+	__type(key, u32);
+	__type(value, struct asleep);
+} asleep SEC(".maps");
 
 __u64 lost_exits;	     /* the ring was full */
 __u64 sweep_number;    /* counted by user space */
@@ -287,35 +303,93 @@ static void read_process(struct task_sample *s, struct task_struct *task)
 	}
 }
 
+/* 0 unless the process has one thread and that sleeps. Nothing of a thread that has not run since (its exact CPU time
+ * stands still) has changed but what others do to it: they take its memory away, adopt it, change its priority. That
+ * goes into the number; what is rarer waits for the next full reading. */
+static u64 looks_asleep(struct task_struct *task)
+{
+	unsigned int state = task->__state;
+	struct mm_struct *mm = task->mm;
+	u64 looks;
+
+	if (task->on_cpu || state == 0 || (state & 0x402) == 2 || task->signal->nr_threads != 1)
+		return 0;
+	looks = task->se.sum_exec_runtime * MIX + task->real_parent->tgid;
+	looks = looks * MIX + task->static_prio;
+	if (mm && !bpf_core_field_exists(struct mm_struct___old, rss_stat.count))
+		looks = (looks * MIX + mm->rss_stat[0].count) * MIX + mm->rss_stat[1].count;
+	return looks | 1;
+}
+
+static bool sleeps_on(const struct asleep *before, u64 start, u64 looks, u32 pid)
+{
+	return looks && before->looks == looks && before->start == start && ((sweep_number + pid) & RESCAN_MASK);
+}
+
+static long write_short(struct seq_file *seq, struct task_struct *task, u64 start)
+{
+	struct task_sample_short s = {
+		.size = TASK_SAMPLE_SHORT,
+		.flags = TASK_SLEEPS_ON,
+		.pid = task->tgid,
+		.tid = task->pid,
+		.start = start,
+		.thread_start = start,
+	};
+
+	return bpf_seq_write(seq, &s, sizeof(s));
+}
+
+static long write_full(struct seq_file *seq, struct task_struct *task)
+{
+	struct task_struct *leader = task->group_leader;
+	struct task_sample *s;
+	u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&scratch, &zero);
+	if (!s)
+		return -1;
+	read_identity(s, task);
+	read_thread(s, task, true);
+	/* the leader speaks for the process; any living thread does once the leader has ended */
+	if (task->pid == task->tgid || leader->exit_state) {
+		read_process(s, task);
+		s->size = TASK_SAMPLE_FULL;
+		return bpf_seq_write(seq, s, TASK_SAMPLE_FULL);
+	}
+	s->size = TASK_SAMPLE_THREAD;
+	return bpf_seq_write(seq, s, TASK_SAMPLE_THREAD);
+}
+
 SEC("iter/task")
 int sweep(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct task_struct *leader;
-	struct task_sample *s;
-	u32 zero = 0;
-	bool speaks;
+	struct asleep *before;
+	u64 looks, start;
+	u32 slot;
 
 	if (!task || task->exit_state)
 		return 0;
-	s = bpf_map_lookup_elem(&scratch, &zero);
-	if (!s)
+	slot = task->pid & (ASLEEP_MAX - 1);
+	before = bpf_map_lookup_elem(&asleep, &slot);
+	if (!before)
 		return 0;
-	read_identity(s, task);
-	read_thread(s, task, true);
-	/* the leader speaks for the process; any living thread does once the leader has ended */
-	leader = task->group_leader;
-	speaks = task->pid == task->tgid || leader->exit_state;
-	if (speaks) {
-		read_process(s, task);
-		s->size = TASK_SAMPLE_FULL;
-		if (bpf_seq_write(ctx->meta->seq, s, TASK_SAMPLE_FULL) < 0)
+	looks = looks_asleep(task);
+	start = task->start_boottime;
+	if (sleeps_on(before, start, looks, task->pid)) {
+		if (write_short(ctx->meta->seq, task, start) < 0)
 			__sync_fetch_and_add(&missed_sweeps, 1);
-	} else {
-		s->size = TASK_SAMPLE_THREAD;
-		if (bpf_seq_write(ctx->meta->seq, s, TASK_SAMPLE_THREAD) < 0)
-			__sync_fetch_and_add(&missed_sweeps, 1);
+		return 0;
 	}
+	/* a record that did not fit is asked for again: only one that was written may be referred to */
+	before->looks = 0;
+	if (write_full(ctx->meta->seq, task) < 0) {
+		__sync_fetch_and_add(&missed_sweeps, 1);
+		return 0;
+	}
+	before->start = start;
+	before->looks = looks;
 	return 0;
 }
 

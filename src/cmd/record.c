@@ -6,17 +6,23 @@
 
 #include <stdlib.h>
 
-static bool arg_proc;
+static bool arg_proc, arg_processes_only;
 
 static const struct option_row options[] = {
 	{OPTION_FLAG, 0, "proc", NULL, &arg_proc, "read /proc even where BPF can be had (slower)"},
+	{OPTION_FLAG, 0, "processes-only", NULL, &arg_processes_only,
+	 "leave the machine's own counters out (to see what they cost)"},
 	{},
 };
 
 static int run(struct common *common, int argc, char **argv)
 {
 	struct record_options record = {
-		.config = &common->config, .config_file = common->config_file ? common->config_file : CONFIG_FILE, .force_proc = arg_proc};
+		.config = &common->config,
+		.config_file = common->config_file ? common->config_file : CONFIG_FILE,
+		.force_proc = arg_proc,
+		.processes_only = arg_processes_only,
+	};
 
 	if (argc > 1)
 		return usage_error("record", "takes no words: '%s'", argv[1]);

@@ -251,6 +251,7 @@ static int open_all(struct daemon *d)
 		.source = {"/proc", "/sys", config->record_sockets, geteuid() != 0, geteuid()},
 		.describe_aside = true,
 		.force_proc = d->options->force_proc,
+		.processes_only = d->options->processes_only,
 	};
 	_cleanup_free_ char *error = NULL;
 	int r = journal_open(config->store_run_dir, &d->journal);

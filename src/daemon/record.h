@@ -7,6 +7,7 @@ struct record_options {
 	const struct config *config;
 	const char *config_file; /* read again on SIGHUP */
 	bool force_proc;
+	bool processes_only;
 };
 
 /* Runs until SIGTERM or SIGINT. 0, or -errno after having said why on the log. */

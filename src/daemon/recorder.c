@@ -191,7 +191,7 @@ int recorder_open(const struct recorder_options *options, struct recorder **ret,
 	r->encoder.next_id = options->first_id ? options->first_id : 1;
 	r->describer.proc_root = options->source.proc_root;
 	result = open_process_source(r, options, ret_error);
-	for (size_t i = 0; result == 0 && system_sources[i] && r->n_sources < SOURCES_MAX; i++)
+	for (size_t i = 0; result == 0 && !options->processes_only && system_sources[i] && r->n_sources < SOURCES_MAX; i++)
 		(void)open_source(r, system_sources[i], &options->source); /* each is worth having, none is needed */
 	if (result == 0 && options->describe_aside)
 		result = start_describer(&r->describer, options->source.proc_root);
@@ -226,7 +226,7 @@ static void measure_busy(struct recorder *r)
 	for (size_t i = 0; i < r->tick.samples.n; i++) {
 		const struct sample *s = &r->tick.samples.v[i];
 
-		if (s->entity->info.kind == ENTITY_PROCESS && s->entity->info.id && !s->entity->fresh)
+		if (!s->same && s->entity->info.kind == ENTITY_PROCESS && s->entity->info.id && !s->entity->fresh)
 			cpu += s->values[FEATURE_CPU_TIME] - s->entity->previous[FEATURE_CPU_TIME];
 	}
 	r->busy = r->tick.previous_boot && span > 0 ? (double)cpu / (double)span : 0;

@@ -15,6 +15,7 @@ struct recorder_options {
 	uint32_t first_id;    /* for new entities */
 	bool describe_aside;  /* names processes in a thread of its own, so that no sample waits for one */
 	bool force_proc;      /* do not try BPF */
+	bool processes_only;  /* without the machine's own counters */
 };
 
 /* 0 or -errno when no source of processes can be had. *ret_error in words. */

@@ -81,6 +81,20 @@ struct subject *dataset_define(struct dataset *d, const struct entity_info *info
 	return s;
 }
 
+void dataset_interrupt(struct dataset *d, uint32_t last, bool recorded)
+{
+	for (size_t i = 0; i < d->subjects.n; i++) {
+		struct subject *s = d->subjects.v[i];
+
+		if (s->ended)
+			continue;
+		s->ended = true;
+		s->last = last;
+		if (!recorded)
+			s->first = s->last + 1;
+	}
+}
+
 void dataset_finish(struct dataset *d)
 {
 	for (size_t i = 0; i < d->subjects.n; i++)

@@ -48,6 +48,9 @@ void dataset_free(struct dataset *d);
 int dataset_add_tick(struct dataset *d, int64_t boot, int64_t wall, int64_t span);
 /* Defines or redefines a subject from the current tick on; copies `info`. NULL without memory. */
 struct subject *dataset_define(struct dataset *d, const struct entity_info *info);
+/* The recorder stopped after tick `last`: nobody is followed beyond it, and whoever lives on comes back under another
+ * id. `recorded`: false when that was before the dataset's first tick. */
+void dataset_interrupt(struct dataset *d, uint32_t last, bool recorded);
 /* After the last tick: whoever did not end was there until the end. */
 void dataset_finish(struct dataset *d);
 struct subject *dataset_subject(const struct dataset *d, uint32_t id);

@@ -36,16 +36,16 @@
 	F(IO_CANCELLED_BYTES, "io.cancelled_bytes", BYTES, COUNTER, IO, 512, "truncate", "bytes dirtied and then not written (truncated)") \
 	F(DELAY_BLOCK, "delay.block", NS, COUNTER, DELAY, 10000, "read-disk", "time waiting for block I/O")           \
 	F(DELAY_BLOCK_COUNT, "delay.block_count", COUNT, COUNTER, DELAY, 1, "read-disk", "waits for block I/O")       \
-	F(DELAY_SWAPIN, "delay.swapin", NS, COUNTER, DELAY, 10000, "swap", "time waiting for swapped-out pages")      \
-	F(DELAY_RECLAIM, "delay.reclaim", NS, COUNTER, DELAY, 10000, "reclaim", "time spent freeing memory before getting any") \
-	F(DELAY_THRASHING, "delay.thrashing", NS, COUNTER, DELAY, 10000, "reclaim", "time waiting for pages that were evicted a moment ago") \
+	F(DELAY_SWAPIN, "delay.swapin", NS, COUNTER, DELAY, 10000, "swap-in", "time waiting for swapped-out pages")      \
+	F(DELAY_RECLAIM, "delay.reclaim", NS, COUNTER, DELAY, 10000, "swap", "time spent freeing memory before getting any") \
+	F(DELAY_THRASHING, "delay.thrashing", NS, COUNTER, DELAY, 10000, "thrash", "time waiting for pages that were evicted a moment ago") \
 	F(DELAY_COMPACTION, "delay.compaction", NS, COUNTER, DELAY, 10000, "none", "time spent moving pages together") \
 	F(DELAY_COW, "delay.cow", NS, COUNTER, DELAY, 10000, "copy-on-write", "time copying pages shared since fork") \
 	F(DELAY_IRQ, "delay.irq", NS, COUNTER, DELAY, 10000, "none", "time stolen by interrupts")                     \
 	F(THREADS, "threads.count", COUNT, GAUGE, THREADS, 1, "threads", "threads")                                   \
-	F(THREADS_RUNNING, "threads.running", COUNT, SAMPLED_GAUGE, CPU, 1, "spin-user", "threads on a CPU at the sample") \
-	F(THREADS_RUNNABLE, "threads.runnable", COUNT, SAMPLED_GAUGE, DELAY, 1, "crowd", "threads waiting for a CPU at the sample") \
-	F(THREADS_BLOCKED, "threads.blocked", COUNT, SAMPLED_GAUGE, DELAY, 1, "read-disk", "threads in uninterruptible sleep at the sample")
+	F(THREADS_RUNNING, "threads.running", COUNT, SAMPLED_GAUGE, CPU, 1, "run-now", "threads on a CPU at the sample") \
+	F(THREADS_RUNNABLE, "threads.runnable", COUNT, SAMPLED_GAUGE, DELAY, 1, "wait-now", "threads waiting for a CPU at the sample") \
+	F(THREADS_BLOCKED, "threads.blocked", COUNT, SAMPLED_GAUGE, DELAY, 1, "vfork", "threads in uninterruptible sleep at the sample")
 
 /* The process's, whatever its threads do. */
 #define PROCESS_FEATURES(F)                                                                                          \

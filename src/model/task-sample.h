@@ -1,7 +1,8 @@
 /* What the BPF programs hand to user space about one task. Freestanding: both sides include it.
  *
  * A thread's record carries v[0 .. THREAD_FEATURE_COUNT); the record of a process (one of its threads speaks for it)
- * carries all PROCESS_FEATURE_COUNT values. `size` says how many bytes are there.
+ * carries all PROCESS_FEATURE_COUNT values; that of a process which has slept since its last one is short, and says no
+ * more than that it lives. `size` says how many bytes are there.
  */
 #pragma once
 
@@ -25,6 +26,7 @@ enum task_flags {
 	TASK_IS_KERNEL = 2,	 /* a kernel thread */
 	TASK_GROUP_DEAD = 4,	 /* exit records: this was the last thread */
 	TASK_IS_EXIT = 8,	 /* from the exit tracepoint, not from the sweep */
+	TASK_SLEEPS_ON = 256,	 /* a short record: all is as in the last full one */
 };
 
 struct task_sample {
@@ -43,6 +45,15 @@ struct task_sample {
 	task_u64 v[PROCESS_FEATURE_COUNT];
 };
 
+/* The beginning of a task_sample. */
+struct task_sample_short {
+	task_u16 size;
+	task_u16 flags;
+	task_u32 pid, tid, parent;
+	task_u64 start, thread_start;
+};
+
+#define TASK_SAMPLE_SHORT  sizeof(struct task_sample_short)
 #define TASK_SAMPLE_HEADER ((unsigned long)__builtin_offsetof(struct task_sample, v))
 #define TASK_SAMPLE_THREAD (TASK_SAMPLE_HEADER + THREAD_FEATURE_COUNT * 8)
 #define TASK_SAMPLE_FULL   sizeof(struct task_sample)

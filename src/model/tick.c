@@ -21,7 +21,12 @@ void tick_begin(struct tick *t, int64_t boot, int64_t wall)
 
 int tick_put(struct tick *t, struct entity *e, const int64_t *values, uint64_t present)
 {
-	return VEC_PUSH(t->samples, (struct sample){e, values, present});
+	return VEC_PUSH(t->samples, (struct sample){e, values, present, false});
+}
+
+int tick_put_same(struct tick *t, struct entity *e, const int64_t *values, uint64_t present)
+{
+	return VEC_PUSH(t->samples, (struct sample){e, values, present, true});
 }
 
 int tick_note(struct tick *t, enum note_kind kind, int64_t wall, const char *format, ...)

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/vec.h"
@@ -30,6 +31,7 @@ struct sample {
 	struct entity *entity;
 	const int64_t *values;
 	uint64_t present;
+	bool same; /* values and mask are those of the entity's sample before: nobody needs to look */
 };
 
 struct tick {
@@ -44,6 +46,8 @@ struct tick {
 void tick_begin(struct tick *t, int64_t boot, int64_t wall);
 /* 0 or -ENOMEM. Sources ignore the result: a tick without memory for a sample misses that sample. */
 int tick_put(struct tick *t, struct entity *e, const int64_t *values, uint64_t present);
+/* As tick_put(), for a sample of which the source knows that it is the same as the entity's last. */
+int tick_put_same(struct tick *t, struct entity *e, const int64_t *values, uint64_t present);
 int tick_note(struct tick *t, enum note_kind kind, int64_t wall, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 void tick_free(struct tick *t);

@@ -7,31 +7,39 @@
  * system-wide value is not defined and not recorded.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "source/source.h"
 #include "source/system.h"
+#include "source/text.h"
 
 static const struct {
 	const char *file;
 	int some, full; /* features; -1 = not recorded */
 } files[] = {
-	{"cpu", FEATURE_PSI_CPU_SOME, -1},
-	{"io", FEATURE_PSI_IO_SOME, FEATURE_PSI_IO_FULL},
-	{"memory", FEATURE_PSI_MEMORY_SOME, FEATURE_PSI_MEMORY_FULL},
-	{"irq", -1, FEATURE_PSI_IRQ_FULL},
+	{"pressure/cpu", FEATURE_PSI_CPU_SOME, -1},
+	{"pressure/io", FEATURE_PSI_IO_SOME, FEATURE_PSI_IO_FULL},
+	{"pressure/memory", FEATURE_PSI_MEMORY_SOME, FEATURE_PSI_MEMORY_FULL},
+	{"pressure/irq", -1, FEATURE_PSI_IRQ_FULL},
 };
 
 struct psi_files {
 	int fd[ARRAY_SIZE(files)];
 };
 
-int psi_open(const char *proc_root, struct psi_files **ret)
+static void psi_close(void *state)
+{
+	struct psi_files *psi = state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		if (psi->fd[i] >= 0)
+			close(psi->fd[i]);
+	free(psi);
+}
+
+static int psi_open(const struct source_options *options, void **ret_state)
 {
 	struct psi_files *psi = calloc(1, sizeof(*psi));
 	bool any = false;
@@ -39,52 +47,66 @@ int psi_open(const char *proc_root, struct psi_files **ret)
 	if (!psi)
 		return -ENOMEM;
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		char path[256];
-
-		snprintf(path, sizeof(path), "%s/pressure/%s", proc_root, files[i].file);
-		psi->fd[i] = open(path, O_RDONLY | O_CLOEXEC);
+		psi->fd[i] = attribute_open(options->proc_root, files[i].file);
 		any |= psi->fd[i] >= 0;
 	}
 	if (!any) {
-		free(psi);
+		psi_close(psi);
 		return -EOPNOTSUPP;
 	}
-	*ret = psi;
+	*ret_state = psi;
 	return 0;
 }
 
-void psi_close(struct psi_files *psi)
+bool psi_total(const char *text, const char *line, uint64_t *ret_ns)
 {
-	if (!psi)
-		return;
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-		if (psi->fd[i] >= 0)
-			close(psi->fd[i]);
-	free(psi);
+	size_t n = strlen(line);
+	const char *at;
+	uint64_t us;
+
+	for (; *text; text = next_line(text)) {
+		if (strncmp(text, line, n) != 0 || text[n] != ' ')
+			continue;
+		at = strstr(text, "total=");
+		if (!at || at >= next_line(text))
+			return false;
+		at += strlen("total=");
+		if (!scan_number(&at, &us))
+			return false;
+		*ret_ns = us * 1000;
+		return true;
+	}
+	return false;
 }
 
 static void take(const char *text, const char *line, int feature, int64_t *values, uint64_t *present)
 {
-	const char *at = feature >= 0 ? strstr(text, line) : NULL;
-	unsigned long long total;
+	uint64_t ns;
 
-	at = at ? strstr(at, "total=") : NULL;
-	if (!at || sscanf(at, "total=%llu", &total) != 1)
+	if (feature < 0 || !psi_total(text, line, &ns))
 		return;
-	values[feature] = (int64_t)total * 1000;
+	values[feature] = (int64_t)ns;
 	*present |= 1ull << feature;
 }
 
-void psi_read(struct psi_files *psi, int64_t *values, uint64_t *present)
+static void psi_read(void *state, struct tick *tick, int64_t *values, uint64_t *present)
 {
+	struct psi_files *psi = state;
+
+	(void)tick;
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		char text[512];
-		ssize_t n = psi->fd[i] >= 0 ? pread(psi->fd[i], text, sizeof(text) - 1, 0) : -1;
 
-		if (n <= 0)
+		if (psi->fd[i] < 0 || attribute_read(psi->fd[i], text, sizeof(text)) <= 0)
 			continue;
-		text[n] = '\0';
-		take(text, "some ", files[i].some, values, present);
-		take(text, "full ", files[i].full, values, present);
+		take(text, "some", files[i].some, values, present);
+		take(text, "full", files[i].full, values, present);
 	}
 }
+
+const struct system_reader psi_reader = {
+	.open = psi_open,
+	.read = psi_read,
+	.close = psi_close,
+	.missing = "no pressure stall information: boot with psi=1 for sharper answers",
+};

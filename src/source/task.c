@@ -30,6 +30,7 @@ struct process {
 	struct entity *entity;
 	uint64_t tick;	   /* last sweep that saw it */
 	bool dead;	   /* the last thread has ended */
+	bool same;	   /* nothing has changed since the tick before */
 	uint64_t present;
 	int64_t children, children_cpu;
 	int64_t ended[THREAD_FEATURE_COUNT]; /* sums of threads that have ended */
@@ -156,6 +157,7 @@ static void count_thread(struct task_source *src, struct tick *tick, const struc
 		p->present = THREAD_MASK;
 		memcpy(p->now, p->ended, sizeof(p->ended));
 	}
+	p->same = false;
 	for (int i = 0; i < THREAD_FEATURE_COUNT; i++)
 		p->now[i] += (int64_t)s->v[i];
 	p->present &= s->present | ~THREAD_MASK; /* a sum with a part missing is missing */
@@ -165,6 +167,17 @@ static void count_thread(struct task_source *src, struct tick *tick, const struc
 	memcpy(p->now + THREAD_FEATURE_COUNT, s->v + THREAD_FEATURE_COUNT,
 	       (PROCESS_FEATURE_COUNT - THREAD_FEATURE_COUNT) * sizeof(p->now[0]));
 	p->present |= s->present & ~THREAD_MASK;
+}
+
+/* `now` still holds what the last full record said. */
+static void count_sleeper(struct task_source *src, const struct task_sample *s)
+{
+	struct process *p = hmap_get(&src->processes, s->pid, s->start);
+
+	if (!p)
+		return;
+	p->same = p->tick == src->tick - 1;
+	p->tick = src->tick;
 }
 
 static void sweep(struct task_source *src, struct tick *tick)
@@ -186,13 +199,16 @@ static void sweep(struct task_source *src, struct tick *tick)
 			return;
 		have += (size_t)n;
 		/* a read may end within a record: keep the rest for the next */
-		while (have - at >= TASK_SAMPLE_HEADER) {
+		while (have - at >= TASK_SAMPLE_SHORT) {
 			const struct task_sample *s = (const void *)(src->buffer + at);
 
-			if (s->size < TASK_SAMPLE_HEADER || s->size > have - at)
+			if (s->size < TASK_SAMPLE_SHORT || s->size > have - at)
 				break;
 			(void)VEC_PUSH(src->seen, (struct seen){s->tid, s->thread_start});
-			count_thread(src, tick, s);
+			if (s->flags & TASK_SLEEPS_ON)
+				count_sleeper(src, s);
+			else
+				count_thread(src, tick, s);
 			at += s->size;
 		}
 		memmove(src->buffer, src->buffer + at, have - at);
@@ -277,6 +293,7 @@ static void count_exit(struct task_source *src, const struct task_sample *s)
 
 	if (!p)
 		return;
+	p->same = false;
 	for (int i = 0; i < THREAD_FEATURE_COUNT; i++) {
 		p->ended[i] += (int64_t)s->v[i];
 		if (p->tick == src->tick)
@@ -327,6 +344,10 @@ static void put_processes(struct task_source *src, struct tick *tick)
 		if (!p->entity) {
 			if (p->dead || p->tick != src->tick)
 				(void)VEC_PUSH(src->gone, p);
+			continue;
+		}
+		if (p->same && p->tick == src->tick && p->now[FEATURE_CHILDREN_SHORT] == p->children) {
+			tick_put_same(tick, p->entity, p->now, p->present);
 			continue;
 		}
 		p->now[FEATURE_CHILDREN_SHORT] = p->children;

@@ -81,10 +81,16 @@ static void encode_samples(struct frame_encoder *enc, struct tick *tick, bool ke
 	str_put_blob(out, definitions.data, definitions.len);
 	str_clear(&definitions);
 	for (size_t i = 0; i < tick->samples.n; i++) {
+		const struct sample *sample = &tick->samples.v[i];
+		const struct feature *features;
 		size_t n;
-		const struct feature *features = features_of(tick->samples.v[i].entity->info.kind, &n);
 
-		encode_sample(enc, &tick->samples.v[i], features, n, key, &definitions, &diffs);
+		if (sample->same && !key && !sample->entity->fresh) {
+			enc->values += (uint64_t)__builtin_popcountll(sample->present);
+			continue;
+		}
+		features = features_of(sample->entity->info.kind, &n);
+		encode_sample(enc, sample, features, n, key, &definitions, &diffs);
 	}
 	str_put_blob(out, definitions.data, definitions.len);
 	str_free(&definitions);
@@ -252,6 +258,8 @@ static int decode_frame(struct reader in, int64_t from_wall, int64_t to_wall, st
 	dec.keep = wall >= from_wall && wall <= to_wall;
 	if (wall > to_wall)
 		return 0;
+	if (span == 0) /* the first frame of a recorder */
+		dataset_interrupt(into, into->ticks.n ? (uint32_t)into->ticks.n - 1 : 0, into->ticks.n > 0);
 	if (dec.keep) {
 		r = dataset_add_tick(into, boot, wall, span);
 		if (r < 0)

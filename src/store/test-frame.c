@@ -93,6 +93,37 @@ static void a_window_knows_levels_from_before(void **state)
 	str_free(&frames);
 }
 
+/* A process that outlives a recorder is two subjects: the first must not go on beside the second. */
+static void a_stopped_recorder_follows_nobody(void **state)
+{
+	struct str first = record(-1);
+	struct frame_encoder enc = {.next_id = 8};
+	struct entity *e = entity_new(ENTITY_PROCESS, "worker");
+	int64_t values[PROCESS_FEATURE_COUNT] = {[FEATURE_THREADS] = 2};
+	struct tick tick = {};
+	struct dataset d = {};
+	size_t used;
+
+	(void)state;
+	tick_begin(&tick, 200 * NS_PER_SEC, 1100 * NS_PER_SEC);
+	tick_put(&tick, e, values, PRESENT);
+	assert_int_equal(frame_encode(&enc, &tick, true, &first), 0);
+	assert_int_equal(frames_read(first.data, first.len, INT64_MIN, INT64_MAX, &d, &used), 0);
+	dataset_finish(&d);
+	assert_int_equal(d.ticks.n, TICKS + 1);
+	assert_int_equal(dataset_subject(&d, 7)->last, TICKS - 1);
+	assert_int_equal(dataset_subject(&d, 8)->first, TICKS);
+	dataset_free(&d);
+	frames_read(first.data, first.len, 1100 * NS_PER_SEC, INT64_MAX, &d, &used);
+	dataset_finish(&d);
+	assert_int_equal(d.ticks.n, 1);
+	assert_true(dataset_subject(&d, 7)->first > dataset_subject(&d, 7)->last);
+	dataset_free(&d);
+	tick_free(&tick);
+	entity_free(e);
+	str_free(&first);
+}
+
 /* A process that was running before recording began has no growth in the first tick. */
 static void the_first_sample_of_an_old_process_is_no_growth(void **state)
 {
@@ -178,6 +209,6 @@ static void a_counter_that_falls_is_taken_as_restarted(void **state)
 	str_free(&out);
 }
 
-RUN_TESTS(cmocka_unit_test(values_come_back), cmocka_unit_test(a_window_knows_levels_from_before),
+RUN_TESTS(cmocka_unit_test(values_come_back), cmocka_unit_test(a_window_knows_levels_from_before), cmocka_unit_test(a_stopped_recorder_follows_nobody),
 	  cmocka_unit_test(the_first_sample_of_an_old_process_is_no_growth), cmocka_unit_test(damage_is_found),
 	  cmocka_unit_test(a_counter_that_falls_is_taken_as_restarted))

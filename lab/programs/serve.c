@@ -1,0 +1,81 @@
+/* A big service at rest: many threads that wake up now and then, many open files, much memory that it visits slowly. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "pace.h"
+
+#define PAGE	 4096
+#define ROUND	 60 /* seconds for one visit of all memory */
+#define STACK	 65536
+#define WAKE	 NS_PER_SEC
+
+static void *wait_for_work(void *unused)
+{
+	int64_t next = clock_now(CLOCK_MONOTONIC) + random() % WAKE;
+
+	(void)unused;
+	for (;;) {
+		sleep_until(next);
+		compute(20000);
+		next += WAKE;
+	}
+	return NULL;
+}
+
+static int start_threads(long n)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK);
+	for (long i = 1; i < n; i++)
+		if (pthread_create(&thread, &attributes, wait_for_work, NULL) != 0)
+			return -1;
+	return 0;
+}
+
+static int open_files(long n)
+{
+	struct rlimit limit = {(rlim_t)n + 64, (rlim_t)n + 64};
+
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return -1;
+	for (long i = 0; i < n; i++)
+		if (open("/dev/null", O_RDONLY | O_CLOEXEC) < 0)
+			return -1;
+	return 0;
+}
+
+static void visit_memory(char *memory, size_t size)
+{
+	size_t step = size / (ROUND * 10) / PAGE * PAGE + PAGE, at = 0;
+	int64_t next = clock_now(CLOCK_MONOTONIC);
+
+	for (;;) {
+		for (size_t end = at + step; at < end && at < size; at += PAGE)
+			memory[at]++;
+		if (at >= size)
+			at = 0;
+		next += NS_PER_SEC / 10;
+		sleep_until(next);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const char usage[] = "THREADS FILES MEGABYTES";
+	long threads = number_argument(argc, argv, 1, usage), files = number_argument(argc, argv, 2, usage);
+	size_t size = (size_t)number_argument(argc, argv, 3, usage) * MEBIBYTE;
+	char *memory = malloc(size);
+
+	if (!memory || start_threads(threads) < 0 || open_files(files) < 0) {
+		perror(argv[0]);
+		return 1;
+	}
+	memset(memory, 1, size);
+	visit_memory(memory, size);
+	return 0;
+}

@@ -1,0 +1,414 @@
+/* Control groups: CPU, quota, memory and pressure of each (Documentation/admin-guide/cgroup-v2.rst).
+ *
+ *   cpu.stat        usage_usec 4123 ... nr_throttled 2 / throttled_usec 51000      (a line each)
+ *   memory.current  73728                     memory.max  max
+ *   memory.events   low 0 / high 7 / max 3 / oom 1 / oom_kill 1
+ *   cpu.pressure    some avg10=0.00 avg60=0.00 avg300=0.00 total=11
+ *
+ * Version 1 has a tree for each controller, told apart by their folder; one group there is the same path in several:
+ *
+ *   cpuacct/cpuacct.usage  1234567 (ns)       cpu/cpu.stat  nr_throttled 2 / throttled_time 51000000 (ns)
+ *   memory/memory.usage_in_bytes 73728        memory/memory.limit_in_bytes  9223372036854771712 (no limit)
+ *   memory/memory.failcnt 3                   memory/memory.oom_control  ... oom_kill 1
+ *
+ * Files stay open. The tree is walked again every 30 samples, widest first, so that where there are more groups than
+ * can be kept it is the deep ones that are left out. A group that used no CPU and whose memory stayed as it was is
+ * asked for its pressures and events only now and then: nothing ran there that could have moved them.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "source/describe.h"
+#include "source/roster.h"
+#include "source/source.h"
+#include "source/system.h"
+#include "source/text.h"
+
+#define GROUPS_MAX  200
+#define DEPTH_MAX   8
+#define WALK_EVERY  30
+#define QUIET_EVERY 8 /* samples between full looks at a group where nothing happens */
+#define FILES_MAX   8
+#define NO_LIMIT    (1ull << 62) /* version 1 writes LONG_MAX, rounded to pages, for none */
+
+struct group_file {
+	const char *tree; /* folder below /sys/fs/cgroup */
+	const char *name;
+	void (*take)(const char *text, struct member *m);
+	bool always; /* these come first: whether they moved decides about the others */
+};
+
+struct layout {
+	struct group_file files[FILES_MAX + 1];
+	const char *trees[4]; /* those to walk */
+	const char *limit_tree, *limit_file;
+};
+
+struct group {
+	int fd[FILES_MAX]; /* < 0 = not there */
+};
+
+struct cgroup_source {
+	const struct layout *layout;
+	char *root;
+	struct roster groups;
+	uint64_t samples;
+};
+
+static void take_scaled(const char *text, const char *label, struct member *m, int feature, uint64_t scale)
+{
+	uint64_t value;
+
+	if (find_number(text, label, &value))
+		member_set(m, feature, value * scale);
+}
+
+static void take_cpu_stat(const char *text, struct member *m)
+{
+	take_scaled(text, "usage_usec", m, FEATURE_CG_CPU, 1000);
+	take_scaled(text, "nr_throttled", m, FEATURE_CG_THROTTLES, 1);
+	take_scaled(text, "throttled_usec", m, FEATURE_CG_THROTTLED, 1000);
+}
+
+static void take_quota(const char *text, struct member *m)
+{
+	take_scaled(text, "nr_throttled", m, FEATURE_CG_THROTTLES, 1);
+	take_scaled(text, "throttled_time", m, FEATURE_CG_THROTTLED, 1);
+}
+
+static void take_alone(const char *text, struct member *m, int feature)
+{
+	uint64_t value;
+
+	if (scan_number(&text, &value))
+		member_set(m, feature, value);
+}
+
+static void take_usage(const char *text, struct member *m)
+{
+	take_alone(text, m, FEATURE_CG_CPU);
+}
+
+static void take_memory(const char *text, struct member *m)
+{
+	take_alone(text, m, FEATURE_CG_MEMORY);
+}
+
+static void take_fail_count(const char *text, struct member *m)
+{
+	take_alone(text, m, FEATURE_CG_MEMORY_MAX);
+}
+
+static void take_oom_kills(const char *text, struct member *m)
+{
+	take_scaled(text, "oom_kill", m, FEATURE_CG_OOM_KILLS, 1);
+}
+
+static void take_memory_events(const char *text, struct member *m)
+{
+	take_scaled(text, "high", m, FEATURE_CG_MEMORY_HIGH, 1);
+	take_scaled(text, "max", m, FEATURE_CG_MEMORY_MAX, 1);
+	take_oom_kills(text, m);
+}
+
+static void take_pressure(const char *text, struct member *m, int feature)
+{
+	uint64_t ns;
+
+	if (psi_total(text, "some", &ns))
+		member_set(m, feature, ns);
+}
+
+static void take_cpu_pressure(const char *text, struct member *m)
+{
+	take_pressure(text, m, FEATURE_CG_PSI_CPU);
+}
+
+static void take_io_pressure(const char *text, struct member *m)
+{
+	take_pressure(text, m, FEATURE_CG_PSI_IO);
+}
+
+static void take_memory_pressure(const char *text, struct member *m)
+{
+	take_pressure(text, m, FEATURE_CG_PSI_MEMORY);
+}
+
+static const struct layout version_2 = {
+	.files = {{"", "cpu.stat", take_cpu_stat, true},
+		  {"", "memory.current", take_memory, true},
+		  {"", "memory.events", take_memory_events, false},
+		  {"", "cpu.pressure", take_cpu_pressure, false},
+		  {"", "io.pressure", take_io_pressure, false},
+		  {"", "memory.pressure", take_memory_pressure, false}},
+	.trees = {""},
+	.limit_tree = "",
+	.limit_file = "memory.max",
+};
+
+/* With systemd's "hybrid" layout the unified tree has the pressures of the same groups. */
+static const struct layout version_1 = {
+	.files = {{"cpuacct", "cpuacct.usage", take_usage, true},
+		  {"memory", "memory.usage_in_bytes", take_memory, true},
+		  {"cpu", "cpu.stat", take_quota, false},
+		  {"memory", "memory.failcnt", take_fail_count, false},
+		  {"memory", "memory.oom_control", take_oom_kills, false},
+		  {"unified", "cpu.pressure", take_cpu_pressure, false},
+		  {"unified", "io.pressure", take_io_pressure, false},
+		  {"unified", "memory.pressure", take_memory_pressure, false}},
+	.trees = {"cpuacct", "memory", "unified"},
+	.limit_tree = "memory",
+	.limit_file = "memory.limit_in_bytes",
+};
+
+static void group_release(void *own)
+{
+	struct group *g = own;
+
+	for (size_t i = 0; i < FILES_MAX; i++)
+		if (g->fd[i] >= 0)
+			close(g->fd[i]);
+	free(g);
+}
+
+static struct group *group_new(void)
+{
+	struct group *g = malloc(sizeof(*g));
+
+	for (size_t i = 0; g && i < FILES_MAX; i++)
+		g->fd[i] = -1;
+	return g;
+}
+
+/* A controller may be switched on for a group at any time: what is not there is tried again at every walk. */
+static void open_files(const struct cgroup_source *src, struct member *m)
+{
+	struct group *g = m->own;
+
+	for (size_t i = 0; src->layout->files[i].name; i++) {
+		const struct group_file *file = &src->layout->files[i];
+		char path[PATH_MAX];
+
+		if (g->fd[i] >= 0 || snprintf(path, sizeof(path), "%s%s/%s", file->tree, m->entity->info.name,
+					      file->name) >= (int)sizeof(path))
+			continue;
+		g->fd[i] = attribute_open(src->root, path);
+	}
+}
+
+static void read_limit(const struct cgroup_source *src, struct member *m)
+{
+	char path[PATH_MAX], text[32];
+	const char *at = text;
+	uint64_t limit;
+
+	m->present &= ~(1ull << FEATURE_CG_MEMORY_LIMIT);
+	if (snprintf(path, sizeof(path), "%s%s/%s", src->layout->limit_tree, m->entity->info.name,
+		     src->layout->limit_file) >= (int)sizeof(path))
+		return;
+	if (attribute_take(src->root, path, text, sizeof(text)) == 0 && scan_number(&at, &limit) && limit < NO_LIMIT)
+		member_set(m, FEATURE_CG_MEMORY_LIMIT, limit);
+}
+
+static void describe(struct entity *e)
+{
+	_cleanup_free_ char *line = NULL;
+	char *unit, *container;
+
+	if (asprintf(&line, "0::%s\n", e->info.name) < 0) {
+		line = NULL;
+		return;
+	}
+	cgroup_names(line, &unit, &container);
+	entity_describe(e, NULL, NULL, unit, container);
+}
+
+static void see_group(struct cgroup_source *src, const char *path)
+{
+	bool is_new;
+	struct member *m = roster_see(&src->groups, path, strlen(path), &is_new);
+
+	if (!m)
+		return;
+	if (is_new) {
+		m->own = group_new();
+		describe(m->entity);
+	}
+	if (!m->own)
+		return;
+	open_files(src, m);
+	read_limit(src, m);
+}
+
+/* Paths to look into, in the order they were found. */
+struct walk {
+	VEC(char *) paths;
+	size_t depth_ends; /* where the paths of the current depth end */
+};
+
+/* The kernel counts a folder's folders in its links: a leaf need not be opened. Other file systems say 1. */
+static bool is_leaf(const char *path)
+{
+	struct stat s;
+
+	return stat(path, &s) < 0 || s.st_nlink == 2;
+}
+
+static void look_into(struct cgroup_source *src, const char *tree, const char *path, struct walk *walk)
+{
+	char folder[PATH_MAX];
+	struct dirent *entry;
+	DIR *dir;
+
+	if (snprintf(folder, sizeof(folder), "%s/%s%s", src->root, tree, path) >= (int)sizeof(folder) || is_leaf(folder))
+		return;
+	dir = opendir(folder);
+	if (!dir)
+		return;
+	while (walk->paths.n < src->groups.max && (entry = readdir(dir))) {
+		char *child;
+
+		if (entry->d_type != DT_DIR || entry->d_name[0] == '.' ||
+		    asprintf(&child, "%s/%s", path, entry->d_name) < 0)
+			continue;
+		if (VEC_PUSH(walk->paths, child) < 0) {
+			free(child);
+			break;
+		}
+		see_group(src, child);
+	}
+	closedir(dir);
+}
+
+/* The root is the machine itself: no group. */
+static void walk_tree(struct cgroup_source *src, const char *tree)
+{
+	struct walk walk = {};
+	size_t next = 0;
+
+	look_into(src, tree, "", &walk);
+	for (int depth = 1; depth < DEPTH_MAX; depth++)
+		for (walk.depth_ends = walk.paths.n; next < walk.depth_ends; next++)
+			look_into(src, tree, walk.paths.v[next], &walk);
+	for (size_t i = 0; i < walk.paths.n; i++)
+		free(walk.paths.v[i]);
+	VEC_FREE(walk.paths);
+}
+
+static void walk_trees(struct cgroup_source *src)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(src->layout->trees) && src->layout->trees[i]; i++)
+		walk_tree(src, src->layout->trees[i]);
+}
+
+/* False when the group was removed: the kernel then says ENODEV. */
+static bool read_group(const struct cgroup_source *src, struct member *m, bool all)
+{
+	const struct group *g = m->own;
+	int64_t cpu = m->values[FEATURE_CG_CPU], memory = m->values[FEATURE_CG_MEMORY];
+
+	for (size_t i = 0; g && src->layout->files[i].name; i++) {
+		const struct group_file *file = &src->layout->files[i];
+		bool moved = m->values[FEATURE_CG_CPU] != cpu || m->values[FEATURE_CG_MEMORY] != memory;
+		char text[1024];
+		int n;
+
+		if (g->fd[i] < 0 || !(file->always || all || moved))
+			continue;
+		n = attribute_read(g->fd[i], text, sizeof(text));
+		if (n == -ENODEV)
+			return false;
+		if (n > 0)
+			file->take(text, m);
+	}
+	return g;
+}
+
+static void cgroup_sample(void *state, struct tick *tick)
+{
+	struct cgroup_source *src = state;
+	bool walked = src->samples++ % WALK_EVERY == 0;
+
+	roster_begin(&src->groups);
+	if (walked)
+		walk_trees(src);
+	for (size_t i = 0; i < src->groups.members.n; i++) {
+		struct member *m = src->groups.members.v[i];
+		bool was_found = !walked || roster_saw(&src->groups, m);
+		bool full_look = walked || (src->samples + i) % QUIET_EVERY == 0;
+
+		m->sample = was_found && read_group(src, m, full_look) ? src->groups.sample : 0;
+	}
+	roster_put(&src->groups, tick);
+}
+
+static void cgroup_close(void *state)
+{
+	struct cgroup_source *src = state;
+
+	roster_free(&src->groups);
+	free(src->root);
+	free(src);
+}
+
+/* Half of the descriptors this process may have are left to others. */
+static size_t most_groups(void)
+{
+	struct rlimit files;
+	rlim_t most = GROUPS_MAX;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur / 2 / FILES_MAX < most)
+		most = files.rlim_cur / 2 / FILES_MAX;
+	return (size_t)most;
+}
+
+static const struct layout *find_layout(const char *root)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/cgroup.controllers", root);
+	if (access(path, F_OK) == 0)
+		return &version_2;
+	for (size_t i = 0; version_1.trees[i]; i++) {
+		snprintf(path, sizeof(path), "%s/%s", root, version_1.trees[i]);
+		if (access(path, F_OK) == 0)
+			return &version_1;
+	}
+	return NULL;
+}
+
+static int cgroup_open(const struct source_options *options, void **ret_state, const char **ret_why)
+{
+	struct cgroup_source *src = calloc(1, sizeof(*src));
+
+	if (!src || asprintf(&src->root, "%s/fs/cgroup", options->sys_root) < 0) {
+		free(src);
+		return -ENOMEM;
+	}
+	src->groups = (struct roster){.kind = ENTITY_CGROUP, .max = most_groups(), .release = group_release};
+	src->layout = find_layout(src->root);
+	if (!src->layout) {
+		cgroup_close(src);
+		*ret_why = "no control groups: mount them at /sys/fs/cgroup to see containers and services";
+		return -EOPNOTSUPP;
+	}
+	*ret_state = src;
+	return 0;
+}
+
+const struct source source_cgroup = {
+	.name = "cgroup",
+	.help = "CPU, quota, memory and pressure of control groups",
+	.open = cgroup_open,
+	.sample = cgroup_sample,
+	.close = cgroup_close,
+};

@@ -1,0 +1,48 @@
+/* The entities of one kind that come and go by name: CPUs, disks, mounts, interfaces, control groups, sensors.
+ *
+ * A sample goes: roster_begin(), roster_see() for each name that is there, roster_put(). Who was not seen has ended.
+ * Nobody counts as born: a name may appear long after its counters began (an interface renamed, a CPU switched on
+ * again, a group found late), and a first sample counted from 0 would be a spike that never was.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/tick.h"
+
+struct member {
+	struct entity *entity;
+	uint64_t sample;  /* the roster's number of the sample that saw it last */
+	uint64_t present; /* kept from sample to sample, as the values are */
+	bool ignored;	  /* known, but not to be recorded */
+	void *own;	  /* the source's */
+	int64_t values[];
+};
+
+struct roster {
+	enum entity_kind kind;
+	size_t max;
+	void (*release)(void *own); /* may be NULL */
+	VEC(struct member *) members;
+	VEC(struct member *) gone; /* ended at the last sample: the tick still names them */
+	uint64_t sample;
+	size_t next; /* who is likely to be seen next: the kernel lists in the same order every time */
+};
+
+void roster_begin(struct roster *r);
+/* Finds or adds; name need not end after n bytes. NULL without memory or room. *ret_new may be NULL. */
+struct member *roster_see(struct roster *r, const char *name, size_t n, bool *ret_new);
+static inline bool roster_saw(const struct roster *r, const struct member *m)
+{
+	return m->sample == r->sample;
+}
+void roster_put(struct roster *r, struct tick *tick);
+void roster_free(struct roster *r);
+
+static inline void member_set(struct member *m, int feature, uint64_t value)
+{
+	m->values[feature] = (int64_t)value;
+	m->present |= 1ull << feature;
+}
