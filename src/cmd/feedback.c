@@ -25,7 +25,7 @@ static int run(struct common *common, int argc, char **argv)
 
 	if (argc != 3 || parse_u64(argv[1], &id) < 0 || parse(argv[2]) == FEEDBACK_NONE)
 		return usage_error("feedback", "takes a mark's number and right, wrong or fixed: feedback 3 right");
-	store = open_common_store(common, STORE_WRITE);
+	store = open_common_store(common, STORE_MARK);
 	if (!store)
 		return EXIT_CANNOT;
 	r = store_mark_feedback(store, (int64_t)id, common->viewer, parse(argv[2]));

@@ -73,7 +73,7 @@ static int run(struct common *common, int argc, char **argv)
 
 	for (int i = 1; i < argc; i++)
 		str_printf(&note, "%s%s", i > 1 ? " " : "", argv[i]);
-	store = open_common_store(common, STORE_WRITE);
+	store = open_common_store(common, STORE_MARK);
 	if (!store)
 		return EXIT_CANNOT;
 	if (arg_undo)

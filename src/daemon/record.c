@@ -98,6 +98,7 @@ static void *write_all(void *argument)
 		}
 		if (save && current)
 			report(w->store, store_save_journal(w->store, current), "the last seconds stay in memory");
+		report(w->store, store_save_marks(w->store), "the newest marks stay in memory");
 		pthread_mutex_lock(&w->lock);
 		if (finished) /* failed ones are tried again at the next start: the journal keeps them */
 			memmove(w->finished.v, w->finished.v + 1, --w->finished.n * sizeof(w->finished.v[0]));
@@ -233,6 +234,8 @@ static int open_store(struct daemon *d, uint32_t *ret_first_id)
 		return r;
 	}
 	r = store_recover(d->writer.store, 0);
+	if (r == 0)
+		r = store_open_marks(d->writer.store);
 	if (r == 0)
 		r = store_highest_entity(d->writer.store, &highest);
 	if (r < 0) {
@@ -404,6 +407,7 @@ int record_run(const struct record_options *options)
 	pthread_cond_signal(&d.writer.wake);
 	pthread_mutex_unlock(&d.writer.lock);
 	pthread_join(d.writer.thread, NULL);
+	report(d.writer.store, store_close_marks(d.writer.store), "the newest marks stay in memory");
 	close_all(&d);
 	return 0;
 }

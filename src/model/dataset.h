@@ -18,12 +18,15 @@
 struct moment {
 	int64_t boot, wall; /* ns */
 	int64_t span;	    /* ns since the tick before; 0 = unknown (recording began here) */
+	int64_t elapsed;    /* the sum of spans up to here */
 };
 
 struct series {
 	uint32_t *tick;
 	int64_t *value;
 	size_t n, allocated;
+	size_t reserved; /* entries asked for by series_reserve(), until dataset_allocate() */
+	bool lent;	 /* the arrays are part of one of the dataset's blocks */
 };
 
 struct subject {
@@ -31,6 +34,9 @@ struct subject {
 	char *program;		  /* entity_program() */
 	uint32_t first, last;	  /* ticks it was there, inclusive */
 	bool ended;		  /* it is gone after `last` */
+	uint32_t segment;	  /* the newest segment that defined it: index into the dataset's segments */
+	uint64_t definition;	  /* hash of the stored definition, 0 = unknown */
+	uint64_t wanted;	  /* features a filtered load puts; the others' series stay empty */
 	const struct feature *features;
 	size_t n_features;
 	struct series *series; /* n_features of them */
@@ -40,7 +46,9 @@ struct dataset {
 	VEC(struct moment) ticks;
 	VEC(struct subject *) subjects;
 	VEC(struct note) notes;
-	struct hmap by_id; /* (id, 0) -> struct subject */
+	VEC(uint32_t) segments; /* the first tick of each segment of the recording */
+	VEC(void *) blocks;	/* memory that series of many values share */
+	struct hmap by_id;	/* (id, 0) -> struct subject */
 };
 
 void dataset_free(struct dataset *d);
@@ -48,14 +56,27 @@ void dataset_free(struct dataset *d);
 int dataset_add_tick(struct dataset *d, int64_t boot, int64_t wall, int64_t span);
 /* Defines or redefines a subject from the current tick on; copies `info`. NULL without memory. */
 struct subject *dataset_define(struct dataset *d, const struct entity_info *info);
-/* The recorder stopped after tick `last`: nobody is followed beyond it, and whoever lives on comes back under another
- * id. `recorded`: false when that was before the dataset's first tick. */
-void dataset_interrupt(struct dataset *d, uint32_t last, bool recorded);
-/* After the last tick: whoever did not end was there until the end. */
+/* The next tick begins a segment: whoever is there will be defined again in it. 0 or -ENOMEM. */
+int dataset_begin_segment(struct dataset *d);
+/* After the last tick: whoever did not end was there until the end of the last segment that knew it. */
 void dataset_finish(struct dataset *d);
 struct subject *dataset_subject(const struct dataset *d, uint32_t id);
 /* Appends to a series; ticks ascend. 0 or -ENOMEM. */
 int series_push(struct series *s, uint32_t tick, int64_t value);
+/* Asks for room for n more entries and returns where they will begin; dataset_allocate() then makes room for all that
+ * was asked for, at once, and the series' `n` counts them: the caller fills every one. */
+static inline size_t series_reserve(struct series *s, size_t n)
+{
+	size_t at = s->n + s->reserved;
+
+	s->reserved += n;
+	return at;
+}
+int dataset_allocate(struct dataset *d);
+/* Takes back n entries that begin at `at`. */
+void series_remove(struct series *s, size_t at, size_t n);
+/* Appends what another dataset has in [from, to] (wall ns); of gauges also the level before. 0 or -ENOMEM. */
+int dataset_append(struct dataset *d, const struct dataset *part, int64_t from, int64_t to);
 
 /* The value of a feature at a tick: a counter's rate per second (growth over the tick's span), a gauge's level.
  * NaN where it is missing. Linear in nothing: a binary search. */

@@ -5,9 +5,10 @@
 #include <string.h>
 #include <zlib.h>
 
-#define FRAME_VERSION 1
+#define FRAME_VERSION 2
 #define FRAME_HEADER  8
 #define FRAME_KEY     1
+#define NS_PER_US     1000ll
 
 /* Floor division: -1 byte of a signed value must not round to 0 from below and above alike. */
 static inline int64_t quantise(int64_t value, int64_t quantum)
@@ -105,9 +106,10 @@ int frame_encode(struct frame_encoder *enc, struct tick *tick, bool key, struct 
 	str_append(out, header, sizeof(header));
 	str_put_varint(out, FRAME_VERSION);
 	str_put_varint(out, key ? FRAME_KEY : 0);
-	str_put_varint(out, (uint64_t)tick->boot);
-	str_put_varint(out, (uint64_t)tick->wall);
-	str_put_varint(out, tick->previous_boot ? (uint64_t)(tick->boot - tick->previous_boot) : 0);
+	/* in microseconds: the noise below would cost more in a chunk than all that is said of an idle process */
+	str_put_varint(out, (uint64_t)(tick->boot / NS_PER_US));
+	str_put_varint(out, (uint64_t)(tick->wall / NS_PER_US));
+	str_put_varint(out, tick->previous_boot ? (uint64_t)(tick->boot / NS_PER_US - tick->previous_boot / NS_PER_US) : 0);
 	encode_samples(enc, tick, key, out);
 	str_put_varint(out, tick->ended.n);
 	for (size_t i = 0; i < tick->ended.n; i++)
@@ -134,6 +136,7 @@ int frame_encode(struct frame_encoder *enc, struct tick *tick, bool key, struct 
 /* What decoding carries from frame to frame of one segment. */
 struct decoding {
 	struct dataset *into;
+	const struct load_filter *filter;
 	bool keep; /* this frame lies in the window */
 	uint32_t tick;
 };
@@ -148,8 +151,15 @@ static int put_value(struct decoding *dec, struct subject *s, size_t feature, in
 {
 	struct series *series = &s->series[feature];
 
-	if (s->features[feature].kind == COUNTER)
-		return dec->keep ? series_push(series, dec->tick, diff) : 0;
+	if (s->features[feature].kind == COUNTER) {
+		if (!dec->keep)
+			return 0;
+		if (series->n && series->tick[series->n - 1] == dec->tick) { /* put twice in one tick */
+			series->value[series->n - 1] += diff;
+			return 0;
+		}
+		return series_push(series, dec->tick, diff);
+	}
 	if (!key)
 		diff += level_before(series);
 	/* before the window only the newest level matters */
@@ -169,14 +179,18 @@ static int decode_definitions(struct decoding *dec, struct reader in)
 	while (in.at < in.end) {
 		struct entity_info info;
 		struct subject *s;
+		uint64_t features;
 		int r = entity_info_read(&in, &info);
 
 		if (r < 0)
 			return r;
-		s = dataset_define(dec->into, &info);
+		features = dec->filter && dec->filter->features ? dec->filter->features(&info, dec->filter->data) : UINT64_MAX;
+		s = features ? dataset_define(dec->into, &info) : NULL;
 		entity_info_free(&info);
-		if (!s)
+		if (features && !s)
 			return -ENOMEM;
+		if (s)
+			s->wanted = features;
 	}
 	return 0;
 }
@@ -188,14 +202,16 @@ static int decode_samples(struct decoding *dec, struct reader in, bool key)
 		uint64_t changed = read_varint(&in);
 		struct subject *s = dataset_subject(dec->into, id);
 
-		if (in.bad || !s)
+		if (in.bad || (!s && !dec->filter))
 			return -EBADMSG;
 		for (; changed; changed &= changed - 1) {
 			size_t feature = (size_t)__builtin_ctzll(changed);
 			int64_t diff = read_svarint(&in);
 
-			if (in.bad || feature >= s->n_features)
+			if (in.bad || (s && feature >= s->n_features))
 				return -EBADMSG;
+			if (!s || !(s->wanted >> feature & 1))
+				continue;
 			/* the first sample of a subject has levels, not differences: its series is empty, so both agree */
 			if (put_value(dec, s, feature, diff, key) < 0)
 				return -ENOMEM;
@@ -242,12 +258,21 @@ static struct reader sub_reader(struct reader *in)
 	return (struct reader){(const uint8_t *)bytes, (const uint8_t *)bytes + n, false};
 }
 
-static int decode_frame(struct reader in, int64_t from_wall, int64_t to_wall, struct dataset *into)
+static int64_t read_time(struct reader *in)
 {
-	struct decoding dec = {.into = into};
+	uint64_t us = read_varint(in);
+
+	if (us > INT64_MAX / NS_PER_US)
+		in->bad = true;
+	return in->bad ? 0 : (int64_t)us * NS_PER_US;
+}
+
+static int decode_frame(struct reader in, int64_t from_wall, int64_t to_wall, const struct load_filter *filter,
+			struct dataset *into)
+{
+	struct decoding dec = {.into = into, .filter = filter};
 	uint64_t version = read_varint(&in), flags = read_varint(&in);
-	int64_t boot = (int64_t)read_varint(&in), wall = (int64_t)read_varint(&in);
-	int64_t span = (int64_t)read_varint(&in);
+	int64_t boot = read_time(&in), wall = read_time(&in), span = read_time(&in);
 	struct reader definitions = sub_reader(&in), samples = sub_reader(&in);
 	int r;
 
@@ -258,8 +283,8 @@ static int decode_frame(struct reader in, int64_t from_wall, int64_t to_wall, st
 	dec.keep = wall >= from_wall && wall <= to_wall;
 	if (wall > to_wall)
 		return 0;
-	if (span == 0) /* the first frame of a recorder */
-		dataset_interrupt(into, into->ticks.n ? (uint32_t)into->ticks.n - 1 : 0, into->ticks.n > 0);
+	if ((flags & FRAME_KEY) && dataset_begin_segment(into) < 0)
+		return -ENOMEM;
 	if (dec.keep) {
 		r = dataset_add_tick(into, boot, wall, span);
 		if (r < 0)
@@ -279,6 +304,12 @@ static int decode_frame(struct reader in, int64_t from_wall, int64_t to_wall, st
 int frames_read(const void *bytes, size_t n, int64_t from_wall, int64_t to_wall, struct dataset *into,
 		size_t *ret_used)
 {
+	return frames_read_filtered(bytes, n, from_wall, to_wall, NULL, into, ret_used);
+}
+
+int frames_read_filtered(const void *bytes, size_t n, int64_t from_wall, int64_t to_wall, const struct load_filter *filter,
+			 struct dataset *into, size_t *ret_used)
+{
 	const uint8_t *at = bytes, *end = at + n;
 	int r = 0;
 
@@ -297,7 +328,7 @@ int frames_read(const void *bytes, size_t n, int64_t from_wall, int64_t to_wall,
 			break;
 		}
 		r = decode_frame((struct reader){at + FRAME_HEADER, at + FRAME_HEADER + length, false}, from_wall, to_wall,
-				 into);
+				 filter, into);
 		if (r == 0)
 			at += FRAME_HEADER + length;
 	}

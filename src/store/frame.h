@@ -11,6 +11,7 @@
 
 #include "model/dataset.h"
 #include "model/tick.h"
+#include "store/filter.h"
 
 struct frame_encoder {
 	uint32_t next_id;    /* for entities that have none yet; start at the store's highest + 1 */
@@ -28,3 +29,6 @@ int frame_encode(struct frame_encoder *enc, struct tick *tick, bool key, struct 
  * before is kept), -ENOMEM. */
 int frames_read(const void *bytes, size_t n, int64_t from_wall, int64_t to_wall, struct dataset *into,
 		size_t *ret_used);
+/* As frames_read(), but only what a filter (NULL = everything) wants. */
+int frames_read_filtered(const void *bytes, size_t n, int64_t from_wall, int64_t to_wall, const struct load_filter *filter,
+			 struct dataset *into, size_t *ret_used);

@@ -3,9 +3,52 @@
 
 #include <sqlite3.h>
 
+#include "store/store.h"
+
+#define CHUNK_MAX ((size_t)512 << 20) /* frames of ten minutes of 10,000 busy processes are a tenth of this */
+
 struct store {
 	sqlite3 *db;
 	char *file;
 	char *run_dir;
 	char *error;
+	bool marks_in_run;   /* RUN/marks.db is attached and holds the marks */
+	int64_t marks_saved; /* its data_version when they were last copied */
 };
+
+#define MARK_TABLE                                                                                      \
+	"mark(id INTEGER PRIMARY KEY AUTOINCREMENT, wall INTEGER, last INTEGER, presses INTEGER,"         \
+	" uid INTEGER, note TEXT, feedback INTEGER DEFAULT 0, undone INTEGER DEFAULT 0);"
+
+/* store.c: each keeps what went wrong, in words, for store_error(), and returns -errno */
+int store_fail(struct store *s, int code, const char *what);
+int store_prepare(struct store *s, const char *sql, sqlite3_stmt **ret);
+int store_exec(struct store *s, const char *sql);
+/* Runs a statement that returns nothing, and finishes it. */
+int store_run(struct store *s, sqlite3_stmt *stmt);
+/* Runs a statement that takes one number and returns nothing. */
+int store_run_int(struct store *s, const char *sql, int64_t argument);
+/* -ENOENT without a row. */
+int store_query_int(struct store *s, const char *sql, int64_t *ret);
+/* Of a statement that returned rows: what its end says; finishes it. */
+int store_finish_rows(struct store *s, sqlite3_stmt *stmt, int code);
+void store_rollback(struct store *s);
+
+/* mark.c: uses RUN/marks.db if a recorder keeps one. */
+int store_find_marks(struct store *s);
+/* Those of `from`'s recorder into the file of `to`. */
+int store_copy_marks(struct store *from, struct store *to);
+
+/* segment.c */
+int store_read_frames(struct store *s, int64_t segment, struct str *ret);
+/* Segments that have raw rows, ascending; caller frees. */
+int store_raw_segments(struct store *s, int64_t **ret, size_t *ret_n);
+uint32_t dataset_highest_id(const struct dataset *d);
+
+/* load.c: segments without a chunk, from the journal and from raw rows, each once, ascending. */
+int store_open_segments(struct store *s, int64_t **ret, size_t *ret_n);
+
+/* summary.c, within the caller's transaction */
+int store_put_summaries(struct store *s, int64_t segment, const struct dataset *d);
+/* Makes the hours and days that ended before a wall time (ns) from what lies below them. */
+int store_put_tiers(struct store *s, int64_t before);

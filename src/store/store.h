@@ -14,6 +14,8 @@
 
 #include "base/str.h"
 #include "model/dataset.h"
+#include "stat/quantiles.h"
+#include "store/filter.h"
 
 struct store;
 
@@ -22,7 +24,8 @@ struct store_paths {
 	const char *run_dir; /* where the journal is; NULL = none */
 };
 
-enum store_mode { STORE_READ, STORE_WRITE };
+/* MARK: to read, and to write marks; beside a running recorder that touches no disk. */
+enum store_mode { STORE_READ, STORE_MARK, STORE_WRITE };
 
 /* -ENOENT: nothing recorded there. -EPROTONOSUPPORT: written by a newer version. -EUCLEAN: damaged. -ENOSPC, -EROFS,
  * -EACCES as usual. *ret_error (caller frees) says it in words. */
@@ -36,6 +39,25 @@ int store_highest_entity(struct store *s, uint32_t *ret);
 /* Everything in [from, to] (wall ns), oldest first: chunks, raw rows, the journal's tail. *ret_damaged counts
  * segments of which a part could not be read. */
 int store_load(struct store *s, int64_t from, int64_t to, struct dataset *into, unsigned *ret_damaged);
+/* Decodes only what the filter wants: the others' series stay empty, and entities it does not want are not there. */
+int store_load_filtered(struct store *s, int64_t from, int64_t to, const struct load_filter *filter, struct dataset *into,
+			unsigned *ret_damaged);
+
+/* What is kept beside the chunks of each series that changed, and longer than they are: by the hour and by the day, for
+ * each program. */
+enum summary_tier { SUMMARY_SEGMENT = 0, SUMMARY_HOUR = 1, SUMMARY_DAY = 2 };
+struct summary {
+	int64_t from, to;    /* wall ns */
+	uint32_t entity;     /* 0 in tiers: all instances of the program */
+	const char *program; /* entity_program(); belongs to the store's reader */
+	enum entity_kind kind;
+	int feature;		       /* index into features_of(kind) */
+	struct distribution distribution; /* of rates per second, or of levels; n = ticks it was there */
+};
+/* Calls back for every summary of a tier that overlaps [from, to], in order of time; stops where the callback returns
+ * other than 0, and returns that. 0 or -errno. Damaged ones are left out and counted. */
+int store_summaries(struct store *s, enum summary_tier tier, int64_t from, int64_t to,
+		    int (*each)(const struct summary *summary, void *data), void *data, unsigned *ret_damaged);
 /* Wall times of the first and last thing recorded; 0 and 0 for an empty store. */
 int store_extent(struct store *s, int64_t *ret_from, int64_t *ret_to);
 
@@ -52,7 +74,8 @@ struct retention {
 	int64_t age;	/* ns; 0 = for ever */
 	uint64_t bytes; /* 0 = without limit */
 };
-/* Deletes the oldest segments beyond age or size. Marks are kept. */
+/* Deletes the oldest segments beyond age or size. Marks are kept; hours and days go after a year, or beyond a tenth of
+ * the size. */
 int store_retain(struct store *s, const struct retention *keep, int64_t now);
 
 struct store_size {
@@ -63,6 +86,12 @@ struct store_size {
 int store_size(struct store *s, struct store_size *ret);
 /* One consistent file with everything, journal included, for copying to another machine. */
 int store_export(struct store *s, const char *to, char **ret_error);
+
+/* The recorder keeps marks in RUN/marks.db while it runs: a press must not wait for a starved disk. Copies are made
+ * when marks changed since the last time. */
+int store_open_marks(struct store *s);
+int store_save_marks(struct store *s);
+int store_close_marks(struct store *s);
 
 /* --- marks --- */
 

@@ -1,0 +1,18 @@
+/* What the writer and the reader of chunks share. */
+#pragma once
+
+#include "model/feature.h"
+
+#define META_MAX      ((size_t)64 << 20)
+#define BASE_ACTIVITY 0 /* base of a series: the entity's active ticks; 1 + f = those of its feature f */
+#define EXACT_GAPS      16
+#define EXACT_DISTANCES 16
+#define SPARSE_TOKENS 256 /* a column with fewer values has one model: tables would cost more than they save */
+
+/* Context of a gap: how dense the series is within its base, and whether the last gap was none. */
+static inline unsigned gap_model(size_t n, size_t n_base, int64_t last_gap)
+{
+	unsigned density = (unsigned)(n * 8 / (n_base + 1));
+
+	return 2 * (density > 7 ? 7 : density) + (last_gap != 0);
+}

@@ -1,0 +1,733 @@
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "store/chunk-layout.h"
+#include "store/chunk.h"
+#include "store/entropy.h"
+#include "store/precision.h"
+#include "store/predictor.h"
+
+/* A feature of the chunk's vocabulary. */
+struct word {
+	int feature; /* in this program's table; -1 = unknown here */
+	int64_t numerator, denominator; /* quanta of the chunk in quanta of the table */
+};
+
+struct member {
+	enum entity_kind kind;
+	struct subject *subject; /* NULL = not wanted */
+	uint64_t wanted;	 /* features of the chunk's vocabulary */
+	uint32_t n_active;
+	uint32_t *active; /* set while decoding */
+};
+
+struct column_series {
+	uint32_t member, n;
+	uint16_t base;
+	bool exact, needed, wanted;
+	int64_t rest;
+	size_t at;	 /* where in the subject's series */
+	uint32_t *ticks; /* where they were put, for series that use it as a base */
+};
+
+struct chunk_column {
+	enum entity_kind kind;
+	uint32_t feature; /* of the chunk's vocabulary */
+	struct column_series *series;
+	size_t n_series, n_values;
+	struct reader gap_tables, value_tables, gap_bytes, value_bytes;
+	bool needed;
+};
+
+struct kind_part {
+	struct reader tables, bytes; /* activity */
+	struct chunk_column *columns;
+	size_t n_columns;
+	struct word *words;
+	size_t n_words;
+};
+
+struct chunk {
+	char *meta;
+	size_t n_meta;
+	struct reader streams;
+	uint32_t n_ticks, first_tick;
+	struct reader boot, wall, span, subjects, notes;
+	struct member *members;
+	size_t n_members;
+	struct kind_part kinds[ENTITY_KIND_END];
+	struct dataset *into;
+	uint32_t *scratch_ticks; /* for series that only serve as a base */
+	size_t n_scratch;
+	struct scale scale;
+};
+
+static struct reader take_part(struct reader *in)
+{
+	size_t n;
+	const char *bytes = read_blob(in, &n);
+
+	return (struct reader){(const uint8_t *)bytes, (const uint8_t *)bytes + n, false};
+}
+
+/* --- opening: the directory --- */
+
+static int read_word(struct reader *in, enum entity_kind kind, struct word *ret)
+{
+	size_t n, n_features;
+	const char *name = read_blob(in, &n);
+	const struct feature *features = features_of(kind, &n_features);
+	int64_t quantum = (int64_t)read_varint(in);
+
+	if (in->bad || quantum <= 0)
+		return -EBADMSG;
+	*ret = (struct word){-1, 1, 1};
+	for (size_t f = 0; f < n_features; f++) {
+		if (strlen(features[f].name) != n || memcmp(features[f].name, name, n) != 0)
+			continue;
+		ret->feature = (int)f;
+		if (features[f].quantum != quantum) {
+			ret->numerator = quantum;
+			ret->denominator = features[f].quantum;
+		}
+	}
+	return 0;
+}
+
+static int read_vocabulary(struct chunk *c, struct reader *in)
+{
+	for (enum entity_kind kind = ENTITY_PROCESS; kind < ENTITY_KIND_END; kind++) {
+		struct kind_part *part = &c->kinds[kind];
+
+		part->n_words = read_varint(in);
+		if (in->bad || part->n_words > FEATURES_MAX)
+			return -EBADMSG;
+		part->words = calloc(part->n_words + 1, sizeof(*part->words));
+		if (!part->words)
+			return -ENOMEM;
+		for (size_t f = 0; f < part->n_words; f++)
+			if (read_word(in, kind, &part->words[f]) < 0)
+				return -EBADMSG;
+	}
+	return 0;
+}
+
+static int read_ticks(struct chunk *c, struct reader *in)
+{
+	c->n_ticks = (uint32_t)read_varint(in);
+	c->boot = take_part(in);
+	c->wall = take_part(in);
+	c->span = take_part(in);
+	/* each takes a byte at least: this bounds what a damaged number can ask for */
+	return in->bad || c->n_ticks > (size_t)(c->boot.end - c->boot.at) ? -EBADMSG : 0;
+}
+
+/* Only where each definition is; what they say is read by the plan. */
+static int read_members(struct chunk *c, struct reader *in)
+{
+	c->n_members = read_varint(in);
+	if (in->bad || c->n_members > (size_t)(in->end - in->at))
+		return -EBADMSG;
+	c->members = calloc(c->n_members + 1, sizeof(*c->members));
+	if (!c->members)
+		return -ENOMEM;
+	c->subjects = *in;
+	for (size_t i = 0; i < c->n_members; i++) {
+		struct reader definition = take_part(in);
+		uint64_t id = read_varint(&definition), kind = read_varint(&definition);
+		uint64_t first = read_varint(in), ended = read_varint(in);
+
+		if (in->bad || definition.bad || !id || kind < ENTITY_PROCESS || kind >= ENTITY_KIND_END ||
+		    first > c->n_ticks || ended > c->n_ticks)
+			return -EBADMSG;
+		c->members[i].kind = (enum entity_kind)kind;
+	}
+	return 0;
+}
+
+static int skip_notes(struct chunk *c, struct reader *in)
+{
+	uint64_t n;
+
+	c->notes = *in;
+	for (n = read_varint(in); n && !in->bad; n--) {
+		read_varint(in);
+		read_svarint(in);
+		take_part(in);
+	}
+	return in->bad ? -EBADMSG : 0;
+}
+
+static int read_series(struct chunk *c, struct chunk_column *column, struct reader planes[4])
+{
+	uint64_t member = 0, total = 0;
+
+	for (size_t i = 0; i < column->n_series; i++) {
+		struct column_series *s = &column->series[i];
+		uint64_t base, n;
+
+		member += read_varint(&planes[0]);
+		n = read_varint(&planes[1]);
+		base = read_varint(&planes[2]);
+		s->exact = base & 1;
+		base /= 2;
+		if (!s->exact)
+			s->rest = read_svarint(&planes[3]);
+		if (planes[0].bad || planes[1].bad || planes[2].bad || planes[3].bad || member >= c->n_members ||
+		    c->members[member].kind != column->kind || n == 0 || n > c->n_ticks ||
+		    base > c->kinds[column->kind].n_words)
+			return -EBADMSG;
+		s->member = (uint32_t)member++;
+		s->n = (uint32_t)n;
+		s->base = (uint16_t)base;
+		total += n;
+	}
+	return total == column->n_values ? 0 : -EBADMSG;
+}
+
+static int read_column(struct chunk *c, enum entity_kind kind, struct chunk_column *column, struct reader *in)
+{
+	struct reader planes[4];
+
+	column->kind = kind;
+	column->feature = (uint32_t)read_varint(in);
+	column->n_series = read_varint(in);
+	column->n_values = read_varint(in);
+	for (size_t i = 0; i < 4; i++)
+		planes[i] = take_part(in);
+	column->gap_tables = take_part(in);
+	column->value_tables = take_part(in);
+	column->gap_bytes = take_part(&c->streams);
+	column->value_bytes = take_part(&c->streams);
+	if (in->bad || c->streams.bad || column->feature >= c->kinds[kind].n_words || column->n_series > c->n_members)
+		return -EBADMSG;
+	column->series = calloc(column->n_series + 1, sizeof(*column->series));
+	return column->series ? read_series(c, column, planes) : -ENOMEM;
+}
+
+static int read_activities(struct chunk *c, enum entity_kind kind, struct reader *in)
+{
+	struct reader counts = take_part(in);
+
+	c->kinds[kind].tables = take_part(in);
+	c->kinds[kind].bytes = take_part(&c->streams);
+	for (size_t i = 0; i < c->n_members; i++) {
+		if (c->members[i].kind != kind)
+			continue;
+		c->members[i].n_active = (uint32_t)read_varint(&counts);
+		if (counts.bad || c->members[i].n_active > c->n_ticks)
+			return -EBADMSG;
+	}
+	return in->bad || c->streams.bad ? -EBADMSG : 0;
+}
+
+static int read_kind(struct chunk *c, enum entity_kind kind, struct reader *in)
+{
+	struct kind_part *part = &c->kinds[kind];
+	uint64_t n = read_varint(in);
+	int r;
+
+	if (in->bad || n > part->n_words)
+		return -EBADMSG;
+	if (n == 0)
+		return 0;
+	r = read_activities(c, kind, in);
+	part->columns = calloc(n, sizeof(*part->columns));
+	if (!part->columns)
+		return -ENOMEM;
+	for (; r == 0 && part->n_columns < n; part->n_columns++)
+		r = read_column(c, kind, &part->columns[part->n_columns], in);
+	return r;
+}
+
+static int read_directory(struct chunk *c)
+{
+	struct reader in = {(const uint8_t *)c->meta, (const uint8_t *)c->meta + c->n_meta, false};
+	int r = read_vocabulary(c, &in);
+
+	if (r == 0)
+		r = read_ticks(c, &in);
+	if (r == 0)
+		r = read_members(c, &in);
+	if (r == 0)
+		r = skip_notes(c, &in);
+	for (enum entity_kind kind = ENTITY_PROCESS; r == 0 && kind < ENTITY_KIND_END; kind++)
+		r = read_kind(c, kind, &in);
+	return r;
+}
+
+static int unpack(struct chunk *c, const uint8_t *bytes, size_t n)
+{
+	struct reader in = {bytes, bytes + n, false};
+	size_t n_packed;
+	const char *packed;
+	uint32_t crc;
+
+	if (n < sizeof(crc))
+		return -EBADMSG;
+	memcpy(&crc, bytes, sizeof(crc));
+	in.at += sizeof(crc);
+	if (crc32(0, in.at, (uInt)(n - sizeof(crc))) != le32toh(crc))
+		return -EBADMSG;
+	c->n_meta = read_varint(&in);
+	packed = read_blob(&in, &n_packed);
+	if (in.bad || c->n_meta > META_MAX)
+		return -EBADMSG;
+	c->meta = malloc(c->n_meta + 1);
+	if (!c->meta)
+		return -ENOMEM;
+	if (ZSTD_decompress(c->meta, c->n_meta, packed, n_packed) != c->n_meta)
+		return -EBADMSG;
+	c->streams = in;
+	return 0;
+}
+
+int chunk_open(const void *bytes, size_t n, struct chunk **ret)
+{
+	struct chunk *c = calloc(1, sizeof(*c));
+	int r = c ? unpack(c, bytes, n) : -ENOMEM;
+
+	if (r == 0)
+		r = read_directory(c);
+	if (r < 0) {
+		chunk_close(c);
+		return r;
+	}
+	scale_fill(&c->scale);
+	*ret = c;
+	return 0;
+}
+
+void chunk_close(struct chunk *c)
+{
+	if (!c)
+		return;
+	for (size_t k = 0; k < ENTITY_KIND_END; k++) {
+		for (size_t i = 0; i < c->kinds[k].n_columns; i++)
+			free(c->kinds[k].columns[i].series);
+		free(c->kinds[k].columns);
+		free(c->kinds[k].words);
+	}
+	free(c->members);
+	free(c->meta);
+	free(c);
+}
+
+size_t chunk_values(const struct chunk *c)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < ENTITY_KIND_END; k++)
+		for (size_t i = 0; i < c->kinds[k].n_columns; i++)
+			n += c->kinds[k].columns[i].n_values;
+	return n;
+}
+
+/* --- planning --- */
+
+static int plan_ticks(struct chunk *c)
+{
+	int64_t boot = 0, apart = 0;
+
+	c->first_tick = (uint32_t)c->into->ticks.n;
+	if (dataset_begin_segment(c->into) < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < c->n_ticks; i++) {
+		int64_t passed = read_svarint(&c->boot), span = passed - read_svarint(&c->span);
+
+		boot += passed;
+		apart += read_svarint(&c->wall);
+		if (dataset_add_tick(c->into, boot, boot + apart, span) < 0)
+			return -ENOMEM;
+	}
+	return c->boot.bad || c->wall.bad || c->span.bad ? -EBADMSG : 0;
+}
+
+static uint64_t translate(const struct kind_part *part, uint64_t mask)
+{
+	uint64_t translated = 0;
+
+	for (size_t f = 0; f < part->n_words; f++)
+		if (mask >> f & 1 && part->words[f].feature >= 0)
+			translated |= 1ull << part->words[f].feature;
+	return translated;
+}
+
+/* The chunk's features of which the table's are wanted. */
+static uint64_t wanted_words(const struct kind_part *part, uint64_t features)
+{
+	uint64_t wanted = 0;
+
+	for (size_t f = 0; f < part->n_words; f++)
+		if (part->words[f].feature >= 0 && features >> part->words[f].feature & 1)
+			wanted |= 1ull << f;
+	return wanted;
+}
+
+static int define(struct chunk *c, struct member *m, struct reader definition, uint64_t hash,
+		  const struct load_filter *filter)
+{
+	struct entity_info info;
+	uint64_t features = UINT64_MAX;
+	int r = entity_info_read(&definition, &info);
+
+	if (r < 0)
+		return r;
+	info.present = translate(&c->kinds[m->kind], info.present);
+	if (filter && filter->features)
+		features = filter->features(&info, filter->data);
+	if (features) {
+		m->subject = dataset_define(c->into, &info);
+		r = m->subject ? 0 : -ENOMEM;
+		if (m->subject) {
+			m->subject->definition = hash;
+			m->subject->wanted = features;
+		}
+	}
+	entity_info_free(&info);
+	return r;
+}
+
+static int plan_member(struct chunk *c, struct member *m, struct reader *in, const struct load_filter *filter)
+{
+	struct reader definition = take_part(in);
+	uint64_t hash = hash_bytes(definition.at, (size_t)(definition.end - definition.at));
+	uint32_t first = (uint32_t)read_varint(in), ended = (uint32_t)read_varint(in);
+	struct reader peek = definition;
+	struct subject *known = dataset_subject(c->into, (uint32_t)read_varint(&peek));
+	int r = 0;
+
+	if (known && known->definition == hash) {
+		m->subject = known;
+		known->segment = (uint32_t)c->into->segments.n - 1;
+	} else {
+		r = define(c, m, definition, hash, filter);
+	}
+	if (r < 0 || !m->subject)
+		return r;
+	m->wanted = wanted_words(&c->kinds[m->kind], m->subject->wanted);
+	if (!known)
+		m->subject->first = c->first_tick + first;
+	if (ended) {
+		m->subject->ended = true;
+		m->subject->last = c->first_tick + ended - 1;
+	}
+	return 0;
+}
+
+static int plan_notes(struct chunk *c)
+{
+	struct reader in = c->notes;
+
+	for (uint64_t n = read_varint(&in); n; n--) {
+		struct note note = {.kind = (enum note_kind)read_varint(&in)};
+
+		note.wall = read_svarint(&in);
+		note.text = read_text(&in);
+		if (!note.text)
+			return -ENOMEM;
+		if (VEC_PUSH(c->into->notes, note) < 0) {
+			free(note.text);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static struct series *target(const struct chunk *c, const struct chunk_column *column, const struct column_series *s)
+{
+	return &c->members[s->member].subject->series[c->kinds[column->kind].words[column->feature].feature];
+}
+
+static struct column_series *find_series(struct kind_part *part, size_t columns, uint32_t feature, uint32_t member)
+{
+	for (size_t i = 0; i < columns; i++) {
+		struct chunk_column *column = &part->columns[i];
+		size_t low = 0, high = column->n_series;
+
+		if (column->feature != feature)
+			continue;
+		while (low < high) {
+			size_t middle = (low + high) / 2;
+
+			if (column->series[middle].member < member)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		if (low == column->n_series || column->series[low].member != member)
+			return NULL;
+		column->needed = true;
+		return &column->series[low];
+	}
+	return NULL;
+}
+
+/* From the last column to the first: what is wanted, and what those need as a base. */
+static int plan_column(struct chunk *c, struct kind_part *part, size_t index)
+{
+	struct chunk_column *column = &part->columns[index];
+
+	for (size_t i = 0; i < column->n_series; i++) {
+		struct column_series *s = &column->series[i], *base;
+
+		s->wanted = c->members[s->member].wanted >> column->feature & 1;
+		s->needed |= s->wanted;
+		column->needed |= s->needed;
+		if (s->wanted)
+			s->at = series_reserve(target(c, column, s), s->n);
+		else if (s->needed)
+			c->n_scratch += s->n;
+		if (s->base == BASE_ACTIVITY)
+			continue;
+		base = find_series(part, index, s->base - 1u, s->member);
+		if (!base || base->n < s->n)
+			return -EBADMSG;
+		base->needed |= s->needed;
+	}
+	return 0;
+}
+
+int chunk_plan(struct chunk *c, struct dataset *into, const struct load_filter *filter)
+{
+	struct reader in = c->subjects;
+	int r;
+
+	c->into = into;
+	r = plan_ticks(c);
+	for (size_t i = 0; r == 0 && i < c->n_members; i++)
+		r = plan_member(c, &c->members[i], &in, filter);
+	for (enum entity_kind kind = ENTITY_PROCESS; kind < ENTITY_KIND_END; kind++)
+		for (size_t i = c->kinds[kind].n_columns; r == 0 && i-- > 0;)
+			r = plan_column(c, &c->kinds[kind], i);
+	return r == 0 ? plan_notes(c) : r;
+}
+
+/* --- decoding --- */
+
+/* Gaps to places: which of the base's ticks. False on damage. */
+static bool decode_places(struct token_reader *t, size_t n, size_t n_base, bool sparse, const uint32_t *base,
+			  uint32_t shift, uint32_t *ticks)
+{
+	uint64_t next = 0;
+	int64_t gap = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		gap = (int64_t)token_number(t, sparse ? 0 : gap_model(n, n_base, gap), EXACT_GAPS);
+		if (gap < 0 || next + (uint64_t)gap >= n_base)
+			return false;
+		next += (uint64_t)gap;
+		if (ticks)
+			ticks[i] = base ? base[next] : shift + (uint32_t)next;
+		next++;
+	}
+	return true;
+}
+
+static bool decode_rounded(const struct chunk *c, struct token_reader *t, const struct column_series *s, bool sparse,
+			   int64_t *values)
+{
+	struct predictor p = {};
+	size_t largest = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		uint64_t u = token_number(t, sparse ? p.n > 0 : predictor_model(&p), EXACT_DISTANCES);
+		int64_t code = predicted(&p) + unfold_sign(u);
+
+		if (code < 0 || code >= c->scale.n)
+			return false;
+		predictor_learn(&p, (int32_t)code);
+		if (!values)
+			continue;
+		values[i] = c->scale.value[code];
+		if (values[i] > values[largest])
+			largest = i;
+	}
+	if (values)
+		values[largest] += s->rest;
+	return true;
+}
+
+static bool decode_exact(struct token_reader *t, const struct column_series *s, bool gauge, bool sparse, int64_t *values)
+{
+	struct predictor p = {};
+	uint64_t level = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		uint64_t u = token_number(t, sparse ? p.n > 0 : predictor_model(&p), EXACT_DISTANCES);
+		int64_t code = predicted(&p) + unfold_sign(u);
+
+		if (code < 0 || code >= EXACT_CODES)
+			return false;
+		predictor_learn(&p, (int32_t)code);
+		u = exact_value((unsigned)code, token_raw(t, exact_bits((unsigned)code)));
+		level = (gauge ? level : 0) + (uint64_t)unfold_sign(u);
+		if (values)
+			values[i] = (int64_t)level;
+		if (gauge && i == 0)
+			p = predictor_of_changes;
+	}
+	return true;
+}
+
+static void rescale(const struct word *word, int64_t *values, size_t n)
+{
+	if (word->numerator == word->denominator)
+		return;
+	for (size_t i = 0; i < n; i++)
+		values[i] = (int64_t)((__int128)values[i] * word->numerator / word->denominator);
+}
+
+static bool decode_ticks(struct chunk *c, struct kind_part *part, size_t index, struct column_series *s,
+			 struct token_reader *gaps, size_t *scratch)
+{
+	struct chunk_column *column = &part->columns[index];
+	const struct member *m = &c->members[s->member];
+	const uint32_t *base = m->active;
+	size_t n_base = m->n_active;
+
+	if (s->wanted)
+		s->ticks = target(c, column, s)->tick + s->at;
+	else if (s->needed) {
+		s->ticks = c->scratch_ticks + *scratch;
+		*scratch += s->n;
+	}
+	if (s->base != BASE_ACTIVITY) {
+		const struct column_series *of = find_series(part, index, s->base - 1u, s->member);
+
+		base = of->ticks;
+		n_base = of->n;
+	}
+	if (s->n > n_base)
+		return false;
+	if (s->n < n_base)
+		return decode_places(gaps, s->n, n_base, column->n_values < SPARSE_TOKENS, base, 0,
+				     s->needed ? s->ticks : NULL);
+	if (s->needed)
+		memcpy(s->ticks, base, s->n * sizeof(*base));
+	return true;
+}
+
+static int decode_column(struct chunk *c, struct kind_part *part, size_t index, struct token_reader *gaps,
+			 struct token_reader *values, size_t *scratch)
+{
+	struct chunk_column *column = &part->columns[index];
+	const struct word *word = &part->words[column->feature];
+	bool gauge, sparse = column->n_values < SPARSE_TOKENS, any = false, good = true;
+	size_t n;
+	int r = tokens_open(gaps, &column->gap_tables, &column->gap_bytes);
+
+	for (size_t i = 0; i < column->n_series; i++)
+		any |= column->series[i].wanted;
+	if (r == 0 && any)
+		r = tokens_open(values, &column->value_tables, &column->value_bytes);
+	if (r < 0)
+		return r;
+	gauge = word->feature >= 0 && features_of(column->kind, &n)[word->feature].kind != COUNTER;
+	for (size_t i = 0; good && i < column->n_series; i++) {
+		struct column_series *s = &column->series[i];
+		int64_t *into = s->wanted ? target(c, column, s)->value + s->at : NULL;
+
+		good = decode_ticks(c, part, index, s, gaps, scratch);
+		if (!good || !any)
+			continue;
+		good = s->exact ? decode_exact(values, s, gauge, sparse, into) : decode_rounded(c, values, s, sparse, into);
+		if (into)
+			rescale(word, into, s->n);
+	}
+	return good && !gaps->bad && !(any && values->bad) ? 0 : -EBADMSG;
+}
+
+static int decode_activities(struct chunk *c, enum entity_kind kind, struct token_reader *gaps, uint32_t *room)
+{
+	struct kind_part *part = &c->kinds[kind];
+	int r = tokens_open(gaps, &part->tables, &part->bytes);
+
+	for (size_t i = 0; r == 0 && i < c->n_members; i++) {
+		struct member *m = &c->members[i];
+
+		if (m->kind != kind)
+			continue;
+		m->active = room;
+		room += m->n_active;
+		if (m->n_active < c->n_ticks) {
+			if (!decode_places(gaps, m->n_active, c->n_ticks, false, NULL, c->first_tick, m->active))
+				return -EBADMSG;
+			continue;
+		}
+		for (uint32_t t = 0; t < m->n_active; t++)
+			m->active[t] = c->first_tick + t;
+	}
+	return r < 0 ? r : gaps->bad ? -EBADMSG : 0;
+}
+
+static size_t count_active(const struct chunk *c, enum entity_kind kind)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n_members; i++)
+		n += c->members[i].kind == kind ? c->members[i].n_active : 0;
+	return n;
+}
+
+static bool any_needed(const struct kind_part *part)
+{
+	for (size_t i = 0; i < part->n_columns; i++)
+		if (part->columns[i].needed)
+			return true;
+	return false;
+}
+
+static int decode_kind(struct chunk *c, enum entity_kind kind, struct token_reader *gaps, struct token_reader *values,
+		       size_t *scratch)
+{
+	struct kind_part *part = &c->kinds[kind];
+	uint32_t *room;
+	int r;
+
+	if (!any_needed(part))
+		return 0;
+	room = malloc((count_active(c, kind) + 1) * sizeof(*room));
+	if (!room)
+		return -ENOMEM;
+	r = decode_activities(c, kind, gaps, room);
+	for (size_t i = 0; r == 0 && i < part->n_columns; i++)
+		if (part->columns[i].needed)
+			r = decode_column(c, part, i, gaps, values, scratch);
+	free(room);
+	return r;
+}
+
+int chunk_decode(struct chunk *c)
+{
+	struct token_reader gaps = {}, values = {};
+	size_t scratch = 0;
+	int r = 0;
+
+	c->scratch_ticks = malloc((c->n_scratch + 1) * sizeof(*c->scratch_ticks));
+	if (!c->scratch_ticks)
+		return -ENOMEM;
+	for (enum entity_kind kind = ENTITY_PROCESS; r == 0 && kind < ENTITY_KIND_END; kind++)
+		r = decode_kind(c, kind, &gaps, &values, &scratch);
+	free(c->scratch_ticks);
+	c->scratch_ticks = NULL;
+	token_reader_free(&gaps);
+	token_reader_free(&values);
+	return r;
+}
+
+void chunk_take_back(struct chunk *c)
+{
+	for (enum entity_kind kind = ENTITY_PROCESS; kind < ENTITY_KIND_END; kind++)
+		for (size_t i = 0; i < c->kinds[kind].n_columns; i++)
+			for (size_t k = 0; k < c->kinds[kind].columns[i].n_series; k++) {
+				const struct column_series *s = &c->kinds[kind].columns[i].series[k];
+
+				if (s->wanted)
+					series_remove(target(c, &c->kinds[kind].columns[i], s), s->at, s->n);
+			}
+}

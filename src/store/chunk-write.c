@@ -1,0 +1,502 @@
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/cleanup.h"
+#include "store/chunk-layout.h"
+#include "store/chunk.h"
+#include "store/entropy.h"
+#include "store/precision.h"
+#include "store/predictor.h"
+
+#define META_LEVEL 6
+
+/* One entity's series as sets of ticks. */
+struct activity {
+	uint64_t *words; /* n_features + 1 bitmaps of n_words each; the last is the union */
+	uint32_t *ticks; /* the union */
+	size_t n;
+	uint8_t base[FEATURES_MAX];
+};
+
+struct writer {
+	const struct dataset *d;
+	struct scale scale;
+	struct activity *activities; /* one a subject */
+	size_t n_words;
+	struct str meta, streams;
+	struct token_writer gaps, values;
+	VEC(uint32_t) places; /* of the series being written: indices into its base */
+};
+
+struct column {
+	size_t feature, n_series, n_values;
+};
+
+/* --- which ticks --- */
+
+static uint64_t *bitmap(const struct writer *w, const struct activity *a, size_t which)
+{
+	return a->words + which * w->n_words;
+}
+
+static bool within(const uint64_t *part, const uint64_t *whole, size_t n_words)
+{
+	for (size_t i = 0; i < n_words; i++)
+		if (part[i] & ~whole[i])
+			return false;
+	return true;
+}
+
+static int list_ticks(const struct writer *w, struct activity *a, const uint64_t *words)
+{
+	a->n = 0;
+	for (size_t i = 0; i < w->n_words; i++)
+		a->n += (size_t)__builtin_popcountll(words[i]);
+	a->ticks = calloc(a->n + 1, sizeof(*a->ticks));
+	if (!a->ticks)
+		return -ENOMEM;
+	a->n = 0;
+	for (size_t i = 0; i < w->n_words; i++)
+		for (uint64_t left = words[i]; left; left &= left - 1)
+			a->ticks[a->n++] = (uint32_t)(i * 64) + (uint32_t)__builtin_ctzll(left);
+	return 0;
+}
+
+static int find_activity(struct writer *w, const struct subject *s, struct activity *a)
+{
+	uint64_t *all;
+
+	a->words = calloc((s->n_features + 1) * w->n_words, sizeof(*a->words));
+	if (!a->words)
+		return -ENOMEM;
+	all = bitmap(w, a, s->n_features);
+	for (size_t f = 0; f < s->n_features; f++) {
+		uint64_t *own = bitmap(w, a, f);
+
+		for (size_t i = 0; i < s->series[f].n; i++)
+			own[s->series[f].tick[i] / 64] |= 1ull << s->series[f].tick[i] % 64;
+		for (size_t i = 0; i < w->n_words; i++)
+			all[i] |= own[i];
+	}
+	return list_ticks(w, a, all);
+}
+
+/* The closest superset among those written before: where two features change together, the second costs nothing. */
+static void choose_base(const struct writer *w, const struct subject *s, struct activity *a, const struct column *columns,
+			size_t rank)
+{
+	size_t own = columns[rank].feature, best = a->n;
+
+	a->base[own] = BASE_ACTIVITY;
+	for (size_t i = 0; i < rank && best > s->series[own].n; i++) {
+		size_t f = columns[i].feature, n = s->series[f].n;
+
+		if (n < s->series[own].n || n >= best || !within(bitmap(w, a, own), bitmap(w, a, f), w->n_words))
+			continue;
+		best = n;
+		a->base[own] = (uint8_t)(1 + f);
+	}
+}
+
+/* --- tokens --- */
+
+static void put_gaps(struct token_writer *out, const uint32_t *places, size_t n, size_t n_base, bool sparse)
+{
+	int64_t gap = 0;
+	uint32_t next = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned model = sparse ? 0 : gap_model(n, n_base, gap);
+
+		gap = (int64_t)places[i] - next;
+		token_put_number(out, model, EXACT_GAPS, (uint64_t)gap);
+		next = places[i] + 1;
+	}
+}
+
+static int find_places(struct writer *w, const struct series *s, const uint32_t *base)
+{
+	size_t at = 0;
+
+	w->places.n = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		while (base[at] != s->tick[i])
+			at++;
+		if (VEC_PUSH(w->places, (uint32_t)at) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void put_code(struct writer *w, struct predictor *p, unsigned code, bool sparse)
+{
+	token_put_number(&w->values, sparse ? p->n > 0 : predictor_model(p), EXACT_DISTANCES,
+			 fold_sign((int64_t)code - predicted(p)));
+	predictor_learn(p, (int32_t)code);
+}
+
+static void put_exact(struct writer *w, const struct series *s, bool gauge, bool sparse)
+{
+	struct predictor p = {};
+	int64_t before = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		uint64_t u = fold_sign(s->value[i] - before);
+		unsigned bits, code = exact_code(u, &bits);
+
+		put_code(w, &p, code, sparse);
+		if (bits) /* a model of one symbol: only the raw bits cost anything */
+			token_put(&w->values, ENTROPY_MODELS - 1, 0, bits, u & ((1ull << bits) - 1));
+		if (!gauge)
+			continue;
+		if (i == 0)
+			p = predictor_of_changes;
+		before = s->value[i];
+	}
+}
+
+/* What rounding leaves over is carried into later values as far as they can take it; what is left at the end goes to
+ * the largest, where the reader adds it. False if that one would be off by more than 1 %. */
+static bool round_values(struct writer *w, const struct series *s, unsigned *codes, int64_t *ret_rest)
+{
+	int64_t carry = 0, largest = -1, off = 0, truth = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		int64_t v = s->value[i], kept;
+
+		if (v <= 0 || v >= INT64_MAX / 8)
+			return false;
+		codes[i] = scale_code(&w->scale, v + carry_limit(v, carry));
+		kept = w->scale.value[codes[i]];
+		carry += v - kept;
+		if (kept > largest) {
+			largest = kept;
+			truth = v;
+			off = kept - v;
+		}
+	}
+	off += carry;
+	*ret_rest = carry;
+	return (off < 0 ? -off : off) <= truth / 100;
+}
+
+static int put_rounded(struct writer *w, const struct series *s, bool sparse, int64_t *ret_rest, bool *ret_exact)
+{
+	unsigned *codes = calloc(s->n, sizeof(*codes));
+	struct predictor p = {};
+
+	if (!codes)
+		return -ENOMEM;
+	*ret_exact = !round_values(w, s, codes, ret_rest);
+	for (size_t i = 0; !*ret_exact && i < s->n; i++)
+		put_code(w, &p, codes[i], sparse);
+	if (*ret_exact)
+		put_exact(w, s, false, sparse);
+	free(codes);
+	return 0;
+}
+
+/* --- columns --- */
+
+/* The directory goes in planes, so that zstd sees like beside like. */
+struct directory {
+	struct str subjects, counts, bases, rests;
+};
+
+static int put_series(struct writer *w, size_t subject, const struct column *column, struct directory *dir)
+{
+	const struct subject *s = w->d->subjects.v[subject];
+	const struct activity *a = &w->activities[subject];
+	const struct series *series = &s->series[column->feature], *base;
+	bool sparse = column->n_values < SPARSE_TOKENS, exact = true;
+	size_t n_base = a->n;
+	const uint32_t *ticks = a->ticks;
+	int64_t rest = 0;
+	int r = 0;
+
+	if (a->base[column->feature] != BASE_ACTIVITY) {
+		base = &s->series[a->base[column->feature] - 1];
+		ticks = base->tick;
+		n_base = base->n;
+	}
+	if (series->n < n_base) {
+		r = find_places(w, series, ticks);
+		put_gaps(&w->gaps, w->places.v, w->places.n, n_base, sparse);
+	}
+	if (s->features[column->feature].kind != COUNTER)
+		put_exact(w, series, true, sparse);
+	else if (r == 0)
+		r = put_rounded(w, series, sparse, &rest, &exact);
+	str_put_varint(&dir->counts, series->n);
+	str_put_varint(&dir->bases, 2u * a->base[column->feature] + exact);
+	if (!exact)
+		str_put_svarint(&dir->rests, rest);
+	return r;
+}
+
+static void put_directory(struct str *meta, const struct directory *dir)
+{
+	str_put_blob(meta, dir->subjects.data, dir->subjects.len);
+	str_put_blob(meta, dir->counts.data, dir->counts.len);
+	str_put_blob(meta, dir->bases.data, dir->bases.len);
+	str_put_blob(meta, dir->rests.data, dir->rests.len);
+}
+
+static void directory_free(struct directory *dir)
+{
+	str_free(&dir->subjects);
+	str_free(&dir->counts);
+	str_free(&dir->bases);
+	str_free(&dir->rests);
+}
+
+/* Models into a blob of the meta part, streams into a blob of theirs. */
+static int flush_tokens(struct writer *w, struct token_writer *tokens)
+{
+	struct str tables = {}, bytes = {};
+	int r = tokens_write(tokens, &tables, &bytes);
+
+	if (r == 0)
+		r = str_put_blob(&w->meta, tables.data, tables.len);
+	if (r == 0)
+		r = str_put_blob(&w->streams, bytes.data, bytes.len);
+	str_free(&tables);
+	str_free(&bytes);
+	return r;
+}
+
+static int put_column(struct writer *w, enum entity_kind kind, const struct column *column)
+{
+	struct directory dir = {};
+	size_t next = 0;
+	int r = 0;
+
+	str_put_varint(&w->meta, column->feature);
+	str_put_varint(&w->meta, column->n_series);
+	str_put_varint(&w->meta, column->n_values);
+	for (size_t i = 0; r == 0 && i < w->d->subjects.n; i++) {
+		const struct subject *s = w->d->subjects.v[i];
+
+		if (s->info.kind != kind || !s->series[column->feature].n)
+			continue;
+		str_put_varint(&dir.subjects, i - next);
+		next = i + 1;
+		r = put_series(w, i, column, &dir);
+	}
+	put_directory(&w->meta, &dir);
+	directory_free(&dir);
+	if (r == 0)
+		r = flush_tokens(w, &w->gaps);
+	return r == 0 ? flush_tokens(w, &w->values) : r;
+}
+
+static int by_values(const void *a, const void *b)
+{
+	const struct column *x = a, *y = b;
+
+	if (x->n_values != y->n_values)
+		return x->n_values < y->n_values ? 1 : -1;
+	return x->feature < y->feature ? -1 : x->feature > y->feature;
+}
+
+static size_t list_columns(const struct dataset *d, enum entity_kind kind, struct column columns[FEATURES_MAX])
+{
+	size_t n, kept = 0;
+
+	features_of(kind, &n);
+	for (size_t f = 0; f < n; f++)
+		columns[f] = (struct column){.feature = f};
+	for (size_t i = 0; i < d->subjects.n; i++) {
+		const struct subject *s = d->subjects.v[i];
+
+		for (size_t f = 0; s->info.kind == kind && f < n; f++) {
+			columns[f].n_series += s->series[f].n > 0;
+			columns[f].n_values += s->series[f].n;
+		}
+	}
+	if (n)
+		qsort(columns, n, sizeof(columns[0]), by_values);
+	while (kept < n && columns[kept].n_values)
+		kept++;
+	return kept;
+}
+
+static int put_activities(struct writer *w, enum entity_kind kind)
+{
+	struct str counts = {};
+	int r;
+
+	for (size_t i = 0; i < w->d->subjects.n; i++) {
+		const struct activity *a = &w->activities[i];
+
+		if (w->d->subjects.v[i]->info.kind != kind)
+			continue;
+		str_put_varint(&counts, a->n);
+		if (a->n < w->d->ticks.n)
+			put_gaps(&w->gaps, a->ticks, a->n, w->d->ticks.n, false);
+	}
+	r = str_put_blob(&w->meta, counts.data, counts.len);
+	str_free(&counts);
+	return r == 0 ? flush_tokens(w, &w->gaps) : r;
+}
+
+static int put_kind(struct writer *w, enum entity_kind kind)
+{
+	struct column columns[FEATURES_MAX];
+	size_t n = list_columns(w->d, kind, columns);
+	int r;
+
+	str_put_varint(&w->meta, n);
+	if (!n)
+		return w->meta.error;
+	for (size_t i = 0; i < w->d->subjects.n; i++)
+		for (size_t rank = 0; w->d->subjects.v[i]->info.kind == kind && rank < n; rank++)
+			if (w->d->subjects.v[i]->series[columns[rank].feature].n)
+				choose_base(w, w->d->subjects.v[i], &w->activities[i], columns, rank);
+	r = put_activities(w, kind);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = put_column(w, kind, &columns[i]);
+	return r;
+}
+
+/* --- the rest --- */
+
+/* A feature is known by its name; its place in the table may differ where the chunk is read. */
+static void put_vocabulary(struct writer *w)
+{
+	for (enum entity_kind kind = ENTITY_PROCESS; kind < ENTITY_KIND_END; kind++) {
+		size_t n;
+		const struct feature *features = features_of(kind, &n);
+
+		str_put_varint(&w->meta, n);
+		for (size_t f = 0; f < n; f++) {
+			str_put_blob(&w->meta, features[f].name, strlen(features[f].name));
+			str_put_varint(&w->meta, (uint64_t)features[f].quantum);
+		}
+	}
+}
+
+/* Each time as its distance from what the one before suggests; in planes. */
+static void put_ticks(struct writer *w)
+{
+	struct str boot = {}, wall = {}, span = {};
+	int64_t last_boot = 0, apart = 0;
+
+	for (size_t i = 0; i < w->d->ticks.n; i++) {
+		const struct moment *m = &w->d->ticks.v[i];
+
+		str_put_svarint(&boot, m->boot - last_boot);
+		str_put_svarint(&wall, m->wall - m->boot - apart);
+		str_put_svarint(&span, m->boot - last_boot - m->span);
+		last_boot = m->boot;
+		apart = m->wall - m->boot;
+	}
+	str_put_varint(&w->meta, w->d->ticks.n);
+	str_put_blob(&w->meta, boot.data, boot.len);
+	str_put_blob(&w->meta, wall.data, wall.len);
+	str_put_blob(&w->meta, span.data, span.len);
+	str_free(&boot);
+	str_free(&wall);
+	str_free(&span);
+}
+
+static void put_subjects(struct writer *w)
+{
+	struct str definition = {};
+
+	str_put_varint(&w->meta, w->d->subjects.n);
+	for (size_t i = 0; i < w->d->subjects.n; i++) {
+		const struct subject *s = w->d->subjects.v[i];
+
+		str_clear(&definition);
+		entity_info_write(&s->info, &definition);
+		str_put_blob(&w->meta, definition.data, definition.len);
+		str_put_varint(&w->meta, s->first);
+		str_put_varint(&w->meta, s->ended ? 1 + s->last : 0);
+	}
+	str_free(&definition);
+}
+
+static void put_notes(struct writer *w)
+{
+	str_put_varint(&w->meta, w->d->notes.n);
+	for (size_t i = 0; i < w->d->notes.n; i++) {
+		const struct note *note = &w->d->notes.v[i];
+
+		str_put_varint(&w->meta, note->kind);
+		str_put_svarint(&w->meta, note->wall);
+		str_put_blob(&w->meta, note->text, strlen(note->text));
+	}
+}
+
+static int put_all(struct writer *w)
+{
+	int r = 0;
+
+	put_vocabulary(w);
+	put_ticks(w);
+	put_subjects(w);
+	put_notes(w);
+	for (size_t i = 0; r == 0 && i < w->d->subjects.n; i++)
+		r = find_activity(w, w->d->subjects.v[i], &w->activities[i]);
+	for (enum entity_kind kind = ENTITY_PROCESS; r == 0 && kind < ENTITY_KIND_END; kind++)
+		r = put_kind(w, kind);
+	return r < 0 ? r : w->meta.error ? w->meta.error : w->streams.error;
+}
+
+static int assemble(const struct writer *w, struct str *out)
+{
+	size_t start = out->len, bound = ZSTD_compressBound(w->meta.len), n;
+	_cleanup_free_ void *packed = malloc(bound);
+	uint32_t crc = 0;
+
+	if (!packed)
+		return -ENOMEM;
+	n = ZSTD_compress(packed, bound, w->meta.data, w->meta.len, META_LEVEL);
+	if (ZSTD_isError(n))
+		return -EIO;
+	str_append(out, &crc, sizeof(crc));
+	str_put_varint(out, w->meta.len);
+	str_put_blob(out, packed, n);
+	str_append(out, w->streams.data, w->streams.len);
+	if (out->error)
+		return out->error;
+	crc = htole32((uint32_t)crc32(0, (const void *)(out->data + start + sizeof(crc)),
+				      (uInt)(out->len - start - sizeof(crc))));
+	memcpy(out->data + start, &crc, sizeof(crc));
+	return 0;
+}
+
+int chunk_write(const struct dataset *d, struct str *out)
+{
+	struct writer *w = calloc(1, sizeof(*w));
+	int r = -ENOMEM;
+
+	if (!w)
+		return r;
+	w->d = d;
+	w->n_words = d->ticks.n / 64 + 1;
+	w->activities = calloc(d->subjects.n + 1, sizeof(*w->activities));
+	if (w->activities) {
+		scale_fill(&w->scale);
+		r = put_all(w);
+	}
+	if (r == 0)
+		r = assemble(w, out);
+	for (size_t i = 0; w->activities && i < d->subjects.n; i++) {
+		free(w->activities[i].words);
+		free(w->activities[i].ticks);
+	}
+	free(w->activities);
+	str_free(&w->meta);
+	str_free(&w->streams);
+	token_writer_free(&w->gaps);
+	token_writer_free(&w->values);
+	VEC_FREE(w->places);
+	free(w);
+	return r;
+}

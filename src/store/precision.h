@@ -1,0 +1,65 @@
+/* How exactly a chunk keeps a number.
+ *
+ * Growths of counters: a scale that is exact up to 133 quanta and then goes on in steps of at most 1.5 %, so that the
+ * nearest step is at most 0.75 % away; with what carry_limit() adds, a kept value lies within 1 % of the true one.
+ * Levels of gauges: exact, as 16 codes an octave with the remaining bits behind them.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#define SCALE_MAX 2800
+#define SCALE_EXACT 134
+
+struct scale {
+	int64_t value[SCALE_MAX]; /* ascending from 0 */
+	unsigned n;
+};
+
+void scale_fill(struct scale *s);
+/* The code whose value is nearest. value >= 0. */
+unsigned scale_code(const struct scale *s, int64_t value);
+
+/* How much of an earlier rounding error a value may take up: a fifth of a percent of itself. */
+static inline int64_t carry_limit(int64_t value, int64_t carry)
+{
+	int64_t most = value / 500;
+
+	return carry > most ? most : carry < -most ? -most : carry;
+}
+
+static inline uint64_t fold_sign(int64_t v)
+{
+	return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63);
+}
+
+static inline int64_t unfold_sign(uint64_t u)
+{
+	return (int64_t)(u >> 1) ^ -(int64_t)(u & 1);
+}
+
+/* Exact: code and how many raw bits go with it. */
+static inline unsigned exact_code(uint64_t u, unsigned *ret_bits)
+{
+	unsigned octave;
+
+	*ret_bits = 0;
+	if (u < 32)
+		return (unsigned)u;
+	octave = 63 - (unsigned)__builtin_clzll(u);
+	*ret_bits = octave - 4;
+	return 32 + (octave - 5) * 16 + (unsigned)(u >> (octave - 4) & 15);
+}
+
+static inline unsigned exact_bits(unsigned code)
+{
+	return code < 32 ? 0 : (code - 32) / 16 + 1;
+}
+
+static inline uint64_t exact_value(unsigned code, uint64_t raw)
+{
+	unsigned bits = exact_bits(code);
+
+	return bits ? (uint64_t)(16 | ((code - 32) & 15)) << bits | raw : code;
+}
+#define EXACT_CODES (32 + 59 * 16)
