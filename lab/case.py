@@ -45,7 +45,7 @@ def play(stage, case, baseline, innocents):
             time.sleep(max(0, until_press - SNAPSHOTS_APART))
             before = tops.snapshot()
             time.sleep(min(SNAPSHOTS_APART, until_press))
-            result = ask(recorder, case, culprits, innocents, before)
+            result = ask(stage, recorder, case, culprits, innocents, before)
         finally:
             for culprit in culprits:
                 stage.stop(culprit)
@@ -59,8 +59,9 @@ def play(stage, case, baseline, innocents):
                      "recording": str(store)}
 
 
-def ask(recorder, case, culprits, innocents, before):
+def ask(stage, recorder, case, culprits, innocents, before):
     after = tops.snapshot()
+    stage.expect_alive()
     mark = recorder.mark(f"lab: {case.id}")
     truth = score.Truth(culprits, innocents, case.scenario.FEATURES)
     said = {model: recorder.why(mark, model) for model in MODELS}

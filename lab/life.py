@@ -4,6 +4,7 @@ A `top` sorted by whatever names one of these. `edit` is the one who suffers, an
 """
 import os
 import pathlib
+import time
 
 from stage import SHORT
 
@@ -23,10 +24,12 @@ def start(stage):
     stage.start("burn", 1, 100, name="encoder", nice=19)
     stage.start("stream", "read", archive, ARCHIVE // MEBIBYTE, 250, name="backup")
     stage.start("stream", "write", stage.work / "footage", 512, 40, name="camera")
-    stage.start("serve", 800, 20000, 64, name="application")
+    stage.start("serve", 800, 12000, 64, name="application")
     stage.start("serve", 8, 64, database_size(), name="database", group=SHORT)
     with open(lateness_file(stage), "w") as late:
         stage.start("edit", archive, stage.work / "text", name="editor", output=late)
+    time.sleep(6)  # they open their files and fill their memory
+    stage.expect_alive()
     return list(stage.actors)
 
 

@@ -58,8 +58,9 @@ class Groups:
     def _memory_limit(self):
         v1 = find_mount("cgroup", "memory")
         if v1:
-            self.dirs[SHORT].append(v1 / "whyslow-lab-short")
-            return v1 / "whyslow-lab-short/memory.limit_in_bytes"
+            for name, dirs in self.dirs.items():
+                dirs.append(v1 / f"whyslow-lab-{name}")
+            return self.dirs[SHORT][1] / "memory.limit_in_bytes"
         return self.top / SHORT / "memory.max"
 
     def make(self):
@@ -194,7 +195,11 @@ class Stage:
             [target, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=output or subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, cwd=self.work,
             preexec_fn=lambda: enter(self.groups.dirs[group], nice, signal.SIGKILL))
-        actor = Actor(name or program, process, os.readlink(f"/proc/{process.pid}/exe"))
+        try:
+            exe = os.readlink(f"/proc/{process.pid}/exe")
+        except FileNotFoundError:
+            raise SystemExit(f"{program} ended at once (status {process.wait()})") from None
+        actor = Actor(name or program, process, exe)
         self.actors.append(actor)
         return actor
 
@@ -206,6 +211,11 @@ class Stage:
             copy.write_bytes(path.read_bytes())
             copy.chmod(0o755)
         return copy
+
+    def expect_alive(self):
+        for actor in self.actors:
+            if actor.process.poll() is not None:
+                raise SystemExit(f"{actor.name} ended by itself (status {actor.process.returncode}): its case would mean nothing")
 
     def stop(self, actor):
         for pid in actor.pids():

@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "pace.h"
 
@@ -39,10 +38,7 @@ static int start_threads(long n)
 
 static int open_files(long n)
 {
-	struct rlimit limit = {(rlim_t)n + 64, (rlim_t)n + 64};
-
-	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return -1;
+	allow_files();
 	for (long i = 0; i < n; i++)
 		if (open("/dev/null", O_RDONLY | O_CLOEXEC) < 0)
 			return -1;

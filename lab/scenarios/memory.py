@@ -10,7 +10,7 @@ ROOM = 320  # megabytes beside the database
 
 
 def prepare(stage):
-    stage.use_swap(2048 * life.MEBIBYTE)
+    stage.use_swap(1024 * life.MEBIBYTE)
     stage.groups.set_memory((life.database_size() + ROOM) * life.MEBIBYTE)
 
 
