@@ -19,6 +19,7 @@
 #define PRESSURE_LEAST	0.10 /* below this share of time nobody notices */
 #define PRESSURE_NEW	0.05 /* ... and it must be this much more than usual */
 #define ACCUSE_SCORE	0.02 /* without pressure: for leaks and the like */
+#define NAME_SCORE	0.01 /* below it nobody is named for a pressure that is there */
 #define ACCUSE_MARKED	0.008 /* ... when somebody says that it was slow */
 #define NOTES_MAX	5
 #define MARK_BEFORE	(60 * NS_PER_SEC) /* a marked incident began before its press ... */
@@ -282,9 +283,10 @@ static void put_culprit(struct str *s, const struct suspect *top)
 		str_printf(s, ", usually %s", format_value(f->feature, f->usual, usual, sizeof(usual)));
 }
 
-static char *summarise(const struct answer *a)
+static char *summarise(const struct answer *a, bool gaussian)
 {
 	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
+	bool nobody = !top || (!gaussian && a->slow_since && top->score < NAME_SCORE);
 	struct str s = {};
 	char span[32];
 
@@ -300,7 +302,7 @@ static char *summarise(const struct answer *a)
 			   waiting_for(a->bottleneck));
 	else
 		str_puts(&s, "no program had to wait much, but one is out of the ordinary");
-	if (top) {
+	if (!nobody) {
 		str_puts(&s, "; ");
 		put_culprit(&s, top);
 	} else {
@@ -505,7 +507,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	if (!a.has_history)
 		remark(&a, "there is no past to compare with: judged by pressure and shares alone");
 	add_notes(&a, d, &q);
-	a.summary = summarise(&a);
+	a.summary = summarise(&a, r.method == &method_gaussian);
 	*ret = a;
 	return 0;
 }

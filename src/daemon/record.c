@@ -204,6 +204,17 @@ static void raise_priority(const struct config *config)
 		log_info("no higher priority is granted: on a crowded machine samples may come late (run as root)");
 }
 
+/* Two hundred control groups are kept open: the soft limit of 1024 is for programs that use select(). */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max < 65536 ? limit.rlim_max : 65536;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static int take_lock(struct daemon *d)
 {
 	_cleanup_free_ char *path = NULL;
@@ -253,14 +264,16 @@ static int open_all(struct daemon *d)
 {
 	const struct config *config = d->options->config;
 	struct recorder_options options = {
-		.source = {"/proc", "/sys", config->record_sockets, geteuid() != 0, geteuid()},
+		.source = {"/proc", "/sys", config->record_sockets, false, 0},
 		.describe_aside = true,
 		.force_proc = d->options->force_proc,
 		.processes_only = d->options->processes_only,
 	};
 	_cleanup_free_ char *error = NULL;
-	int r = journal_open(config->store_run_dir, &d->journal);
+	int r;
 
+	raise_file_limit();
+	r = journal_open(config->store_run_dir, &d->journal);
 	if (r < 0) {
 		log_error("cannot write %s: %s; choose another store.run_dir", config->store_run_dir, strerror(-r));
 		return r;
@@ -273,8 +286,8 @@ static int open_all(struct daemon *d)
 	r = recorder_open(&options, &d->recorder, &error);
 	if (r < 0)
 		log_error("%s", error ? error : strerror(-r));
-	else if (*recorder_missing(d->recorder))
-		log_info("%s", recorder_missing(d->recorder));
+	else if (recorder_is_partial(d->recorder))
+		log_warning("reading /proc, which shows less and costs more:\n%s", recorder_missing(d->recorder));
 	return r;
 }
 

@@ -298,6 +298,11 @@ const char *recorder_missing(const struct recorder *r)
 	return r->missing.data ? r->missing.data : "";
 }
 
+bool recorder_is_partial(const struct recorder *r)
+{
+	return r->sources[0].source != &source_task;
+}
+
 const char *recorder_process_source(const struct recorder *r)
 {
 	return r->sources[0].source->name;

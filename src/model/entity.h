@@ -55,6 +55,7 @@ struct entity {
 	bool fresh;   /* no sample yet: the first one sets `previous` */
 	bool born;    /* began after the recording did: counters count from 0 */
 	uint64_t exec_id;
+	uint64_t measured; /* features that have a `previous` */
 	int64_t previous[]; /* the values last encoded */
 };
 

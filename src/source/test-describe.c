@@ -58,7 +58,7 @@ static void units_and_containers_are_told_from_the_cgroup(void **state)
 	check_cgroup("0::/system.slice/nginx.service\n", "nginx.service", NULL);
 	check_cgroup("0::/user.slice/user-1000.slice/user@1000.service/app.slice/app-firefox.scope\n", "app-firefox.scope", NULL);
 	check_cgroup("0::/\n", NULL, NULL);
-	check_cgroup("9:name=systemd:/\n4:memory:/process_api/x1\n0::/\n", "/process_api/x1", NULL);
+	check_cgroup("9:name=systemd:/\n4:memory:/jobs/x1\n0::/\n", "/jobs/x1", NULL);
 	check_cgroup("0::/system.slice/docker-" ID ".scope\n", "docker-" ID ".scope", "0123456789ab");
 	check_cgroup("0::/docker/" ID "\n", "/docker/" ID, "0123456789ab");
 	check_cgroup("0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podaa_bb.slice/cri-containerd-" ID ".scope\n",

@@ -26,14 +26,20 @@ static void encode_sample(struct frame_encoder *enc, const struct sample *sample
 
 	str_clear(diffs);
 	for (size_t i = 0; i < n_features; i++) {
+		bool counter = features[i].kind == COUNTER, measured = e->measured >> i & 1;
+		bool relist = key && !counter; /* a segment's levels start from nothing */
 		int64_t before = e->previous[i], now = sample->values[i], diff;
-		bool counter = features[i].kind == COUNTER;
 
-		if (!(sample->present >> i & 1) || (now == before && !(key && !counter) && !e->fresh))
+		if (!(sample->present >> i & 1)) {
+			if (!relist || !measured)
+				continue;
+			now = before; /* not to be had at this moment: as it was */
+		}
+		if (now == before && measured && !relist)
 			continue;
-		if (e->fresh)
-			before = counter && !e->born ? now : 0;
-		else if (key && !counter)
+		if (!measured) /* what ran before it was first measured is no growth of this tick */
+			before = counter && !(e->fresh && e->born) ? now : 0;
+		else if (relist)
 			before = 0;
 		if (counter && now < before) {
 			enc->regressions++;
@@ -41,7 +47,8 @@ static void encode_sample(struct frame_encoder *enc, const struct sample *sample
 		}
 		e->previous[i] = now;
 		diff = quantise(now, features[i].quantum) - quantise(before, features[i].quantum);
-		if (diff == 0 && (counter || !(key || e->fresh)))
+		e->measured |= 1ull << i;
+		if (diff == 0 && (counter || (measured && !relist)))
 			continue;
 		changed |= 1ull << i;
 		str_put_svarint(diffs, diff);

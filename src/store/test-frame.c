@@ -241,7 +241,47 @@ static void a_sleeper_is_there_in_key_frames_and_by_its_new_name(void **state)
 	str_free(&segment);
 }
 
-RUN_TESTS(cmocka_unit_test(a_sleeper_is_there_in_key_frames_and_by_its_new_name),
+/* A counter that can be measured only from some moment on, and a level that is not to be had when a segment begins. */
+static void what_comes_and_goes_is_right_when_it_is_there(void **state)
+{
+	static const uint64_t cpu_bit = 1ull << FEATURE_CPU_TIME, threads_bit = 1ull << FEATURE_THREADS;
+	static const uint64_t present[] = {threads_bit, threads_bit | cpu_bit, cpu_bit, threads_bit | cpu_bit};
+	struct frame_encoder enc = {.next_id = 1};
+	struct entity *e = entity_new(ENTITY_PROCESS, "p");
+	int64_t values[PROCESS_FEATURE_COUNT] = {};
+	struct tick tick = {};
+	struct str out = {};
+	struct dataset d = {};
+	size_t used, segment = 0;
+
+	(void)state;
+	e->born = true;
+	for (int i = 0; i < 4; i++) {
+		tick_begin(&tick, (100 + i) * NS_PER_SEC, (1000 + i) * NS_PER_SEC);
+		values[FEATURE_CPU_TIME] = 3600 * NS_PER_SEC + i * 100 * NS_PER_MS;
+		values[FEATURE_THREADS] = i < 3 ? 7 : 9;
+		tick_put(&tick, e, values, present[i]);
+		if (i == 2)
+			segment = out.len;
+		assert_int_equal(frame_encode(&enc, &tick, i == 0 || i == 2, &out), 0);
+	}
+	/* the second segment by itself */
+	assert_int_equal(frames_read(out.data + segment, out.len - segment, INT64_MIN, INT64_MAX, &d, &used), 0);
+	dataset_finish(&d);
+	assert_true(subject_value(&d, dataset_subject(&d, 1), FEATURE_THREADS, 0) == 7);
+	assert_true(subject_value(&d, dataset_subject(&d, 1), FEATURE_THREADS, 1) == 9);
+	dataset_free(&d);
+	assert_int_equal(frames_read(out.data, out.len, INT64_MIN, INT64_MAX, &d, &used), 0);
+	dataset_finish(&d);
+	assert_true(subject_growth(&d, dataset_subject(&d, 1), FEATURE_CPU_TIME, 0, 3) == 2e8);
+	assert_true(subject_value(&d, dataset_subject(&d, 1), FEATURE_THREADS, 3) == 9);
+	dataset_free(&d);
+	tick_free(&tick);
+	entity_free(e);
+	str_free(&out);
+}
+
+RUN_TESTS(cmocka_unit_test(what_comes_and_goes_is_right_when_it_is_there), cmocka_unit_test(a_sleeper_is_there_in_key_frames_and_by_its_new_name),
 	  cmocka_unit_test(values_come_back), cmocka_unit_test(a_window_knows_levels_from_before), cmocka_unit_test(a_stopped_recorder_follows_nobody),
 	  cmocka_unit_test(the_first_sample_of_an_old_process_is_no_growth), cmocka_unit_test(damage_is_found),
 	  cmocka_unit_test(a_counter_that_falls_is_taken_as_restarted))
