@@ -251,6 +251,7 @@ static void *call_vfork(void *argument)
 	if (vfork() == 0) {
 		char c;
 
+		close(end[1]); /* its own copy would keep the pipe open, and itself alive, for ever */
 		while (read(*end, &c, 1) < 0 && errno == EINTR)
 			;
 		_exit(0);
