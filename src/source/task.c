@@ -3,8 +3,8 @@
  * Sums never fall: a thread's counters go on counting in `ended` after it ends. A thread may be in the sweep *and*
  * announce its exit before the ring is emptied; then its last word is kept for the next tick, so that no tick counts
  * it twice (seen_in_sweep). The exit is announced before the kernel takes the thread's memory and files down, so a
- * later sweep may see a thread again whose last word was counted (announced), or see it having done more than its
- * last word says (raise_to_sweep).
+ * later sweep may see a thread again whose last word was counted (announced), or have seen it do more than its last word
+ * says (hold_sums).
  *
  * A thread that calls exec takes over the leader's number and start time when the leader has ended: of two with the
  * same number and start the one with the higher exec_id is another thread (same_thread).
@@ -88,9 +88,8 @@ struct task_source {
 	bool seen_unsorted;
 	VEC(struct task_sample) exits; /* read from the ring, not yet counted */
 	VEC(struct task_sample) later;
-	VEC(struct task_sample) exiting; /* seen by the sweep on their way out */
-	VEC(struct seen) announced;	 /* their exits are counted; a sweep may see them once more */
-	VEC(struct seen) lingering;	 /* ... and did */
+	VEC(struct seen) announced; /* their exits are counted; a sweep may see them once more */
+	VEC(struct seen) lingering; /* ... and did */
 	VEC(struct process *) gone;
 };
 
@@ -228,15 +227,9 @@ static void take_sample(struct task_source *src, struct tick *tick, const struct
 	bool sleeps = s->flags & TASK_SLEEPS_ON; /* then that is all the record says */
 	struct seen seen = {s->tid, s->thread_start, sleeps ? 0 : s->exec_id};
 
-	if (s->flags & TASK_IS_EXITING) {
-		struct task_sample copy = {};
-
-		if (was_announced(src, s)) {
-			(void)VEC_PUSH(src->lingering, seen);
-			return;
-		}
-		memcpy(&copy, s, s->size < sizeof(copy) ? s->size : sizeof(copy));
-		(void)VEC_PUSH(src->exiting, copy);
+	if ((s->flags & TASK_IS_EXITING) && was_announced(src, s)) {
+		(void)VEC_PUSH(src->lingering, seen);
+		return;
 	}
 	src->seen_unsorted |= src->seen.n && src->seen.v[src->seen.n - 1].tid > seen.tid;
 	(void)VEC_PUSH(src->seen, seen);
@@ -390,33 +383,17 @@ static void count_exit(struct task_source *src, const struct task_sample *s)
 			p->now[i] = (int64_t)s->v[i];
 }
 
-/* The sweep saw it after it had announced its exit: then it had done more by then. */
-static void raise_to_sweep(const struct task_source *src, struct task_sample *last_word)
-{
-	for (size_t i = 0; i < src->exiting.n; i++) {
-		const struct task_sample *s = &src->exiting.v[i];
-
-		if (s->tid != last_word->tid || s->thread_start != last_word->thread_start)
-			continue;
-		for (int f = 0; f < FEATURE_THREADS; f++)
-			if (s->v[f] > last_word->v[f])
-				last_word->v[f] = s->v[f];
-	}
-}
-
 static void count_exits(struct task_source *src)
 {
 	src->later.n = 0;
 	ring_buffer__consume(src->ring);
 	for (size_t i = 0; i < src->exits.n; i++) {
-		struct task_sample *s = &src->exits.v[i];
+		const struct task_sample *s = &src->exits.v[i];
 
-		if (seen_in_sweep(src, s)) {
-			raise_to_sweep(src, s);
+		if (seen_in_sweep(src, s))
 			(void)VEC_PUSH(src->later, *s);
-		} else {
+		else
 			count_exit(src, s);
-		}
 	}
 	src->exits.n = 0;
 	for (size_t i = 0; i < src->later.n; i++)
@@ -424,7 +401,7 @@ static void count_exits(struct task_source *src)
 }
 
 /* A sum may be low for one tick, when a thread changed its number or ended at the very moment of the sweep: it is held.
- * If it stays low, a thread's last word was lost: what it had done stays in the sum. */
+ * If it stays low, a thread's last word was lost, or was spoken before all was done: what was seen stays in the sum. */
 static void hold_sums(struct process *p)
 {
 	bool falls = false;
@@ -555,7 +532,7 @@ static void task_sample(void *state, struct tick *tick)
 
 	forget_gone(src); /* of the tick before: their entities have been encoded by now */
 	src->tick++;
-	src->seen.n = src->exiting.n = src->lingering.n = 0;
+	src->seen.n = src->lingering.n = 0;
 	src->seen_unsorted = false;
 	sweep(src, tick);
 	sort_seen(src);
@@ -597,7 +574,6 @@ static void task_close(void *state)
 	VEC_FREE(src->seen);
 	VEC_FREE(src->exits);
 	VEC_FREE(src->later);
-	VEC_FREE(src->exiting);
 	VEC_FREE(src->announced);
 	VEC_FREE(src->lingering);
 	VEC_FREE(src->gone);
