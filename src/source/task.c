@@ -469,7 +469,8 @@ static void put_processes(struct task_source *src, struct tick *tick)
 				(void)VEC_PUSH(src->gone, p);
 			continue;
 		}
-		if (p->same && p->tick == src->tick) {
+		/* a GPU works on while its process sleeps */
+		if (p->same && p->tick == src->tick && !(p->present >> FEATURE_GPU_TIME & 1)) {
 			tick_put_same(tick, p->entity, p->now, p->present);
 			continue;
 		}
