@@ -21,7 +21,7 @@ static uint32_t weight_of(unsigned log)
 {
 	static const uint32_t quarter[] = {1024, 1218, 1448, 1722};
 
-	return quarter[log % 4] << (log / 4) >> 10;
+	return (uint32_t)((uint64_t)quarter[log % 4] << (log / 4) >> 10);
 }
 
 static unsigned log_of(uint32_t count)
