@@ -335,7 +335,7 @@ static void live_thing(struct machine *m, struct thing *t)
 	}
 }
 
-static void fill_tick(struct machine *m, double active, int64_t start)
+static void fill_tick(struct machine *m, int64_t start)
 {
 	int64_t jitter = (int64_t)(uniform(m) * 1e8), boot = (int64_t)((m->second + 1000) * 1e9) + jitter;
 
@@ -358,7 +358,6 @@ static void fill_tick(struct machine *m, double active, int64_t start)
 		live_thing(m, &m->things[i]);
 		tick_put(&m->tick, m->things[i].entity, m->things[i].values, all_of(m->things[i].entity->info.kind));
 	}
-	(void)active;
 }
 
 static void replace_ended(struct machine *m, double active)
@@ -412,7 +411,7 @@ static int record(struct machine *m, const struct options *o, struct store *s, s
 		bool key = i % SEGMENT_TICKS == 0;
 		int64_t before = j->segment;
 
-		fill_tick(m, o->active / o->processes, start);
+		fill_tick(m, start);
 		if (key)
 			r = journal_begin(j, m->tick.wall / NS_PER_MS);
 		str_clear(&frame);
@@ -432,17 +431,17 @@ static int record(struct machine *m, const struct options *o, struct store *s, s
 	return r;
 }
 
-static void report(const struct machine *m, const struct options *o, const struct totals *t, struct store *s)
+static void report(const struct machine *m, const struct totals *t, struct store *s)
 {
 	struct store_size size = {};
-	double pairs = o->processes * __builtin_popcountll(PRESENT), seconds = (double)t->ticks;
+	double seconds = (double)t->ticks;
 	double changed = (double)m->encoder.changed, days = (double)t->segments * SEGMENT_TICKS / 86400;
 
 	if (store_size(s, &size) < 0)
 		return;
 	printf("active_per_second %.1f\n", (double)m->active / seconds);
 	printf("changed_per_second %.1f\n", changed / seconds);
-	printf("changed_percent %.2f\n", 100 * changed / seconds / pairs);
+	printf("changed_percent %.2f\n", 100 * changed / (double)m->encoder.values);
 	printf("chunk_bytes_per_value %.3f\n", (double)size.chunks / (double)m->encoder.changed);
 	printf("summary_bytes_per_value %.3f\n", (double)size.summaries / changed);
 	printf("file_bytes_per_value %.3f\n", (double)size.file / changed);
@@ -477,7 +476,7 @@ static int make(const struct options *o)
 	begin_things(&m);
 	r = record(&m, o, s, &j, &totals);
 	if (r == 0)
-		report(&m, o, &totals, s);
+		report(&m, &totals, s);
 	store_close(s);
 	journal_close(&j);
 	for (size_t i = 0; i < m.n; i++)

@@ -247,6 +247,7 @@ static void the_oldest_go_beyond_the_size(void **state)
 	struct fixture *f = *state;
 	struct retention keep = {.bytes = 1 << 20};
 	struct store_size size;
+	struct mark mark;
 	int64_t id;
 
 	assert_int_equal(store_mark(f->store, START, 0, "kept", &id), 0);
@@ -257,7 +258,8 @@ static void the_oldest_go_beyond_the_size(void **state)
 	assert_int_equal(store_size(f->store, &size), 0);
 	assert_true(size.file <= keep.bytes);
 	assert_int_equal(size.segments, 2);
-	assert_int_equal(store_mark_get(f->store, id, &(struct mark){}), 0);
+	assert_int_equal(store_mark_get(f->store, id, &mark), 0);
+	mark_free(&mark);
 }
 
 static void an_export_is_whole(void **state)
