@@ -25,6 +25,16 @@
 #define GROUPS	      50
 #define PRESENT	      (((1ull << PROCESS_FEATURE_COUNT) - 1) & ~(1ull << FEATURE_GPU_TIME | 1ull << FEATURE_GPU_MEMORY))
 
+#define BIT(id)	      (1ull << FEATURE_##id)
+#define SYSTEM_CHANGING                                                                                         \
+	(BIT(PSI_CPU_SOME) | BIT(PSI_IO_SOME) | BIT(PSI_IO_FULL) | BIT(RUN_QUEUE) | BIT(FORKS) | BIT(CONTEXT_SWITCHES) | \
+	 BIT(INTERRUPTS) | BIT(SYS_MEM_FREE) | BIT(SYS_MEM_AVAILABLE) | BIT(SYS_MEM_CACHED) | BIT(SYS_MEM_DIRTY) |        \
+	 BIT(SYS_MEM_ANON) | BIT(SYS_MEM_SLAB) | BIT(SYS_PAGE_IN) | BIT(SYS_PAGE_OUT) | BIT(SYS_TCP_OUT) |                \
+	 BIT(SYS_PROCESSES) | BIT(SYS_THREADS) | BIT(SYS_LATENESS))
+#define CORE_CHANGING                                                                                                     \
+	(BIT(CORE_USER) | BIT(CORE_SYSTEM) | BIT(CORE_IDLE) | BIT(CORE_IOWAIT) | BIT(CORE_SOFTIRQ) | BIT(CORE_FREQUENCY))
+#define GROUP_CHANGING (BIT(CG_CPU) | BIT(CG_MEMORY) | BIT(CG_PSI_CPU))
+
 enum habit { BUSY, PERIODIC, RANDOM, ASLEEP };
 
 struct process {
@@ -41,8 +51,8 @@ struct process {
 /* The machine's own: features that change every second by so much, about. */
 struct thing {
 	struct entity *entity;
-	uint64_t present;
-	double activity; /* how likely it does something in a second */
+	uint64_t present; /* features that change when it does something */
+	double activity;  /* how likely it does in a second */
 	int64_t values[FEATURES_MAX];
 };
 
@@ -289,10 +299,10 @@ static void begin_things(struct machine *m)
 {
 	char name[64];
 
-	add_thing(m, ENTITY_SYSTEM, all_of(ENTITY_SYSTEM), 0.6, "machine");
+	add_thing(m, ENTITY_SYSTEM, SYSTEM_CHANGING, 0.8, "machine");
 	for (int i = 0; i < 4; i++) {
 		snprintf(name, sizeof(name), "cpu%d", i);
-		add_thing(m, ENTITY_CPU, all_of(ENTITY_CPU), 0.9, name);
+		add_thing(m, ENTITY_CPU, CORE_CHANGING, 0.9, name);
 	}
 	add_thing(m, ENTITY_DISK, all_of(ENTITY_DISK), 0.5, "nvme0n1");
 	add_thing(m, ENTITY_DISK, all_of(ENTITY_DISK), 0.05, "sda");
@@ -300,7 +310,7 @@ static void begin_things(struct machine *m)
 	add_thing(m, ENTITY_INTERFACE, all_of(ENTITY_INTERFACE), 0.6, "eth0");
 	for (int i = 0; i < GROUPS; i++) {
 		snprintf(name, sizeof(name), "/system.slice/service-%d.service", i);
-		add_thing(m, ENTITY_CGROUP, all_of(ENTITY_CGROUP), 0.05 + 0.3 * (i % 5 == 0), name);
+		add_thing(m, ENTITY_CGROUP, GROUP_CHANGING, i % 5 ? 0.1 : 0.9, name);
 	}
 }
 
@@ -309,10 +319,12 @@ static void live_thing(struct machine *m, struct thing *t)
 	size_t n;
 	const struct feature *features = features_of(t->entity->info.kind, &n);
 
+	if (uniform(m) >= t->activity)
+		return;
 	for (size_t f = 0; f < n; f++) {
 		double size = exp(2 + (double)(f * 7 % 5) + 0.7 * normal(m));
 
-		if (uniform(m) >= t->activity)
+		if (!(t->present >> f & 1) || uniform(m) < 0.1)
 			continue;
 		if (features[f].kind == COUNTER)
 			t->values[f] += (int64_t)(size * (double)features[f].quantum);
@@ -323,7 +335,7 @@ static void live_thing(struct machine *m, struct thing *t)
 	}
 }
 
-static void fill_tick(struct machine *m, double active, int64_t start)
+static void fill_tick(struct machine *m, int64_t start)
 {
 	int64_t jitter = (int64_t)(uniform(m) * 1e8), boot = (int64_t)((m->second + 1000) * 1e9) + jitter;
 
@@ -344,9 +356,8 @@ static void fill_tick(struct machine *m, double active, int64_t start)
 	}
 	for (size_t i = 0; i < m->n_things; i++) {
 		live_thing(m, &m->things[i]);
-		tick_put(&m->tick, m->things[i].entity, m->things[i].values, m->things[i].present);
+		tick_put(&m->tick, m->things[i].entity, m->things[i].values, all_of(m->things[i].entity->info.kind));
 	}
-	(void)active;
 }
 
 static void replace_ended(struct machine *m, double active)
@@ -400,7 +411,7 @@ static int record(struct machine *m, const struct options *o, struct store *s, s
 		bool key = i % SEGMENT_TICKS == 0;
 		int64_t before = j->segment;
 
-		fill_tick(m, o->active / o->processes, start);
+		fill_tick(m, start);
 		if (key)
 			r = journal_begin(j, m->tick.wall / NS_PER_MS);
 		str_clear(&frame);
@@ -420,17 +431,17 @@ static int record(struct machine *m, const struct options *o, struct store *s, s
 	return r;
 }
 
-static void report(const struct machine *m, const struct options *o, const struct totals *t, struct store *s)
+static void report(const struct machine *m, const struct totals *t, struct store *s)
 {
 	struct store_size size = {};
-	double pairs = o->processes * __builtin_popcountll(PRESENT), seconds = (double)t->ticks;
+	double seconds = (double)t->ticks;
 	double changed = (double)m->encoder.changed, days = (double)t->segments * SEGMENT_TICKS / 86400;
 
 	if (store_size(s, &size) < 0)
 		return;
 	printf("active_per_second %.1f\n", (double)m->active / seconds);
 	printf("changed_per_second %.1f\n", changed / seconds);
-	printf("changed_percent %.2f\n", 100 * changed / seconds / pairs);
+	printf("changed_percent %.2f\n", 100 * changed / (double)m->encoder.values);
 	printf("chunk_bytes_per_value %.3f\n", (double)size.chunks / (double)m->encoder.changed);
 	printf("summary_bytes_per_value %.3f\n", (double)size.summaries / changed);
 	printf("file_bytes_per_value %.3f\n", (double)size.file / changed);
@@ -465,7 +476,7 @@ static int make(const struct options *o)
 	begin_things(&m);
 	r = record(&m, o, s, &j, &totals);
 	if (r == 0)
-		report(&m, o, &totals, s);
+		report(&m, &totals, s);
 	store_close(s);
 	journal_close(&j);
 	for (size_t i = 0; i < m.n; i++)

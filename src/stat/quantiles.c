@@ -14,18 +14,18 @@ uint16_t value_code(double value)
 	uint32_t bits;
 
 	memcpy(&bits, &f, sizeof(bits));
-	bits = (bits & 0x7fffffff) + 0x8000;
-	bits = (bits > 0x7f800000 ? 0x7f800000 : bits) >> 16;
-	return (uint16_t)(value < 0 ? 0x8000 - bits : 0x8000 + bits);
+	bits = (bits & 0x7fffffff) + 0x10000;
+	bits = (bits > 0x7f000000 ? 0x7f000000 : bits) >> 17;
+	return (uint16_t)(value < 0 ? VALUE_ZERO - bits : VALUE_ZERO + bits);
 }
 
 double value_of_code(uint16_t code)
 {
-	uint32_t bits = (uint32_t)(code >= 0x8000 ? code - 0x8000 : 0x8000 - code) << 16;
+	uint32_t bits = (uint32_t)(code >= VALUE_ZERO ? code - VALUE_ZERO : VALUE_ZERO - code) << 17;
 	float f;
 
 	memcpy(&f, &bits, sizeof(f));
-	return code >= 0x8000 ? f : -f;
+	return code >= VALUE_ZERO ? f : -f;
 }
 
 static void sort_by_byte(const struct weighted *from, struct weighted *to, size_t n, unsigned shift)

@@ -26,7 +26,8 @@ struct weighted {
 	uint32_t weight;
 };
 
-/* 16 bits for a value: sign, exponent and seven bits of a float, rounded; within 0.4 % (2^-8), ascending as values do. */
+/* 16 bits for a value: sign, exponent and six bits of a float, rounded; within 0.8 % (2^-7), ascending as values do. */
+#define VALUE_ZERO 0x4000 /* the code of 0 */
 uint16_t value_code(double value);
 double value_of_code(uint16_t code);
 

@@ -1,6 +1,8 @@
 /* What the writer and the reader of chunks share. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "model/feature.h"
 
 #define META_MAX      ((size_t)64 << 20)
@@ -9,10 +11,8 @@
 #define EXACT_DISTANCES 16
 #define SPARSE_TOKENS 256 /* a column with fewer values has one model: tables would cost more than they save */
 
-/* Context of a gap: how dense the series is within its base, and whether the last gap was none. */
-static inline unsigned gap_model(size_t n, size_t n_base, int64_t last_gap)
+/* Models of gaps: by how dense the series is within its base, two each: the second is for after a gap. */
+static inline unsigned gap_model(size_t n, size_t n_base, bool sparse)
 {
-	unsigned density = (unsigned)(n * 8 / (n_base + 1));
-
-	return 2 * (density > 7 ? 7 : density) + (last_gap != 0);
+	return sparse ? 0 : 2 * (unsigned)(n * 8 / (n_base + 1));
 }

@@ -513,29 +513,32 @@ int chunk_plan(struct chunk *c, struct dataset *into, const struct load_filter *
 static bool decode_places(struct token_reader *t, size_t n, size_t n_base, bool sparse, const uint32_t *base,
 			  uint32_t shift, uint32_t *ticks)
 {
-	uint64_t next = 0;
-	int64_t gap = 0;
+	const uint32_t *const *slots = &t->slots[gap_model(n, n_base, sparse)];
+	struct token_state at = t->at;
+	uint64_t next = 0, gap = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		gap = (int64_t)token_number(t, sparse ? 0 : gap_model(n, n_base, gap), EXACT_GAPS);
-		if (gap < 0 || next + (uint64_t)gap >= n_base)
+		gap = token_number(&at, slots[gap > 0], EXACT_GAPS);
+		if (gap >= n_base - next)
 			return false;
-		next += (uint64_t)gap;
+		next += gap;
 		if (ticks)
 			ticks[i] = base ? base[next] : shift + (uint32_t)next;
 		next++;
 	}
+	t->at = at;
 	return true;
 }
 
 static bool decode_rounded(const struct chunk *c, struct token_reader *t, const struct column_series *s, bool sparse,
 			   int64_t *values)
 {
+	struct token_state at = t->at;
 	struct predictor p = {};
 	size_t largest = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
-		uint64_t u = token_number(t, sparse ? p.n > 0 : predictor_model(&p), EXACT_DISTANCES);
+		uint64_t u = token_number(&at, t->slots[sparse ? p.n > 0 : predictor_model(&p)], EXACT_DISTANCES);
 		int64_t code = predicted(&p) + unfold_sign(u);
 
 		if (code < 0 || code >= c->scale.n)
@@ -549,28 +552,31 @@ static bool decode_rounded(const struct chunk *c, struct token_reader *t, const 
 	}
 	if (values)
 		values[largest] += s->rest;
+	t->at = at;
 	return true;
 }
 
 static bool decode_exact(struct token_reader *t, const struct column_series *s, bool gauge, bool sparse, int64_t *values)
 {
+	struct token_state at = t->at;
 	struct predictor p = {};
 	uint64_t level = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
-		uint64_t u = token_number(t, sparse ? p.n > 0 : predictor_model(&p), EXACT_DISTANCES);
+		uint64_t u = token_number(&at, t->slots[sparse ? p.n > 0 : predictor_model(&p)], EXACT_DISTANCES);
 		int64_t code = predicted(&p) + unfold_sign(u);
 
 		if (code < 0 || code >= EXACT_CODES)
 			return false;
 		predictor_learn(&p, (int32_t)code);
-		u = exact_value((unsigned)code, token_raw(t, exact_bits((unsigned)code)));
+		u = exact_value((unsigned)code, token_raw(&at, exact_bits((unsigned)code)));
 		level = (gauge ? level : 0) + (uint64_t)unfold_sign(u);
 		if (values)
 			values[i] = (int64_t)level;
 		if (gauge && i == 0)
 			p = predictor_of_changes;
 	}
+	t->at = at;
 	return true;
 }
 
@@ -639,7 +645,7 @@ static int decode_column(struct chunk *c, struct kind_part *part, size_t index, 
 		if (into)
 			rescale(word, into, s->n);
 	}
-	return good && !gaps->bad && !(any && values->bad) ? 0 : -EBADMSG;
+	return good && !gaps->at.bad && !(any && values->at.bad) ? 0 : -EBADMSG;
 }
 
 static int decode_activities(struct chunk *c, enum entity_kind kind, struct token_reader *gaps, uint32_t *room)
@@ -662,7 +668,7 @@ static int decode_activities(struct chunk *c, enum entity_kind kind, struct toke
 		for (uint32_t t = 0; t < m->n_active; t++)
 			m->active[t] = c->first_tick + t;
 	}
-	return r < 0 ? r : gaps->bad ? -EBADMSG : 0;
+	return r < 0 ? r : gaps->at.bad ? -EBADMSG : 0;
 }
 
 static size_t count_active(const struct chunk *c, enum entity_kind kind)

@@ -106,14 +106,14 @@ static void choose_base(const struct writer *w, const struct subject *s, struct 
 
 static void put_gaps(struct token_writer *out, const uint32_t *places, size_t n, size_t n_base, bool sparse)
 {
-	int64_t gap = 0;
-	uint32_t next = 0;
+	unsigned model = gap_model(n, n_base, sparse);
+	uint32_t next = 0, gap = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		unsigned model = sparse ? 0 : gap_model(n, n_base, gap);
+		bool after_gap = gap > 0;
 
-		gap = (int64_t)places[i] - next;
-		token_put_number(out, model, EXACT_GAPS, (uint64_t)gap);
+		gap = places[i] - next;
+		token_put_number(out, model + after_gap, EXACT_GAPS, gap);
 		next = places[i] + 1;
 	}
 }

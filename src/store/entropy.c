@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LOG_MAX 120 /* 2^30 tokens */
+
 struct model {
 	uint32_t count[ENTROPY_SYMBOLS];
 	uint32_t freq[ENTROPY_SYMBOLS], start[ENTROPY_SYMBOLS];
-	uint32_t total, used;
 };
 
 void token_writer_free(struct token_writer *w)
@@ -15,56 +16,78 @@ void token_writer_free(struct token_writer *w)
 	VEC_FREE(w->tokens);
 }
 
-static unsigned most_frequent(const struct model *m)
+/* A frequency travels as its logarithm, in quarters of an octave: reader and writer make the same table of it. */
+static uint32_t weight_of(unsigned log)
+{
+	static const uint32_t quarter[] = {1024, 1218, 1448, 1722};
+
+	return (uint32_t)((uint64_t)quarter[log % 4] << (log / 4) >> 10);
+}
+
+static unsigned log_of(uint32_t count)
+{
+	unsigned log = 0;
+
+	while (log < LOG_MAX && (weight_of(log) + weight_of(log + 1)) / 2 < count)
+		log++;
+	return log;
+}
+
+static unsigned most_frequent(const uint32_t freq[ENTROPY_SYMBOLS])
 {
 	unsigned most = 0;
 
 	for (unsigned i = 1; i < ENTROPY_SYMBOLS; i++)
-		if (m->freq[i] > m->freq[most])
+		if (freq[i] > freq[most])
 			most = i;
 	return most;
 }
 
-/* Scales counts to the total; every symbol that occurs keeps at least 1. */
-static void normalise(struct model *m)
+/* Scales weights to the total; every symbol that occurs keeps at least 1. */
+static void normalise(const uint32_t weights[ENTROPY_SYMBOLS], uint32_t freq[ENTROPY_SYMBOLS])
 {
+	uint64_t total = 0;
 	uint32_t sum = 0;
 
+	for (unsigned i = 0; i < ENTROPY_SYMBOLS; i++)
+		total += weights[i];
 	for (unsigned i = 0; i < ENTROPY_SYMBOLS; i++) {
-		if (!m->count[i])
-			continue;
-		m->freq[i] = (uint32_t)((uint64_t)m->count[i] * ENTROPY_TOTAL / m->total);
-		if (!m->freq[i])
-			m->freq[i] = 1;
-		sum += m->freq[i];
+		freq[i] = (uint32_t)((uint64_t)weights[i] * ENTROPY_TOTAL / total);
+		if (weights[i] && !freq[i])
+			freq[i] = 1;
+		sum += freq[i];
 	}
 	while (sum > ENTROPY_TOTAL) {
-		unsigned most = most_frequent(m);
-		uint32_t take = sum - ENTROPY_TOTAL < m->freq[most] / 2 ? sum - ENTROPY_TOTAL : m->freq[most] / 2;
+		unsigned most = most_frequent(freq);
+		uint32_t take = sum - ENTROPY_TOTAL < freq[most] / 2 ? sum - ENTROPY_TOTAL : freq[most] / 2;
 
-		m->freq[most] -= take;
+		freq[most] -= take;
 		sum -= take;
 	}
-	m->freq[most_frequent(m)] += ENTROPY_TOTAL - sum;
+	freq[most_frequent(freq)] += ENTROPY_TOTAL - sum;
+}
+
+/* How many symbols up to the last that occurs; then for each 0 if it does not, or 1 + the logarithm. */
+static void make_model(struct model *m, struct str *out)
+{
+	uint32_t weights[ENTROPY_SYMBOLS] = {};
+	unsigned last = 0;
+
+	for (unsigned i = 0; i < ENTROPY_SYMBOLS; i++)
+		if (m->count[i])
+			last = i + 1;
+	str_putc(out, (char)last);
+	for (unsigned i = 0; i < last; i++) {
+		unsigned log = m->count[i] ? log_of(m->count[i]) : 0;
+
+		str_putc(out, (char)(m->count[i] ? 1 + log : 0));
+		weights[i] = m->count[i] ? weight_of(log) : 0;
+	}
+	if (last)
+		normalise(weights, m->freq);
 	for (unsigned i = 0, start = 0; i < ENTROPY_SYMBOLS; i++) {
 		m->start[i] = start;
 		start += m->freq[i];
-	}
-}
-
-/* How many symbols; then each one's distance from the one before, and its frequency but the last's. */
-static void write_model(const struct model *m, struct str *out)
-{
-	unsigned next = 0, left = m->used;
-
-	str_put_varint(out, m->used);
-	for (unsigned i = 0; i < ENTROPY_SYMBOLS; i++) {
-		if (!m->freq[i])
-			continue;
-		str_put_varint(out, i - next);
-		if (--left)
-			str_put_varint(out, m->freq[i]);
-		next = i + 1;
 	}
 }
 
@@ -143,14 +166,10 @@ int tokens_write(struct token_writer *w, struct str *tables, struct str *bytes)
 	for (size_t i = 0; i < w->tokens.n; i++) {
 		struct model *m = &models[w->tokens.v[i].model];
 
-		m->used += m->count[w->tokens.v[i].symbol]++ == 0;
-		m->total++;
+		m->count[w->tokens.v[i].symbol]++;
 	}
-	for (unsigned i = 0; i < ENTROPY_MODELS; i++) {
-		if (models[i].total)
-			normalise(&models[i]);
-		write_model(&models[i], tables);
-	}
+	for (unsigned i = 0; i < ENTROPY_MODELS; i++)
+		make_model(&models[i], tables);
 	if (r == 0)
 		r = encode_symbols(w, models, bytes);
 	if (r == 0)
@@ -168,39 +187,44 @@ static void fill_slots(uint32_t *slots, unsigned symbol, uint32_t start, uint32_
 		slots[start + i] = symbol | (freq - 1) << 7 | i << 18;
 }
 
-static int read_model(struct reader *in, uint64_t used, uint32_t *slots)
+static int read_model(struct reader *in, unsigned last, uint32_t *slots)
 {
-	uint32_t start = 0;
-	uint64_t symbol = 0;
+	uint32_t weights[ENTROPY_SYMBOLS] = {}, freq[ENTROPY_SYMBOLS], start = 0;
+	bool any = false;
 
-	for (uint64_t i = 0; i < used; i++) {
-		uint64_t freq = ENTROPY_TOTAL - start;
+	for (unsigned i = 0; i < last; i++) {
+		uint8_t log = *in->at++;
 
-		symbol += read_varint(in);
-		if (i + 1 < used)
-			freq = read_varint(in);
-		if (in->bad || symbol >= ENTROPY_SYMBOLS || freq == 0 || freq > ENTROPY_TOTAL - start)
+		if (log > 1 + LOG_MAX)
 			return -EBADMSG;
-		fill_slots(slots, (unsigned)symbol, start, (uint32_t)freq);
-		start += (uint32_t)freq;
-		symbol++;
+		weights[i] = log ? weight_of(log - 1u) : 0;
+		any |= log > 0;
 	}
-	return start == ENTROPY_TOTAL ? 0 : -EBADMSG;
+	if (!any)
+		return -EBADMSG;
+	normalise(weights, freq);
+	for (unsigned i = 0; i < last; start += freq[i++])
+		fill_slots(slots, i, start, freq[i]);
+	return 0;
 }
 
+/* The first block of memory stands for models without tokens: what a damaged stream finds there does no harm. */
 static int read_models(struct token_reader *t, struct reader *tables)
 {
-	uint32_t *slots = t->memory;
+	uint32_t *slots = t->memory + ENTROPY_TOTAL;
 	int r = 0;
 
 	for (unsigned i = 0; r == 0 && i < ENTROPY_MODELS; i++) {
-		uint64_t used = read_varint(tables);
+		unsigned last;
 
-		if (tables->bad || used > ENTROPY_SYMBOLS)
+		if (tables->at >= tables->end)
 			return -EBADMSG;
-		t->slots[i] = used ? slots : NULL;
-		if (used)
-			r = read_model(tables, used, slots);
+		last = *tables->at++;
+		if (last > ENTROPY_SYMBOLS || last > tables->end - tables->at)
+			return -EBADMSG;
+		t->slots[i] = last ? slots : t->memory;
+		if (last)
+			r = read_model(tables, last, slots);
 		slots += ENTROPY_TOTAL;
 	}
 	return r;
@@ -220,18 +244,17 @@ int tokens_open(struct token_reader *t, struct reader *tables, struct reader *by
 	int r;
 
 	if (!t->memory)
-		t->memory = malloc(ENTROPY_MODELS * ENTROPY_TOTAL * sizeof(*t->memory));
+		t->memory = calloc((ENTROPY_MODELS + 1) * ENTROPY_TOTAL, sizeof(*t->memory));
 	if (!t->memory)
 		return -ENOMEM;
-	t->window = t->n_window = 0;
-	t->bad = false;
+	t->at = (struct token_state){};
 	r = read_models(t, tables);
-	take_stream(bytes, &t->word, &t->word_end);
-	take_stream(bytes, &t->raw, &t->raw_end);
-	if (r < 0 || bytes->bad || t->word_end - t->word < 4)
+	take_stream(bytes, &t->at.word, &t->at.word_end);
+	take_stream(bytes, &t->at.raw, &t->at.raw_end);
+	if (r < 0 || bytes->bad || t->at.word_end - t->at.word < 4)
 		return r < 0 ? r : -EBADMSG;
-	t->state = (uint32_t)t->word[0] | (uint32_t)t->word[1] << 8 | (uint32_t)t->word[2] << 16 | (uint32_t)t->word[3] << 24;
-	t->word += 4;
+	for (unsigned i = 0; i < 4; i++)
+		t->at.state |= (uint32_t)*t->at.word++ << 8 * i;
 	return 0;
 }
 

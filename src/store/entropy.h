@@ -34,15 +34,20 @@ static inline void token_put(struct token_writer *w, unsigned model, unsigned sy
 int tokens_write(struct token_writer *w, struct str *tables, struct str *bytes);
 void token_writer_free(struct token_writer *w);
 
-/* One entry a slot: symbol, frequency and the slot's place within the symbol's range. */
-struct token_reader {
+/* Where reading is. A loop copies it to a variable of its own, so that it stays in registers. */
+struct token_state {
 	uint32_t state;
+	unsigned n_window;
+	uint64_t window; /* raw bits read ahead */
 	const uint8_t *word, *word_end;
 	const uint8_t *raw, *raw_end;
-	uint64_t window; /* raw bits read ahead */
-	unsigned n_window;
 	bool bad;
-	uint32_t *slots[ENTROPY_MODELS]; /* NULL = a model without tokens */
+};
+
+struct token_reader {
+	struct token_state at;
+	/* one entry a slot: symbol, frequency, and the slot's place within the symbol's range */
+	const uint32_t *slots[ENTROPY_MODELS];
 	uint32_t *memory;
 };
 
@@ -51,16 +56,10 @@ int tokens_open(struct token_reader *t, struct reader *tables, struct reader *by
 void token_reader_free(struct token_reader *t);
 
 /* A damaged stream gives wrong symbols and sets `bad` when it runs beyond its end, but never reads beyond it. */
-static inline unsigned token_symbol(struct token_reader *t, unsigned model)
+static inline unsigned token_symbol(struct token_state *t, const uint32_t *slots)
 {
-	const uint32_t *slots = t->slots[model];
-	uint32_t entry, state = t->state;
+	uint32_t state = t->state, entry = slots[state & (ENTROPY_TOTAL - 1)];
 
-	if (__builtin_expect(!slots, 0)) {
-		t->bad = true;
-		return 0;
-	}
-	entry = slots[state & (ENTROPY_TOTAL - 1)];
 	state = ((entry >> 7 & (ENTROPY_TOTAL - 1)) + 1) * (state >> ENTROPY_BITS) + (entry >> 18);
 	if (state < 1u << 16) {
 		if (__builtin_expect(t->word_end - t->word < 2, 0)) {
@@ -75,7 +74,7 @@ static inline unsigned token_symbol(struct token_reader *t, unsigned model)
 	return entry & 127;
 }
 
-static inline void token_fill(struct token_reader *t)
+static inline void token_fill(struct token_state *t)
 {
 	while (t->n_window <= 56 && t->raw < t->raw_end) {
 		t->window |= (uint64_t)*t->raw++ << t->n_window;
@@ -83,7 +82,7 @@ static inline void token_fill(struct token_reader *t)
 	}
 }
 
-static inline uint64_t token_raw_piece(struct token_reader *t, unsigned n)
+static inline uint64_t token_raw_piece(struct token_state *t, unsigned n)
 {
 	uint64_t value;
 
@@ -102,7 +101,7 @@ static inline uint64_t token_raw_piece(struct token_reader *t, unsigned n)
 }
 
 /* n <= 64 */
-static inline uint64_t token_raw(struct token_reader *t, unsigned n)
+static inline uint64_t token_raw(struct token_state *t, unsigned n)
 {
 	uint64_t low;
 
@@ -127,9 +126,9 @@ static inline void token_put_number(struct token_writer *w, unsigned model, unsi
 		  u & ((1ull << (octave - 1)) - 1));
 }
 
-static inline uint64_t token_number(struct token_reader *t, unsigned model, unsigned exact)
+static inline uint64_t token_number(struct token_state *t, const uint32_t *slots, unsigned exact)
 {
-	unsigned symbol = token_symbol(t, model), base = (unsigned)__builtin_ctz(exact), octave;
+	unsigned symbol = token_symbol(t, slots), base = (unsigned)__builtin_ctz(exact), octave;
 
 	if (symbol < exact)
 		return symbol;

@@ -54,7 +54,7 @@ static double mean_of_code(uint32_t code)
 static void put_row(struct str planes[PLANES], const struct row *row, const struct row *before)
 {
 	uint32_t mean = mean_code(row->d.mean), spread = value_code(sqrt(row->d.variance));
-	int64_t last = 0x8000;
+	int64_t last = VALUE_ZERO;
 
 	str_put_svarint(&planes[ENTITY], (int64_t)row->entity - before->entity);
 	str_put_svarint(&planes[PROGRAM], (int64_t)row->program - before->program);
@@ -115,7 +115,7 @@ static uint8_t read_byte(struct reader *in)
 static void read_row(struct reader planes[PLANES], const struct row *before, struct row *row)
 {
 	uint32_t mean, spread;
-	int64_t code = 0x8000;
+	int64_t code = VALUE_ZERO;
 
 	row->entity = (uint32_t)(before->entity + read_svarint(&planes[ENTITY]));
 	row->program = (uint32_t)(before->program + read_svarint(&planes[PROGRAM]));

@@ -1,0 +1,485 @@
+#include "base/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <math.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "store/frame.h"
+#include "store/journal.h"
+#include "store/store.h"
+
+#define START (1790000000ll * NS_PER_SEC) /* wall time of the first tick */
+
+/* A store in a folder of its own, and a recorder that feeds it. */
+struct fixture {
+	char folder[32], file[96], run_dir[64];
+	struct store_paths paths;
+	struct store *store;
+	struct journal journal;
+	struct frame_encoder encoder;
+	struct entity *worker;
+	struct tick tick;
+	int64_t values[PROCESS_FEATURE_COUNT];
+	int64_t seconds;
+};
+
+static struct store *open_store(struct fixture *f, enum store_mode mode)
+{
+	struct store *s = NULL;
+	char *error = NULL;
+
+	assert_int_equal(store_open(&f->paths, mode, &s, &error), 0);
+	free(error);
+	return s;
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	strcpy(f->folder, "/tmp/test-store-XXXXXX");
+	assert_non_null(mkdtemp(f->folder));
+	snprintf(f->file, sizeof(f->file), "%s/recording.db", f->folder);
+	snprintf(f->run_dir, sizeof(f->run_dir), "%s/run", f->folder);
+	f->paths = (struct store_paths){f->file, f->run_dir};
+	f->store = open_store(f, STORE_WRITE);
+	assert_int_equal(journal_open(f->run_dir, &f->journal), 0);
+	f->encoder.next_id = 1;
+	f->worker = entity_new(ENTITY_PROCESS, "worker");
+	f->worker->born = true;
+	*state = f;
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	(void)at;
+	return remove(path);
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	store_close(f->store);
+	journal_close(&f->journal);
+	entity_free(f->worker);
+	tick_free(&f->tick);
+	nftw(f->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	free(f);
+	return 0;
+}
+
+/* n seconds in which the worker uses 1 s of CPU each, as a segment; returns its id. */
+static int64_t record(struct fixture *f, int n)
+{
+	struct str frame = {};
+
+	for (int i = 0; i < n; i++, f->seconds++) {
+		tick_begin(&f->tick, (f->seconds + 100) * NS_PER_SEC, START + f->seconds * NS_PER_SEC);
+		f->values[FEATURE_CPU_TIME] += NS_PER_SEC;
+		f->values[FEATURE_THREADS] = 1 + f->seconds % 3;
+		tick_put(&f->tick, f->worker, f->values, 1ull << FEATURE_CPU_TIME | 1ull << FEATURE_THREADS);
+		if (i == 0)
+			assert_int_equal(journal_begin(&f->journal, f->tick.wall / NS_PER_MS), 0);
+		str_clear(&frame);
+		assert_int_equal(frame_encode(&f->encoder, &f->tick, i == 0, &frame), 0);
+		assert_int_equal(journal_append(&f->journal, frame.data, frame.len), 0);
+	}
+	str_free(&frame);
+	return f->journal.segment;
+}
+
+static void holds(struct store *s, int64_t first, int64_t n, unsigned damaged_segments)
+{
+	struct dataset d = {};
+	unsigned damaged;
+
+	assert_int_equal(store_load(s, INT64_MIN, INT64_MAX, &d, &damaged), 0);
+	assert_int_equal(damaged, damaged_segments);
+	assert_int_equal(d.ticks.n, n);
+	if (n) {
+		const struct subject *w = dataset_subject(&d, 1);
+
+		assert_int_equal(d.ticks.v[0].wall, START + first * NS_PER_SEC);
+		assert_int_equal(d.ticks.v[n - 1].wall, START + (first + n - 1) * NS_PER_SEC);
+		assert_non_null(w);
+		assert_int_equal(w->last, n - 1);
+		assert_true(subject_growth(&d, w, FEATURE_CPU_TIME, 0, (uint32_t)n - 1) == (double)n * 1e9);
+		for (uint32_t t = 0; t < n; t++)
+			assert_true(subject_value(&d, w, FEATURE_THREADS, t) == (double)(1 + (first + t) % 3));
+	}
+	dataset_free(&d);
+}
+
+static void sql(struct fixture *f, const char *text)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(f->file, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+/* --- segments --- */
+
+static void journal_and_chunks_are_one_recording(void **state)
+{
+	struct fixture *f = *state;
+	struct dataset d = {};
+	unsigned damaged;
+	uint32_t highest;
+	int64_t from, to;
+
+	assert_int_equal(store_compact(f->store, record(f, 60)), 0);
+	assert_int_equal(store_compact(f->store, record(f, 60)), 0);
+	record(f, 30);
+	holds(f->store, 0, 150, 0);
+	assert_int_equal(store_highest_entity(f->store, &highest), 0);
+	assert_int_equal(highest, 1);
+	assert_int_equal(store_extent(f->store, &from, &to), 0);
+	assert_true(from == START && to == START + 149 * NS_PER_SEC);
+	assert_int_equal(store_load(f->store, START + 50 * NS_PER_SEC, START + 130 * NS_PER_SEC, &d, &damaged), 0);
+	assert_int_equal(d.ticks.n, 81);
+	assert_true(subject_growth(&d, dataset_subject(&d, 1), FEATURE_CPU_TIME, 0, 80) == 81e9);
+	dataset_free(&d);
+}
+
+static void a_killed_recorder_loses_nothing_but_its_last_write(void **state)
+{
+	struct fixture *f = *state;
+	int64_t segment = record(f, 40);
+	char path[128];
+
+	assert_int_equal(store_save_journal(f->store, segment), 0);
+	record(f, 20);
+	snprintf(path, sizeof(path), "%s/journal/%lld", f->run_dir, (long long)f->journal.segment);
+	assert_int_equal(truncate(path, (off_t)f->journal.size - 3), 0);
+	assert_int_equal(store_recover(f->store, 0), 0);
+	holds(f->store, 0, 59, 0);
+	assert_int_equal(access(path, F_OK), -1);
+}
+
+static void a_power_cut_loses_what_was_not_saved(void **state)
+{
+	struct fixture *f = *state;
+	int64_t segment = record(f, 40);
+
+	assert_int_equal(store_save_journal(f->store, segment), 0);
+	assert_int_equal(store_save_journal(f->store, segment), 0);
+	assert_int_equal(journal_remove(f->run_dir, segment), 0);
+	holds(f->store, 0, 40, 0);
+	assert_int_equal(store_recover(f->store, 0), 0);
+	holds(f->store, 0, 40, 0);
+}
+
+static void the_segment_being_written_is_left_alone(void **state)
+{
+	struct fixture *f = *state;
+	int64_t *left;
+	size_t n;
+
+	record(f, 10);
+	record(f, 10);
+	assert_int_equal(store_recover(f->store, f->journal.segment), 0);
+	assert_int_equal(journal_list(f->run_dir, &left, &n), 0);
+	assert_true(n == 1 && left[0] == f->journal.segment);
+	free(left);
+	holds(f->store, 0, 20, 0);
+}
+
+/* --- how much is kept --- */
+
+static int count_summaries(const struct summary *s, void *data)
+{
+	struct distribution *sum = data;
+
+	assert_string_equal(s->program, "worker|");
+	if (s->feature == FEATURE_CPU_TIME) {
+		assert_true(fabs(s->distribution.q[2] / 1e9 - 1) < 0.01);
+		sum->n += s->distribution.n;
+	}
+	return 0;
+}
+
+static double summarised(struct store *s, enum summary_tier tier)
+{
+	struct distribution sum = {};
+	unsigned damaged;
+
+	assert_int_equal(store_summaries(s, tier, INT64_MIN, INT64_MAX, count_summaries, &sum, &damaged), 0);
+	assert_int_equal(damaged, 0);
+	return sum.n;
+}
+
+static void old_segments_go_and_their_hours_stay(void **state)
+{
+	struct fixture *f = *state;
+	struct retention keep = {.age = 1000 * NS_PER_SEC};
+	double all;
+
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(store_compact(f->store, record(f, 600)), 0);
+	assert_true(summarised(f->store, SUMMARY_SEGMENT) == 12000);
+	all = summarised(f->store, SUMMARY_HOUR);
+	assert_true(all >= 7200 && all < 12000);
+	assert_int_equal(store_retain(f->store, &keep, START + 12000 * NS_PER_SEC), 0);
+	holds(f->store, 10800, 1200, 0);
+	assert_true(summarised(f->store, SUMMARY_SEGMENT) == 1200);
+	assert_true(summarised(f->store, SUMMARY_HOUR) == all);
+	assert_int_equal(store_retain(f->store, &keep, START + 400 * 86400 * NS_PER_SEC), 0);
+	assert_true(summarised(f->store, SUMMARY_HOUR) == 0);
+}
+
+static void the_oldest_go_beyond_the_size(void **state)
+{
+	struct fixture *f = *state;
+	struct retention keep = {.bytes = 1 << 20};
+	struct store_size size;
+	struct mark mark;
+	int64_t id;
+
+	assert_int_equal(store_mark(f->store, START, 0, "kept", &id), 0);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(store_compact(f->store, record(f, 60)), 0);
+	sql(f, "UPDATE chunk SET bytes = zeroblob(400000)");
+	assert_int_equal(store_retain(f->store, &keep, START), 0);
+	assert_int_equal(store_size(f->store, &size), 0);
+	assert_true(size.file <= keep.bytes);
+	assert_int_equal(size.segments, 2);
+	assert_int_equal(store_mark_get(f->store, id, &mark), 0);
+	mark_free(&mark);
+}
+
+static void an_export_is_whole(void **state)
+{
+	struct fixture *f = *state;
+	char to[64], *error = NULL;
+	struct store_paths paths = {to, NULL};
+	struct store *copy;
+
+	assert_int_equal(store_compact(f->store, record(f, 60)), 0);
+	record(f, 30);
+	snprintf(to, sizeof(to), "%s/copy.db", f->folder);
+	assert_int_equal(store_export(f->store, to, &error), 0);
+	assert_int_equal(store_open(&paths, STORE_READ, &copy, &error), 0);
+	holds(copy, 0, 90, 0);
+	store_close(copy);
+	holds(f->store, 0, 90, 0);
+	assert_int_equal(store_export(f->store, to, &error), -EEXIST);
+	assert_non_null(strstr(error, "exists already"));
+	free(error);
+}
+
+/* --- what goes wrong --- */
+
+static void a_damaged_chunk_is_left_out_and_counted(void **state)
+{
+	struct fixture *f = *state;
+	char text[128];
+
+	record(f, 60);
+	assert_int_equal(store_compact(f->store, f->journal.segment), 0);
+	snprintf(text, sizeof(text), "UPDATE chunk SET bytes = substr(bytes, 1, length(bytes) - 1) WHERE segment = %lld",
+		 (long long)record(f, 60));
+	assert_int_equal(store_compact(f->store, f->journal.segment), 0);
+	sql(f, text);
+	holds(f->store, 0, 60, 1);
+}
+
+static void opens_with(struct fixture *f, enum store_mode mode, int result, const char *words)
+{
+	struct store *s;
+	char *error = NULL;
+
+	store_close(f->store);
+	f->store = NULL;
+	assert_int_equal(store_open(&f->paths, mode, &s, &error), result);
+	assert_non_null(error);
+	if (!strstr(error, words))
+		fail_msg("'%s' does not say '%s'", error, words);
+	free(error);
+}
+
+static void a_newer_version_is_refused_and_untouched(void **state)
+{
+	struct fixture *f = *state;
+	sqlite3_stmt *stmt;
+	sqlite3 *db;
+
+	sql(f, "PRAGMA user_version = 9; DROP TABLE program");
+	opens_with(f, STORE_READ, -EPROTONOSUPPORT, "upgrade whyslow");
+	opens_with(f, STORE_WRITE, -EPROTONOSUPPORT, "upgrade whyslow");
+	assert_int_equal(sqlite3_open(f->file, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, "SELECT * FROM program", -1, &stmt, NULL), SQLITE_ERROR);
+	sqlite3_close(db);
+}
+
+static void a_corrupted_page_is_said(void **state)
+{
+	struct fixture *f = *state;
+	struct dataset d = {};
+	char rubbish[4096];
+	unsigned damaged;
+	struct stat st;
+	int fd, r;
+
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(store_compact(f->store, record(f, 600)), 0);
+	store_close(f->store);
+	memset(rubbish, 0xa5, sizeof(rubbish));
+	fd = open(f->file, O_WRONLY);
+	fstat(fd, &st);
+	for (off_t at = 4096; at < st.st_size; at += 4096)
+		assert_int_equal(pwrite(fd, rubbish, sizeof(rubbish), at), sizeof(rubbish));
+	close(fd);
+	f->store = open_store(f, STORE_READ);
+	r = store_load(f->store, INT64_MIN, INT64_MAX, &d, &damaged);
+	assert_int_equal(r, -EUCLEAN);
+	assert_non_null(strstr(store_error(f->store), "move it away"));
+	dataset_free(&d);
+}
+
+static void no_database_at_all_is_said(void **state)
+{
+	struct fixture *f = *state;
+	FILE *out;
+
+	store_close(f->store);
+	f->store = NULL;
+	out = fopen(f->file, "w");
+	for (int i = 0; i < 1000; i++)
+		fputs("this is no database ", out);
+	fclose(out);
+	opens_with(f, STORE_READ, -EUCLEAN, "damaged");
+	unlink(f->file);
+	opens_with(f, STORE_READ, -ENOENT, "start the recorder");
+}
+
+/* A disk of one megabyte, where the rights allow it. */
+static bool mount_small(struct fixture *f, char *path, size_t n, const char *options)
+{
+	snprintf(path, n, "%s/disk", f->folder);
+	return mkdir(path, 0700) == 0 && mount("none", path, "tmpfs", 0, options) == 0;
+}
+
+static void a_full_disk_loses_nothing(void **state)
+{
+	struct fixture *f = *state;
+	char disk[64], filler[80];
+	int64_t segment;
+	int fd;
+
+	if (geteuid() != 0 || !mount_small(f, disk, sizeof(disk), "size=1m"))
+		skip();
+	store_close(f->store);
+	snprintf(f->file, sizeof(f->file), "%s/recording.db", disk);
+	f->store = open_store(f, STORE_WRITE);
+	segment = record(f, 600);
+	snprintf(filler, sizeof(filler), "%s/filler", disk);
+	fd = open(filler, O_CREAT | O_WRONLY, 0600);
+	while (write(fd, filler, sizeof(filler)) > 0)
+		;
+	close(fd);
+	assert_int_equal(store_compact(f->store, segment), -ENOSPC);
+	assert_non_null(strstr(store_error(f->store), "disk is full"));
+	assert_int_equal(store_save_journal(f->store, segment), -ENOSPC);
+	holds(f->store, 0, 600, 0);
+	unlink(filler);
+	assert_int_equal(store_compact(f->store, segment), 0);
+	holds(f->store, 0, 600, 0);
+	store_close(f->store);
+	f->store = NULL;
+	umount(disk);
+}
+
+static void a_copy_on_a_read_only_disk_can_be_read(void **state)
+{
+	struct fixture *f = *state;
+	char disk[64], copy[80], *error = NULL;
+
+	if (geteuid() != 0 || !mount_small(f, disk, sizeof(disk), "size=4m"))
+		skip();
+	assert_int_equal(store_compact(f->store, record(f, 60)), 0);
+	snprintf(copy, sizeof(copy), "%s/copy.db", disk);
+	assert_int_equal(store_export(f->store, copy, &error), 0);
+	assert_int_equal(mount("none", disk, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
+	f->paths = (struct store_paths){copy, NULL};
+	store_close(f->store);
+	f->store = open_store(f, STORE_READ);
+	holds(f->store, 0, 60, 0);
+	opens_with(f, STORE_WRITE, -EROFS, "read-only");
+	umount(disk);
+}
+
+/* --- marks --- */
+
+static struct mark get_mark(struct store *s, int64_t id)
+{
+	struct mark m;
+
+	assert_int_equal(store_mark_get(s, id, &m), 0);
+	return m;
+}
+
+static void presses_within_five_seconds_are_one(void **state)
+{
+	struct fixture *f = *state;
+	int64_t first, second, other, later;
+	struct mark m;
+
+	assert_int_equal(store_mark(f->store, START, 1000, NULL, &first), 0);
+	assert_int_equal(store_mark(f->store, START + 4 * NS_PER_SEC, 1000, "slow", &second), 0);
+	assert_int_equal(store_mark(f->store, START + 5 * NS_PER_SEC, 1001, NULL, &other), 0);
+	assert_int_equal(store_mark(f->store, START + 9 * NS_PER_SEC, 1000, NULL, &later), 0);
+	assert_true(first == second && first == later && other != first);
+	m = get_mark(f->store, first);
+	assert_true(m.presses == 3 && m.wall == START && m.last == START + 9 * NS_PER_SEC);
+	assert_string_equal(m.note, "slow");
+	mark_free(&m);
+	assert_int_equal(store_mark(f->store, START + 15 * NS_PER_SEC, 1000, NULL, &later), 0);
+	assert_true(later != first);
+}
+
+static void only_the_owner_and_root_change_a_mark(void **state)
+{
+	struct fixture *f = *state;
+	int64_t id, undone;
+	struct mark m;
+
+	assert_int_equal(store_mark(f->store, START, 1000, NULL, &id), 0);
+	assert_int_equal(store_mark_note(f->store, id, 1001, "not mine"), -ENOENT);
+	assert_int_equal(store_mark_feedback(f->store, id, 1001, FEEDBACK_WRONG), -ENOENT);
+	assert_int_equal(store_mark_undo(f->store, 1001, &undone), -ENOENT);
+	assert_int_equal(store_mark_note(f->store, id, 1000, "mine"), 0);
+	assert_int_equal(store_mark_feedback(f->store, id, 0, FEEDBACK_FIXED), 0);
+	m = get_mark(f->store, id);
+	assert_string_equal(m.note, "mine");
+	assert_int_equal(m.feedback, FEEDBACK_FIXED);
+	mark_free(&m);
+	assert_int_equal(store_mark_undo(f->store, 1000, &undone), 0);
+	assert_int_equal(undone, id);
+	assert_int_equal(store_mark_get(f->store, id, &m), -ENOENT);
+	assert_int_equal(store_mark_note(f->store, id, 0, "gone"), -ENOENT);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(a_killed_recorder_loses_nothing_but_its_last_write),
+	  CASE(a_power_cut_loses_what_was_not_saved), CASE(the_segment_being_written_is_left_alone),
+	  CASE(old_segments_go_and_their_hours_stay), CASE(the_oldest_go_beyond_the_size), CASE(an_export_is_whole),
+	  CASE(a_damaged_chunk_is_left_out_and_counted), CASE(a_newer_version_is_refused_and_untouched),
+	  CASE(a_corrupted_page_is_said), CASE(no_database_at_all_is_said), CASE(a_full_disk_loses_nothing),
+	  CASE(a_copy_on_a_read_only_disk_can_be_read), CASE(presses_within_five_seconds_are_one),
+	  CASE(only_the_owner_and_root_change_a_mark))
