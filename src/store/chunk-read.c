@@ -373,10 +373,16 @@ static int define(struct chunk *c, struct member *m, struct reader definition, u
 {
 	struct entity_info info;
 	uint64_t features = UINT64_MAX;
+	const struct subject *known;
 	int r = entity_info_read(&definition, &info);
 
 	if (r < 0)
 		return r;
+	known = dataset_subject(c->into, info.id);
+	if (info.kind != m->kind || (known && known->info.kind != info.kind)) {
+		entity_info_free(&info);
+		return -EBADMSG; /* nobody becomes another kind of thing */
+	}
 	info.present = translate(&c->kinds[m->kind], info.present);
 	if (filter && filter->features)
 		features = filter->features(&info, filter->data);
@@ -401,7 +407,7 @@ static int plan_member(struct chunk *c, struct member *m, struct reader *in, con
 	struct subject *known = dataset_subject(c->into, (uint32_t)read_varint(&peek));
 	int r = 0;
 
-	if (known && known->definition == hash) {
+	if (known && known->definition == hash && known->info.kind == m->kind) {
 		m->subject = known;
 		known->segment = (uint32_t)c->into->segments.n - 1;
 	} else {

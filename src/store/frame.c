@@ -192,6 +192,11 @@ static int decode_definitions(struct decoding *dec, struct reader in)
 
 		if (r < 0)
 			return r;
+		s = dataset_subject(dec->into, info.id);
+		if (s && s->info.kind != info.kind) {
+			entity_info_free(&info);
+			return -EBADMSG; /* nobody becomes another kind of thing */
+		}
 		features = dec->filter && dec->filter->features ? dec->filter->features(&info, dec->filter->data) : UINT64_MAX;
 		s = features ? dataset_define(dec->into, &info) : NULL;
 		entity_info_free(&info);
