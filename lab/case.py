@@ -64,8 +64,20 @@ def ask(stage, recorder, case, culprits, innocents, before):
     stage.expect_alive()
     mark = recorder.mark(f"lab: {case.id}")
     truth = score.Truth(culprits, innocents, case.scenario.FEATURES)
-    said = {model: recorder.why(mark, model) for model in MODELS}
-    answers = {model: truth.judge(answer) | {"took": round(took, 3)} for model, (answer, took) in said.items()}
+    answers = ask_models(recorder, mark, truth)
     for column in tops.COLUMNS:
         answers[f"top by {column}"] = truth.judge_pids(tops.first_two(before, after, column))
-    return {"culprits": [culprit.name for culprit in culprits], "answers": answers, "words": recorder.words(mark)}
+    return {"culprits": [culprit.name for culprit in culprits], "answers": answers, "words": recorder.words(mark), "mark": mark,
+            "truth": truth.kept()}
+
+
+def ask_models(asked, mark, truth):
+    said = {model: asked.why(mark, model) for model in MODELS}
+    return {model: truth.judge(answer) | {"took": round(took, 3)} for model, (answer, took) in said.items()}
+
+
+def ask_again(stage, result):
+    """The same case, judged from its recording by today's models."""
+    kept = recording.Kept(stage.whyslow, result["recording"])
+    answers = ask_models(kept, result["mark"], score.Truth.read(result["truth"]))
+    return result | {"answers": result["answers"] | answers, "words": kept.words(result["mark"])}

@@ -23,7 +23,7 @@ def start(stage):
     stage.start("burn", os.cpu_count(), 65, name="renderer")
     stage.start("burn", 1, 100, name="encoder", nice=19)
     stage.start("stream", "read", archive, ARCHIVE // MEBIBYTE, 250, name="backup")
-    stage.start("stream", "write", stage.work / "footage", 512, 40, name="camera")
+    stage.start("stream", "write", stage.work / "footage", 2048, 40, name="camera")
     stage.start("serve", 800, 12000, 64, name="application")
     stage.start("serve", 8, 64, database_size(), name="database", group=SHORT)
     with open(lateness_file(stage), "w") as late:

@@ -10,7 +10,35 @@ import time
 from stage import RUN, enter
 
 
-class Recorder:
+class Asked:
+    """What can be asked of a recording; `here` says where it is."""
+
+    whyslow, here = None, []
+
+    def run(self, *arguments):
+        return subprocess.run([self.whyslow, *arguments, *self.here], capture_output=True, text=True, check=False)
+
+    def why(self, mark, model):
+        """The answer as a dictionary, and how many seconds it took."""
+        begin = time.monotonic()
+        said = self.run("why", "--at", mark, "--model", model, "--json")
+        took = time.monotonic() - begin
+        if said.returncode > 1:
+            raise RuntimeError(f"why --model {model}: {said.stderr.strip()}")
+        return json.loads(said.stdout), took
+
+    def words(self, mark):
+        return self.run("why", "--at", mark).stdout
+
+
+class Kept(Asked):
+    """The recording of a case that is over."""
+
+    def __init__(self, whyslow, store):
+        self.whyslow, self.here = whyslow, ["--from", store]
+
+
+class Recorder(Asked):
     """A recorder with a store of its own; a context."""
 
     def __init__(self, stage, store):
@@ -32,25 +60,10 @@ class Recorder:
         self.process.wait()
         self.log.close()
 
-    def run(self, *arguments):
-        return subprocess.run([self.whyslow, *arguments, *self.here], capture_output=True, text=True, check=False)
-
     def mark(self, note):
         """Presses the button; the mark's number."""
         said = self.run("mark", note).stdout
         return re.search(r"mark (\d+)", said)[1]
-
-    def why(self, mark, model):
-        """The answer as a dictionary, and how many seconds it took."""
-        begin = time.monotonic()
-        said = self.run("why", "--at", mark, "--model", model, "--json")
-        took = time.monotonic() - begin
-        if said.returncode > 1:
-            raise RuntimeError(f"why --model {model}: {said.stderr.strip()}")
-        return json.loads(said.stdout), took
-
-    def words(self, mark):
-        return self.run("why", "--at", mark).stdout
 
 
 def copy(store, to):

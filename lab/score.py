@@ -10,10 +10,22 @@ class Truth:
     """Who did it, who did not, and which features count as right."""
 
     def __init__(self, culprits, innocents, features):
-        self.features = features
+        self.features = set(features)
         self.guilty_exes = {actor.exe for actor in culprits}
         self.guilty_pids = set().union(*(actor.pids() for actor in culprits))
         self.innocents = {actor.process.pid: actor.name for actor in innocents}
+
+    def kept(self):
+        """As it is kept beside a recording."""
+        return {"features": sorted(self.features), "exes": sorted(self.guilty_exes), "pids": sorted(self.guilty_pids),
+                "innocents": [[pid, name] for pid, name in self.innocents.items()]}
+
+    @classmethod
+    def read(cls, kept):
+        truth = cls([], [], kept["features"])
+        truth.guilty_exes, truth.guilty_pids = set(kept["exes"]), set(kept["pids"])
+        truth.innocents = dict(kept["innocents"])
+        return truth
 
     def is_guilty(self, suspect):
         return suspect["pid"] in self.guilty_pids or suspect["exe"] in self.guilty_exes

@@ -113,8 +113,10 @@ static int make_blocks(struct robust *r)
 	length = trouble / 2;
 	length = length < BLOCK_MIN_NS ? BLOCK_MIN_NS : length > BLOCK_MAX_NS ? BLOCK_MAX_NS : length;
 	if (q->train_to >= q->train_from) {
-		int64_t past = d->ticks.v[q->train_to].boot - d->ticks.v[q->train_from].boot;
+		int64_t past = 0; /* what was recorded: the recorder may have been off in between */
 
+		for (int64_t t = q->train_from; t <= q->train_to; t++)
+			past += d->ticks.v[t].span;
 		/* a short past in shorter blocks, rather than too few to compare with */
 		if (length > past / BLOCKS_WANTED)
 			length = past / BLOCKS_WANTED;

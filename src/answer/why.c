@@ -146,9 +146,11 @@ static uint32_t find_focus(const struct dataset *d, const struct question *q, co
 /* With little past to learn from, a mark (the one asked about is one too) must not take most of it away. */
 static int64_t before_a_mark(const struct dataset *d, const struct why_request *request)
 {
-	int64_t from = request->at - request->window, past;
+	int64_t past = 0; /* what was recorded: the recorder may have been off in between */
 
-	past = request->at - (d->ticks.v[0].wall > from ? d->ticks.v[0].wall : from);
+	for (size_t t = 0; t < d->ticks.n && d->ticks.v[t].wall <= request->at; t++)
+		if (d->ticks.v[t].wall >= request->at - request->window)
+			past += d->ticks.v[t].span;
 	return past / 4 < MARK_BEFORE ? past / 4 : MARK_BEFORE;
 }
 
