@@ -491,16 +491,16 @@ static void put_processes(struct task_source *src, struct tick *tick)
 	}
 }
 
+/* At every tick, idle or not: a segment of the recording begins with all that later ticks of it may speak of. */
 static void put_short_lived(struct task_source *src, struct tick *tick)
 {
 	HMAP_FOREACH(slot, &src->short_lived) {
 		struct short_lived *group = slot->value;
 
-		if (group->tick == src->tick)
-			tick_put(tick, group->entity, group->sum,
-				 group->present | (1ull << FEATURE_CHILDREN_SHORT));
-		else if (group->tick + 60 == src->tick)
+		if (group->tick + 60 == src->tick)
 			(void)VEC_PUSH(tick->ended, group->entity);
+		else
+			tick_put(tick, group->entity, group->sum, group->present | (1ull << FEATURE_CHILDREN_SHORT));
 	}
 }
 
