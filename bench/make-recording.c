@@ -478,6 +478,10 @@ static int make(const struct options *o)
 	if (r == 0)
 		report(&m, &totals, s);
 	store_close(s);
+	if (!o->tail) {
+		(void)rmdir(j.dir);
+		(void)rmdir(paths.run_dir);
+	}
 	journal_close(&j);
 	for (size_t i = 0; i < m.n; i++)
 		entity_free(m.processes[i].entity);

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -174,6 +175,7 @@ int store_compact(struct store *s, int64_t segment)
 		r = journal_remove(s->run_dir, segment);
 	dataset_free(&d);
 	str_free(&chunk);
+	malloc_trim(0); /* the recorder is to be small for the other 599 seconds */
 	return r < 0 && !s->error ? explain(s, segment, r) : r;
 }
 
