@@ -1,9 +1,11 @@
-/* Writes a recording of a made-up machine: make-recording FILE [--hours H] [--processes N] [--active N] [--seed N]
+/* Writes a recording of a made-up machine: make-recording FILE [--hours H] [--processes N] [--active N]
+ * [--seed N]
  *
- * Ticks go through the recorder's own encoder, journal and compaction. Processes are of four kinds, as on a real
- * machine: busy ones with bursts and heavy tails, daemons with a period, those that wake at random, and those that
- * sleep; some are replaced by new ones. What a process does in a second decides all of its counters, which so depend
- * on each other as the kernel's do. The machine's own entities are in it, and fifty control groups.
+ * Ticks go through the recorder's own encoder, journal and compaction. Processes are of four kinds, as on a
+ * real machine: busy ones with bursts and heavy tails, daemons with a period, those that wake at random, and
+ * those that sleep; some are replaced by new ones. What a process does in a second decides all of its
+ * counters, which so depend on each other as the kernel's do. The machine's own entities are in it, and fifty
+ * control groups.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -23,16 +25,19 @@
 
 #define SEGMENT_TICKS 600
 #define GROUPS	      50
-#define PRESENT	      (((1ull << PROCESS_FEATURE_COUNT) - 1) & ~(1ull << FEATURE_GPU_TIME | 1ull << FEATURE_GPU_MEMORY))
+#define PRESENT \
+	(((1ull << PROCESS_FEATURE_COUNT) - 1) & ~(1ull << FEATURE_GPU_TIME | 1ull << FEATURE_GPU_MEMORY))
 
-#define BIT(id)	      (1ull << FEATURE_##id)
-#define SYSTEM_CHANGING                                                                                         \
-	(BIT(PSI_CPU_SOME) | BIT(PSI_IO_SOME) | BIT(PSI_IO_FULL) | BIT(RUN_QUEUE) | BIT(FORKS) | BIT(CONTEXT_SWITCHES) | \
-	 BIT(INTERRUPTS) | BIT(SYS_MEM_FREE) | BIT(SYS_MEM_AVAILABLE) | BIT(SYS_MEM_CACHED) | BIT(SYS_MEM_DIRTY) |        \
-	 BIT(SYS_MEM_ANON) | BIT(SYS_MEM_SLAB) | BIT(SYS_PAGE_IN) | BIT(SYS_PAGE_OUT) | BIT(SYS_TCP_OUT) |                \
-	 BIT(SYS_PROCESSES) | BIT(SYS_THREADS) | BIT(SYS_LATENESS))
-#define CORE_CHANGING                                                                                                     \
-	(BIT(CORE_USER) | BIT(CORE_SYSTEM) | BIT(CORE_IDLE) | BIT(CORE_IOWAIT) | BIT(CORE_SOFTIRQ) | BIT(CORE_FREQUENCY))
+#define BIT(id) (1ull << FEATURE_##id)
+#define SYSTEM_CHANGING                                                                                    \
+	(BIT(PSI_CPU_SOME) | BIT(PSI_IO_SOME) | BIT(PSI_IO_FULL) | BIT(RUN_QUEUE) | BIT(FORKS) |           \
+	 BIT(CONTEXT_SWITCHES) | BIT(INTERRUPTS) | BIT(SYS_MEM_FREE) | BIT(SYS_MEM_AVAILABLE) |            \
+	 BIT(SYS_MEM_CACHED) | BIT(SYS_MEM_DIRTY) | BIT(SYS_MEM_ANON) | BIT(SYS_MEM_SLAB) |                \
+	 BIT(SYS_PAGE_IN) | BIT(SYS_PAGE_OUT) | BIT(SYS_TCP_OUT) | BIT(SYS_PROCESSES) | BIT(SYS_THREADS) | \
+	 BIT(SYS_LATENESS))
+#define CORE_CHANGING                                                                                \
+	(BIT(CORE_USER) | BIT(CORE_SYSTEM) | BIT(CORE_IDLE) | BIT(CORE_IOWAIT) | BIT(CORE_SOFTIRQ) | \
+	 BIT(CORE_FREQUENCY))
 #define GROUP_CHANGING (BIT(CG_CPU) | BIT(CG_MEMORY) | BIT(CG_PSI_CPU))
 
 enum habit { BUSY, PERIODIC, RANDOM, ASLEEP };
@@ -40,11 +45,11 @@ enum habit { BUSY, PERIODIC, RANDOM, ASLEEP };
 struct process {
 	struct entity *entity;
 	enum habit habit;
-	double rate;		    /* wake-ups a second, or the period's */
-	double size, breadth;	    /* of what it does when awake: log-normal */
-	double burst;		    /* drifts */
+	double rate;			     /* wake-ups a second, or the period's */
+	double size, breadth;		     /* of what it does when awake: log-normal */
+	double burst;			     /* drifts */
 	double reads, writes, talks, faults; /* what it does beside computing, 0..1 */
-	double next;		    /* second of the next wake-up */
+	double next;			     /* second of the next wake-up */
 	int64_t values[PROCESS_FEATURE_COUNT];
 };
 
@@ -102,16 +107,21 @@ static int64_t count(struct machine *m, double mean)
 static const char *const programs[][3] = {
 	{"postgres", "/usr/lib/postgresql/15/bin/postgres", "postgres: worker "},
 	{"nginx", "/usr/sbin/nginx", "nginx: worker process "},
-	{"python3", "/usr/bin/python3.11", "/usr/bin/python3 /opt/service/worker.py --queue=default --shard="},
-	{"firefox", "/usr/lib/firefox-esr/firefox-esr", "/usr/lib/firefox-esr/firefox-esr -contentproc -childID "},
+	{"python3", "/usr/bin/python3.11",
+	 "/usr/bin/python3 /opt/service/worker.py --queue=default --shard="},
+	{"firefox", "/usr/lib/firefox-esr/firefox-esr",
+	 "/usr/lib/firefox-esr/firefox-esr -contentproc -childID "},
 	{"systemd-journal", "/usr/lib/systemd/systemd-journald", "/lib/systemd/systemd-journald"},
-	{"containerd-shim", "/usr/bin/containerd-shim-runc-v2", "/usr/bin/containerd-shim-runc-v2 -namespace moby -id "},
-	{"java", "/usr/lib/jvm/java-17-openjdk-amd64/bin/java", "java -Xmx2g -jar /srv/app/server.jar --instance="},
+	{"containerd-shim", "/usr/bin/containerd-shim-runc-v2",
+	 "/usr/bin/containerd-shim-runc-v2 -namespace moby -id "},
+	{"java", "/usr/lib/jvm/java-17-openjdk-amd64/bin/java",
+	 "java -Xmx2g -jar /srv/app/server.jar --instance="},
 	{"node", "/usr/bin/node", "node /srv/web/server.js --port=80"},
 	{"sshd", "/usr/sbin/sshd", "sshd: user@pts/"},
 	{"bash", "/usr/bin/bash", "-bash"},
 	{"kworker/u8:2", NULL, NULL},
-	{"dbus-daemon", "/usr/bin/dbus-daemon", "/usr/bin/dbus-daemon --session --address=systemd: --nofork --nopidfile"},
+	{"dbus-daemon", "/usr/bin/dbus-daemon",
+	 "/usr/bin/dbus-daemon --session --address=systemd: --nofork --nopidfile"},
 };
 
 static char *text(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -139,8 +149,8 @@ static void name_process(struct process *p, size_t number, uint32_t pid, double 
 	p->entity->info.start = (uint64_t)(second * 1e9) + 1000003ull * pid;
 	p->entity->born = second > 0;
 	if (program[1])
-		entity_describe(p->entity, strdup(program[1]), text("%s%u", program[2], pid), text("service-%zu.service", number % 70),
-				NULL);
+		entity_describe(p->entity, strdup(program[1]), text("%s%u", program[2], pid),
+				text("service-%zu.service", number % 70), NULL);
 	else
 		p->entity->info.flags = ENTITY_IS_KERNEL_THREAD;
 }
@@ -167,10 +177,13 @@ static void begin_process(struct machine *m, struct process *p, size_t number, d
 	*p = (struct process){};
 	name_process(p, number, m->next_pid++, m->second);
 	set_levels(m, p);
-	p->habit = kind < 0.55 * active ? BUSY : kind < 1.05 * active ? PERIODIC : kind < 0.5 + active ? RANDOM : ASLEEP;
-	p->rate = p->habit == BUSY     ? 0.8 + 0.2 * uniform(m) :
-		  p->habit == PERIODIC ? 1 + floor(exponential(m) * 2) :
-					 0.02 + 0.3 * active * uniform(m);
+	p->habit = kind < 0.55 * active	  ? BUSY
+		   : kind < 1.05 * active ? PERIODIC
+		   : kind < 0.5 + active  ? RANDOM
+					  : ASLEEP;
+	p->rate = p->habit == BUSY	 ? 0.8 + 0.2 * uniform(m)
+		  : p->habit == PERIODIC ? 1 + floor(exponential(m) * 2)
+					 : 0.02 + 0.3 * active * uniform(m);
 	p->size = 5 + 2 * normal(m);
 	p->breadth = p->habit == PERIODIC ? 0.15 : 0.9;
 	p->reads = uniform(m) < 0.7 ? uniform(m) : 0;
@@ -225,8 +238,10 @@ static void add_io(struct machine *m, struct process *p, double work)
 
 	p->values[FEATURE_IO_READ_CALLS] += reads + in;
 	p->values[FEATURE_IO_WRITE_CALLS] += writes + out;
-	p->values[FEATURE_IO_READ_CHARS] += (int64_t)((double)reads * size) + (int64_t)((double)in * size * 0.7);
-	p->values[FEATURE_IO_WRITE_CHARS] += (int64_t)((double)writes * size * 0.5) + (int64_t)((double)out * size * 0.4);
+	p->values[FEATURE_IO_READ_CHARS] +=
+		(int64_t)((double)reads * size) + (int64_t)((double)in * size * 0.7);
+	p->values[FEATURE_IO_WRITE_CHARS] +=
+		(int64_t)((double)writes * size * 0.5) + (int64_t)((double)out * size * 0.4);
 	p->values[FEATURE_NET_RX_CALLS] += in;
 	p->values[FEATURE_NET_TX_CALLS] += out;
 	p->values[FEATURE_NET_RX_BYTES] += (int64_t)((double)in * size * 0.7);
@@ -249,11 +264,14 @@ static void add_memory(struct machine *m, struct process *p, double work)
 
 	p->values[FEATURE_FAULTS_MINOR] += faults;
 	if (faults && uniform(m) < 0.5)
-		p->values[FEATURE_MEM_ANON] += 4096 * (faults - (uniform(m) < 0.5 ? 2 * faults : 0) * (p->values[FEATURE_MEM_ANON] > 8192 * faults));
+		p->values[FEATURE_MEM_ANON] +=
+			4096 * (faults - (uniform(m) < 0.5 ? 2 * faults : 0) *
+						 (p->values[FEATURE_MEM_ANON] > 8192 * faults));
 	if (faults && uniform(m) < 0.1)
 		p->values[FEATURE_MEM_FILE] += 4096 * count(m, 2);
 	if (uniform(m) < 0.03)
-		p->values[FEATURE_HANDLES_FILES] += uniform(m) < 0.5 || p->values[FEATURE_HANDLES_FILES] < 4 ? 1 : -1;
+		p->values[FEATURE_HANDLES_FILES] +=
+			uniform(m) < 0.5 || p->values[FEATURE_HANDLES_FILES] < 4 ? 1 : -1;
 	if (uniform(m) < 0.01)
 		p->values[FEATURE_MEM_VIRTUAL] += 4096 * (count(m, 64) - 32);
 	if (uniform(m) < 0.01)
@@ -276,7 +294,8 @@ static void live(struct machine *m, struct process *p)
 	m->active++;
 }
 
-static void add_thing(struct machine *m, enum entity_kind kind, uint64_t present, double activity, const char *name)
+static void add_thing(struct machine *m, enum entity_kind kind, uint64_t present, double activity,
+		      const char *name)
 {
 	struct thing *t = &m->things[m->n_things++];
 
@@ -343,7 +362,8 @@ static void fill_tick(struct machine *m, int64_t start)
 	for (size_t i = 0; i < m->n; i++) {
 		struct process *p = &m->processes[i];
 
-		if (uniform(m) < 0.3 / 86400 * 100 && p->entity->info.id) { /* replaced about 35 times a day */
+		if (uniform(m) < 0.3 / 86400 * 100 &&
+		    p->entity->info.id) { /* replaced about 35 times a day */
 			if (VEC_PUSH(m->tick.ended, p->entity) < 0)
 				abort();
 			continue;
@@ -356,7 +376,8 @@ static void fill_tick(struct machine *m, int64_t start)
 	}
 	for (size_t i = 0; i < m->n_things; i++) {
 		live_thing(m, &m->things[i]);
-		tick_put(&m->tick, m->things[i].entity, m->things[i].values, all_of(m->things[i].entity->info.kind));
+		tick_put(&m->tick, m->things[i].entity, m->things[i].values,
+			 all_of(m->things[i].entity->info.kind));
 	}
 }
 
@@ -401,7 +422,8 @@ static int compact(struct store *s, int64_t segment, struct totals *t)
 	return r;
 }
 
-static int record(struct machine *m, const struct options *o, struct store *s, struct journal *j, struct totals *t)
+static int record(struct machine *m, const struct options *o, struct store *s, struct journal *j,
+		  struct totals *t)
 {
 	int64_t start = 1790000000ll * NS_PER_SEC;
 	struct str frame = {};
@@ -455,7 +477,9 @@ static void report(const struct machine *m, const struct totals *t, struct store
 
 static int make(const struct options *o)
 {
-	struct machine m = {.n = (size_t)o->processes, .random = 88172645463325252ull ^ ((uint64_t)o->seed << 20), .next_pid = 300};
+	struct machine m = {.n = (size_t)o->processes,
+			    .random = 88172645463325252ull ^ ((uint64_t)o->seed << 20),
+			    .next_pid = 300};
 	struct store_paths paths = {.file = o->file, .run_dir = text("%s.run", o->file)};
 	struct journal j = {.fd = -1};
 	struct totals totals = {};
@@ -478,6 +502,10 @@ static int make(const struct options *o)
 	if (r == 0)
 		report(&m, &totals, s);
 	store_close(s);
+	if (!o->tail) {
+		(void)rmdir(j.dir);
+		(void)rmdir(paths.run_dir);
+	}
 	journal_close(&j);
 	for (size_t i = 0; i < m.n; i++)
 		entity_free(m.processes[i].entity);
@@ -495,11 +523,11 @@ int main(int argc, char **argv)
 	struct options o = {.hours = 4, .processes = 400, .active = 64, .seed = 1};
 
 	for (int i = 1; i < argc; i++) {
-		double *number = strcmp(argv[i], "--hours") == 0	? &o.hours :
-				 strcmp(argv[i], "--processes") == 0 ? &o.processes :
-				 strcmp(argv[i], "--active") == 0	? &o.active :
-				 strcmp(argv[i], "--seed") == 0	? &o.seed :
-								  NULL;
+		double *number = strcmp(argv[i], "--hours") == 0       ? &o.hours
+				 : strcmp(argv[i], "--processes") == 0 ? &o.processes
+				 : strcmp(argv[i], "--active") == 0    ? &o.active
+				 : strcmp(argv[i], "--seed") == 0      ? &o.seed
+								       : NULL;
 
 		if (number && i + 1 < argc)
 			*number = strtod(argv[++i], NULL);
@@ -511,7 +539,8 @@ int main(int argc, char **argv)
 			o.file = NULL, i = argc;
 	}
 	if (!o.file || o.processes < 1 || o.hours <= 0) {
-		fprintf(stderr, "usage: make-recording FILE [--hours H] [--processes N] [--active N] [--seed N] [--tail]\n");
+		fprintf(stderr, "usage: make-recording FILE [--hours H] [--processes N] [--active N] [--seed "
+				"N] [--tail]\n");
 		return 2;
 	}
 	return make(&o) < 0;

@@ -185,9 +185,9 @@ int distribution_merge(const struct distribution *parts, size_t n, struct distri
 		return r;
 	merge_moments(&m, &merged);
 	for (size_t i = 0; i < QUANTILES; i++) {
-		merged.q[i] = i == 0		 ? m.knots[0] :
-			      i == QUANTILES - 1 ? m.knots[m.n_knots - 1] :
-						   mixture_quantile(&m, quantile_rank[i]);
+		merged.q[i] = i == 0		   ? m.knots[0]
+			      : i == QUANTILES - 1 ? m.knots[m.n_knots - 1]
+						   : mixture_quantile(&m, quantile_rank[i]);
 		if (i > 0 && i < QUANTILES - 1)
 			merged.error = fmax(merged.error, mixture_slack(&m, merged.q[i]));
 	}

@@ -1,9 +1,10 @@
-/* Six quantiles and two moments of a series: small enough to keep for every series of every ten minutes, and mergeable.
+/* Six quantiles and two moments of a series: small enough to keep for every series of every ten minutes, and
+ * mergeable.
  *
- * The distribution between two neighbouring quantiles is taken as uniform (a piecewise linear CDF; equal neighbours are
- * a jump). A merge is the mixture of the parts, weighted by n. Moments merge exactly. A merged quantile is off by at
- * most `error` in rank: each part's CDF is known at its own six points, and between two of them to within their
- * distance; merges of merges add up.
+ * The distribution between two neighbouring quantiles is taken as uniform (a piecewise linear CDF; equal
+ * neighbours are a jump). A merge is the mixture of the parts, weighted by n. Moments merge exactly. A merged
+ * quantile is off by at most `error` in rank: each part's CDF is known at its own six points, and between two
+ * of them to within their distance; merges of merges add up.
  */
 #pragma once
 
@@ -26,13 +27,14 @@ struct weighted {
 	uint32_t weight;
 };
 
-/* 16 bits for a value: sign, exponent and six bits of a float, rounded; within 0.8 % (2^-7), ascending as values do. */
+/* 16 bits for a value: sign, exponent and six bits of a float, rounded; within 0.8 % (2^-7), ascending as
+ * values do. */
 #define VALUE_ZERO 0x4000 /* the code of 0 */
 uint16_t value_code(double value);
 double value_of_code(uint16_t code);
 
-/* Quantiles of values, each the least value with at least its rank below or at it. Sorts in place; `room` has n places
- * as well. n > 0 and not all weights 0. */
+/* Quantiles of values, each the least value with at least its rank below or at it. Sorts in place; `room` has
+ * n places as well. n > 0 and not all weights 0. */
 void quantiles_of(struct weighted *values, struct weighted *room, size_t n, double q[QUANTILES]);
 
 /* Share of values at or below x; below x with `before`. */

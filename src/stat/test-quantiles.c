@@ -52,7 +52,11 @@ static void codes_keep_order_and_eight_per_mille(void **state)
 
 static void weights_count(void **state)
 {
-	struct weighted w[] = {{value_code(8), 1}, {value_code(0), 98}, {value_code(2), 1}, {value_code(-4), 0}}, room[4];
+	struct weighted w[] = {{value_code(8), 1},
+			       {value_code(0), 98},
+			       {value_code(2), 1},
+			       {value_code(-4), 0}},
+			room[4];
 	double q[QUANTILES];
 
 	(void)state;

@@ -5,11 +5,12 @@
 
 #include "model/feature.h"
 
-#define META_MAX      ((size_t)64 << 20)
-#define BASE_ACTIVITY 0 /* base of a series: the entity's active ticks; 1 + f = those of its feature f */
-#define EXACT_GAPS      16
+#define META_MAX	((size_t)64 << 20)
+#define BASE_ACTIVITY	0 /* base of a series: the entity's active ticks; 1 + f = those of its feature f */
+#define EXACT_GAPS	16
 #define EXACT_DISTANCES 16
-#define SPARSE_TOKENS 256 /* a column with fewer values has one model: tables would cost more than they save */
+#define SPARSE_TOKENS \
+	256 /* a column with fewer values has one model: tables would cost more than they save */
 
 /* Models of gaps: by how dense the series is within its base, two each: the second is for after a gap. */
 static inline unsigned gap_model(size_t n, size_t n_base, bool sparse)

@@ -13,7 +13,7 @@
 
 /* A feature of the chunk's vocabulary. */
 struct word {
-	int feature; /* in this program's table; -1 = unknown here */
+	int feature;			/* in this program's table; -1 = unknown here */
 	int64_t numerator, denominator; /* quanta of the chunk in quanta of the table */
 };
 
@@ -177,9 +177,9 @@ static int read_series(struct chunk *c, struct chunk_column *column, struct read
 		base /= 2;
 		if (!s->exact)
 			s->rest = read_svarint(&planes[3]);
-		if (planes[0].bad || planes[1].bad || planes[2].bad || planes[3].bad || member >= c->n_members ||
-		    c->members[member].kind != column->kind || n == 0 || n > c->n_ticks ||
-		    base > c->kinds[column->kind].n_words)
+		if (planes[0].bad || planes[1].bad || planes[2].bad || planes[3].bad ||
+		    member >= c->n_members || c->members[member].kind != column->kind || n == 0 ||
+		    n > c->n_ticks || base > c->kinds[column->kind].n_words)
 			return -EBADMSG;
 		s->member = (uint32_t)member++;
 		s->n = (uint32_t)n;
@@ -203,7 +203,8 @@ static int read_column(struct chunk *c, enum entity_kind kind, struct chunk_colu
 	column->value_tables = take_part(in);
 	column->gap_bytes = take_part(&c->streams);
 	column->value_bytes = take_part(&c->streams);
-	if (in->bad || c->streams.bad || column->feature >= c->kinds[kind].n_words || column->n_series > c->n_members)
+	if (in->bad || c->streams.bad || column->feature >= c->kinds[kind].n_words ||
+	    column->n_series > c->n_members)
 		return -EBADMSG;
 	column->series = calloc(column->n_series + 1, sizeof(*column->series));
 	return column->series ? read_series(c, column, planes) : -ENOMEM;
@@ -444,12 +445,14 @@ static int plan_notes(struct chunk *c)
 	return 0;
 }
 
-static struct series *target(const struct chunk *c, const struct chunk_column *column, const struct column_series *s)
+static struct series *target(const struct chunk *c, const struct chunk_column *column,
+			     const struct column_series *s)
 {
 	return &c->members[s->member].subject->series[c->kinds[column->kind].words[column->feature].feature];
 }
 
-static struct column_series *find_series(struct kind_part *part, size_t columns, uint32_t feature, uint32_t member)
+static struct column_series *find_series(struct kind_part *part, size_t columns, uint32_t feature,
+					 uint32_t member)
 {
 	for (size_t i = 0; i < columns; i++) {
 		struct chunk_column *column = &part->columns[i];
@@ -536,15 +539,16 @@ static bool decode_places(struct token_reader *t, size_t n, size_t n_base, bool 
 	return true;
 }
 
-static bool decode_rounded(const struct chunk *c, struct token_reader *t, const struct column_series *s, bool sparse,
-			   int64_t *values)
+static bool decode_rounded(const struct chunk *c, struct token_reader *t, const struct column_series *s,
+			   bool sparse, int64_t *values)
 {
 	struct token_state at = t->at;
 	struct predictor p = {};
 	size_t largest = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
-		uint64_t u = token_number(&at, t->slots[sparse ? p.n > 0 : predictor_model(&p)], EXACT_DISTANCES);
+		uint64_t u =
+			token_number(&at, t->slots[sparse ? p.n > 0 : predictor_model(&p)], EXACT_DISTANCES);
 		int64_t code = predicted(&p) + unfold_sign(u);
 
 		if (code < 0 || code >= c->scale.n)
@@ -562,14 +566,16 @@ static bool decode_rounded(const struct chunk *c, struct token_reader *t, const 
 	return true;
 }
 
-static bool decode_exact(struct token_reader *t, const struct column_series *s, bool gauge, bool sparse, int64_t *values)
+static bool decode_exact(struct token_reader *t, const struct column_series *s, bool gauge, bool sparse,
+			 int64_t *values)
 {
 	struct token_state at = t->at;
 	struct predictor p = {};
 	uint64_t level = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
-		uint64_t u = token_number(&at, t->slots[sparse ? p.n > 0 : predictor_model(&p)], EXACT_DISTANCES);
+		uint64_t u =
+			token_number(&at, t->slots[sparse ? p.n > 0 : predictor_model(&p)], EXACT_DISTANCES);
 		int64_t code = predicted(&p) + unfold_sign(u);
 
 		if (code < 0 || code >= EXACT_CODES)
@@ -647,14 +653,16 @@ static int decode_column(struct chunk *c, struct kind_part *part, size_t index, 
 		good = decode_ticks(c, part, index, s, gaps, scratch);
 		if (!good || !any)
 			continue;
-		good = s->exact ? decode_exact(values, s, gauge, sparse, into) : decode_rounded(c, values, s, sparse, into);
+		good = s->exact ? decode_exact(values, s, gauge, sparse, into)
+				: decode_rounded(c, values, s, sparse, into);
 		if (into)
 			rescale(word, into, s->n);
 	}
 	return good && !gaps->at.bad && !(any && values->at.bad) ? 0 : -EBADMSG;
 }
 
-static int decode_activities(struct chunk *c, enum entity_kind kind, struct token_reader *gaps, uint32_t *room)
+static int decode_activities(struct chunk *c, enum entity_kind kind, struct token_reader *gaps,
+			     uint32_t *room)
 {
 	struct kind_part *part = &c->kinds[kind];
 	int r = tokens_open(gaps, &part->tables, &part->bytes);
@@ -667,7 +675,8 @@ static int decode_activities(struct chunk *c, enum entity_kind kind, struct toke
 		m->active = room;
 		room += m->n_active;
 		if (m->n_active < c->n_ticks) {
-			if (!decode_places(gaps, m->n_active, c->n_ticks, false, NULL, c->first_tick, m->active))
+			if (!decode_places(gaps, m->n_active, c->n_ticks, false, NULL, c->first_tick,
+					   m->active))
 				return -EBADMSG;
 			continue;
 		}
@@ -694,8 +703,8 @@ static bool any_needed(const struct kind_part *part)
 	return false;
 }
 
-static int decode_kind(struct chunk *c, enum entity_kind kind, struct token_reader *gaps, struct token_reader *values,
-		       size_t *scratch)
+static int decode_kind(struct chunk *c, enum entity_kind kind, struct token_reader *gaps,
+		       struct token_reader *values, size_t *scratch)
 {
 	struct kind_part *part = &c->kinds[kind];
 	uint32_t *room;

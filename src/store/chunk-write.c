@@ -85,9 +85,10 @@ static int find_activity(struct writer *w, const struct subject *s, struct activ
 	return list_ticks(w, a, all);
 }
 
-/* The closest superset among those written before: where two features change together, the second costs nothing. */
-static void choose_base(const struct writer *w, const struct subject *s, struct activity *a, const struct column *columns,
-			size_t rank)
+/* The closest superset among those written before: where two features change together, the second costs
+ * nothing. */
+static void choose_base(const struct writer *w, const struct subject *s, struct activity *a,
+			const struct column *columns, size_t rank)
 {
 	size_t own = columns[rank].feature, best = a->n;
 
@@ -95,7 +96,8 @@ static void choose_base(const struct writer *w, const struct subject *s, struct 
 	for (size_t i = 0; i < rank && best > s->series[own].n; i++) {
 		size_t f = columns[i].feature, n = s->series[f].n;
 
-		if (n < s->series[own].n || n >= best || !within(bitmap(w, a, own), bitmap(w, a, f), w->n_words))
+		if (n < s->series[own].n || n >= best ||
+		    !within(bitmap(w, a, own), bitmap(w, a, f), w->n_words))
 			continue;
 		best = n;
 		a->base[own] = (uint8_t)(1 + f);
@@ -159,8 +161,8 @@ static void put_exact(struct writer *w, const struct series *s, bool gauge, bool
 	}
 }
 
-/* What rounding leaves over is carried into later values as far as they can take it; what is left at the end goes to
- * the largest, where the reader adds it. False if that one would be off by more than 1 %. */
+/* What rounding leaves over is carried into later values as far as they can take it; what is left at the end
+ * goes to the largest, where the reader adds it. False if that one would be off by more than 1 %. */
 static bool round_values(struct writer *w, const struct series *s, unsigned *codes, int64_t *ret_rest)
 {
 	int64_t carry = 0, largest = -1, off = 0, truth = 0;
@@ -184,7 +186,8 @@ static bool round_values(struct writer *w, const struct series *s, unsigned *cod
 	return (off < 0 ? -off : off) <= truth / 100;
 }
 
-static int put_rounded(struct writer *w, const struct series *s, bool sparse, int64_t *ret_rest, bool *ret_exact)
+static int put_rounded(struct writer *w, const struct series *s, bool sparse, int64_t *ret_rest,
+		       bool *ret_exact)
 {
 	unsigned *codes = calloc(s->n, sizeof(*codes));
 	struct predictor p = {};
@@ -303,7 +306,8 @@ static int by_values(const void *a, const void *b)
 	return x->feature < y->feature ? -1 : x->feature > y->feature;
 }
 
-static size_t list_columns(const struct dataset *d, enum entity_kind kind, struct column columns[FEATURES_MAX])
+static size_t list_columns(const struct dataset *d, enum entity_kind kind,
+			   struct column columns[FEATURES_MAX])
 {
 	size_t n, kept = 0;
 

@@ -2,11 +2,12 @@
  *
  *   crc      u32 little endian, of everything behind it
  *   meta     size, then zstd: features by name, ticks, definitions, the columns' directory and models, notes
- *   streams  for each kind of entity the ticks in which each was active; for each (kind, feature) when and by how much
+ *   streams  for each kind of entity the ticks in which each was active; for each (kind, feature) when and by
+ * how much
  *
- * A series says in which of the entity's active ticks (or of another feature's, where that is a closer superset) it
- * changed, and how. Growths are kept within 1 % (store/precision.h) and their sum over the chunk exactly; all else is
- * exact.
+ * A series says in which of the entity's active ticks (or of another feature's, where that is a closer
+ * superset) it changed, and how. Growths are kept within 1 % (store/precision.h) and their sum over the chunk
+ * exactly; all else is exact.
  */
 #pragma once
 
@@ -17,9 +18,9 @@
 /* Appends the bytes of a dataset that holds one segment. 0 or -errno. */
 int chunk_write(const struct dataset *d, struct str *out);
 
-/* Reading is in steps, so that many chunks go into one dataset at once: open each; plan each, in order, which adds
- * ticks and subjects and asks for room; dataset_allocate(); decode each, in any order and in any thread; settle those
- * that failed, the last first. */
+/* Reading is in steps, so that many chunks go into one dataset at once: open each; plan each, in order, which
+ * adds ticks and subjects and asks for room; dataset_allocate(); decode each, in any order and in any thread;
+ * settle those that failed, the last first. */
 struct chunk;
 /* `bytes` must outlive the chunk. 0, -EBADMSG, -ENOMEM. */
 int chunk_open(const void *bytes, size_t n, struct chunk **ret);

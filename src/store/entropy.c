@@ -16,7 +16,8 @@ void token_writer_free(struct token_writer *w)
 	VEC_FREE(w->tokens);
 }
 
-/* A frequency travels as its logarithm, in quarters of an octave: reader and writer make the same table of it. */
+/* A frequency travels as its logarithm, in quarters of an octave: reader and writer make the same table of
+ * it. */
 static uint32_t weight_of(unsigned log)
 {
 	static const uint32_t quarter[] = {1024, 1218, 1448, 1722};
@@ -208,7 +209,8 @@ static int read_model(struct reader *in, unsigned last, uint32_t *slots)
 	return 0;
 }
 
-/* The first block of memory stands for models without tokens: what a damaged stream finds there does no harm. */
+/* The first block of memory stands for models without tokens: what a damaged stream finds there does no harm.
+ */
 static int read_models(struct token_reader *t, struct reader *tables)
 {
 	uint32_t *slots = t->memory + ENTROPY_TOTAL;

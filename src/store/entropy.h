@@ -1,8 +1,9 @@
 /* Static entropy coding of small symbols: what makes columns small, and quick to read back.
  *
- * A token is a symbol under one of several models (a model = the distribution in one context) and a few raw bits behind
- * it. Tokens of a column are gathered, counted, and written as one range-coded stream (rANS: Duda 2013, with a 32-bit
- * state and 16-bit words) and one stream of raw bits. Frequencies travel in front of them.
+ * A token is a symbol under one of several models (a model = the distribution in one context) and a few raw
+ * bits behind it. Tokens of a column are gathered, counted, and written as one range-coded stream (rANS: Duda
+ * 2013, with a 32-bit state and 16-bit words) and one stream of raw bits. Frequencies travel in front of
+ * them.
  */
 #pragma once
 
@@ -24,7 +25,8 @@ struct token_writer {
 	int error;
 };
 
-static inline void token_put(struct token_writer *w, unsigned model, unsigned symbol, unsigned n_raw, uint64_t raw)
+static inline void token_put(struct token_writer *w, unsigned model, unsigned symbol, unsigned n_raw,
+			     uint64_t raw)
 {
 	if (VEC_PUSH(w->tokens, (struct token){(uint8_t)model, (uint8_t)symbol, (uint8_t)n_raw, raw}) < 0)
 		w->error = -ENOMEM;
@@ -55,7 +57,8 @@ struct token_reader {
 int tokens_open(struct token_reader *t, struct reader *tables, struct reader *bytes);
 void token_reader_free(struct token_reader *t);
 
-/* A damaged stream gives wrong symbols and sets `bad` when it runs beyond its end, but never reads beyond it. */
+/* A damaged stream gives wrong symbols and sets `bad` when it runs beyond its end, but never reads beyond it.
+ */
 static inline unsigned token_symbol(struct token_state *t, const uint32_t *slots)
 {
 	uint32_t state = t->state, entry = slots[state & (ENTROPY_TOTAL - 1)];
@@ -111,8 +114,8 @@ static inline uint64_t token_raw(struct token_state *t, unsigned n)
 	return low | token_raw_piece(t, n - 32) << 32;
 }
 
-/* Numbers as symbols: below `exact` each has its own; beyond it two symbols an octave and raw bits for the rest.
- * `exact` is a power of two, at least 2. Writing and reading mirror each other. */
+/* Numbers as symbols: below `exact` each has its own; beyond it two symbols an octave and raw bits for the
+ * rest. `exact` is a power of two, at least 2. Writing and reading mirror each other. */
 static inline void token_put_number(struct token_writer *w, unsigned model, unsigned exact, uint64_t u)
 {
 	unsigned octave, base = (unsigned)__builtin_ctz(exact);

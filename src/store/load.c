@@ -39,7 +39,9 @@ int store_highest_entity(struct store *s, uint32_t *ret)
 	if (r == 0)
 		r = store_load(s, INT64_MAX - 1, INT64_MAX, &open_segments, &damaged);
 	if (r == 0)
-		*ret = (uint32_t)highest > dataset_highest_id(&open_segments) ? (uint32_t)highest : dataset_highest_id(&open_segments);
+		*ret = (uint32_t)highest > dataset_highest_id(&open_segments)
+			       ? (uint32_t)highest
+			       : dataset_highest_id(&open_segments);
 	dataset_free(&open_segments);
 	return r;
 }
@@ -164,10 +166,11 @@ static int load_chunks(struct loading *l)
 {
 	sqlite3_stmt *stmt;
 	int code = SQLITE_DONE;
-	int r = store_prepare(l->store,
-			      "SELECT g.first, g.last, c.bytes FROM segment g JOIN chunk c ON c.segment = g.id"
-			      " WHERE g.last >= ? AND g.first <= ? ORDER BY g.id",
-			      &stmt);
+	int r = store_prepare(
+		l->store,
+		"SELECT g.first, g.last, c.bytes FROM segment g JOIN chunk c ON c.segment = g.id"
+		" WHERE g.last >= ? AND g.first <= ? ORDER BY g.id",
+		&stmt);
 
 	if (r < 0)
 		return r;
@@ -192,7 +195,9 @@ static int load_chunks(struct loading *l)
 static int load_frames(struct loading *l, const struct str *frames)
 {
 	size_t used;
-	int r = frames->len ? frames_read_filtered(frames->data, frames->len, l->from, l->to, l->filter, l->into, &used) : 0;
+	int r = frames->len ? frames_read_filtered(frames->data, frames->len, l->from, l->to, l->filter,
+						   l->into, &used)
+			    : 0;
 
 	if (r == -EBADMSG || r == -EPROTONOSUPPORT) {
 		l->damaged++;
@@ -277,10 +282,11 @@ static int read_open_segments(struct store *s, struct open_segment **ret, size_t
 	return 0;
 }
 
-/* A segment is compacted into a chunk before its journal file goes. So what is open is read first, then the chunks
- * in one transaction, then of the open ones those that did not become a chunk meanwhile: each exactly once. */
-int store_load_filtered(struct store *s, int64_t from, int64_t to, const struct load_filter *filter, struct dataset *into,
-			unsigned *ret_damaged)
+/* A segment is compacted into a chunk before its journal file goes. So what is open is read first, then the
+ * chunks in one transaction, then of the open ones those that did not become a chunk meanwhile: each exactly
+ * once. */
+int store_load_filtered(struct store *s, int64_t from, int64_t to, const struct load_filter *filter,
+			struct dataset *into, unsigned *ret_damaged)
 {
 	struct loading l = {.store = s, .from = from, .to = to, .into = into, .filter = filter};
 	struct open_segment *open = NULL;
@@ -335,4 +341,3 @@ int store_extent(struct store *s, int64_t *ret_from, int64_t *ret_to)
 	*ret_to = to;
 	return r;
 }
-

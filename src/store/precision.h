@@ -1,14 +1,14 @@
 /* How exactly a chunk keeps a number.
  *
- * Growths of counters: a scale that is exact up to 133 quanta and then goes on in steps of at most 1.5 %, so that the
- * nearest step is at most 0.75 % away; with what carry_limit() adds, a kept value lies within 1 % of the true one.
- * Levels of gauges: exact, as 16 codes an octave with the remaining bits behind them.
+ * Growths of counters: a scale that is exact up to 133 quanta and then goes on in steps of at most 1.5 %, so
+ * that the nearest step is at most 0.75 % away; with what carry_limit() adds, a kept value lies within 1 % of
+ * the true one. Levels of gauges: exact, as 16 codes an octave with the remaining bits behind them.
  */
 #pragma once
 
 #include <stdint.h>
 
-#define SCALE_MAX 2800
+#define SCALE_MAX   2800
 #define SCALE_EXACT 134
 
 struct scale {

@@ -65,13 +65,15 @@ static int retain_segments(struct store *s, const struct retention *keep, int64_
 static int retain_tiers(struct store *s, const struct retention *keep, int64_t now)
 {
 	static const char *const aged[] = {"DELETE FROM summary WHERE tier > 0 AND until < ?", NULL};
-	static const char *const oldest_hour[] = {
-		"DELETE FROM summary WHERE tier = ?1 AND start = (SELECT min(start) FROM summary WHERE tier = ?1)", NULL};
+	static const char *const oldest_hour[] = {"DELETE FROM summary WHERE tier = ?1 AND start = (SELECT "
+						  "min(start) FROM summary WHERE tier = ?1)",
+						  NULL};
 	int64_t size, hours;
 	int r = drop(s, aged, (now - TIER_AGE) / NS_PER_MS);
 
 	while (r == 0 && keep->bytes) {
-		r = store_query_int(s, "SELECT coalesce(sum(length(bytes)), 0) FROM summary WHERE tier > 0", &size);
+		r = store_query_int(s, "SELECT coalesce(sum(length(bytes)), 0) FROM summary WHERE tier > 0",
+				    &size);
 		if (r == 0)
 			r = store_query_int(s, "SELECT count(*) FROM summary WHERE tier = 1", &hours);
 		if (r < 0 || (uint64_t)size <= keep->bytes / TIER_SHARE)

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,8 @@
 static int raw_size(struct store *s, int64_t segment, int64_t *ret)
 {
 	sqlite3_stmt *stmt;
-	int code, r = store_prepare(s, "SELECT coalesce(max(at + length(bytes)), 0) FROM raw WHERE segment = ?", &stmt);
+	int code, r = store_prepare(
+			  s, "SELECT coalesce(max(at + length(bytes)), 0) FROM raw WHERE segment = ?", &stmt);
 
 	if (r < 0)
 		return r;
@@ -99,8 +101,10 @@ uint32_t dataset_highest_id(const struct dataset *d)
 static int put_segment(struct store *s, int64_t segment, const struct dataset *d)
 {
 	sqlite3_stmt *stmt;
-	int r = store_prepare(s, "INSERT OR REPLACE INTO segment(id, first, last, ticks, highest_entity) VALUES(?, ?, ?, ?, ?)",
-			&stmt);
+	int r = store_prepare(s,
+			      "INSERT OR REPLACE INTO segment(id, first, last, ticks, highest_entity) "
+			      "VALUES(?, ?, ?, ?, ?)",
+			      &stmt);
 
 	if (r < 0)
 		return r;
@@ -151,8 +155,8 @@ static int replace_raw(struct store *s, int64_t segment, const struct dataset *d
 static int explain(struct store *s, int64_t segment, int r)
 {
 	free(s->error);
-	if (asprintf(&s->error, "cannot compact what was recorded from %" PRId64 " on: %s; it stays as it is", segment,
-		     strerror(-r)) < 0)
+	if (asprintf(&s->error, "cannot compact what was recorded from %" PRId64 " on: %s; it stays as it is",
+		     segment, strerror(-r)) < 0)
 		s->error = NULL;
 	return r;
 }
@@ -174,6 +178,7 @@ int store_compact(struct store *s, int64_t segment)
 		r = journal_remove(s->run_dir, segment);
 	dataset_free(&d);
 	str_free(&chunk);
+	malloc_trim(0); /* the recorder is to be small for the other 599 seconds */
 	return r < 0 && !s->error ? explain(s, segment, r) : r;
 }
 
@@ -181,7 +186,8 @@ int store_raw_segments(struct store *s, int64_t **ret, size_t *ret_n)
 {
 	VEC(int64_t) found = {};
 	sqlite3_stmt *stmt;
-	int code = SQLITE_DONE, r = store_prepare(s, "SELECT DISTINCT segment FROM raw ORDER BY segment", &stmt);
+	int code = SQLITE_DONE,
+	    r = store_prepare(s, "SELECT DISTINCT segment FROM raw ORDER BY segment", &stmt);
 
 	if (r < 0)
 		return r;

@@ -9,13 +9,13 @@
 #include "base/vec.h"
 #include "store/internal.h"
 
-#define ZSTD_LEVEL	 6
-#define BLOB_MAX	 ((size_t)256 << 20)
-#define PLANES		 16
-#define HOUR_MS		 3600000ll
-#define DAY_MS		 86400000ll
-#define ERROR_STEPS	 1000 /* the error in rank is kept in thousandths */
-#define INSERT_SUMMARY	 "INSERT OR REPLACE INTO summary(tier, start, until, bytes) VALUES(?, ?, ?, ?)"
+#define ZSTD_LEVEL     6
+#define BLOB_MAX       ((size_t)256 << 20)
+#define PLANES	       16
+#define HOUR_MS	       3600000ll
+#define DAY_MS	       86400000ll
+#define ERROR_STEPS    1000 /* the error in rank is kept in thousandths */
+#define INSERT_SUMMARY "INSERT OR REPLACE INTO summary(tier, start, until, bytes) VALUES(?, ?, ?, ?)"
 
 struct row {
 	uint32_t entity, program, feature; /* ids of the store's tables; entity 0 in tiers */
@@ -28,7 +28,19 @@ struct rows {
 
 /* --- rows as bytes: like beside like, then zstd --- */
 
-enum plane { ENTITY, PROGRAM, FEATURE, TICKS, MEAN_HIGH, MEAN_MIDDLE, MEAN_LOW, SPREAD_HIGH, SPREAD_LOW, ERROR, QUANTILE_0 };
+enum plane {
+	ENTITY,
+	PROGRAM,
+	FEATURE,
+	TICKS,
+	MEAN_HIGH,
+	MEAN_MIDDLE,
+	MEAN_LOW,
+	SPREAD_HIGH,
+	SPREAD_LOW,
+	ERROR,
+	QUANTILE_0
+};
 
 _Static_assert(QUANTILE_0 + QUANTILES <= PLANES, "a plane for each quantile");
 
@@ -195,7 +207,8 @@ static void add_value(struct summarising *z, size_t at, double value, uint32_t w
 	if (!weight)
 		return;
 	z->current.mean += (value - before) * weight / z->current.n;
-	z->current.variance += weight * (value - before) * (value - z->current.mean); /* a sum until the end */
+	z->current.variance +=
+		weight * (value - before) * (value - z->current.mean); /* a sum until the end */
 }
 
 static size_t add_growths(struct summarising *z, const struct subject *s, size_t f)
@@ -207,7 +220,10 @@ static size_t add_growths(struct summarising *z, const struct subject *s, size_t
 	for (size_t i = 0; i < series->n; i++) {
 		int64_t span = z->d->ticks.v[series->tick[i]].span;
 
-		add_value(z, i + 1, (double)series->value[i] * (double)s->features[f].quantum / (span ? (double)span / 1e9 : 1), 1);
+		add_value(z, i + 1,
+			  (double)series->value[i] * (double)s->features[f].quantum /
+				  (span ? (double)span / 1e9 : 1),
+			  1);
 	}
 	return series->n + 1;
 }
@@ -306,8 +322,8 @@ static int program_id(struct naming *n, const char *program, uint32_t *ret)
 
 /* --- writing --- */
 
-static int add_subject(struct summarising *z, struct naming *naming, const uint32_t ids[], const struct subject *s,
-		       struct rows *rows)
+static int add_subject(struct summarising *z, struct naming *naming, const uint32_t ids[],
+		       const struct subject *s, struct rows *rows)
 {
 	struct row row = {.entity = s->info.id};
 	int r = 0;
@@ -349,7 +365,8 @@ static int collect_rows(struct store *s, const struct dataset *d, struct rows *r
 	return r;
 }
 
-static int put_rows(struct store *s, enum summary_tier tier, int64_t start, int64_t until, const struct rows *rows)
+static int put_rows(struct store *s, enum summary_tier tier, int64_t start, int64_t until,
+		    const struct rows *rows)
 {
 	struct str bytes = {};
 	sqlite3_stmt *stmt;
@@ -418,7 +435,8 @@ static int read_tier(struct store *s, enum summary_tier tier, int64_t start, int
 {
 	sqlite3_stmt *stmt;
 	int code = SQLITE_DONE;
-	int r = store_prepare(s, "SELECT bytes FROM summary WHERE tier = ? AND start >= ? AND start < ?", &stmt);
+	int r = store_prepare(s, "SELECT bytes FROM summary WHERE tier = ? AND start >= ? AND start < ?",
+			      &stmt);
 
 	if (r < 0)
 		return r;
@@ -456,10 +474,11 @@ static int put_missing(struct store *s, enum summary_tier tier, int64_t length, 
 	VEC(int64_t) starts = {};
 	sqlite3_stmt *stmt;
 	int code = SQLITE_DONE;
-	int r = store_prepare(s,
-			      "SELECT DISTINCT start / ?1 * ?1 AS begin FROM summary WHERE tier = ?2 AND start >="
-			      " (SELECT coalesce(max(until), 0) FROM summary WHERE tier = ?2 + 1) AND start < ?3 / ?1 * ?1",
-			      &stmt);
+	int r = store_prepare(
+		s,
+		"SELECT DISTINCT start / ?1 * ?1 AS begin FROM summary WHERE tier = ?2 AND start >="
+		" (SELECT coalesce(max(until), 0) FROM summary WHERE tier = ?2 + 1) AND start < ?3 / ?1 * ?1",
+		&stmt);
 
 	if (r < 0)
 		return r;
@@ -542,7 +561,9 @@ static int read_features(struct store *s, struct names *names)
 			r = VEC_PUSH(names->features, (struct feature_name){0, -1});
 		if (r == 0)
 			r = VEC_PUSH(names->features,
-				     (struct feature_name){kind, feature_index(kind, (const char *)sqlite3_column_text(stmt, 2))});
+				     (struct feature_name){
+					     kind, feature_index(kind, (const char *)sqlite3_column_text(
+									       stmt, 2))});
 	}
 	if (r == 0)
 		return store_finish_rows(s, stmt, code);
@@ -563,7 +584,8 @@ static int tell_rows(struct telling *t, int64_t from, int64_t to)
 
 	for (size_t i = 0; r == 0 && i < t->rows.list.n; i++) {
 		const struct row *row = &t->rows.list.v[i];
-		struct summary summary = {.from = from, .to = to, .entity = row->entity, .distribution = row->d};
+		struct summary summary = {
+			.from = from, .to = to, .entity = row->entity, .distribution = row->d};
 
 		if (row->feature >= t->names.features.n || row->program >= t->names.programs.n ||
 		    t->names.features.v[row->feature].feature < 0 || !t->names.programs.v[row->program])
@@ -584,7 +606,8 @@ static int tell_all(struct store *s, struct telling *t, sqlite3_stmt *stmt, unsi
 		t->rows.list.n = 0;
 		r = unpack(sqlite3_column_blob(stmt, 2), (size_t)sqlite3_column_bytes(stmt, 2), &t->rows);
 		if (r == 0)
-			r = tell_rows(t, sqlite3_column_int64(stmt, 0) * NS_PER_MS, sqlite3_column_int64(stmt, 1) * NS_PER_MS);
+			r = tell_rows(t, sqlite3_column_int64(stmt, 0) * NS_PER_MS,
+				      sqlite3_column_int64(stmt, 1) * NS_PER_MS);
 		if (r == -EBADMSG) {
 			(*damaged)++;
 			r = 0;
@@ -607,10 +630,11 @@ int store_summaries(struct store *s, enum summary_tier tier, int64_t from, int64
 	if (r == 0)
 		r = read_features(s, &t.names);
 	if (r == 0)
-		r = store_prepare(s,
-				  "SELECT start, until, bytes FROM summary WHERE tier = ? AND until >= ? AND start <= ?"
-				  " ORDER BY start",
-				  &stmt);
+		r = store_prepare(
+			s,
+			"SELECT start, until, bytes FROM summary WHERE tier = ? AND until >= ? AND start <= ?"
+			" ORDER BY start",
+			&stmt);
 	if (r == 0) {
 		sqlite3_bind_int(stmt, 1, (int)tier);
 		sqlite3_bind_int64(stmt, 2, from / NS_PER_MS);

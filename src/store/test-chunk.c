@@ -32,11 +32,12 @@ static int64_t heavy_tailed(void)
 
 static void begin(struct actor *a, bool born)
 {
-	static const enum entity_kind kinds[] = {ENTITY_PROCESS, ENTITY_PROCESS, ENTITY_PROCESS, ENTITY_SYSTEM, ENTITY_DISK,
-						 ENTITY_CGROUP};
+	static const enum entity_kind kinds[] = {ENTITY_PROCESS, ENTITY_PROCESS, ENTITY_PROCESS,
+						 ENTITY_SYSTEM,	 ENTITY_DISK,	 ENTITY_CGROUP};
 	size_t n;
 
-	*a = (struct actor){.entity = entity_new(kinds[draw(6)], "actor"), .activity = (unsigned)(draw(2) ? draw(100) : draw(5))};
+	*a = (struct actor){.entity = entity_new(kinds[draw(6)], "actor"),
+			    .activity = (unsigned)(draw(2) ? draw(100) : draw(5))};
 	features_of(a->entity->info.kind, &n);
 	a->entity->born = born;
 	a->entity->info.pid = (uint32_t)draw(30000);
@@ -55,9 +56,9 @@ static void live(struct actor *a)
 		return;
 	for (size_t f = 0; f < n; f++)
 		if (draw(3) == 0)
-			a->values[f] = features[f].kind == COUNTER ? a->values[f] + heavy_tailed() :
-				       draw(2)			 ? heavy_tailed() - 1000 :
-								   a->values[f] + draw(5) - 2;
+			a->values[f] = features[f].kind == COUNTER ? a->values[f] + heavy_tailed()
+				       : draw(2)		   ? heavy_tailed() - 1000
+								   : a->values[f] + draw(5) - 2;
 	if (draw(50) == 0)
 		a->present |= 1ull << draw((int64_t)n); /* it can be measured now */
 	if (draw(60) == 0)
@@ -74,7 +75,8 @@ static struct str record(unsigned seed, unsigned n_ticks)
 	int64_t boot = 1000 * NS_PER_SEC;
 
 	srandom(seed);
-	for (unsigned t = 0; t < n_ticks; t++, boot += NS_PER_SEC + draw(100) * NS_PER_MS + (draw(40) ? 0 : 50 * NS_PER_SEC)) {
+	for (unsigned t = 0; t < n_ticks;
+	     t++, boot += NS_PER_SEC + draw(100) * NS_PER_MS + (draw(40) ? 0 : 50 * NS_PER_SEC)) {
 		tick_begin(&tick, boot, boot + 1790000000 * NS_PER_SEC + draw(1000));
 		for (size_t i = 0; i < ENTITIES; i++) {
 			if (!actors[i].entity)
@@ -208,7 +210,8 @@ static void a_filter_gives_what_it_asks_for_and_nothing_else(void **state)
 		size_t used, wanted = 0;
 
 		assert_int_equal(read_chunk(chunk.data, chunk.len, &filter, &from_chunk), 0);
-		assert_int_equal(frames_read_filtered(frames.data, frames.len, INT64_MIN, INT64_MAX, &filter, &from_frames, &used),
+		assert_int_equal(frames_read_filtered(frames.data, frames.len, INT64_MIN, INT64_MAX, &filter,
+						      &from_frames, &used),
 				 0);
 		dataset_finish(&from_frames);
 		for (size_t i = 0; i < all.subjects.n; i++) {
@@ -308,7 +311,8 @@ static void a_part_at_the_edge_keeps_the_level_from_before(void **state)
 		/* a chunk knows an entity as it was last described, beyond the window too */
 		for (size_t f = 0; f < s->n_features; f++)
 			for (uint32_t t = s->first; subject_has(same, f) && t <= s->last; t++) {
-				double a = subject_value(&part, s, f, t), b = subject_value(&direct, same, f, t);
+				double a = subject_value(&part, s, f, t),
+				       b = subject_value(&direct, same, f, t);
 
 				assert_true(a == b || (a != a && b != b));
 			}
@@ -320,5 +324,6 @@ static void a_part_at_the_edge_keeps_the_level_from_before(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(a_chunk_says_what_the_frames_said),
-	  cmocka_unit_test(a_filter_gives_what_it_asks_for_and_nothing_else), cmocka_unit_test(damage_is_found),
-	  cmocka_unit_test(malice_is_survived), cmocka_unit_test(a_part_at_the_edge_keeps_the_level_from_before))
+	  cmocka_unit_test(a_filter_gives_what_it_asks_for_and_nothing_else),
+	  cmocka_unit_test(damage_is_found), cmocka_unit_test(malice_is_survived),
+	  cmocka_unit_test(a_part_at_the_edge_keeps_the_level_from_before))

@@ -118,7 +118,8 @@ static void holds(struct store *s, int64_t first, int64_t n, unsigned damaged_se
 		assert_int_equal(w->last, n - 1);
 		assert_true(subject_growth(&d, w, FEATURE_CPU_TIME, 0, (uint32_t)n - 1) == (double)n * 1e9);
 		for (uint32_t t = 0; t < n; t++)
-			assert_true(subject_value(&d, w, FEATURE_THREADS, t) == (double)(1 + (first + t) % 3));
+			assert_true(subject_value(&d, w, FEATURE_THREADS, t) ==
+				    (double)(1 + (first + t) % 3));
 	}
 	dataset_free(&d);
 }
@@ -150,7 +151,8 @@ static void journal_and_chunks_are_one_recording(void **state)
 	assert_int_equal(highest, 1);
 	assert_int_equal(store_extent(f->store, &from, &to), 0);
 	assert_true(from == START && to == START + 149 * NS_PER_SEC);
-	assert_int_equal(store_load(f->store, START + 50 * NS_PER_SEC, START + 130 * NS_PER_SEC, &d, &damaged), 0);
+	assert_int_equal(
+		store_load(f->store, START + 50 * NS_PER_SEC, START + 130 * NS_PER_SEC, &d, &damaged), 0);
 	assert_int_equal(d.ticks.n, 81);
 	assert_true(subject_growth(&d, dataset_subject(&d, 1), FEATURE_CPU_TIME, 0, 80) == 81e9);
 	dataset_free(&d);
@@ -291,7 +293,8 @@ static void a_damaged_chunk_is_left_out_and_counted(void **state)
 
 	record(f, 60);
 	assert_int_equal(store_compact(f->store, f->journal.segment), 0);
-	snprintf(text, sizeof(text), "UPDATE chunk SET bytes = substr(bytes, 1, length(bytes) - 1) WHERE segment = %lld",
+	snprintf(text, sizeof(text),
+		 "UPDATE chunk SET bytes = substr(bytes, 1, length(bytes) - 1) WHERE segment = %lld",
 		 (long long)record(f, 60));
 	assert_int_equal(store_compact(f->store, f->journal.segment), 0);
 	sql(f, text);
@@ -476,10 +479,12 @@ static void only_the_owner_and_root_change_a_mark(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(a_killed_recorder_loses_nothing_but_its_last_write),
+RUN_TESTS(CASE(journal_and_chunks_are_one_recording),
+	  CASE(a_killed_recorder_loses_nothing_but_its_last_write),
 	  CASE(a_power_cut_loses_what_was_not_saved), CASE(the_segment_being_written_is_left_alone),
-	  CASE(old_segments_go_and_their_hours_stay), CASE(the_oldest_go_beyond_the_size), CASE(an_export_is_whole),
-	  CASE(a_damaged_chunk_is_left_out_and_counted), CASE(a_newer_version_is_refused_and_untouched),
-	  CASE(a_corrupted_page_is_said), CASE(no_database_at_all_is_said), CASE(a_full_disk_loses_nothing),
+	  CASE(old_segments_go_and_their_hours_stay), CASE(the_oldest_go_beyond_the_size),
+	  CASE(an_export_is_whole), CASE(a_damaged_chunk_is_left_out_and_counted),
+	  CASE(a_newer_version_is_refused_and_untouched), CASE(a_corrupted_page_is_said),
+	  CASE(no_database_at_all_is_said), CASE(a_full_disk_loses_nothing),
 	  CASE(a_copy_on_a_read_only_disk_can_be_read), CASE(presses_within_five_seconds_are_one),
 	  CASE(only_the_owner_and_root_change_a_mark))
