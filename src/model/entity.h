@@ -50,7 +50,7 @@ char *entity_label(const struct entity_info *info);
 /* What the recorder keeps of one entity. Values hang behind it: one per feature of its kind. */
 struct entity {
 	struct entity_info info;
-	bool defined; /* readers of the current segment know it */
+	uint32_t segment; /* the encoder's last one that defined it; 0 = none */
 	bool changed; /* its description or `present` changed since */
 	bool fresh;   /* no sample yet: the first one sets `previous` */
 	bool born;    /* began after the recording did: counters count from 0 */

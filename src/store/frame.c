@@ -63,19 +63,34 @@ static void encode_sample(struct frame_encoder *enc, const struct sample *sample
 	str_append(out, diffs->data, diffs->len);
 }
 
+static uint64_t counters_of(enum entity_kind kind)
+{
+	size_t n;
+	const struct feature *features = features_of(kind, &n);
+	uint64_t mask = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (features[i].kind == COUNTER)
+			mask |= 1ull << i;
+	return mask;
+}
+
 static void define(struct frame_encoder *enc, const struct sample *sample, bool key, struct str *out)
 {
 	struct entity *e = sample->entity;
 
-	if (!e->info.id)
+	/* one that was away when the segment began comes back as another: in this segment nobody knows its levels */
+	if (!e->info.id || (e->segment && e->segment != enc->segment && !key)) {
 		e->info.id = enc->next_id++;
+		e->measured &= counters_of(e->info.kind);
+	}
 	if (sample->present & ~e->info.present) {
 		e->info.present |= sample->present;
 		e->changed = true;
 	}
-	if (e->defined && !e->changed && !key)
+	if (e->segment == enc->segment && !e->changed)
 		return;
-	e->defined = true;
+	e->segment = enc->segment;
 	e->changed = false;
 	entity_info_write(&e->info, out);
 }
@@ -85,7 +100,8 @@ static void encode_samples(struct frame_encoder *enc, struct tick *tick, bool ke
 	struct str definitions = {}, diffs = {};
 
 	for (size_t i = 0; i < tick->samples.n; i++)
-		if (!tick->samples.v[i].same || tick->samples.v[i].entity->changed || key)
+		if (!tick->samples.v[i].same || tick->samples.v[i].entity->changed ||
+		    tick->samples.v[i].entity->segment != enc->segment)
 			define(enc, &tick->samples.v[i], key, &definitions);
 	str_put_blob(out, definitions.data, definitions.len);
 	str_clear(&definitions);
@@ -94,7 +110,7 @@ static void encode_samples(struct frame_encoder *enc, struct tick *tick, bool ke
 		const struct feature *features;
 		size_t n;
 
-		if (sample->same && !key && !sample->entity->fresh) {
+		if (sample->same && !key && !sample->entity->fresh && sample->entity->measured == sample->entity->info.present) {
 			enc->values += (uint64_t)__builtin_popcountll(sample->present);
 			continue;
 		}
@@ -111,6 +127,7 @@ int frame_encode(struct frame_encoder *enc, struct tick *tick, bool key, struct 
 	size_t start = out->len;
 	uint32_t header[2] = {};
 
+	enc->segment += key || !enc->segment;
 	str_append(out, header, sizeof(header));
 	str_put_varint(out, FRAME_VERSION);
 	str_put_varint(out, key ? FRAME_KEY : 0);

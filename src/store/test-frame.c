@@ -281,7 +281,42 @@ static void what_comes_and_goes_is_right_when_it_is_there(void **state)
 	str_free(&out);
 }
 
-RUN_TESTS(cmocka_unit_test(what_comes_and_goes_is_right_when_it_is_there), cmocka_unit_test(a_sleeper_is_there_in_key_frames_and_by_its_new_name),
+/* Not put when the segment began, put later: the segment can be read, and the level is right. */
+static void one_that_was_away_comes_back(void **state)
+{
+	struct frame_encoder enc = {.next_id = 1};
+	struct entity *e = entity_new(ENTITY_CGROUP, "/g");
+	int64_t values[CGROUP_FEATURE_COUNT] = {[CGROUP_FEATURE_COUNT - 1] = 0};
+	struct tick tick = {};
+	struct str out = {};
+	struct dataset d = {};
+	size_t used, segment = 0;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		tick_begin(&tick, (100 + i) * NS_PER_SEC, (1000 + i) * NS_PER_SEC);
+		values[FEATURE_CG_MEMORY] = 65536 * 5;
+		values[FEATURE_CG_CPU] = 1000000 * i;
+		if (i != 2)
+			tick_put(&tick, e, values, 1ull << FEATURE_CG_MEMORY | 1ull << FEATURE_CG_CPU);
+		else
+			segment = out.len;
+		assert_int_equal(frame_encode(&enc, &tick, i == 0 || i == 2, &out), 0);
+	}
+	assert_int_equal(frames_read(out.data + segment, out.len - segment, INT64_MIN, INT64_MAX, &d, &used), 0);
+	dataset_finish(&d);
+	assert_int_equal(d.subjects.n, 1);
+	assert_true(subject_value(&d, d.subjects.v[0], FEATURE_CG_MEMORY, 1) == 65536 * 5);
+	assert_true(subject_growth(&d, d.subjects.v[0], FEATURE_CG_CPU, 0, 1) == 2e6);
+	dataset_free(&d);
+	assert_int_equal(frames_read(out.data, out.len, INT64_MIN, INT64_MAX, &d, &used), 0);
+	dataset_free(&d);
+	tick_free(&tick);
+	entity_free(e);
+	str_free(&out);
+}
+
+RUN_TESTS(cmocka_unit_test(one_that_was_away_comes_back), cmocka_unit_test(what_comes_and_goes_is_right_when_it_is_there), cmocka_unit_test(a_sleeper_is_there_in_key_frames_and_by_its_new_name),
 	  cmocka_unit_test(values_come_back), cmocka_unit_test(a_window_knows_levels_from_before), cmocka_unit_test(a_stopped_recorder_follows_nobody),
 	  cmocka_unit_test(the_first_sample_of_an_old_process_is_no_growth), cmocka_unit_test(damage_is_found),
 	  cmocka_unit_test(a_counter_that_falls_is_taken_as_restarted))
