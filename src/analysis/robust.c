@@ -91,6 +91,8 @@ struct robust {
 	VEC(struct program *) programs;
 	VEC(struct verdict) verdicts;
 	struct hmap by_key;
+	double shortage[BOTTLENECK_COUNT]; /* 0..1 */
+	double read_part, write_part;	   /* of the disk's time */
 	double total[FEATURES_MAX]; /* of all programs during the trouble */
 	double growth[FEATURES_MAX]; /* of memory: what all programs have beyond their usual */
 };
@@ -328,23 +330,84 @@ static double excess_of(const struct usual *u, double value)
 	return value > usual ? value - usual : 0;
 }
 
-static double shortage(const struct question *q, const struct use *use)
+/* How much more is waited for a thing than usual, as a share of what is waited now: 0 = as always, 1 = all of it is new.
+ * Pressure alone cannot tell once it is near 100 %: a niced program that never rests keeps it there. NaN where the
+ * waiting is not measured. */
+static double new_waiting(struct robust *r, enum entity_kind kind, size_t f)
 {
-	double now, usual;
+	struct program all = {.key = ""};
+	const struct feature *feature;
+	double now = 0;
+	struct usual u;
 
-	if (use->resource == BOTTLENECK_NONE)
-		return use->weight;
-	now = q->pressure.now[use->resource];
-	usual = q->pressure.usual[use->resource];
+	for (size_t i = 0; i < r->d->subjects.n; i++) {
+		const struct subject *s = r->d->subjects.v[i];
+
+		if (s->info.kind == kind && s->first <= s->last && s->n_features && subject_has(s, f))
+			(void)VEC_PUSH(all.members, s);
+	}
+	if (!all.members.n)
+		return NAN;
+	feature = &all.members.v[0]->features[f];
+	now = program_now(r, &all, f);
+	fill_blocks(r, &all, f);
+	u = learn(r, feature, now);
+	VEC_FREE(all.members);
+	if (!(now > noticeable(feature)))
+		return NAN;
+	return isnan(u.median) ? 1 : fmax(0, 1 - u.median / now);
+}
+
+static double shortage_of(struct robust *r, enum bottleneck b)
+{
+	const struct pressure *p = &r->q->pressure;
+	double now = p->now[b], usual = isnan(p->usual[b]) ? 0 : fmin(p->usual[b], now), more = NAN;
+
 	if (isnan(now))
-		return use->weight;
-	/* under reclaim everybody reads and waits: what is short is memory */
-	if (use->resource != BOTTLENECK_MEMORY && q->pressure.now[BOTTLENECK_MEMORY] >= MEMORY_STALL)
-		now *= 0.25;
+		return 0;
+	if (b == BOTTLENECK_CPU)
+		more = new_waiting(r, ENTITY_PROCESS, FEATURE_CPU_RUN_DELAY);
+	else if (b == BOTTLENECK_DISK)
+		more = new_waiting(r, ENTITY_DISK, FEATURE_DISK_WAIT);
 	/* what the machine always lives with hurts less than what came with the trouble */
-	if (!isnan(usual))
-		now -= 0.5 * (usual < now ? usual : now);
-	return now > use->weight ? now : use->weight;
+	now = isnan(more) ? now - 0.5 * usual : fmax(now - usual, now * more);
+	/* under reclaim everybody reads and waits: what is short is memory */
+	if (b != BOTTLENECK_MEMORY && p->now[BOTTLENECK_MEMORY] >= MEMORY_STALL)
+		now *= 0.25;
+	return now;
+}
+
+static double shortage(const struct robust *r, const struct use *use)
+{
+	return fmax(use->weight, use->resource == BOTTLENECK_NONE ? 0 : r->shortage[use->resource]);
+}
+
+/* Reads and writes share a disk by the time they take, not by their bytes: a few synchronous writes can hold up a
+ * stream of reads, and a trickle of buffered ones does not. */
+static void weigh_disk(struct robust *r)
+{
+	double reads = 0, writes = 0;
+
+	for (size_t i = 0; i < r->d->subjects.n; i++) {
+		const struct subject *s = r->d->subjects.v[i];
+
+		if (s->info.kind != ENTITY_DISK || s->first > s->last)
+			continue;
+		reads += subject_growth(r->d, s, FEATURE_DISK_READ_TIME, r->q->focus, r->q->at);
+		writes += subject_growth(r->d, s, FEATURE_DISK_WRITE_TIME, r->q->focus, r->q->at);
+	}
+	r->read_part = r->write_part = 1;
+	if (reads + writes <= 0)
+		return;
+	r->read_part = reads / (reads + writes);
+	r->write_part = writes / (reads + writes);
+}
+
+static double disk_part(const struct robust *r, const struct use *use)
+{
+	return use->feature == FEATURE_IO_READ_BYTES  ? r->read_part :
+	       use->feature == FEATURE_IO_WRITE_BYTES ? r->write_part :
+							1;
 }
 
 /* Of the machine's memory; when memory is short, of what came on top of the usual: a small control group can be
@@ -367,7 +430,7 @@ static double share_of(const struct robust *r, const struct use *use, double exc
 		return excess / (excess + use->scale);
 	if (use->of_memory)
 		return share_of_memory(r, use, excess);
-	return r->total[use->feature] > 0 ? fmin(1, excess / r->total[use->feature]) : 0;
+	return r->total[use->feature] > 0 ? disk_part(r, use) * fmin(1, excess / r->total[use->feature]) : 0;
 }
 
 static enum shape shape_of(const struct robust *r, const struct usual *u, const struct feature *f)
@@ -493,11 +556,11 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 		if (isnan(now) || now < noticeable(&p->members.v[0]->features[f]))
 			continue;
 		/* even if all of it were new, would it matter? */
-		if (shortage(r->q, &uses[i]) * share_of(r, &uses[i], now) < REPORT_SCORE)
+		if (shortage(r, &uses[i]) * share_of(r, &uses[i], now) < REPORT_SCORE)
 			continue;
 		fill_blocks(r, p, f);
 		u = learn(r, &p->members.v[0]->features[f], now);
-		guilt[i] = shortage(r->q, &uses[i]) * share_of(r, &uses[i], excess_of(&u, now)) * surprise(&u);
+		guilt[i] = shortage(r, &uses[i]) * share_of(r, &uses[i], excess_of(&u, now)) * surprise(&u);
 		if (uses[i].resource == BOTTLENECK_NONE)
 			sum += guilt[i];
 		else if (guilt[i] > by_resource[uses[i].resource])
@@ -714,7 +777,7 @@ static int widen_program(const struct dataset *wide, struct program *p, struct p
 /* Reads all features of the first suspects' programs. */
 static int widen(struct robust *r, const struct dataset **ret)
 {
-	VEC(uint32_t) ids = {};
+	VEC(const struct subject *) wanted = {};
 	int result = 0;
 
 	*ret = r->d;
@@ -722,10 +785,10 @@ static int widen(struct robust *r, const struct dataset **ret)
 		return 0;
 	for (size_t i = 0; i < r->verdicts.n && i < DESCRIBED_IN_FULL; i++)
 		for (size_t k = 0; result == 0 && k < r->verdicts.v[i].program->members.n; k++)
-			result = VEC_PUSH(ids, r->verdicts.v[i].program->members.v[k]->info.id);
+			result = VEC_PUSH(wanted, r->verdicts.v[i].program->members.v[k]);
 	if (result == 0)
-		result = r->q->widen(r->q->context, ids.v, ids.n, ret);
-	VEC_FREE(ids);
+		result = r->q->widen(r->q->context, wanted.v, wanted.n, ret);
+	VEC_FREE(wanted);
 	return result;
 }
 
@@ -771,6 +834,9 @@ static int rank_all(struct robust *r, struct ranking *ret)
 		result = make_blocks(r);
 	if (result < 0)
 		return result;
+	for (int b = 0; b < BOTTLENECK_COUNT; b++)
+		r->shortage[b] = shortage_of(r, (enum bottleneck)b);
+	weigh_disk(r);
 	sum_totals(r);
 	sum_growth(r);
 	result = judge_all(r, ret);

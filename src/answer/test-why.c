@@ -270,6 +270,77 @@ static void a_busy_machine_that_nobody_waits_on_is_not_slow(void **state)
 	end(&st);
 }
 
+/* A niced burner keeps the pressure at the top; a new hog can only be seen by how much more is waited. */
+static void a_saturated_pressure_hides_no_hog(void **state)
+{
+	struct subject *burner, *victim, *hog;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	burner = add(&st, "/bin/burner", 0, TICKS - 1, 0);
+	victim = add(&st, "/bin/victim", 0, TICKS - 1, 0);
+	hog = add(&st, "/bin/hog", FROM, TICKS - 1, 0);
+	use(burner, FEATURE_CPU_TIME, 0, FROM - 1, 150 * PERCENT);
+	use(burner, FEATURE_CPU_TIME, FROM, TICKS - 1, 60 * PERCENT);
+	use(victim, FEATURE_CPU_TIME, 0, TICKS - 1, 30 * PERCENT);
+	use(victim, FEATURE_CPU_RUN_DELAY, 0, FROM - 1, 10 * PERCENT);
+	use(victim, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 70 * PERCENT);
+	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 90 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 97, 98);
+	ask(&st, true);
+	assert_ptr_equal(first(&st)->subject, hog);
+	assert_true(first(&st)->score > 0.2);
+	end(&st);
+}
+
+/* Others let go of the CPU: who takes what is free now is not to blame, a leak beside it is. */
+static void taking_what_others_left_is_no_guilt(void **state)
+{
+	struct subject *left, *taker, *leak;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	left = add(&st, "/bin/left", 0, TICKS - 1, 0);
+	taker = add(&st, "/bin/taker", 0, TICKS - 1, 0);
+	leak = add(&st, "/bin/leak", FROM, TICKS - 1, 0);
+	use(left, FEATURE_CPU_TIME, 0, FROM - 1, 120 * PERCENT);
+	use(taker, FEATURE_CPU_TIME, 0, FROM - 1, 50 * PERCENT);
+	use(taker, FEATURE_CPU_TIME, FROM, TICKS - 1, 110 * PERCENT);
+	use(taker, FEATURE_CPU_RUN_DELAY, 0, FROM - 1, 90 * PERCENT);
+	use(taker, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 40 * PERCENT);
+	level(leak, FEATURE_HANDLES_FILES, FROM, 6000);
+	press(&st, FEATURE_PSI_CPU_SOME, 96, 65);
+	ask(&st, true);
+	assert_ptr_equal(first(&st)->subject, leak);
+	end(&st);
+}
+
+static void a_trickle_of_writes_is_not_the_stream_of_reads(void **state)
+{
+	struct entity_info info = {.id = 9000, .kind = ENTITY_DISK, .name = (char *)"vda"};
+	struct subject *trickle, *stream, *disk;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	trickle = add(&st, "/bin/trickle", FROM, TICKS - 1, 0);
+	stream = add(&st, "/bin/stream", FROM, TICKS - 1, 0);
+	use(trickle, FEATURE_IO_WRITE_BYTES, FROM, TICKS - 1, MB);
+	use(stream, FEATURE_IO_READ_BYTES, FROM, TICKS - 1, 300 * MB);
+	disk = dataset_define(&st.d, &info);
+	disk->first = 0;
+	disk->last = TICKS - 1;
+	use(disk, FEATURE_DISK_READ_TIME, FROM, TICKS - 1, 95 * PERCENT);
+	use(disk, FEATURE_DISK_WRITE_TIME, FROM, TICKS - 1, 2 * PERCENT);
+	press(&st, FEATURE_PSI_IO_SOME, 1, 70);
+	ask(&st, false);
+	assert_ptr_equal(first(&st)->subject, stream);
+	assert_true(score_of(&st, trickle) < 0.1 * score_of(&st, stream));
+	end(&st);
+}
+
 static void marked_incidents_are_not_learnt(void **state)
 {
 	struct mark marks[4];
@@ -337,5 +408,7 @@ RUN_TESTS(cmocka_unit_test(a_new_hog_beside_a_bigger_usual_innocent), cmocka_uni
 	  cmocka_unit_test(under_reclaim_the_grower_is_named), cmocka_unit_test(a_leak_of_handles_leaves_its_only_value),
 	  cmocka_unit_test(many_small_processes_are_one_group),
 	  cmocka_unit_test(a_busy_machine_that_nobody_waits_on_is_not_slow),
+	  cmocka_unit_test(a_saturated_pressure_hides_no_hog), cmocka_unit_test(taking_what_others_left_is_no_guilt),
+	  cmocka_unit_test(a_trickle_of_writes_is_not_the_stream_of_reads),
 	  cmocka_unit_test(marked_incidents_are_not_learnt), cmocka_unit_test(without_a_past_it_says_so),
 	  cmocka_unit_test(a_moment_nobody_recorded_is_refused))

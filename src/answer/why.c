@@ -426,7 +426,7 @@ struct loader {
 	struct why_data *data;
 	const struct why_request *request;
 	uint64_t features; /* of processes */
-	struct hmap wanted; /* (id, 0): the entities of which everything is wanted */
+	struct hmap wanted; /* those of which everything is wanted, by identity */
 	int64_t from, to;
 };
 
@@ -439,19 +439,25 @@ static uint64_t first_features(const struct entity_info *info, void *context)
 {
 	const struct loader *loader = context;
 
-	if (info->kind == ENTITY_SYSTEM)
+	if (info->kind == ENTITY_SYSTEM || info->kind == ENTITY_DISK)
 		return UINT64_MAX;
 	return is_program(info) ? loader->features : 0;
+}
+
+/* A process keeps its (pid, start) when a new recorder gives it another id. */
+static uint64_t identity(const struct entity_info *info)
+{
+	return info->kind == ENTITY_PROCESS ? info->pid : 1ull << 32 | info->id;
 }
 
 static uint64_t wanted_features(const struct entity_info *info, void *context)
 {
 	const struct loader *loader = context;
 
-	return hmap_get(&loader->wanted, info->id, 0) ? UINT64_MAX : 0;
+	return hmap_get(&loader->wanted, identity(info), info->start) ? UINT64_MAX : 0;
 }
 
-static int widen(void *context, const uint32_t *ids, size_t n, const struct dataset **ret)
+static int widen(void *context, const struct subject *const *subjects, size_t n, const struct dataset **ret)
 {
 	struct loader *loader = context;
 	struct load_filter filter = {wanted_features, loader};
@@ -459,7 +465,7 @@ static int widen(void *context, const uint32_t *ids, size_t n, const struct data
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n; i++)
-		r = hmap_put(&loader->wanted, ids[i], 0, loader);
+		r = hmap_put(&loader->wanted, identity(&subjects[i]->info), subjects[i]->info.start, loader);
 	if (r == 0)
 		r = store_load_filtered(loader->store, loader->from, loader->to, &filter, &loader->data->more, &damaged);
 	hmap_free(&loader->wanted);

@@ -40,6 +40,7 @@ void dataset_free(struct dataset *d)
 	VEC_FREE(d->segments);
 	VEC_FREE(d->blocks);
 	hmap_free(&d->by_id);
+	hmap_free(&d->by_identity);
 }
 
 int dataset_add_tick(struct dataset *d, int64_t boot, int64_t wall, int64_t span)
@@ -77,6 +78,19 @@ static struct subject *add_subject(struct dataset *d, const struct entity_info *
 	d->subjects.v[d->subjects.n++] = s;
 	s->wanted = UINT64_MAX;
 	s->first = s->last = d->ticks.n ? (uint32_t)d->ticks.n - 1 : 0;
+	if (info->kind == ENTITY_PROCESS && info->start)
+		(void)hmap_put(&d->by_identity, info->pid, info->start, s);
+	return s;
+}
+
+/* The process of an earlier recorder. */
+static struct subject *meet_again(struct dataset *d, const struct entity_info *info)
+{
+	struct subject *s = info->kind == ENTITY_PROCESS ? hmap_get(&d->by_identity, info->pid, info->start) : NULL;
+
+	if (!s || hmap_put(&d->by_id, info->id, 0, s) < 0)
+		return NULL;
+	s->ended = false;
 	return s;
 }
 
@@ -86,6 +100,8 @@ struct subject *dataset_define(struct dataset *d, const struct entity_info *info
 	struct entity_info copy;
 	char *program;
 
+	if (!s)
+		s = meet_again(d, info);
 	if (!s)
 		s = add_subject(d, info);
 	if (!s || s->n_features == 0)

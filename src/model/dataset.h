@@ -49,6 +49,7 @@ struct dataset {
 	VEC(uint32_t) segments; /* the first tick of each segment of the recording */
 	VEC(void *) blocks;	/* memory that series of many values share */
 	struct hmap by_id;	/* (id, 0) -> struct subject */
+	struct hmap by_identity; /* (pid, start) -> struct subject: a process outlives recorders and their ids */
 };
 
 void dataset_free(struct dataset *d);
