@@ -41,9 +41,8 @@ struct writer {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	bool save, stop;
-	int64_t current;	   /* segment being written by the sampler */
-	VEC(int64_t) finished;
+	bool save, compact, stop;
+	int64_t current; /* segment being written by the sampler */
 	struct store *store;
 	struct retention keep;
 };
@@ -71,51 +70,49 @@ static void report(struct store *store, int r, const char *what)
 		log_warning("%s: %s", what, store_error(store));
 }
 
+/* Finished segments, and those that could not be compacted before. Whatever fails stays in the journal. */
+static void compact(struct writer *w, int64_t current, const struct retention *keep)
+{
+	int r = store_recover(w->store, current);
+
+	report(w->store, r, "the last ten minutes stay in memory and are tried again in ten minutes");
+	if (r == 0)
+		report(w->store, store_retain(w->store, keep, wall_now()), "old recordings stay");
+}
+
 static void *write_all(void *argument)
 {
 	struct writer *w = argument;
 
 	pthread_mutex_lock(&w->lock);
 	for (;;) {
-		int64_t current = w->current, finished = 0;
-		bool save = w->save, stop = w->stop;
-		struct retention keep = w->keep;
+		struct writer now = *w;
 
-		if (w->finished.n)
-			finished = w->finished.v[0];
-		w->save = false;
-		if (!finished && !save) {
-			if (stop)
+		if (!now.compact && !now.save) {
+			if (now.stop)
 				break;
 			pthread_cond_wait(&w->wake, &w->lock);
 			continue;
 		}
+		w->save = w->compact = false;
 		pthread_mutex_unlock(&w->lock);
-		if (finished) {
-			int r = store_compact(w->store, finished);
-
-			report(w->store, r, "the last ten minutes stay in memory");
-			if (r == 0)
-				report(w->store, store_retain(w->store, &keep, wall_now()), "old recordings stay");
-		}
-		if (save && current)
-			report(w->store, store_save_journal(w->store, current), "the last seconds stay in memory");
+		if (now.compact)
+			compact(w, now.current, &now.keep);
+		if (now.save && now.current)
+			report(w->store, store_save_journal(w->store, now.current), "the last seconds stay in memory");
 		report(w->store, store_save_marks(w->store), "the newest marks stay in memory");
 		pthread_mutex_lock(&w->lock);
-		if (finished) /* failed ones are tried again at the next start: the journal keeps them */
-			memmove(w->finished.v, w->finished.v + 1, --w->finished.n * sizeof(w->finished.v[0]));
 	}
 	pthread_mutex_unlock(&w->lock);
 	return NULL;
 }
 
-static void wake_writer(struct writer *w, bool save, int64_t finished, int64_t current)
+static void wake_writer(struct writer *w, bool save, bool finished, int64_t current)
 {
 	pthread_mutex_lock(&w->lock);
 	w->save |= save;
 	w->current = current;
-	if (finished)
-		(void)VEC_PUSH(w->finished, finished);
+	w->compact |= finished;
 	pthread_cond_signal(&w->wake);
 	pthread_mutex_unlock(&w->lock);
 }
@@ -130,13 +127,18 @@ static int64_t new_segment_id(const struct daemon *d)
 
 static int begin_segment(struct daemon *d, int64_t boot)
 {
-	int64_t before = d->journal.segment;
-	int r = journal_begin(&d->journal, new_segment_id(d));
+	bool finished = d->journal.segment;
+	int64_t dropped;
+	int r = journal_trim(d->options->config->store_run_dir, JOURNAL_MAX, &dropped);
 
+	if (r == 0 && dropped)
+		log_warning("the store could not be written for so long that %lld journals of ten minutes were dropped",
+			    (long long)dropped);
+	r = journal_begin(&d->journal, new_segment_id(d));
 	if (r < 0)
 		return r;
 	d->segment_started = boot;
-	wake_writer(&d->writer, false, before, d->journal.segment);
+	wake_writer(&d->writer, false, finished, d->journal.segment);
 	return 0;
 }
 
@@ -186,7 +188,7 @@ static void tick(struct daemon *d)
 		d->busy_ticks++;
 	if (d->ticks % SAVE_EVERY == 0 && d->busy_ticks) {
 		d->busy_ticks = 0;
-		wake_writer(&d->writer, true, 0, d->journal.segment);
+		wake_writer(&d->writer, true, false, d->journal.segment);
 	}
 }
 
@@ -246,9 +248,8 @@ static int open_store(struct daemon *d, uint32_t *ret_first_id)
 		log_error("%s", error ? error : strerror(-r));
 		return r;
 	}
-	r = store_recover(d->writer.store, 0);
-	if (r == 0)
-		r = store_open_marks(d->writer.store);
+	report(d->writer.store, store_recover(d->writer.store, 0), "what an earlier recorder left stays in memory");
+	r = store_open_marks(d->writer.store);
 	if (r == 0)
 		r = store_highest_entity(d->writer.store, &highest);
 	if (r < 0) {
@@ -297,7 +298,6 @@ static void close_all(struct daemon *d)
 	recorder_close(d->recorder);
 	store_close(d->writer.store);
 	journal_close(&d->journal);
-	VEC_FREE(d->writer.finished);
 	str_free(&d->frame);
 	if (d->lock_fd >= 0)
 		close(d->lock_fd);
@@ -452,7 +452,7 @@ int record_run(const struct record_options *options)
 	loop(&d, signal_fd);
 	sd_notify(0, "STOPPING=1");
 	if (d.journal.segment)
-		wake_writer(&d.writer, false, d.journal.segment, 0);
+		wake_writer(&d.writer, false, true, 0);
 	pthread_mutex_lock(&d.writer.lock);
 	d.writer.stop = true;
 	pthread_cond_signal(&d.writer.wake);

@@ -153,3 +153,33 @@ int journal_remove(const char *run_dir, int64_t segment)
 		return -ENOMEM;
 	return unlink(path) == 0 || errno == ENOENT ? 0 : -errno;
 }
+
+static uint64_t size_of(const char *run_dir, int64_t segment)
+{
+	_cleanup_free_ char *path = NULL;
+	struct stat st;
+
+	if (asprintf(&path, "%s/journal/%" PRId64, run_dir, segment) < 0 || stat(path, &st) < 0)
+		return 0;
+	return (uint64_t)st.st_size;
+}
+
+int journal_trim(const char *run_dir, uint64_t most, int64_t *ret_dropped)
+{
+	_cleanup_free_ int64_t *segments = NULL;
+	uint64_t total = 0;
+	int64_t dropped = 0;
+	size_t n = 0;
+	int r = journal_list(run_dir, &segments, &n);
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		total += size_of(run_dir, segments[i]);
+	for (size_t i = 0; r == 0 && i < n && total > most; i++) {
+		total -= size_of(run_dir, segments[i]);
+		r = journal_remove(run_dir, segments[i]);
+		dropped++;
+	}
+	if (r == 0)
+		*ret_dropped = dropped;
+	return r;
+}
