@@ -90,7 +90,7 @@ struct robust {
 	double focus_seconds;
 	VEC(struct program *) programs;
 	VEC(struct verdict) verdicts;
-	struct hmap by_key;
+	struct hmap by_key, by_name;
 	double shortage[BOTTLENECK_COUNT]; /* 0..1 */
 	double read_part, write_part;	   /* of the disk's time */
 	double total[FEATURES_MAX]; /* of all programs during the trouble */
@@ -148,29 +148,35 @@ static int make_blocks(struct robust *r)
 
 static struct program *program_of(struct robust *r, const struct subject *s)
 {
-	uint64_t key = hash_text(s->program);
-	struct program *p = hmap_get(&r->by_key, key, s->info.kind == ENTITY_SHORT_LIVED);
+	uint64_t key = hash_text(s->program), name = hash_text(s->info.name ? s->info.name : "");
+	bool short_lived = s->info.kind == ENTITY_SHORT_LIVED;
+	/* of short-lived processes only the name is known: it is that of a program some process of which lived longer */
+	struct program *p = short_lived ? hmap_get(&r->by_name, name, 0) : hmap_get(&r->by_key, key, 0);
 
+	if (!p)
+		p = hmap_get(&r->by_key, key, short_lived);
 	if (p)
 		return p;
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
 	p->key = s->program;
-	if (VEC_PUSH(r->programs, p) < 0 || hmap_put(&r->by_key, key, s->info.kind == ENTITY_SHORT_LIVED, p) < 0)
+	if (VEC_PUSH(r->programs, p) < 0) {
+		free(p);
+		return NULL;
+	}
+	if (hmap_put(&r->by_key, key, short_lived, p) < 0 || (!short_lived && hmap_put(&r->by_name, name, 0, p) < 0))
 		return NULL;
 	return p;
 }
 
-static int gather_programs(struct robust *r)
+static int gather_kind(struct robust *r, enum entity_kind kind)
 {
 	for (size_t i = 0; i < r->d->subjects.n; i++) {
 		const struct subject *s = r->d->subjects.v[i];
 		struct program *p;
 
-		if (s->info.kind != ENTITY_PROCESS && s->info.kind != ENTITY_SHORT_LIVED && s->info.kind != ENTITY_KERNEL)
-			continue;
-		if (s->first > s->last || s->first > r->q->at)
+		if (s->info.kind != kind || s->first > s->last || s->first > r->q->at)
 			continue;
 		p = program_of(r, s);
 		if (!p || VEC_PUSH(p->members, s) < 0)
@@ -178,6 +184,15 @@ static int gather_programs(struct robust *r)
 		p->there |= s->last >= r->q->focus;
 	}
 	return 0;
+}
+
+static int gather_programs(struct robust *r)
+{
+	int result = gather_kind(r, ENTITY_PROCESS);
+
+	if (result == 0)
+		result = gather_kind(r, ENTITY_KERNEL);
+	return result == 0 ? gather_kind(r, ENTITY_SHORT_LIVED) : result;
 }
 
 /* What one member adds to the focus: growth per second of the *whole* focus, or the time-weighted level. */
@@ -592,6 +607,34 @@ static double share_in_use(const struct robust *r, const struct program *p, cons
 	return !use->scale && r->total[use->feature] > 0 ? fmin(1, now / r->total[use->feature]) : NAN;
 }
 
+static uint32_t count_members(const struct robust *r, const struct program *p)
+{
+	double n = 0;
+
+	for (size_t i = 0; i < p->members.n; i++) {
+		const struct subject *s = p->members.v[i];
+
+		if (s->info.kind == ENTITY_SHORT_LIVED)
+			n += subject_growth(r->d, s, FEATURE_CHILDREN_SHORT, r->q->focus, r->q->at);
+		else
+			n += s->last >= r->q->focus;
+	}
+	return (uint32_t)n;
+}
+
+static const struct subject *find_starter(const struct robust *r, const struct subject *s)
+{
+	const struct subject *found = NULL;
+
+	for (size_t i = 0; s->info.kind == ENTITY_SHORT_LIVED && i < r->d->subjects.n; i++) {
+		const struct subject *other = r->d->subjects.v[i];
+
+		if (other->info.kind == ENTITY_PROCESS && other->info.pid == s->info.parent && other->last >= r->q->focus)
+			found = other;
+	}
+	return found;
+}
+
 /* 1 = *ret is worth a look, 0 = not. */
 static int judge(struct robust *r, struct program *p, struct verdict *ret)
 {
@@ -609,8 +652,8 @@ static int judge(struct robust *r, struct program *p, struct verdict *ret)
 	s->subject = most_responsible(r, p, (size_t)uses[worst].feature, &part);
 	if (!s->subject)
 		return 0;
-	for (size_t i = 0; i < p->members.n; i++)
-		s->members += p->members.v[i]->last >= r->q->focus;
+	s->members = count_members(r, p);
+	s->starter = find_starter(r, s->subject);
 	s->kind = works_for_others(p)					  ? CULPRIT_KERNEL :
 		  part < 0.7 || s->subject->info.kind == ENTITY_SHORT_LIVED ? CULPRIT_GROUP :
 									      CULPRIT_PROCESS;
@@ -729,6 +772,7 @@ static void robust_free(struct robust *r)
 	VEC_FREE(r->programs);
 	VEC_FREE(r->verdicts);
 	hmap_free(&r->by_key);
+	hmap_free(&r->by_name);
 	free(r->blocks.start);
 	free(r->blocks.learnt);
 	free(r->blocks.seconds);
@@ -874,7 +918,7 @@ const struct method method_robust = {
 	.name = "robust",
 	.help = "beyond its usual, of what is short: median and episodes, weighed by pressure (default)",
 	/* what `uses` and `delays` name */
-	.features = BIT(CPU_TIME) | BIT(CHILDREN_CPU) | BIT(IO_READ_BYTES) | BIT(IO_WRITE_BYTES) | BIT(MEM_ANON) |
+	.features = BIT(CPU_TIME) | BIT(CHILDREN_CPU) | BIT(CHILDREN_SHORT) | BIT(IO_READ_BYTES) | BIT(IO_WRITE_BYTES) | BIT(MEM_ANON) |
 		    BIT(MEM_SHMEM) | BIT(MEM_LOCKED) | BIT(NET_RX_BYTES) | BIT(NET_TX_BYTES) | BIT(HANDLES_FILES) |
 		    BIT(THREADS) | BIT(CPU_RUN_DELAY) | BIT(DELAY_BLOCK) | BIT(DELAY_RECLAIM) | BIT(DELAY_SWAPIN) |
 		    BIT(DELAY_THRASHING) | BIT(QUOTA_THROTTLED),

@@ -341,6 +341,32 @@ static void a_trickle_of_writes_is_not_the_stream_of_reads(void **state)
 	end(&st);
 }
 
+/* Asked eight seconds after it was over. */
+static void a_trouble_just_over_is_still_explained(void **state)
+{
+	struct why_request request = {.at = (1000000 + TICKS - 1) * NS_PER_SEC, .window = 4 * 3600 * NS_PER_SEC};
+	struct entity_info info = {.id = 9000, .kind = ENTITY_SYSTEM, .name = (char *)"machine"};
+	struct subject *hog, *system;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	hog = add(&st, "/bin/hog", FROM, TICKS - 9, 0);
+	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 9, 90 * PERCENT);
+	system = dataset_define(&st.d, &info);
+	system->first = 0;
+	system->last = TICKS - 1;
+	use(system, FEATURE_PSI_CPU_SOME, 0, FROM - 1, PERCENT);
+	use(system, FEATURE_PSI_CPU_SOME, FROM, TICKS - 9, 60 * PERCENT);
+	use(system, FEATURE_PSI_CPU_SOME, TICKS - 8, TICKS - 1, PERCENT);
+	assert_int_equal(why_answer(&st.d, &request, &st.answer), 0);
+	assert_true(st.answer.slow);
+	assert_ptr_equal(first(&st)->subject, hog);
+	assert_true(llabs(st.answer.slow_until - (1000000 + TICKS - 9) * NS_PER_SEC) <= 2 * NS_PER_SEC);
+	assert_non_null(strstr(st.answer.summary, "was slow for"));
+	end(&st);
+}
+
 static void marked_incidents_are_not_learnt(void **state)
 {
 	struct mark marks[4];
@@ -408,6 +434,7 @@ RUN_TESTS(cmocka_unit_test(a_new_hog_beside_a_bigger_usual_innocent), cmocka_uni
 	  cmocka_unit_test(under_reclaim_the_grower_is_named), cmocka_unit_test(a_leak_of_handles_leaves_its_only_value),
 	  cmocka_unit_test(many_small_processes_are_one_group),
 	  cmocka_unit_test(a_busy_machine_that_nobody_waits_on_is_not_slow),
+	  cmocka_unit_test(a_trouble_just_over_is_still_explained),
 	  cmocka_unit_test(a_saturated_pressure_hides_no_hog), cmocka_unit_test(taking_what_others_left_is_no_guilt),
 	  cmocka_unit_test(a_trickle_of_writes_is_not_the_stream_of_reads),
 	  cmocka_unit_test(marked_incidents_are_not_learnt), cmocka_unit_test(without_a_past_it_says_so),

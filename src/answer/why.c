@@ -15,6 +15,8 @@
 #define FOCUS_DEFAULT	(10 * NS_PER_SEC) /* what is looked at when no pressure marks the beginning */
 #define FOCUS_MAX	(600 * NS_PER_SEC)
 #define FOCUS_MIN	(3 * NS_PER_SEC)
+#define OVER		(3 * NS_PER_SEC) /* a pressure that ended so long ago is over */
+#define REACTION	(15 * NS_PER_SEC) /* people press a button a little late: the trouble may be over by then */
 #define GAP_TICKS	3    /* a trouble may breathe for so long */
 #define PRESSURE_LEAST	0.10 /* below this share of time nobody notices */
 #define PRESSURE_NEW	0.05 /* ... and it must be this much more than usual */
@@ -118,6 +120,26 @@ static uint32_t walk_back(const struct dataset *d, const struct subject *system,
 	return start;
 }
 
+static bool is_pressed(double now, double usual)
+{
+	double before = isnan(usual) ? 0 : usual;
+
+	return now >= PRESSURE_LEAST && now - before >= PRESSURE_NEW;
+}
+
+/* The newest moment at which something was short, if that is not long ago; else the moment asked about. */
+static uint32_t find_end(const struct dataset *d, const struct question *q, const struct subject *system,
+			 const double usual[BOTTLENECK_COUNT])
+{
+	uint32_t oldest = tick_before(d, q->at, REACTION);
+
+	for (uint32_t t = q->at; t > oldest + 2; t--)
+		for (size_t i = 0; i < ARRAY_SIZE(pressures); i++)
+			if (is_pressed(mean_pressure(d, system, pressures[i].feature, t - 2, t), usual[pressures[i].what]))
+				return t;
+	return q->at;
+}
+
 /* When did the trouble begin? Where the pressure that rose most had risen half-way. */
 static uint32_t find_focus(const struct dataset *d, const struct question *q, const struct subject *system,
 			   double usual[BOTTLENECK_COUNT], bool *ret_pressed)
@@ -131,7 +153,7 @@ static uint32_t find_focus(const struct dataset *d, const struct question *q, co
 		double now = mean_pressure(d, system, pressures[i].feature, recent, q->at);
 		double before = isnan(usual[pressures[i].what]) ? 0 : usual[pressures[i].what];
 
-		if (!(now >= PRESSURE_LEAST) || now - before < PRESSURE_NEW || now - before <= most)
+		if (!is_pressed(now, before) || now - before <= most)
 			continue;
 		most = now - before;
 		begin = walk_back(d, system, pressures[i].feature, q->at, before + (now - before) / 2);
@@ -205,6 +227,11 @@ static void choose_bottleneck(struct answer *a, bool pressed)
 	double most = 0;
 
 	a->bottleneck = BOTTLENECK_NONE;
+	/* several things may be short: the one that the culprit took is the story */
+	if (pressed && top && top->score >= NAME_SCORE && is_pressed(a->pressure.now[top->of], a->pressure.usual[top->of])) {
+		a->bottleneck = top->of;
+		return;
+	}
 	if (!pressed) {
 		if (a->slow)
 			a->bottleneck = top && top->features.n ? bottleneck_of(top->features.v[0].feature->resource) :
@@ -290,7 +317,7 @@ static char *summarise(const struct answer *a, bool gaussian)
 	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
 	bool nobody = !top || (!gaussian && a->slow_since && top->score < NAME_SCORE);
 	struct str s = {};
-	char span[32];
+	char span[32], ago[32];
 
 	if (!a->slow) {
 		str_printf(&s, "nothing unusual: %u programs compared with their last %s", a->ranking.looked_at,
@@ -299,7 +326,11 @@ static char *summarise(const struct answer *a, bool gaussian)
 			str_puts(&s, "; the most conspicuous are listed, but none is in the way");
 		return s.data;
 	}
-	if (a->slow_since)
+	if (a->slow_until)
+		str_printf(&s, "was slow for %s, until %s ago: %s",
+			   format_span(a->slow_until - a->slow_since, span, sizeof(span)),
+			   format_span(a->at - a->slow_until, ago, sizeof(ago)), waiting_for(a->bottleneck));
+	else if (a->slow_since)
 		str_printf(&s, "slow for %s: %s", format_span(a->at - a->slow_since, span, sizeof(span)),
 			   waiting_for(a->bottleneck));
 	else
@@ -349,6 +380,7 @@ static int measure(const struct dataset *d, const struct why_request *request, s
 	for (size_t i = 0; i < ARRAY_SIZE(pressures); i++)
 		if (learn_pressure(d, q, system, pressures[i].feature, &usual[pressures[i].what]) < 0)
 			return -ENOMEM;
+	q->at = find_end(d, q, system, usual);
 	q->focus = find_focus(d, q, system, usual, ret_pressed);
 	if (request->since) {
 		q->focus = q->train_from;
@@ -509,6 +541,8 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	judge(&a, &q, pressed, &r);
 	if (pressed || request->since)
 		a.slow_since = d->ticks.v[q.focus].wall - d->ticks.v[q.focus].span;
+	if (pressed && a.at - d->ticks.v[q.at].wall > OVER)
+		a.slow_until = d->ticks.v[q.at].wall;
 	choose_bottleneck(&a, pressed);
 	if (request->only)
 		filter(&a.ranking, request->only);

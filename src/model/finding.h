@@ -57,7 +57,8 @@ struct suspect {
 	enum culprit_kind kind;
 	enum culprit_role role;
 	const struct subject *subject; /* the process, or the member that matters most of a group */
-	uint32_t members;	       /* of a group */
+	const struct subject *starter; /* the parent of short-lived processes; NULL = not known */
+	uint32_t members;	       /* processes of a group */
 	double score;
 	double share; /* of the short resource, 0..1; NaN = not known */
 	enum bottleneck of; /* what it uses too much of; NONE = a thing that is not short, such as handles */
@@ -84,6 +85,7 @@ struct answer {
 	int64_t at;			    /* the moment asked about, wall ns */
 	int64_t window_start, window_end;   /* what was looked at */
 	int64_t slow_since;		    /* when the trouble began; 0 = not known */
+	int64_t slow_until;		    /* when it ended; 0 = it goes on */
 	bool slow;
 	bool has_history;
 	double confidence; /* NaN until calibrated */

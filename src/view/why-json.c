@@ -85,9 +85,9 @@ int why_json(const struct answer *a, FILE *out)
 
 	for (size_t i = 0; i < a->remarks.n; i++)
 		json_array_append_new(remarks, text(a->remarks.v[i]));
-	root = json_pack("{s:s, s:o, s:{s:o, s:o}, s:b, s:o, s:b, s:o, s:s, s:o, s:o, s:s, s:o, s:i, s:o, s:o, s:o}", "schema",
+	root = json_pack("{s:s, s:o, s:{s:o, s:o}, s:b, s:o, s:o, s:b, s:o, s:s, s:o, s:o, s:s, s:o, s:i, s:o, s:o, s:o}", "schema",
 			 "whyslow.why/1", "at", moment(a->at), "window", "start", moment(a->window_start), "end",
-			 moment(a->window_end), "slow", a->slow, "slow_since", moment(a->slow_since), "has_history",
+			 moment(a->window_end), "slow", a->slow, "slow_since", moment(a->slow_since), "slow_until", moment(a->slow_until), "has_history",
 			 a->has_history, "confidence", number(a->confidence), "bottleneck", bottleneck_name(a->bottleneck),
 			 "cause", text(a->cause), "summary", text(a->summary), "model", a->ranking.method, "pressure",
 			 pressure_json(&a->pressure), "looked_at", (int)a->ranking.looked_at, "remarks", remarks, "culprits",

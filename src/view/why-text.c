@@ -65,12 +65,18 @@ static void put_who(const struct suspect *s, FILE *out)
 	_cleanup_free_ char *label = entity_label(&s->subject->info);
 
 	fputs(label ? label : "?", out);
-	if (s->kind == CULPRIT_GROUP && s->members > 1)
+	if (s->subject->info.kind == ENTITY_SHORT_LIVED) {
+		_cleanup_free_ char *starter = s->starter ? entity_label(&s->starter->info) : NULL;
+
+		fprintf(out, ", %u short-lived process%s", s->members, s->members == 1 ? "" : "es");
+		if (s->subject->info.parent)
+			fprintf(out, ", most started by %s, pid %u", starter ? starter : "a process that is gone",
+				s->subject->info.parent);
+	} else if (s->kind == CULPRIT_GROUP && s->members > 1) {
 		fprintf(out, ", %u processes (most: pid %u)", s->members, s->subject->info.pid);
-	else if (s->subject->info.kind == ENTITY_SHORT_LIVED)
-		fprintf(out, ", short-lived children of pid %u", s->subject->info.parent);
-	else if (s->subject->info.pid)
+	} else if (s->subject->info.pid) {
 		fprintf(out, ", pid %u", s->subject->info.pid);
+	}
 	if (s->subject->info.unit)
 		fprintf(out, ", %s", s->subject->info.unit);
 	if (s->subject->info.flags & ENTITY_IS_SELF)
