@@ -58,7 +58,6 @@ struct daemon {
 	int64_t segment_started; /* boot ns */
 	uint64_t ticks, late;
 	uint64_t busy_ticks;
-	int64_t last_boot, last_wall;
 	int64_t alive_every, alive_said; /* ns; 0 = nobody watches */
 	bool dropping; /* the journal is full */
 	int lock_fd;
@@ -142,22 +141,6 @@ static int begin_segment(struct daemon *d, int64_t boot)
 	return 0;
 }
 
-/* A step of the wall clock, or a sleep of the machine, is put on the time axis. */
-static void note_clocks(struct daemon *d, int64_t boot, int64_t wall)
-{
-	int64_t passed = boot - d->last_boot, step = (wall - d->last_wall) - passed;
-	char text[32];
-
-	if (d->last_boot && passed > 5 * d->interval + 2 * NS_PER_SEC)
-		recorder_note(d->recorder, NOTE_CLOCK, "nothing recorded for %s (the machine slept or stood still)",
-			      format_span(passed, text, sizeof(text)));
-	if (d->last_boot && (step > NS_PER_SEC || step < -NS_PER_SEC))
-		recorder_note(d->recorder, NOTE_CLOCK, "the clock was set %s by %s", step > 0 ? "forward" : "back",
-			      format_span(step > 0 ? step : -step, text, sizeof(text)));
-	d->last_boot = boot;
-	d->last_wall = wall;
-}
-
 static void append(struct daemon *d)
 {
 	int r = d->journal.size + d->frame.len > JOURNAL_MAX ?
@@ -171,11 +154,11 @@ static void append(struct daemon *d)
 
 static void tick(struct daemon *d)
 {
+	bool stepped = recorder_read_clocks(d->recorder, d->interval);
 	int64_t boot = boot_now();
-	bool key;
+	/* within a segment the wall clock only goes forward */
+	bool key = !d->journal.segment || boot - d->segment_started >= SEGMENT_SPAN || d->dropping || stepped;
 
-	note_clocks(d, boot, wall_now());
-	key = !d->journal.segment || boot - d->segment_started >= SEGMENT_SPAN || d->dropping;
 	if (key && begin_segment(d, boot) < 0) {
 		log_error("cannot write %s/journal: %s", d->options->config->store_run_dir, strerror(errno));
 		return;

@@ -47,8 +47,12 @@ struct recorder {
 	struct str missing;
 	uint64_t ticks;
 	double busy;
-	int64_t cpu_before;
+	const struct recorder_clock *clock;
+	int64_t boot, wall;	      /* of the coming tick; 0 = not read yet */
+	int64_t last_boot, last_wall; /* of the one before */
 };
+
+static const struct recorder_clock machine_clock = {boot_now, wall_now};
 
 static void *describe_all(void *argument)
 {
@@ -188,6 +192,7 @@ int recorder_open(const struct recorder_options *options, struct recorder **ret,
 	*ret_error = NULL;
 	if (!r)
 		return -ENOMEM;
+	r->clock = options->clock ? options->clock : &machine_clock;
 	r->encoder.next_id = options->first_id ? options->first_id : 1;
 	r->describer.proc_root = options->source.proc_root;
 	result = open_process_source(r, options, ret_error);
@@ -248,13 +253,39 @@ static void take_notes(struct recorder *r)
 	r->notes.n = 0;
 }
 
+bool recorder_read_clocks(struct recorder *r, int64_t interval)
+{
+	int64_t passed, step;
+	char text[32];
+
+	r->boot = r->clock->boot();
+	r->wall = r->clock->wall();
+	if (!r->last_boot)
+		return false;
+	passed = r->boot - r->last_boot;
+	step = (r->wall - r->last_wall) - passed;
+	if (passed > 5 * interval + 2 * NS_PER_SEC)
+		recorder_note(r, NOTE_CLOCK, "nothing recorded for %s (the machine slept or stood still)",
+			      format_span(passed, text, sizeof(text)));
+	if (step <= NS_PER_SEC && step >= -NS_PER_SEC)
+		return false;
+	recorder_note(r, NOTE_CLOCK, "the clock was set %s by %s", step > 0 ? "forward" : "back",
+		      format_span(step > 0 ? step : -step, text, sizeof(text)));
+	return true;
+}
+
 int recorder_tick(struct recorder *r, bool key, struct str *frame)
 {
 	int result;
 
 	if (r->describer.running)
 		collect_descriptions(r);
-	tick_begin(&r->tick, boot_now(), wall_now());
+	if (!r->boot)
+		(void)recorder_read_clocks(r, INT64_MAX / 8);
+	tick_begin(&r->tick, r->boot, r->wall);
+	r->last_boot = r->boot;
+	r->last_wall = r->wall;
+	r->boot = 0;
 	take_notes(r);
 	for (size_t i = 0; i < r->n_sources; i++) {
 		unsigned every = r->sources[i].source->every ? r->sources[i].source->every : 1;

@@ -10,7 +10,13 @@
 
 struct recorder;
 
+/* Where the time comes from; a test injects its own. */
+struct recorder_clock {
+	int64_t (*boot)(void), (*wall)(void); /* ns */
+};
+
 struct recorder_options {
+	const struct recorder_clock *clock; /* NULL = the machine's */
 	struct source_options source;
 	uint32_t first_id;    /* for new entities */
 	bool describe_aside;  /* names processes in a thread of its own, so that no sample waits for one */
@@ -21,6 +27,11 @@ struct recorder_options {
 /* 0 or -errno when no source of processes can be had. *ret_error in words. */
 int recorder_open(const struct recorder_options *options, struct recorder **ret, char **ret_error);
 void recorder_close(struct recorder *r);
+
+/* Reads the clocks for the coming tick. A sleep of the machine and a step of the wall clock are put on the time axis;
+ * true after a step: a segment should begin, so that within each one wall time only goes forward. `interval` is the
+ * usual time between two ticks, ns. Without this call recorder_tick() reads them itself. */
+bool recorder_read_clocks(struct recorder *r, int64_t interval);
 
 /* Takes one sample of everything and appends it to `frame`. `key` begins a segment. 0 or -errno of the buffer. */
 int recorder_tick(struct recorder *r, bool key, struct str *frame);
