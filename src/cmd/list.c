@@ -3,11 +3,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "answer/incidents.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "cmd/verb.h"
 
-static const struct option_row options[] = {{}};
+static bool arg_by_program;
+static const char *arg_split;
+
+static const struct option_row options[] = {
+	{OPTION_FLAG, 0, "by-program", NULL, &arg_by_program, "how many incidents were blamed on which program"},
+	{OPTION_TEXT, 0, "split", "TIME", &arg_split, "count those before and after a change apart"},
+	{},
+};
 
 static const char *const feedback_names[] = {"", "right", "wrong", "fixed"};
 
@@ -34,11 +42,85 @@ static json_t *mark_json(const struct mark *m)
 			 "note", m->note, "feedback", m->feedback ? feedback_names[m->feedback] : NULL);
 }
 
+static void print_incidents(const struct incidents *i)
+{
+	printf("%-32s %9s %9s %6s %6s %6s\n", "blamed on", arg_split ? "before" : "incidents", arg_split ? "after" : "", "right",
+	       "wrong", "fixed");
+	for (size_t k = 0; k < i->list.n; k++) {
+		const struct program_incidents *p = &i->list.v[k];
+		char after[16] = "";
+
+		if (arg_split)
+			snprintf(after, sizeof(after), "%u", p->after);
+		printf("%-32s %9u %9s %6u %6u %6u\n", p->program ? p->program : "(nobody)", p->before, after, p->right, p->wrong,
+		       p->fixed);
+	}
+}
+
+static void print_incidents_json(const struct incidents *i)
+{
+	json_t *array = json_array();
+	json_t *root;
+
+	for (size_t k = 0; k < i->list.n; k++) {
+		const struct program_incidents *p = &i->list.v[k];
+
+		json_array_append_new(array, json_pack("{s:s?, s:i, s:i, s:i, s:i, s:i}", "program", p->program, "before",
+						       (int)p->before, "after", (int)p->after, "right", (int)p->right, "wrong",
+						       (int)p->wrong, "fixed", (int)p->fixed));
+	}
+	root = json_pack("{s:s, s:o}", "schema", "whyslow.incidents/1", "programs", array);
+	json_dumpf(root, stdout, JSON_INDENT(1));
+	putchar('\n');
+	json_decref(root);
+}
+
+static int list_by_program(struct common *common, struct store *store, const struct mark *marks, size_t n)
+{
+	struct incidents incidents = {};
+	int64_t split = 0;
+	int r;
+
+	if (arg_split && parse_time(arg_split, wall_now(), &split) < 0)
+		return usage_error("list", "'%s' is no TIME", arg_split);
+	r = incidents_by_program(store, marks, n, common->config.answer_window, split, common->viewer, &incidents);
+	if (r < 0)
+		log_error("%s", store_error(store));
+	else if (common->json)
+		print_incidents_json(&incidents);
+	else
+		print_incidents(&incidents);
+	incidents_free(&incidents);
+	return r < 0 ? EXIT_CANNOT : n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+}
+
+static int list_marks(const struct common *common, const struct mark *marks, size_t n)
+{
+	json_t *array = json_array();
+	json_t *root;
+
+	for (size_t i = 0; i < n; i++) {
+		if (common->json)
+			json_array_append_new(array, mark_json(&marks[i]));
+		else
+			print_line(&marks[i]);
+	}
+	root = json_pack("{s:s, s:o}", "schema", "whyslow.list/1", "marks", array);
+	if (common->json) {
+		json_dumpf(root, stdout, JSON_INDENT(1));
+		putchar('\n');
+	} else if (!n) {
+		puts("no marks yet: press the button with 'whyslow mark' when it is slow");
+	}
+	json_decref(root);
+	return n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+}
+
 static int run(struct common *common, int argc, char **argv)
 {
 	struct store *store;
 	struct mark *marks;
-	json_t *array = json_array();
+	int status;
 	size_t n;
 
 	if (argc > 1)
@@ -51,26 +133,12 @@ static int run(struct common *common, int argc, char **argv)
 		store_close(store);
 		return EXIT_CANNOT;
 	}
-	for (size_t i = 0; i < n; i++) {
-		if (common->json)
-			json_array_append_new(array, mark_json(&marks[i]));
-		else
-			print_line(&marks[i]);
+	status = arg_by_program ? list_by_program(common, store, marks, n) : list_marks(common, marks, n);
+	for (size_t i = 0; i < n; i++)
 		mark_free(&marks[i]);
-	}
-	if (common->json) {
-		json_t *root = json_pack("{s:s, s:O}", "schema", "whyslow.list/1", "marks", array);
-
-		json_dumpf(root, stdout, JSON_INDENT(1));
-		putchar('\n');
-		json_decref(root);
-	} else if (!n) {
-		puts("no marks yet: press the button with 'whyslow mark' when it is slow");
-	}
-	json_decref(array);
 	free(marks);
 	store_close(store);
-	return n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+	return status;
 }
 
 const struct verb verb_list = {
