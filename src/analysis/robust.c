@@ -27,6 +27,7 @@
 #define BLOCKS_WANTED	12
 #define SAME_AGAIN	0.7  /* an earlier block with this share of the value is "the same again" */
 #define USUAL_FRACTION	0.25 /* done in a quarter of the time: simply what it does */
+#define STARTER		1.1
 #define MEMORY_STALL	0.10 /* from this pressure on memory outranks CPU and disk */
 #define SUSPECTS_MAX	32
 #define DESCRIBED_IN_FULL 8 /* of them, with all features they have */
@@ -576,6 +577,8 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 		fill_blocks(r, p, f);
 		u = learn(r, &p->members.v[0]->features[f], now);
 		guilt[i] = shortage(r, &uses[i]) * share_of(r, &uses[i], excess_of(&u, now)) * surprise(&u);
+		if (f == FEATURE_CHILDREN_CPU)
+			guilt[i] *= STARTER; /* who starts them is named before what he starts */
 		if (uses[i].resource == BOTTLENECK_NONE)
 			sum += guilt[i];
 		else if (guilt[i] > by_resource[uses[i].resource])
