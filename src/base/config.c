@@ -39,16 +39,27 @@ static const struct setting {
 	 "how far back an answer looks for what is usual"},
 };
 
-static char *user_path(const char *variable, const char *fallback, const char *tail)
+/* ~/.local/state/whyslow/recording.db */
+static char *user_store(void)
 {
-	const char *base = getenv(variable), *home = getenv("HOME");
+	const char *base = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 	char *path;
 	int r;
 
 	if (base && *base)
-		r = asprintf(&path, "%s/%s", base, tail);
+		r = asprintf(&path, "%s/whyslow/recording.db", base);
 	else
-		r = asprintf(&path, "%s/%s/%s", home ? home : "/tmp", fallback, tail);
+		r = asprintf(&path, "%s/.local/state/whyslow/recording.db", home ? home : "/tmp");
+	return r < 0 ? NULL : path;
+}
+
+/* In memory: the session's folder, or one of the user's own in shared memory. */
+static char *user_run_dir(void)
+{
+	const char *base = getenv("XDG_RUNTIME_DIR");
+	char *path;
+	int r = base && *base ? asprintf(&path, "%s/whyslow", base) : asprintf(&path, "/dev/shm/whyslow-%u", geteuid());
+
 	return r < 0 ? NULL : path;
 }
 
@@ -65,9 +76,8 @@ int config_defaults(struct config *c)
 		.store_max_size = 2ull << 30,
 		.answer_window = 4 * 3600 * NS_PER_SEC,
 	};
-	c->store_file = root ? strdup("/var/lib/whyslow/recording.db") :
-			       user_path("XDG_STATE_HOME", ".local/state", "whyslow/recording.db");
-	c->store_run_dir = root ? strdup("/run/whyslow") : user_path("XDG_RUNTIME_DIR", ".cache", "whyslow");
+	c->store_file = root ? strdup("/var/lib/whyslow/recording.db") : user_store();
+	c->store_run_dir = root ? strdup("/run/whyslow") : user_run_dir();
 	return c->store_file && c->store_run_dir ? 0 : -ENOMEM;
 }
 

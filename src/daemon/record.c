@@ -222,11 +222,9 @@ static int open_store(struct daemon *d, uint32_t *ret_first_id)
 	const struct config *config = d->options->config;
 	struct store_paths paths = {config->store_file, config->store_run_dir};
 	_cleanup_free_ char *error = NULL;
-	mode_t before = umask(077); /* command lines of all users are in it */
 	uint32_t highest;
 	int r = store_open(&paths, STORE_WRITE, &d->writer.store, &error);
 
-	umask(before);
 	if (r < 0) {
 		log_error("%s", error ? error : strerror(-r));
 		return r;

@@ -33,6 +33,8 @@ int store_query_int(struct store *s, const char *sql, int64_t *ret);
 /* Of a statement that returned rows: what its end says; finishes it. */
 int store_finish_rows(struct store *s, sqlite3_stmt *stmt, int code);
 void store_rollback(struct store *s);
+/* Makes a file for its owner alone, if it is not there: command lines and notes of all users are in it. */
+void store_make_private(const char *file);
 
 /* mark.c: uses RUN/marks.db if a recorder keeps one. */
 int store_find_marks(struct store *s);

@@ -75,6 +75,8 @@ int store_open_marks(struct store *s)
 	_cleanup_free_ char *path = marks_file(s);
 	int r = path ? 0 : -ENOMEM;
 
+	if (r == 0)
+		store_make_private(path);
 	if (r == 0 && !s->marks_in_run)
 		r = attach(s, path);
 	if (r == 0)

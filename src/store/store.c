@@ -1,6 +1,7 @@
 #include "store/store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -257,6 +258,14 @@ static void make_folder(const char *file)
 	mkdir(folder, 0700);
 }
 
+void store_make_private(const char *file)
+{
+	int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		close(fd);
+}
+
 int store_open(const struct store_paths *paths, enum store_mode mode, struct store **ret, char **ret_error)
 {
 	struct store *s = calloc(1, sizeof(*s));
@@ -269,8 +278,10 @@ int store_open(const struct store_paths *paths, enum store_mode mode, struct sto
 	s->run_dir = paths->run_dir ? strdup(paths->run_dir) : NULL;
 	if (!s->file || (paths->run_dir && !s->run_dir))
 		goto failed;
-	if (mode != STORE_READ)
+	if (mode != STORE_READ) {
 		make_folder(s->file);
+		store_make_private(s->file);
+	}
 	else if (access(s->file, F_OK) < 0) {
 		r = -errno;
 		if (asprintf(ret_error, "nothing is recorded in %s: start the recorder first (whyslow record)", s->file) < 0)
