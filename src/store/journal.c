@@ -11,24 +11,20 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/folder.h"
 #include "base/str.h"
 #include "base/vec.h"
-
-static int make_dir(const char *path, mode_t mode)
-{
-	return mkdir(path, mode) == 0 || errno == EEXIST ? 0 : -errno;
-}
 
 int journal_open(const char *run_dir, struct journal *ret)
 {
 	struct journal j = {.fd = -1};
-	int r = make_dir(run_dir, 0755);
+	int r = make_folders(run_dir, 0755);
 
 	if (r < 0)
 		return r;
 	if (asprintf(&j.dir, "%s/journal", run_dir) < 0)
 		return -ENOMEM;
-	r = make_dir(j.dir, 0700);
+	r = make_folders(j.dir, 0700);
 	if (r < 0) {
 		free(j.dir);
 		return r;

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/folder.h"
 #include "store/internal.h"
 #include "store/journal.h"
 
@@ -241,23 +242,6 @@ static int open_database(struct store *s, enum store_mode mode)
 	return 0;
 }
 
-/* Makes the file's folder, one level: /var/lib/whyslow, ~/.local/state/whyslow. */
-static void make_folder(const char *file)
-{
-	_cleanup_free_ char *folder = strdup(file);
-	char *slash = folder ? strrchr(folder, '/') : NULL;
-
-	if (!slash || slash == folder)
-		return;
-	*slash = '\0';
-	for (char *at = strchr(folder + 1, '/'); at; at = strchr(at + 1, '/')) {
-		*at = '\0';
-		mkdir(folder, 0755);
-		*at = '/';
-	}
-	mkdir(folder, 0700);
-}
-
 void store_make_private(const char *file)
 {
 	int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -279,7 +263,7 @@ int store_open(const struct store_paths *paths, enum store_mode mode, struct sto
 	if (!s->file || (paths->run_dir && !s->run_dir))
 		goto failed;
 	if (mode != STORE_READ) {
-		make_folder(s->file);
+		(void)make_folder_of(s->file, 0700); /* opening the file says what is wrong */
 		store_make_private(s->file);
 	}
 	else if (access(s->file, F_OK) < 0) {

@@ -1,0 +1,34 @@
+#include "base/folder.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+
+int make_folders(const char *path, mode_t mode)
+{
+	_cleanup_free_ char *copy = strdup(path);
+
+	if (!copy)
+		return -ENOMEM;
+	for (char *at = strchr(copy + (*copy == '/'), '/'); at; at = strchr(at + 1, '/')) {
+		*at = '\0';
+		(void)mkdir(copy, 0755);
+		*at = '/';
+	}
+	return mkdir(copy, mode) == 0 || errno == EEXIST ? 0 : -errno;
+}
+
+int make_folder_of(const char *file, mode_t mode)
+{
+	_cleanup_free_ char *folder = strdup(file);
+	char *slash = folder ? strrchr(folder, '/') : NULL;
+
+	if (!folder)
+		return -ENOMEM;
+	if (!slash || slash == folder)
+		return 0;
+	*slash = '\0';
+	return make_folders(folder, mode);
+}
