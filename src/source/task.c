@@ -696,7 +696,7 @@ static void forget_gone(struct task_source *src)
 	for (size_t i = 0; i < src->short_lived.size; i++) {
 		struct short_lived *group = src->short_lived.slots[i].value;
 
-		if (!group || group->tick + 60 >= src->tick)
+		if (!group || group->tick + 60 > src->tick)
 			continue;
 		hmap_remove(&src->short_lived, src->short_lived.slots[i].key, src->short_lived.slots[i].key2);
 		entity_free(group->entity);
