@@ -175,7 +175,8 @@ struct bpf_iter_task {
 	u64 opaque[3];
 } __attribute__((aligned(8)));
 
-#define BPF_TASK_ITER_ALL_THREADS 1
+#define BPF_TASK_ITER_ALL_PROCS	   0
+#define BPF_TASK_ITER_PROC_THREADS 2
 
 #define PF_EXITING 0x00000004
 #define PF_KTHREAD 0x00200000

@@ -84,6 +84,8 @@ struct {
 extern int bpf_iter_task_new(struct bpf_iter_task *it, struct task_struct *task, unsigned int flags) __ksym __weak;
 extern struct task_struct *bpf_iter_task_next(struct bpf_iter_task *it) __ksym __weak;
 extern void bpf_iter_task_destroy(struct bpf_iter_task *it) __ksym __weak;
+extern struct task_struct *bpf_task_acquire(struct task_struct *task) __ksym __weak;
+extern void bpf_task_release(struct task_struct *task) __ksym __weak;
 extern void bpf_rcu_read_lock(void) __ksym __weak;
 extern void bpf_rcu_read_unlock(void) __ksym __weak;
 
@@ -483,15 +485,19 @@ int sweep(struct bpf_iter__task *ctx)
 }
 
 /* false when there is no room for any more. */
-static bool record(struct task_walk *walk, struct task_struct *task)
+static __always_inline bool record(struct task_walk *walk, struct task_struct *task)
 {
 	u32 slot = task->pid & (ASLEEP_MAX - 1);
 	u64 looks, start, at = walk->used;
 	struct task_sample *s;
 	struct asleep *before;
 
-	if (at > TASK_WALK_SIZE - TASK_SAMPLE_FULL)
+	if (at > TASK_WALK_SIZE - TASK_SAMPLE_FULL) {
+		walk->incomplete = 1;
 		return false;
+	}
+	if (!task->pid || task->exit_state) /* a CPU's idle thread; one that has ended */
+		return true;
 	s = (void *)(walk->records + at);
 	before = bpf_map_lookup_elem(&asleep, &slot);
 	if (!before)
@@ -508,6 +514,26 @@ static bool record(struct task_walk *walk, struct task_struct *task)
 	return true;
 }
 
+static __always_inline bool record_threads(struct task_walk *walk, struct task_struct *leader)
+{
+	struct bpf_iter_task threads;
+	struct task_struct *task;
+	bool room = true;
+
+	leader = bpf_task_acquire(leader); /* the iterator wants one that is held */
+	if (!leader) {
+		walk->incomplete = 1; /* a thread that calls exec is just taking its place */
+		return false;
+	}
+	bpf_iter_task_new(&threads, leader, BPF_TASK_ITER_PROC_THREADS);
+	while (room && (task = bpf_iter_task_next(&threads)))
+		room = record(walk, task);
+	bpf_iter_task_destroy(&threads);
+	bpf_task_release(leader);
+	return room;
+}
+
+/* By process: the iterator over all threads would look up each one's group, a cache miss that most can do without. */
 SEC("syscall")
 int walk(void *ctx)
 {
@@ -521,17 +547,12 @@ int walk(void *ctx)
 		return 0;
 	measure_clock_offset();
 	walk->used = 0;
-	walk->full = 0;
+	walk->incomplete = 0;
 	bpf_rcu_read_lock();
-	bpf_iter_task_new(&it, NULL, BPF_TASK_ITER_ALL_THREADS);
-	while ((task = bpf_iter_task_next(&it))) {
-		if (!task->pid || task->exit_state) /* the first is a CPU's idle thread */
-			continue;
-		if (!record(walk, task)) {
-			walk->full = 1;
+	bpf_iter_task_new(&it, NULL, BPF_TASK_ITER_ALL_PROCS);
+	while ((task = bpf_iter_task_next(&it)))
+		if (!(is_alone(task) ? record(walk, task) : record_threads(walk, task)))
 			break;
-		}
-	}
 	bpf_iter_task_destroy(&it);
 	bpf_rcu_read_unlock();
 	return 0;

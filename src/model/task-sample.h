@@ -58,8 +58,8 @@ struct task_sample_short {
 
 /* What one walk over all tasks leaves behind: records one after the other, shared with user space. */
 struct task_walk {
-	task_u32 used; /* bytes of `records` */
-	task_u32 full; /* there were more than fit: this walk says nothing */
+	task_u32 used;	     /* bytes of `records` */
+	task_u32 incomplete; /* there were more than fit, or one was met in the midst of exec: this walk says nothing */
 	char records[TASK_WALK_SIZE] __attribute__((aligned(8)));
 };
 

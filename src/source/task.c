@@ -365,12 +365,12 @@ static int walk(struct task_source *src, struct tick *tick)
 	LIBBPF_OPTS(bpf_test_run_opts, options);
 	int r = bpf_prog_test_run_opts(bpf_program__fd(src->skel->progs.walk), &options);
 
-	if (r == 0 && !src->walked->full) {
+	if (r == 0 && !src->walked->incomplete) {
 		take_samples(src, tick, src->walked->records, src->walked->used);
 		return 0;
 	}
 	src->skel->bss->retelling++; /* the records it did write are lost */
-	return r < 0 ? r : -ENOSPC;
+	return r < 0 ? r : -EAGAIN;
 }
 
 static void sweep(struct task_source *src, struct tick *tick)
