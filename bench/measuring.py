@@ -12,6 +12,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 CGROUPS = 50
+BPF_PROG_TYPE_SYSCALL = "31"
 started = []  # processes to end when an area fails
 
 
@@ -138,14 +139,16 @@ class Recorder:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def bpf_ns(self):
-        """Run time of its BPF programs that others trigger. The iterators' is in the reader's own system time."""
+        """Run time of its BPF programs that others trigger. That of the iterators and of those it calls itself is in
+        its own system time."""
         links = json.loads(subprocess.run(["bpftool", "link", "show", "-j"], capture_output=True, check=True).stdout)
         iterators = {link["prog_id"] for link in links if link["type"] == "iter"}
         total, counted = 0, set()
         for path in glob.glob(f"{self.proc}/fdinfo/*"):
             fields = dict(line.split(":\t", 1) for line in read(path).splitlines() if ":\t" in line)
             program = int(fields.get("prog_id", 0)) if "run_time_ns" in fields else 0
-            if program and program not in iterators and program not in counted:
+            called = fields.get("prog_type") == BPF_PROG_TYPE_SYSCALL
+            if program and not called and program not in iterators and program not in counted:
                 counted.add(program)
                 total += int(fields["run_time_ns"])
         return total

@@ -30,6 +30,7 @@ enum { false, true };
 #define BPF_MAP_TYPE_RINGBUF	  27
 #define BPF_MAP_TYPE_TASK_STORAGE 29
 #define BPF_F_NO_PREALLOC	  1
+#define BPF_F_MMAPABLE		  1024
 #define BPF_LOCAL_STORAGE_GET_F_CREATE 1
 #define BPF_RB_NO_WAKEUP	  1
 #define BPF_RB_FORCE_WAKEUP	  2
@@ -168,6 +169,14 @@ struct bpf_iter__task {
 struct sock;
 
 #pragma clang attribute pop
+
+/* An open-coded iterator (kernel 6.7); the kernel keeps its own things in it. */
+struct bpf_iter_task {
+	u64 opaque[3];
+} __attribute__((aligned(8)));
+
+#define BPF_TASK_ITER_ALL_PROCS	   0
+#define BPF_TASK_ITER_PROC_THREADS 2
 
 #define PF_EXITING 0x00000004
 #define PF_KTHREAD 0x00200000

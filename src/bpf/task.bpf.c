@@ -1,7 +1,8 @@
 /* Every task, read in one pass; the last word of every task that exits; bytes through sockets.
  *
- * sweep      writes one record a living thread to the iterator's file; user space sums them by process. Most threads of
- *            a machine sleep from one sweep to the next: those get a short record that says so
+ * walk       writes one record a living thread into memory shared with user space, which sums them by process. Most
+ *            threads of a machine sleep from one walk to the next: those get a short record that says so
+ * sweep      the same into an iterator's file, for kernels before 6.7 and for more tasks than that memory holds
  * on_exit    writes the same record for a thread that ends, into a ring nobody polls: the next tick empties it
  * on_send, on_receive  add up bytes and calls of sockets in storage that hangs on the process
  */
@@ -61,7 +62,8 @@ struct {
 /* What a sleeping process looked like when it was last read in full, by its number. */
 struct asleep {
 	u64 start;
-	u64 looks;
+	u64 looks; /* 0 = refer to nothing */
+	u64 retelling;
 };
 
 struct {
@@ -71,8 +73,25 @@ struct {
 	__type(value, struct asleep);
 } asleep SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct task_walk);
+} walked SEC(".maps");
+
+extern int bpf_iter_task_new(struct bpf_iter_task *it, struct task_struct *task, unsigned int flags) __ksym __weak;
+extern struct task_struct *bpf_iter_task_next(struct bpf_iter_task *it) __ksym __weak;
+extern void bpf_iter_task_destroy(struct bpf_iter_task *it) __ksym __weak;
+extern struct task_struct *bpf_task_acquire(struct task_struct *task) __ksym __weak;
+extern void bpf_task_release(struct task_struct *task) __ksym __weak;
+extern void bpf_rcu_read_lock(void) __ksym __weak;
+extern void bpf_rcu_read_unlock(void) __ksym __weak;
+
 __u64 lost_exits;	     /* the ring was full */
 __u64 sweep_number;    /* counted by user space */
+__u64 retelling;       /* raised by user space when it has lost records: none of before is referred to */
 __u64 missed_sweeps;   /* the record did not fit the iterator's buffer */
 const volatile bool count_sockets = true;
 const volatile bool has_socket_lengths = false;
@@ -374,41 +393,61 @@ static u64 looks_asleep(struct task_struct *task)
 
 static bool sleeps_on(const struct asleep *before, u64 start, u64 looks, u32 pid)
 {
-	return looks && before->looks == looks && before->start == start && ((sweep_number + pid) & RESCAN_MASK);
+	return looks && before->looks == looks && before->start == start && before->retelling == retelling &&
+	       ((sweep_number + pid) & RESCAN_MASK);
 }
 
-static long write_short(struct seq_file *seq, struct task_struct *task, u64 start)
+static void remember(struct asleep *before, u64 start, u64 looks)
 {
-	struct task_sample_short s = {
-		.size = TASK_SAMPLE_SHORT,
-		.flags = TASK_SLEEPS_ON,
-		.pid = task->tgid,
-		.tid = task->pid,
-		.start = start,
-		.thread_start = start,
-	};
-
-	return bpf_seq_write(seq, &s, sizeof(s));
+	before->start = start;
+	before->looks = looks;
+	before->retelling = retelling;
 }
 
-static long write_full(struct seq_file *seq, struct task_struct *task)
+static void fill_short(struct task_sample_short *s, struct task_struct *task, u64 start)
+{
+	s->size = TASK_SAMPLE_SHORT;
+	s->flags = TASK_SLEEPS_ON;
+	s->pid = task->tgid;
+	s->tid = task->pid;
+	s->parent = 0;
+	s->start = start;
+	s->thread_start = start;
+}
+
+static void fill_full(struct task_sample *s, struct task_struct *task)
 {
 	struct task_struct *leader = task->group_leader;
-	struct task_sample *s;
-	u32 zero = 0;
 
-	s = bpf_map_lookup_elem(&scratch, &zero);
-	if (!s)
-		return -1;
+	s->size = TASK_SAMPLE_THREAD;
 	read_identity(s, task);
 	read_thread(s, task, true);
 	/* the leader speaks for the process; any living thread does once the leader has ended */
 	if (task->pid == task->tgid || leader->exit_state) {
 		read_process(s, task);
 		s->size = TASK_SAMPLE_FULL;
-		return bpf_seq_write(seq, s, TASK_SAMPLE_FULL);
 	}
-	s->size = TASK_SAMPLE_THREAD;
+}
+
+static long write_short(struct seq_file *seq, struct task_struct *task, u64 start)
+{
+	struct task_sample_short s;
+
+	fill_short(&s, task, start);
+	return bpf_seq_write(seq, &s, sizeof(s));
+}
+
+static long write_full(struct seq_file *seq, struct task_struct *task)
+{
+	struct task_sample *s;
+	u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&scratch, &zero);
+	if (!s)
+		return -1;
+	fill_full(s, task);
+	if (s->size == TASK_SAMPLE_FULL)
+		return bpf_seq_write(seq, s, TASK_SAMPLE_FULL);
 	return bpf_seq_write(seq, s, TASK_SAMPLE_THREAD);
 }
 
@@ -441,8 +480,81 @@ int sweep(struct bpf_iter__task *ctx)
 		__sync_fetch_and_add(&missed_sweeps, 1);
 		return 0;
 	}
-	before->start = start;
-	before->looks = looks;
+	remember(before, start, looks);
+	return 0;
+}
+
+/* false when there is no room for any more. */
+static __always_inline bool record(struct task_walk *walk, struct task_struct *task)
+{
+	u32 slot = task->pid & (ASLEEP_MAX - 1);
+	u64 looks, start, at = walk->used;
+	struct task_sample *s;
+	struct asleep *before;
+
+	if (at > TASK_WALK_SIZE - TASK_SAMPLE_FULL) {
+		walk->incomplete = 1;
+		return false;
+	}
+	if (!task->pid || task->exit_state) /* a CPU's idle thread; one that has ended */
+		return true;
+	s = (void *)(walk->records + at);
+	before = bpf_map_lookup_elem(&asleep, &slot);
+	if (!before)
+		return true;
+	looks = looks_asleep(task);
+	start = task->start_boottime;
+	if (sleeps_on(before, start, looks, task->pid)) {
+		fill_short((void *)s, task, start);
+	} else {
+		fill_full(s, task);
+		remember(before, start, looks);
+	}
+	walk->used = at + s->size;
+	return true;
+}
+
+static __always_inline bool record_threads(struct task_walk *walk, struct task_struct *leader)
+{
+	struct bpf_iter_task threads;
+	struct task_struct *task;
+	bool room = true;
+
+	leader = bpf_task_acquire(leader); /* the iterator wants one that is held */
+	if (!leader) {
+		walk->incomplete = 1; /* a thread that calls exec is just taking its place */
+		return false;
+	}
+	bpf_iter_task_new(&threads, leader, BPF_TASK_ITER_PROC_THREADS);
+	while (room && (task = bpf_iter_task_next(&threads)))
+		room = record(walk, task);
+	bpf_iter_task_destroy(&threads);
+	bpf_task_release(leader);
+	return room;
+}
+
+/* By process: the iterator over all threads would look up each one's group, a cache miss that most can do without. */
+SEC("syscall")
+int walk(void *ctx)
+{
+	struct bpf_iter_task it;
+	struct task_struct *task;
+	struct task_walk *walk;
+	u32 zero = 0;
+
+	walk = bpf_map_lookup_elem(&walked, &zero);
+	if (!walk)
+		return 0;
+	measure_clock_offset();
+	walk->used = 0;
+	walk->incomplete = 0;
+	bpf_rcu_read_lock();
+	bpf_iter_task_new(&it, NULL, BPF_TASK_ITER_ALL_PROCS);
+	while ((task = bpf_iter_task_next(&it)))
+		if (!(is_alone(task) ? record(walk, task) : record_threads(walk, task)))
+			break;
+	bpf_iter_task_destroy(&it);
+	bpf_rcu_read_unlock();
 	return 0;
 }
 

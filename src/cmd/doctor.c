@@ -38,7 +38,7 @@ static void check_root(struct finding_row *row)
 
 static void check_bpf(struct finding_row *row)
 {
-	struct source_options options_here = {"/proc", "/sys", true, false, 0};
+	struct source_options options_here = {"/proc", "/sys", true, false, 0, false};
 	const char *why = NULL;
 	void *state;
 	int r = source_task.open(&options_here, &state, &why);

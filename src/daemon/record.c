@@ -246,7 +246,7 @@ static int open_all(struct daemon *d)
 {
 	const struct config *config = d->options->config;
 	struct recorder_options options = {
-		.source = {"/proc", "/sys", config->record_sockets, false, 0},
+		.source = {"/proc", "/sys", config->record_sockets, false, 0, false},
 		.describe_aside = true,
 		.force_proc = d->options->force_proc,
 		.processes_only = d->options->processes_only,

@@ -12,6 +12,7 @@ struct source_options {
 	bool sockets;	       /* count sockets among the open files */
 	bool own_processes_only; /* without rights to see others' */
 	uint32_t own_uid;
+	bool iterator; /* BPF: the kernel's iterator also where a walk of our own is possible */
 };
 
 struct source {

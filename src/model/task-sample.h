@@ -54,6 +54,15 @@ struct task_sample_short {
 	task_u64 start, thread_start;
 };
 
+#define TASK_WALK_SIZE (4 << 20) /* of 100,000 that sleep, or 8000 that work */
+
+/* What one walk over all tasks leaves behind: records one after the other, shared with user space. */
+struct task_walk {
+	task_u32 used;	     /* bytes of `records` */
+	task_u32 incomplete; /* there were more than fit, or one was met in the midst of exec: this walk says nothing */
+	char records[TASK_WALK_SIZE] __attribute__((aligned(8)));
+};
+
 #define TASK_SAMPLE_SHORT  sizeof(struct task_sample_short)
 #define TASK_SAMPLE_HEADER ((unsigned long)__builtin_offsetof(struct task_sample, v))
 #define TASK_SAMPLE_THREAD (TASK_SAMPLE_HEADER + THREAD_FEATURE_COUNT * 8)

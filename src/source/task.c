@@ -1,5 +1,9 @@
 /* Processes by BPF: one pass over all tasks a tick, and the last word of every task that exits.
  *
+ * The pass is a walk of our own where the kernel has what it takes (6.7), else, and for more tasks than the walk's memory
+ * holds, the kernel's iterator. Most processes sleep on: of those nothing is touched but their place in the roll, which
+ * stands in the order in which the kernel tells of them.
+ *
  * Sums never fall: a thread's counters go on counting in `ended` after it ends. A thread may be in the sweep *and*
  * announce its exit before the ring is emptied; then its last word is kept for the next tick, so that no tick counts
  * it twice (seen_in_sweep). The exit is announced before the kernel takes the thread's memory and files down, so a
@@ -17,6 +21,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -35,15 +41,29 @@
 #define THREAD_MASK	((1ull << THREAD_FEATURE_COUNT) - 1)
 #define CHILDREN_MASK	(1ull << FEATURE_CHILDREN_SHORT | 1ull << FEATURE_CHILDREN_CPU)
 
+#define PID_NS_INIT_INO	0xEFFFFFFCu
+#define ROLL_LOOK_AHEAD 4 /* entries of the roll that may have ended since the tick before */
+#define EXIT_BITS	65536
+
+/* A process's place among those that live: all that a tick touches of one that sleeps on. */
+struct place {
+	struct process *process; /* NULL = it has gone */
+	struct entity *entity;
+	uint64_t start;
+	uint64_t present; /* as last put */
+	uint32_t pid;
+	uint32_t tick; /* last sweep that saw it */
+	bool same;     /* nothing has changed since the tick before */
+};
+
 /* A process between two ticks. */
 struct process {
 	uint32_t pid;
 	uint64_t start;
 	struct entity *entity;
-	uint64_t tick;	   /* last sweep that saw it */
+	size_t place;	   /* its place in the roll + 1; 0 = no sweep has seen it */
 	uint64_t exit_tick; /* last one in which a thread of it ended */
 	bool dead;	   /* the last thread has ended */
-	bool same;	   /* nothing has changed since the tick before */
 	bool fell;	   /* a sum was lower than before at the last tick */
 	uint64_t present;
 	uint64_t ended_present; /* what all threads that have ended had measured */
@@ -73,9 +93,10 @@ struct seen {
 struct task_source {
 	struct task_bpf *skel;
 	struct bpf_link *iter;
+	struct task_walk *walked; /* NULL = by the iterator only */
 	struct ring_buffer *ring;
 	char *buffer;
-	uint64_t tick;
+	uint32_t tick;
 	uint64_t lost;
 	const char *proc_root;
 	bool has_gpu;	/* the machine */
@@ -84,8 +105,10 @@ struct task_source {
 	struct hmap processes;	 /* (pid, start) -> struct process */
 	struct hmap by_pid;	 /* (pid, 0) -> the newest of that number */
 	struct hmap short_lived; /* (hash of name, parent pid) -> struct short_lived */
+	VEC(struct place) roll;
+	size_t cursor, holes;	 /* the place last found; places of those that have gone */
+	VEC(struct process *) unseen; /* known only by an exit */
 	VEC(struct seen) seen;
-	bool seen_unsorted;
 	VEC(struct task_sample) exits; /* read from the ring, not yet counted */
 	VEC(struct task_sample) later;
 	VEC(struct seen) announced; /* their exits are counted; a sweep may see them once more */
@@ -119,13 +142,10 @@ static struct entity *new_process_entity(struct task_source *src, const struct t
 	return e;
 }
 
-static struct process *find_or_add(struct task_source *src, const struct task_sample *s)
+static struct process *add_process(struct task_source *src, const struct task_sample *s)
 {
-	struct process *p = hmap_get(&src->processes, s->pid, s->start);
+	struct process *p = calloc(1, sizeof(*p));
 
-	if (p)
-		return p;
-	p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
 	p->pid = s->pid;
@@ -137,6 +157,65 @@ static struct process *find_or_add(struct task_source *src, const struct task_sa
 	}
 	(void)hmap_put(&src->by_pid, s->pid, 0, p);
 	return p;
+}
+
+static bool stands_at(const struct place *place, const struct task_sample *s)
+{
+	return place->pid == s->pid && place->start == s->start && place->process;
+}
+
+/* The kernel tells of tasks in one order, and the roll has it: the next one is nearly always the next. */
+static struct place *find_place(struct task_source *src, const struct task_sample *s)
+{
+	size_t end = src->cursor + ROLL_LOOK_AHEAD < src->roll.n ? src->cursor + ROLL_LOOK_AHEAD : src->roll.n;
+	struct process *p;
+
+	for (size_t i = src->cursor; i < end; i++)
+		if (stands_at(&src->roll.v[i], s)) {
+			src->cursor = i;
+			return &src->roll.v[i];
+		}
+	p = hmap_get(&src->processes, s->pid, s->start);
+	if (!p || !p->place)
+		return NULL;
+	src->cursor = p->place - 1;
+	return &src->roll.v[src->cursor];
+}
+
+static struct place *find_or_add_place(struct task_source *src, const struct task_sample *s)
+{
+	struct place *place = find_place(src, s);
+	struct process *p;
+
+	if (place)
+		return place;
+	p = hmap_get(&src->processes, s->pid, s->start);
+	if (!p)
+		p = add_process(src, s);
+	if (!p || VEC_PUSH(src->roll, (struct place){.process = p, .start = s->start, .pid = s->pid}) < 0)
+		return NULL;
+	p->place = src->roll.n;
+	return &src->roll.v[src->roll.n - 1];
+}
+
+static struct place *place_of(struct task_source *src, const struct process *p)
+{
+	return p->place ? &src->roll.v[p->place - 1] : NULL;
+}
+
+static bool was_seen(struct task_source *src, const struct process *p)
+{
+	const struct place *place = place_of(src, p);
+
+	return place && place->tick == src->tick;
+}
+
+static void look_again(struct task_source *src, struct process *p)
+{
+	struct place *place = place_of(src, p);
+
+	if (place)
+		place->same = false;
 }
 
 static void process_free(struct process *p)
@@ -175,22 +254,25 @@ static void follow_identity(struct task_source *src, struct tick *tick, struct p
 
 static void count_thread(struct task_source *src, struct tick *tick, const struct task_sample *s)
 {
-	struct process *p = find_or_add(src, s);
+	struct place *place = find_or_add_place(src, s);
+	struct process *p;
 
-	if (!p)
+	if (!place)
 		return;
-	if (p->tick != src->tick) {
-		p->tick = src->tick;
+	p = place->process;
+	if (place->tick != src->tick) {
+		place->tick = src->tick;
 		p->present = p->ended_present;
 		memcpy(p->now, p->ended, sizeof(p->ended));
 	}
-	p->same = false;
+	place->same = false;
 	for (int i = 0; i < THREAD_FEATURE_COUNT; i++)
 		p->now[i] += (int64_t)s->v[i];
 	p->present &= s->present | ~THREAD_MASK; /* a sum with a part missing is missing */
 	if (!(s->flags & TASK_HAS_PROCESS))
 		return;
 	follow_identity(src, tick, p, s);
+	place->entity = p->entity;
 	memcpy(p->now + THREAD_FEATURE_COUNT, s->v + THREAD_FEATURE_COUNT,
 	       (PROCESS_FEATURE_COUNT - THREAD_FEATURE_COUNT) * sizeof(p->now[0]));
 	p->present |= s->present & ~THREAD_MASK;
@@ -199,12 +281,12 @@ static void count_thread(struct task_source *src, struct tick *tick, const struc
 /* `now` still holds what the last full record said. */
 static void count_sleeper(struct task_source *src, const struct task_sample *s)
 {
-	struct process *p = hmap_get(&src->processes, s->pid, s->start);
+	struct place *place = find_place(src, s);
 
-	if (!p)
+	if (!place)
 		return;
-	p->same = p->tick == src->tick - 1;
-	p->tick = src->tick;
+	place->same = place->tick == src->tick - 1;
+	place->tick = src->tick;
 }
 
 /* Of two threads with one number and start, the later one has called exec more often. */
@@ -231,7 +313,6 @@ static void take_sample(struct task_source *src, struct tick *tick, const struct
 		(void)VEC_PUSH(src->lingering, seen);
 		return;
 	}
-	src->seen_unsorted |= src->seen.n && src->seen.v[src->seen.n - 1].tid > seen.tid;
 	(void)VEC_PUSH(src->seen, seen);
 	if (sleeps)
 		count_sleeper(src, s);
@@ -239,19 +320,32 @@ static void take_sample(struct task_source *src, struct tick *tick, const struct
 		count_thread(src, tick, s);
 }
 
-static void sweep(struct task_source *src, struct tick *tick)
+/* Takes whole records; returns the bytes they had. */
+static size_t take_samples(struct task_source *src, struct tick *tick, const char *records, size_t n)
+{
+	size_t at = 0;
+
+	while (n - at >= TASK_SAMPLE_SHORT) {
+		const struct task_sample *s = (const void *)(records + at);
+
+		if (s->size < TASK_SAMPLE_SHORT || s->size > n - at)
+			break;
+		take_sample(src, tick, s);
+		at += s->size;
+	}
+	return at;
+}
+
+static void iterate(struct task_source *src, struct tick *tick)
 {
 	_cleanup_close_ int fd = bpf_iter_create(bpf_link__fd(src->iter));
-	struct timespec own;
 	size_t have = 0;
 
-	src->skel->bss->sweep_number = src->tick;
 	if (fd < 0)
 		return;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own); /* see measure_clock_offset() in task.bpf.c */
 	for (;;) {
 		ssize_t n = read(fd, src->buffer + have, SWEEP_READ_SIZE - have);
-		size_t at = 0;
+		size_t taken;
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;
@@ -259,17 +353,35 @@ static void sweep(struct task_source *src, struct tick *tick)
 			return;
 		have += (size_t)n;
 		/* a read may end within a record: keep the rest for the next */
-		while (have - at >= TASK_SAMPLE_SHORT) {
-			const struct task_sample *s = (const void *)(src->buffer + at);
-
-			if (s->size < TASK_SAMPLE_SHORT || s->size > have - at)
-				break;
-			take_sample(src, tick, s);
-			at += s->size;
-		}
-		memmove(src->buffer, src->buffer + at, have - at);
-		have -= at;
+		taken = take_samples(src, tick, src->buffer, have);
+		memmove(src->buffer, src->buffer + taken, have - taken);
+		have -= taken;
 	}
+}
+
+/* 0, or -errno when nothing was taken. */
+static int walk(struct task_source *src, struct tick *tick)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, options);
+	int r = bpf_prog_test_run_opts(bpf_program__fd(src->skel->progs.walk), &options);
+
+	if (r == 0 && !src->walked->incomplete) {
+		take_samples(src, tick, src->walked->records, src->walked->used);
+		return 0;
+	}
+	src->skel->bss->retelling++; /* the records it did write are lost */
+	return r < 0 ? r : -EAGAIN;
+}
+
+static void sweep(struct task_source *src, struct tick *tick)
+{
+	struct timespec own;
+
+	src->cursor = 0;
+	src->skel->bss->sweep_number = src->tick;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own); /* see measure_clock_offset() in task.bpf.c */
+	if (!src->walked || walk(src, tick) < 0)
+		iterate(src, tick);
 }
 
 static int compare_seen(const void *a, const void *b)
@@ -281,12 +393,20 @@ static int compare_seen(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* The iterator walks by number, so `seen` is sorted as good as always: not in another namespace of numbers, and not
- * when a thread took its leader's number under way. */
-static void sort_seen(struct task_source *src)
+/* Of those seen only the few are kept whose number is that of one that has ended since. */
+static void keep_seen_that_ended(struct task_source *src)
 {
-	if (src->seen_unsorted)
-		qsort(src->seen.v, src->seen.n, sizeof(src->seen.v[0]), compare_seen);
+	uint64_t ended[EXIT_BITS / 64] = {};
+	size_t n = 0;
+
+	for (size_t i = 0; i < src->exits.n; i++)
+		ended[src->exits.v[i].tid % EXIT_BITS / 64] |= 1ull << src->exits.v[i].tid % 64;
+	for (size_t i = 0; i < src->seen.n; i++)
+		if (ended[src->seen.v[i].tid % EXIT_BITS / 64] >> src->seen.v[i].tid % 64 & 1)
+			src->seen.v[n++] = src->seen.v[i];
+	src->seen.n = n;
+	if (n)
+		qsort(src->seen.v, n, sizeof(src->seen.v[0]), compare_seen);
 }
 
 static bool seen_in_sweep(const struct task_source *src, const struct task_sample *s)
@@ -350,26 +470,38 @@ static void count_short_lived(struct task_source *src, const struct process *p)
 	}
 	parent = hmap_get(&src->by_pid, p->parent, 0);
 	if (parent) {
-		parent->same = false;
+		look_again(src, parent);
 		parent->children++;
 		parent->children_cpu += p->ended[FEATURE_CPU_TIME];
 	}
 }
 
+static struct process *find_or_add_unseen(struct task_source *src, const struct task_sample *s)
+{
+	struct process *p = hmap_get(&src->processes, s->pid, s->start);
+
+	if (p)
+		return p;
+	p = add_process(src, s);
+	if (p)
+		(void)VEC_PUSH(src->unseen, p);
+	return p;
+}
+
 static void count_exit(struct task_source *src, const struct task_sample *s)
 {
-	struct process *p = find_or_add(src, s);
+	struct process *p = find_or_add_unseen(src, s);
 
 	if (!p)
 		return;
-	p->same = false;
+	look_again(src, p);
 	(void)VEC_PUSH(src->announced, (struct seen){s->tid, s->thread_start, s->exec_id});
 	p->exit_tick = src->tick;
 	p->ended_present &= s->present | ~THREAD_MASK;
 	p->present &= s->present | ~THREAD_MASK;
 	for (int i = 0; i < THREAD_FEATURE_COUNT; i++) {
 		p->ended[i] += (int64_t)s->v[i];
-		if (p->tick == src->tick)
+		if (was_seen(src, p))
 			p->now[i] += (int64_t)s->v[i];
 	}
 	p->parent = s->parent;
@@ -387,6 +519,9 @@ static void count_exits(struct task_source *src)
 {
 	src->later.n = 0;
 	ring_buffer__consume(src->ring);
+	if (!src->exits.n)
+		return;
+	keep_seen_that_ended(src);
 	for (size_t i = 0; i < src->exits.n; i++) {
 		const struct task_sample *s = &src->exits.v[i];
 
@@ -450,45 +585,88 @@ static void read_gpu(struct task_source *src, struct process *p)
 /* Before anything is put: the parents' samples tell of them. */
 static void count_all_short_lived(struct task_source *src)
 {
-	HMAP_FOREACH(slot, &src->processes) {
-		struct process *p = slot->value;
+	size_t n = 0;
 
-		if (!p->entity && p->dead)
+	for (size_t i = 0; i < src->unseen.n; i++) {
+		struct process *p = src->unseen.v[i];
+
+		if (p->place)
+			continue; /* a sweep has seen it since */
+		if (p->dead)
 			count_short_lived(src, p);
+		/* one that began after the sweep and of which only a thread has ended is seen by the next */
+		if (p->dead || p->exit_tick != src->tick)
+			(void)VEC_PUSH(src->gone, p);
+		else
+			src->unseen.v[n++] = p;
 	}
+	src->unseen.n = n;
+}
+
+static void put_living(struct task_source *src, struct tick *tick, struct place *place)
+{
+	struct process *p = place->process;
+
+	p->now[FEATURE_CHILDREN_SHORT] = p->children;
+	p->now[FEATURE_CHILDREN_CPU] = p->children_cpu;
+	p->present |= CHILDREN_MASK;
+	hold_sums(p);
+	if (src->has_gpu)
+		read_gpu(src, p);
+	place->present = p->present;
+	tick_put(tick, p->entity, p->now, p->present);
+}
+
+static void put_ended(struct task_source *src, struct tick *tick, struct place *place)
+{
+	struct process *p = place->process;
+
+	if (p->entity) {
+		p->now[FEATURE_CHILDREN_SHORT] = p->children;
+		p->now[FEATURE_CHILDREN_CPU] = p->children_cpu;
+		p->present |= CHILDREN_MASK;
+		if (p->dead)
+			put_last(tick, p);
+		(void)VEC_PUSH(tick->ended, p->entity);
+	} else if (p->dead) {
+		count_short_lived(src, p);
+	}
+	(void)VEC_PUSH(src->gone, p);
+	*place = (struct place){};
+	src->holes++;
 }
 
 static void put_processes(struct task_source *src, struct tick *tick)
 {
-	HMAP_FOREACH(slot, &src->processes) {
-		struct process *p = slot->value;
+	for (size_t i = 0; i < src->roll.n; i++) {
+		struct place *place = &src->roll.v[i];
 
-		if (!p->entity) {
-			/* one that began after the sweep and of which only a thread has ended is seen by the next */
-			if (p->dead || p->exit_tick != src->tick)
-				(void)VEC_PUSH(src->gone, p);
+		if (!place->process)
 			continue;
-		}
 		/* a GPU works on while its process sleeps */
-		if (p->same && p->tick == src->tick && !(p->present >> FEATURE_GPU_TIME & 1)) {
-			tick_put_same(tick, p->entity, p->now, p->present);
-			continue;
-		}
-		p->now[FEATURE_CHILDREN_SHORT] = p->children;
-		p->now[FEATURE_CHILDREN_CPU] = p->children_cpu;
-		p->present |= CHILDREN_MASK;
-		if (p->tick == src->tick) {
-			hold_sums(p);
-			if (src->has_gpu)
-				read_gpu(src, p);
-			tick_put(tick, p->entity, p->now, p->present);
-			continue;
-		}
-		if (p->dead)
-			put_last(tick, p);
-		(void)VEC_PUSH(tick->ended, p->entity);
-		(void)VEC_PUSH(src->gone, p);
+		if (place->same && place->tick == src->tick && !(place->present >> FEATURE_GPU_TIME & 1))
+			tick_put_same(tick, place->entity, place->process->now, place->present);
+		else if (place->tick != src->tick)
+			put_ended(src, tick, place);
+		else if (place->entity)
+			put_living(src, tick, place);
 	}
+}
+
+/* The roll keeps its order; whoever moves is touched, so it is not done for every one that ends. */
+static void close_ranks(struct task_source *src)
+{
+	size_t n = 0;
+
+	if (src->holes <= 64 + src->roll.n / 4)
+		return;
+	for (size_t i = 0; i < src->roll.n; i++)
+		if (src->roll.v[i].process) {
+			src->roll.v[n++] = src->roll.v[i];
+			src->roll.v[n - 1].process->place = n;
+		}
+	src->roll.n = n;
+	src->holes = 0;
 }
 
 /* At every tick, idle or not: a segment of the recording begins with all that later ticks of it may speak of. */
@@ -531,12 +709,11 @@ static void task_sample(void *state, struct tick *tick)
 {
 	struct task_source *src = state;
 
+	close_ranks(src);
 	forget_gone(src); /* of the tick before: their entities have been encoded by now */
 	src->tick++;
 	src->seen.n = src->lingering.n = 0;
-	src->seen_unsorted = false;
 	sweep(src, tick);
-	sort_seen(src);
 	src->announced.n = 0;
 	for (size_t i = 0; i < src->lingering.n; i++)
 		(void)VEC_PUSH(src->announced, src->lingering.v[i]);
@@ -559,6 +736,8 @@ static void task_close(void *state)
 	if (!src)
 		return;
 	ring_buffer__free(src->ring);
+	if (src->walked)
+		munmap(src->walked, sizeof(*src->walked));
 	bpf_link__destroy(src->iter);
 	task_bpf__destroy(src->skel);
 	HMAP_FOREACH(slot, &src->processes)
@@ -572,6 +751,8 @@ static void task_close(void *state)
 	hmap_free(&src->processes);
 	hmap_free(&src->by_pid);
 	hmap_free(&src->short_lived);
+	VEC_FREE(src->roll);
+	VEC_FREE(src->unseen);
 	VEC_FREE(src->seen);
 	VEC_FREE(src->exits);
 	VEC_FREE(src->later);
@@ -588,18 +769,28 @@ static int silent(enum libbpf_print_level level, const char *format, va_list arg
 	return 0;
 }
 
-static int load(struct task_source *src, const struct source_options *options)
+static bool knows(const struct btf *vmlinux, const char *function)
 {
-	struct btf *vmlinux;
-	bool lengths;
+	return btf__find_by_name_kind(vmlinux, function, BTF_KIND_FUNC) > 0;
+}
+
+/* A walk sees the tasks of the whole machine; a recorder in a namespace of its own sees what the iterator shows there. */
+static bool sees_all_tasks(void)
+{
+	struct stat ns;
+
+	return stat("/proc/self/ns/pid", &ns) == 0 && ns.st_ino == PID_NS_INIT_INO;
+}
+
+static bool can_walk(const struct btf *vmlinux)
+{
+	return knows(vmlinux, "bpf_iter_task_new") && knows(vmlinux, "bpf_rcu_read_lock") && sees_all_tasks();
+}
+
+static int load_programs(struct task_source *src, const struct source_options *options, bool lengths, bool walks)
+{
 	int r;
 
-	libbpf_set_print(silent);
-	vmlinux = btf__load_vmlinux_btf();
-	if (!vmlinux)
-		return -EOPNOTSUPP;
-	lengths = btf__find_by_name_kind(vmlinux, "btf_trace_sock_send_length", BTF_KIND_TYPEDEF) > 0;
-	btf__free(vmlinux);
 	src->skel = task_bpf__open();
 	if (!src->skel)
 		return -errno;
@@ -607,7 +798,42 @@ static int load(struct task_source *src, const struct source_options *options)
 	src->skel->rodata->has_socket_lengths = lengths;
 	bpf_program__set_autoload(src->skel->progs.on_send, lengths);
 	bpf_program__set_autoload(src->skel->progs.on_receive, lengths);
+	bpf_program__set_autoload(src->skel->progs.walk, walks);
+	bpf_map__set_autocreate(src->skel->maps.walked, walks);
 	r = task_bpf__load(src->skel);
+	if (r < 0) {
+		task_bpf__destroy(src->skel);
+		src->skel = NULL;
+	}
+	return r;
+}
+
+static void map_walked(struct task_source *src)
+{
+	void *at = mmap(NULL, sizeof(*src->walked), PROT_READ, MAP_SHARED, bpf_map__fd(src->skel->maps.walked), 0);
+
+	src->walked = at == MAP_FAILED ? NULL : at;
+}
+
+static int load(struct task_source *src, const struct source_options *options)
+{
+	struct btf *vmlinux;
+	bool lengths, walks;
+	int r = -EOPNOTSUPP;
+
+	libbpf_set_print(silent);
+	vmlinux = btf__load_vmlinux_btf();
+	if (!vmlinux)
+		return -EOPNOTSUPP;
+	lengths = btf__find_by_name_kind(vmlinux, "btf_trace_sock_send_length", BTF_KIND_TYPEDEF) > 0;
+	walks = !options->iterator && can_walk(vmlinux);
+	btf__free(vmlinux);
+	if (walks)
+		r = load_programs(src, options, lengths, true);
+	if (walks && r == 0)
+		map_walked(src);
+	if (r < 0)
+		r = load_programs(src, options, lengths, false);
 	if (r < 0)
 		return r;
 	r = task_bpf__attach(src->skel);
