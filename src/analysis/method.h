@@ -16,8 +16,8 @@ struct question {
 	struct pressure pressure;    /* during the trouble, and usually */
 	unsigned cpus;
 	uint64_t memory; /* bytes in the machine; 0 = not known */
-	/* Where the dataset holds of processes only method.features: all features of these entities, over the same ticks.
-	 * NULL = the dataset has everything. *ret lives as long as the answer. 0 or -errno. */
+	/* Where the dataset holds of processes only method.features: the other features of these entities, over the same
+	 * ticks. NULL = the dataset has everything. *ret lives as long as the answer. 0 or -errno. */
 	int (*widen)(void *context, const uint32_t *ids, size_t n, const struct dataset **ret);
 	void *context;
 };

@@ -555,11 +555,13 @@ static int judge(struct robust *r, struct program *p, struct verdict *ret)
 	return 1;
 }
 
-static int describe(struct robust *r, struct program *p, const double guilt[USES], struct suspect *s)
+static int describe(struct robust *r, struct program *p, const double guilt[USES], uint64_t features, struct suspect *s)
 {
 	for (size_t i = 0; i < p->members.v[0]->n_features; i++) {
 		double of_feature = 0;
 
+		if (!(features >> i & 1))
+			continue;
 		for (size_t k = 0; k < USES; k++)
 			if ((size_t)uses[k].feature == i)
 				of_feature = guilt[k];
@@ -638,16 +640,21 @@ static int find_victims(struct robust *r, struct ranking *ret)
 	return 0;
 }
 
-/* Sparklines and onsets only for those that are shown. */
+/* Sparklines and onsets of features[from..]: only for those that are shown. */
+static void finish_features(struct robust *r, struct suspect *s, const struct subject *subject, size_t from)
+{
+	for (size_t j = from; j < s->features.n; j++) {
+		struct deviation *dev = &s->features.v[j];
+		size_t f = (size_t)(dev->feature - subject->features);
+
+		dev->since = since_when(r, subject, f, isnan(dev->usual) ? 0 : dev->usual, dev->observed);
+		deviation_spark(r->d, subject, f, r->q->train_from, r->q->at, dev->spark);
+	}
+}
+
 static void finish_suspect(struct robust *r, struct suspect *s)
 {
-	for (size_t j = 0; j < s->features.n; j++) {
-		struct deviation *dev = &s->features.v[j];
-		size_t f = (size_t)(dev->feature - s->subject->features);
-
-		dev->since = since_when(r, s->subject, f, isnan(dev->usual) ? 0 : dev->usual, dev->observed);
-		deviation_spark(r->d, s->subject, f, r->q->train_from, r->q->at, dev->spark);
-	}
+	finish_features(r, s, s->subject, 0);
 }
 
 /* Whoever has a third of the first one's guilt had a hand in it. */
@@ -711,7 +718,7 @@ static int widen_program(const struct dataset *wide, struct program *p, struct p
 	return 0;
 }
 
-/* Reads all features of the first suspects' programs. */
+/* Reads the other features of the first suspects' programs. */
 static int widen(struct robust *r, const struct dataset **ret)
 {
 	VEC(uint32_t) ids = {};
@@ -729,21 +736,32 @@ static int widen(struct robust *r, const struct dataset **ret)
 	return result;
 }
 
-static int describe_in_full(struct robust *r, const struct dataset *wide, struct verdict *v)
+/* What only the wide dataset has, which has the same ticks. */
+static int describe_further(struct robust *r, const struct dataset *wide, struct verdict *v)
 {
 	const struct dataset *narrow = r->d;
+	const struct subject *subject = dataset_subject(wide, v->suspect.subject->info.id);
+	size_t before = v->suspect.features.n;
 	struct program p;
 	int result = widen_program(wide, v->program, &p);
 
 	r->d = wide;
-	if (result == 0 && p.members.n == v->program->members.n) {
-		v->suspect.subject = dataset_subject(wide, v->suspect.subject->info.id);
-		result = describe(r, &p, v->guilt, &v->suspect);
-		finish_suspect(r, &v->suspect);
+	if (result == 0 && subject && p.members.n == v->program->members.n) {
+		result = describe(r, &p, v->guilt, ~method_robust.features, &v->suspect);
+		finish_features(r, &v->suspect, subject, before);
 	}
 	r->d = narrow;
 	VEC_FREE(p.members);
 	return result;
+}
+
+static int describe_in_full(struct robust *r, const struct dataset *wide, struct verdict *v)
+{
+	uint64_t features = wide == r->d ? UINT64_MAX : method_robust.features;
+	int result = describe(r, v->program, v->guilt, features, &v->suspect);
+
+	finish_suspect(r, &v->suspect);
+	return result == 0 && wide != r->d ? describe_further(r, wide, v) : result;
 }
 
 static int describe_all(struct robust *r, struct ranking *ret)

@@ -422,12 +422,11 @@ static void add_notes(struct answer *a, const struct dataset *d, const struct qu
 }
 
 struct loader {
-	struct store *store;
+	struct extract *extract;
 	struct why_data *data;
 	const struct why_request *request;
 	uint64_t features; /* of processes */
-	struct hmap wanted; /* (id, 0): the entities of which everything is wanted */
-	int64_t from, to;
+	struct hmap wanted; /* (id, 0): the entities of which the other features are wanted */
 };
 
 static bool is_program(const struct entity_info *info)
@@ -448,7 +447,7 @@ static uint64_t wanted_features(const struct entity_info *info, void *context)
 {
 	const struct loader *loader = context;
 
-	return hmap_get(&loader->wanted, info->id, 0) ? UINT64_MAX : 0;
+	return hmap_get(&loader->wanted, info->id, 0) ? ~loader->features : 0;
 }
 
 static int widen(void *context, const uint32_t *ids, size_t n, const struct dataset **ret)
@@ -461,11 +460,8 @@ static int widen(void *context, const uint32_t *ids, size_t n, const struct data
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = hmap_put(&loader->wanted, ids[i], 0, loader);
 	if (r == 0)
-		r = store_load_filtered(loader->store, loader->from, loader->to, &filter, &loader->data->more, &damaged);
+		r = extract_load(loader->extract, &filter, &loader->data->more, &damaged);
 	hmap_free(&loader->wanted);
-	/* a tick that was recorded in between must not shift the others */
-	if (r == 0 && loader->data->more.ticks.n < loader->data->first.ticks.n)
-		r = -EAGAIN;
 	hide_command_lines(&loader->data->more, loader->request->viewer);
 	*ret = &loader->data->more;
 	return r;
@@ -522,15 +518,19 @@ int why_answer(struct dataset *d, const struct why_request *request, struct answ
 int why_from_store(struct store *store, const struct why_request *request, struct why_data *data, struct answer *ret)
 {
 	const struct method *method = request->method ? request->method : &method_robust;
-	struct loader loader = {.store = store, .data = data, .request = request};
+	struct loader loader = {.data = data, .request = request};
 	struct load_filter filter = {first_features, &loader};
-	int r;
+	int64_t to = request->at + (request->block ? request->window : NS_PER_SEC);
+	int r = store_extract(store, request->at - request->window, to, &loader.extract);
 
+	if (r < 0)
+		return r;
 	loader.features = method->features ? method->features : UINT64_MAX;
-	loader.from = request->at - request->window;
-	loader.to = request->at + (request->block ? request->window : NS_PER_SEC);
-	r = store_load_filtered(store, loader.from, loader.to, &filter, &data->first, &data->damaged);
-	return r < 0 ? r : answer_with(&data->first, request, method->features ? &loader : NULL, ret);
+	r = extract_load(loader.extract, &filter, &data->first, &data->damaged);
+	if (r == 0)
+		r = answer_with(&data->first, request, method->features ? &loader : NULL, ret);
+	extract_close(loader.extract);
+	return r;
 }
 
 void why_data_free(struct why_data *data)
