@@ -540,12 +540,12 @@ int chunk_plan(struct chunk *c, struct dataset *into, const struct load_filter *
 static bool decode_places(struct token_reader *t, size_t n, size_t n_base, bool sparse, const uint32_t *base,
 			  uint32_t shift, uint32_t *ticks)
 {
-	const uint32_t *const *slots = &t->slots[gap_model(n, n_base, sparse)];
+	const struct token_model *const *models = &t->models[gap_model(n, n_base, sparse)];
 	struct token_state at = t->at;
 	uint64_t next = 0, gap = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		gap = token_number(&at, slots[gap > 0], EXACT_GAPS);
+		gap = token_number(&at, models[gap > 0], EXACT_GAPS);
 		if (gap >= n_base - next)
 			return false;
 		next += gap;
@@ -566,7 +566,7 @@ static bool decode_rounded(const struct chunk *c, struct token_reader *t, const 
 
 	for (size_t i = 0; i < s->n; i++) {
 		uint64_t u =
-			token_number(&at, t->slots[sparse ? p.n > 0 : predictor_model(&p)], EXACT_DISTANCES);
+			token_number(&at, t->models[sparse ? p.n > 0 : predictor_model(&p)], EXACT_DISTANCES);
 		int64_t code = predicted(&p) + unfold_sign(u);
 
 		if (code < 0 || code >= c->scale.n)
@@ -593,7 +593,7 @@ static bool decode_exact(struct token_reader *t, const struct column_series *s, 
 
 	for (size_t i = 0; i < s->n; i++) {
 		uint64_t u =
-			token_number(&at, t->slots[sparse ? p.n > 0 : predictor_model(&p)], EXACT_DISTANCES);
+			token_number(&at, t->models[sparse ? p.n > 0 : predictor_model(&p)], EXACT_DISTANCES);
 		int64_t code = predicted(&p) + unfold_sign(u);
 
 		if (code < 0 || code >= EXACT_CODES)
