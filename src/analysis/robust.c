@@ -210,16 +210,17 @@ static void add_counter(struct robust *r, const struct subject *s, size_t f)
 	const struct series *series = &s->series[f];
 	const struct blocks *b = &r->blocks;
 	double quantum = (double)s->features[f].quantum;
-	uint32_t block = 0;
+	size_t i = 0;
 
-	for (size_t i = 0; i < series->n; i++) {
-		if (series->tick[i] < b->start[0])
-			continue;
-		while (block < b->n && series->tick[i] >= b->start[block + 1])
-			block++;
-		if (block >= b->n)
-			return;
-		b->sum[block] += (double)series->value[i] * quantum / b->seconds[block];
+	while (i < series->n && series->tick[i] < b->start[0])
+		i++;
+	for (uint32_t block = 0; block < b->n && i < series->n; block++) {
+		int64_t growth = 0;
+
+		for (; i < series->n && series->tick[i] < b->start[block + 1]; i++)
+			growth += series->value[i];
+		if (growth)
+			b->sum[block] += (double)growth * quantum / b->seconds[block];
 	}
 }
 
