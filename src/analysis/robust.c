@@ -81,6 +81,8 @@ struct blocks {
 	double *seconds; /* recorded time in each */
 	double *sum;	 /* scratch: one feature of one program */
 	double *sorted;
+	const struct stretch *older; /* the same feature of the same program, before the dataset */
+	size_t n_older;
 };
 
 struct robust {
@@ -251,6 +253,9 @@ static void fill_blocks(struct robust *r, const struct program *p, size_t f)
 
 	for (uint32_t i = 0; i < b->n; i++)
 		b->sum[i] = 0;
+	b->n_older = 0;
+	if (r->q->older)
+		b->older = r->q->older(r->q->context, p->members.v[0]->info.kind, p->key, f, &b->n_older);
 	for (size_t i = 0; i < p->members.n; i++) {
 		const struct subject *s = p->members.v[i];
 
@@ -285,6 +290,53 @@ static void count_episodes(const struct blocks *b, double value, struct usual *u
 	u->fraction = u->n ? (double)high / u->n : 0;
 }
 
+static double block_seconds(const struct blocks *b)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < b->n; i++)
+		sum += b->seconds[i];
+	return sum > 0 ? sum / b->n : (double)BLOCK_MAX_NS / 1e9;
+}
+
+/* Blocks and what is known of the time before them become one distribution. */
+static int merge_older(const struct blocks *b, const struct feature *feature, size_t n, struct usual *u)
+{
+	double length = block_seconds(b);
+	struct weighted_value *all = calloc(n + b->n_older * STRETCH_POINTS, sizeof(*all));
+
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		all[i] = (struct weighted_value){b->sorted[i], 1};
+	for (size_t i = 0; i < b->n_older; i++, n += STRETCH_POINTS) {
+		stretch_points(&b->older[i], feature->kind == COUNTER, length, all + n);
+		u->highest = fmax(u->highest, stretch_highest(&b->older[i]));
+	}
+	qsort(all, n, sizeof(*all), compare_weighted);
+	u->median = quantile_weighted(all, n, 0.5);
+	u->spread = (quantile_weighted(all, n, 0.75) - quantile_weighted(all, n, 0.25)) / 1.349;
+	u->only_value &= all[0].value == all[n - 1].value;
+	free(all);
+	return 0;
+}
+
+/* After count_episodes(): the same of the time before. */
+static void count_older(const struct blocks *b, double value, struct usual *u)
+{
+	double length = block_seconds(b), blocks = u->n, high = u->fraction * u->n, as_high = u->as_high;
+
+	for (size_t i = 0; i < b->n_older; i++) {
+		blocks += b->older[i].seconds / length;
+		high += stretch_blocks_above(&b->older[i], SAME_AGAIN * value, length);
+		as_high += stretch_blocks_above(&b->older[i], value, length);
+	}
+	u->episodes += stretches_episodes(b->older, b->n_older, SAME_AGAIN * value, length);
+	u->n = (uint32_t)blocks;
+	u->as_high = (uint32_t)as_high;
+	u->fraction = blocks > 0 ? high / blocks : 0;
+}
+
 static struct usual learn(struct robust *r, const struct feature *feature, double value)
 {
 	struct blocks *b = &r->blocks;
@@ -303,12 +355,16 @@ static struct usual learn(struct robust *r, const struct feature *feature, doubl
 	u.highest = b->sorted[n - 1];
 	u.only_value = b->sorted[0] == b->sorted[(n - 1) * 9 / 10]; /* the beginning of a leak lies in the past already */
 	u.spread = iqr_scale_sorted(b->sorted, n);
+	if (b->n_older && merge_older(b, feature, n, &u) < 0)
+		b->n_older = 0; /* without memory: what the blocks say */
 	relative = 0.02 * fabs(u.median);
 	if (u.spread < relative)
 		u.spread = relative;
 	if (u.spread < floor)
 		u.spread = floor;
 	count_episodes(b, value, &u);
+	if (b->n_older)
+		count_older(b, value, &u);
 	return u;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "answer/past.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
@@ -23,6 +24,9 @@
 #define ACCUSE_MARKED	0.008 /* ... when somebody says that it was slow */
 #define NOTES_MAX	5
 #define MARK_BEFORE	(60 * NS_PER_SEC) /* a marked incident began before its press ... */
+#define EXACT_WINDOW_MAX (12 * 3600 * NS_PER_SEC) /* longer windows are read tick by tick only ... */
+#define EXACT_PAST	(4 * 3600 * NS_PER_SEC)	  /* ... for so long before the trouble, and before that from summaries */
+#define HOUR		(3600 * NS_PER_SEC)
 #define MARK_AFTER	(10 * NS_PER_SEC) /* ... and goes on after it */
 
 static const struct {
@@ -423,6 +427,7 @@ static void add_notes(struct answer *a, const struct dataset *d, const struct qu
 
 struct loader {
 	struct extract *extract;
+	struct past *past;
 	struct why_data *data;
 	const struct why_request *request;
 	uint64_t features; /* of processes */
@@ -467,10 +472,40 @@ static int widen(void *context, const uint32_t *ids, size_t n, const struct data
 	return r;
 }
 
+static const struct stretch *older(void *context, enum entity_kind kind, const char *program, size_t feature, size_t *ret_n)
+{
+	const struct loader *loader = context;
+
+	return past_find(loader->past, kind, program, feature, ret_n);
+}
+
+/* A long window is read tick by tick only at its end. */
+static int64_t exact_from(const struct why_request *request, const struct method *method)
+{
+	int64_t from = request->since && request->since < request->at ? request->since : request->at;
+
+	if (request->window <= EXACT_WINDOW_MAX || request->block || !method->features)
+		return request->at - request->window;
+	from = (from - EXACT_PAST) / HOUR * HOUR;
+	return from < request->at - request->window ? request->at - request->window : from;
+}
+
+static void tell_past(struct answer *a, const struct past *past, int64_t exact)
+{
+	char at[40];
+
+	if (!past->from)
+		return;
+	a->window_start = past->from;
+	remark(a, "what is usual before %s is taken from the hourly summaries", format_local(exact, at, sizeof(at)));
+}
+
 static int answer_with(struct dataset *d, const struct why_request *request, struct loader *loader, struct answer *ret)
 {
 	struct why_request r = *request;
-	struct question q = {.tolerance = NEAR_ENOUGH, .widen = loader ? widen : NULL, .context = loader};
+	struct question q = {.tolerance = NEAR_ENOUGH, .widen = loader ? widen : NULL,
+			     .older = loader && loader->past->from ? older : NULL,
+			     .context = loader};
 	struct answer a = {.at = request->at, .confidence = NAN};
 	_cleanup_free_ bool *excluded = NULL;
 	int at = dataset_find_wall(d, request->at), result;
@@ -495,6 +530,8 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	}
 	a.window_start = d->ticks.v[q.train_from].wall;
 	a.window_end = d->ticks.v[q.at].wall;
+	if (loader)
+		tell_past(&a, loader->past, a.window_start);
 	a.has_history = q.train_to - q.train_from >= 30;
 	judge(&a, &q, pressed, &r);
 	if (pressed || request->since)
@@ -518,18 +555,24 @@ int why_answer(struct dataset *d, const struct why_request *request, struct answ
 int why_from_store(struct store *store, const struct why_request *request, struct why_data *data, struct answer *ret)
 {
 	const struct method *method = request->method ? request->method : &method_robust;
-	struct loader loader = {.data = data, .request = request};
+	struct past past = {};
+	struct loader loader = {.past = &past, .data = data, .request = request};
 	struct load_filter filter = {first_features, &loader};
 	int64_t to = request->at + (request->block ? request->window : NS_PER_SEC);
-	int r = store_extract(store, request->at - request->window, to, &loader.extract);
+	int64_t from = request->at - request->window, exact = exact_from(request, method);
+	int r = store_extract(store, exact, to, &loader.extract);
 
 	if (r < 0)
 		return r;
+	if (exact > from)
+		r = past_read(&past, store, from, exact - NS_PER_SEC, request->marks, request->n_marks);
 	loader.features = method->features ? method->features : UINT64_MAX;
-	r = extract_load(loader.extract, &filter, &data->first, &data->damaged);
+	if (r == 0)
+		r = extract_load(loader.extract, &filter, &data->first, &data->damaged);
 	if (r == 0)
 		r = answer_with(&data->first, request, method->features ? &loader : NULL, ret);
 	extract_close(loader.extract);
+	past_free(&past);
 	return r;
 }
 
