@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "analysis/older.h"
 #include "model/finding.h"
 
 /* Ticks are indices into the dataset's moments; all ranges are inclusive. */
@@ -16,10 +17,13 @@ struct question {
 	struct pressure pressure;    /* during the trouble, and usually */
 	unsigned cpus;
 	uint64_t memory; /* bytes in the machine; 0 = not known */
-	/* Where the dataset holds of processes only method.features: all features of these subjects, over the same ticks.
-	 * NULL = the dataset has everything. *ret lives as long as the answer. 0 or -errno. */
+	/* Where the dataset holds of processes only method.features: the other features of these subjects, over the same
+	 * ticks. NULL = the dataset has everything. *ret lives as long as the answer. 0 or -errno. */
 	int (*widen)(void *context, const struct subject *const *subjects, size_t n, const struct dataset **ret);
-	void *context;
+	/* Of the time before the dataset: what is known of a feature of a program, oldest first, *ret_n of them; lives as
+	 * long as the answer. NULL = nothing. */
+	const struct stretch *(*older)(void *context, enum entity_kind kind, const char *program, size_t feature, size_t *ret_n);
+	void *context; /* of both */
 };
 
 struct method {

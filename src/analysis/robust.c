@@ -82,6 +82,8 @@ struct blocks {
 	double *seconds; /* recorded time in each */
 	double *sum;	 /* scratch: one feature of one program */
 	double *sorted;
+	const struct stretch *older; /* the same feature of the same program, before the dataset */
+	size_t n_older;
 };
 
 struct robust {
@@ -228,16 +230,17 @@ static void add_counter(struct robust *r, const struct subject *s, size_t f)
 	const struct series *series = &s->series[f];
 	const struct blocks *b = &r->blocks;
 	double quantum = (double)s->features[f].quantum;
-	uint32_t block = 0;
+	size_t i = 0;
 
-	for (size_t i = 0; i < series->n; i++) {
-		if (series->tick[i] < b->start[0])
-			continue;
-		while (block < b->n && series->tick[i] >= b->start[block + 1])
-			block++;
-		if (block >= b->n)
-			return;
-		b->sum[block] += (double)series->value[i] * quantum / b->seconds[block];
+	while (i < series->n && series->tick[i] < b->start[0])
+		i++;
+	for (uint32_t block = 0; block < b->n && i < series->n; block++) {
+		int64_t growth = 0;
+
+		for (; i < series->n && series->tick[i] < b->start[block + 1]; i++)
+			growth += series->value[i];
+		if (growth)
+			b->sum[block] += (double)growth * quantum / b->seconds[block];
 	}
 }
 
@@ -268,6 +271,9 @@ static void fill_blocks(struct robust *r, const struct program *p, size_t f)
 
 	for (uint32_t i = 0; i < b->n; i++)
 		b->sum[i] = 0;
+	b->n_older = 0;
+	if (r->q->older)
+		b->older = r->q->older(r->q->context, p->members.v[0]->info.kind, p->key, f, &b->n_older);
 	for (size_t i = 0; i < p->members.n; i++) {
 		const struct subject *s = p->members.v[i];
 
@@ -302,6 +308,53 @@ static void count_episodes(const struct blocks *b, double value, struct usual *u
 	u->fraction = u->n ? (double)high / u->n : 0;
 }
 
+static double block_seconds(const struct blocks *b)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < b->n; i++)
+		sum += b->seconds[i];
+	return sum > 0 ? sum / b->n : (double)BLOCK_MAX_NS / 1e9;
+}
+
+/* Blocks and what is known of the time before them become one distribution. */
+static int merge_older(const struct blocks *b, const struct feature *feature, size_t n, struct usual *u)
+{
+	double length = block_seconds(b);
+	struct weighted_value *all = calloc(n + b->n_older * STRETCH_POINTS, sizeof(*all));
+
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		all[i] = (struct weighted_value){b->sorted[i], 1};
+	for (size_t i = 0; i < b->n_older; i++, n += STRETCH_POINTS) {
+		stretch_points(&b->older[i], feature->kind == COUNTER, length, all + n);
+		u->highest = fmax(u->highest, stretch_highest(&b->older[i]));
+	}
+	qsort(all, n, sizeof(*all), compare_weighted);
+	u->median = quantile_weighted(all, n, 0.5);
+	u->spread = (quantile_weighted(all, n, 0.75) - quantile_weighted(all, n, 0.25)) / 1.349;
+	u->only_value &= all[0].value == all[n - 1].value;
+	free(all);
+	return 0;
+}
+
+/* After count_episodes(): the same of the time before. */
+static void count_older(const struct blocks *b, double value, struct usual *u)
+{
+	double length = block_seconds(b), blocks = u->n, high = u->fraction * u->n, as_high = u->as_high;
+
+	for (size_t i = 0; i < b->n_older; i++) {
+		blocks += b->older[i].seconds / length;
+		high += stretch_blocks_above(&b->older[i], SAME_AGAIN * value, length);
+		as_high += stretch_blocks_above(&b->older[i], value, length);
+	}
+	u->episodes += stretches_episodes(b->older, b->n_older, SAME_AGAIN * value, length);
+	u->n = (uint32_t)blocks;
+	u->as_high = (uint32_t)as_high;
+	u->fraction = blocks > 0 ? high / blocks : 0;
+}
+
 static struct usual learn(struct robust *r, const struct feature *feature, double value)
 {
 	struct blocks *b = &r->blocks;
@@ -320,12 +373,16 @@ static struct usual learn(struct robust *r, const struct feature *feature, doubl
 	u.highest = b->sorted[n - 1];
 	u.only_value = b->sorted[0] == b->sorted[(n - 1) * 9 / 10]; /* the beginning of a leak lies in the past already */
 	u.spread = iqr_scale_sorted(b->sorted, n);
+	if (b->n_older && merge_older(b, feature, n, &u) < 0)
+		b->n_older = 0; /* without memory: what the blocks say */
 	relative = 0.02 * fabs(u.median);
 	if (u.spread < relative)
 		u.spread = relative;
 	if (u.spread < floor)
 		u.spread = floor;
 	count_episodes(b, value, &u);
+	if (b->n_older)
+		count_older(b, value, &u);
 	return u;
 }
 
@@ -664,11 +721,13 @@ static int judge(struct robust *r, struct program *p, struct verdict *ret)
 	return 1;
 }
 
-static int describe(struct robust *r, struct program *p, const double guilt[USES], struct suspect *s)
+static int describe(struct robust *r, struct program *p, const double guilt[USES], uint64_t features, struct suspect *s)
 {
 	for (size_t i = 0; i < p->members.v[0]->n_features; i++) {
 		double of_feature = 0;
 
+		if (!(features >> i & 1))
+			continue;
 		for (size_t k = 0; k < USES; k++)
 			if ((size_t)uses[k].feature == i)
 				of_feature = guilt[k];
@@ -747,16 +806,21 @@ static int find_victims(struct robust *r, struct ranking *ret)
 	return 0;
 }
 
-/* Sparklines and onsets only for those that are shown. */
+/* Sparklines and onsets of features[from..]: only for those that are shown. */
+static void finish_features(struct robust *r, struct suspect *s, const struct subject *subject, size_t from)
+{
+	for (size_t j = from; j < s->features.n; j++) {
+		struct deviation *dev = &s->features.v[j];
+		size_t f = (size_t)(dev->feature - subject->features);
+
+		dev->since = since_when(r, subject, f, isnan(dev->usual) ? 0 : dev->usual, dev->observed);
+		deviation_spark(r->d, subject, f, r->q->train_from, r->q->at, dev->spark);
+	}
+}
+
 static void finish_suspect(struct robust *r, struct suspect *s)
 {
-	for (size_t j = 0; j < s->features.n; j++) {
-		struct deviation *dev = &s->features.v[j];
-		size_t f = (size_t)(dev->feature - s->subject->features);
-
-		dev->since = since_when(r, s->subject, f, isnan(dev->usual) ? 0 : dev->usual, dev->observed);
-		deviation_spark(r->d, s->subject, f, r->q->train_from, r->q->at, dev->spark);
-	}
+	finish_features(r, s, s->subject, 0);
 }
 
 /* Whoever has a third of the first one's guilt had a hand in it. */
@@ -821,7 +885,7 @@ static int widen_program(const struct dataset *wide, struct program *p, struct p
 	return 0;
 }
 
-/* Reads all features of the first suspects' programs. */
+/* Reads the other features of the first suspects' programs. */
 static int widen(struct robust *r, const struct dataset **ret)
 {
 	VEC(const struct subject *) wanted = {};
@@ -839,21 +903,32 @@ static int widen(struct robust *r, const struct dataset **ret)
 	return result;
 }
 
-static int describe_in_full(struct robust *r, const struct dataset *wide, struct verdict *v)
+/* What only the wide dataset has, which has the same ticks. */
+static int describe_further(struct robust *r, const struct dataset *wide, struct verdict *v)
 {
 	const struct dataset *narrow = r->d;
+	const struct subject *subject = dataset_subject(wide, v->suspect.subject->info.id);
+	size_t before = v->suspect.features.n;
 	struct program p;
 	int result = widen_program(wide, v->program, &p);
 
 	r->d = wide;
-	if (result == 0 && p.members.n == v->program->members.n) {
-		v->suspect.subject = dataset_subject(wide, v->suspect.subject->info.id);
-		result = describe(r, &p, v->guilt, &v->suspect);
-		finish_suspect(r, &v->suspect);
+	if (result == 0 && subject && p.members.n == v->program->members.n) {
+		result = describe(r, &p, v->guilt, ~method_robust.features, &v->suspect);
+		finish_features(r, &v->suspect, subject, before);
 	}
 	r->d = narrow;
 	VEC_FREE(p.members);
 	return result;
+}
+
+static int describe_in_full(struct robust *r, const struct dataset *wide, struct verdict *v)
+{
+	uint64_t features = wide == r->d ? UINT64_MAX : method_robust.features;
+	int result = describe(r, v->program, v->guilt, features, &v->suspect);
+
+	finish_suspect(r, &v->suspect);
+	return result == 0 && wide != r->d ? describe_further(r, wide, v) : result;
 }
 
 static int describe_all(struct robust *r, struct ranking *ret)

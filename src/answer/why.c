@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "answer/past.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
@@ -25,6 +26,9 @@
 #define ACCUSE_MARKED	0.008 /* ... when somebody says that it was slow */
 #define NOTES_MAX	5
 #define MARK_BEFORE	(60 * NS_PER_SEC) /* a marked incident began before its press ... */
+#define EXACT_WINDOW_MAX (12 * 3600 * NS_PER_SEC) /* longer windows are read tick by tick only ... */
+#define EXACT_PAST	(4 * 3600 * NS_PER_SEC)	  /* ... for so long before the trouble, and before that from summaries */
+#define HOUR		(3600 * NS_PER_SEC)
 #define MARK_AFTER	(10 * NS_PER_SEC) /* ... and goes on after it */
 
 static const struct {
@@ -454,12 +458,12 @@ static void add_notes(struct answer *a, const struct dataset *d, const struct qu
 }
 
 struct loader {
-	struct store *store;
+	struct extract *extract;
+	struct past *past;
 	struct why_data *data;
 	const struct why_request *request;
 	uint64_t features; /* of processes */
-	struct hmap wanted; /* those of which everything is wanted, by identity */
-	int64_t from, to;
+	struct hmap wanted; /* those of which the other features are wanted, by identity */
 };
 
 static bool is_program(const struct entity_info *info)
@@ -486,7 +490,7 @@ static uint64_t wanted_features(const struct entity_info *info, void *context)
 {
 	const struct loader *loader = context;
 
-	return hmap_get(&loader->wanted, identity(info), info->start) ? UINT64_MAX : 0;
+	return hmap_get(&loader->wanted, identity(info), info->start) ? ~loader->features : 0;
 }
 
 static int widen(void *context, const struct subject *const *subjects, size_t n, const struct dataset **ret)
@@ -499,20 +503,47 @@ static int widen(void *context, const struct subject *const *subjects, size_t n,
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = hmap_put(&loader->wanted, identity(&subjects[i]->info), subjects[i]->info.start, loader);
 	if (r == 0)
-		r = store_load_filtered(loader->store, loader->from, loader->to, &filter, &loader->data->more, &damaged);
+		r = extract_load(loader->extract, &filter, &loader->data->more, &damaged);
 	hmap_free(&loader->wanted);
-	/* a tick that was recorded in between must not shift the others */
-	if (r == 0 && loader->data->more.ticks.n < loader->data->first.ticks.n)
-		r = -EAGAIN;
 	hide_command_lines(&loader->data->more, loader->request->viewer);
 	*ret = &loader->data->more;
 	return r;
 }
 
+static const struct stretch *older(void *context, enum entity_kind kind, const char *program, size_t feature, size_t *ret_n)
+{
+	const struct loader *loader = context;
+
+	return past_find(loader->past, kind, program, feature, ret_n);
+}
+
+/* A long window is read tick by tick only at its end. */
+static int64_t exact_from(const struct why_request *request, const struct method *method)
+{
+	int64_t from = request->since && request->since < request->at ? request->since : request->at;
+
+	if (request->window <= EXACT_WINDOW_MAX || request->block || !method->features)
+		return request->at - request->window;
+	from = (from - EXACT_PAST) / HOUR * HOUR;
+	return from < request->at - request->window ? request->at - request->window : from;
+}
+
+static void tell_past(struct answer *a, const struct past *past, int64_t exact)
+{
+	char at[40];
+
+	if (!past->from)
+		return;
+	a->window_start = past->from;
+	remark(a, "what is usual before %s is taken from the hourly summaries", format_local(exact, at, sizeof(at)));
+}
+
 static int answer_with(struct dataset *d, const struct why_request *request, struct loader *loader, struct answer *ret)
 {
 	struct why_request r = *request;
-	struct question q = {.tolerance = NEAR_ENOUGH, .widen = loader ? widen : NULL, .context = loader};
+	struct question q = {.tolerance = NEAR_ENOUGH, .widen = loader ? widen : NULL,
+			     .older = loader && loader->past->from ? older : NULL,
+			     .context = loader};
 	struct answer a = {.at = request->at, .confidence = NAN};
 	_cleanup_free_ bool *excluded = NULL;
 	int at = dataset_find_wall(d, request->at), result;
@@ -537,6 +568,8 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	}
 	a.window_start = d->ticks.v[q.train_from].wall;
 	a.window_end = d->ticks.v[q.at].wall;
+	if (loader)
+		tell_past(&a, loader->past, a.window_start);
 	a.has_history = q.train_to - q.train_from >= 30;
 	judge(&a, &q, pressed, &r);
 	if (pressed || request->since)
@@ -562,15 +595,25 @@ int why_answer(struct dataset *d, const struct why_request *request, struct answ
 int why_from_store(struct store *store, const struct why_request *request, struct why_data *data, struct answer *ret)
 {
 	const struct method *method = request->method ? request->method : &method_robust;
-	struct loader loader = {.store = store, .data = data, .request = request};
+	struct past past = {};
+	struct loader loader = {.past = &past, .data = data, .request = request};
 	struct load_filter filter = {first_features, &loader};
-	int r;
+	int64_t to = request->at + (request->block ? request->window : NS_PER_SEC);
+	int64_t from = request->at - request->window, exact = exact_from(request, method);
+	int r = store_extract(store, exact, to, &loader.extract);
 
+	if (r < 0)
+		return r;
+	if (exact > from)
+		r = past_read(&past, store, from, exact - NS_PER_SEC, request->marks, request->n_marks);
 	loader.features = method->features ? method->features : UINT64_MAX;
-	loader.from = request->at - request->window;
-	loader.to = request->at + (request->block ? request->window : NS_PER_SEC);
-	r = store_load_filtered(store, loader.from, loader.to, &filter, &data->first, &data->damaged);
-	return r < 0 ? r : answer_with(&data->first, request, method->features ? &loader : NULL, ret);
+	if (r == 0)
+		r = extract_load(loader.extract, &filter, &data->first, &data->damaged);
+	if (r == 0)
+		r = answer_with(&data->first, request, method->features ? &loader : NULL, ret);
+	extract_close(loader.extract);
+	past_free(&past);
+	return r;
 }
 
 void why_data_free(struct why_data *data)

@@ -37,3 +37,28 @@ double iqr_scale_sorted(const double *sorted, size_t n)
 {
 	return (quantile_sorted(sorted, n, 0.75) - quantile_sorted(sorted, n, 0.25)) / 1.349;
 }
+
+int compare_weighted(const void *a, const void *b)
+{
+	double x = ((const struct weighted_value *)a)->value, y = ((const struct weighted_value *)b)->value;
+
+	return x < y ? -1 : x > y;
+}
+
+double quantile_weighted(const struct weighted_value *sorted, size_t n, double q)
+{
+	double total = 0, below = 0, last = 0;
+
+	for (size_t i = 0; i < n; i++)
+		total += sorted[i].weight;
+	for (size_t i = 0; i < n; i++) {
+		double middle = below + sorted[i].weight / 2, want = q * total;
+
+		if (middle >= want)
+			return i == 0 ? sorted[0].value :
+					sorted[i - 1].value + (sorted[i].value - sorted[i - 1].value) * (want - last) / (middle - last);
+		below += sorted[i].weight;
+		last = middle;
+	}
+	return n ? sorted[n - 1].value : NAN;
+}

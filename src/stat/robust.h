@@ -9,5 +9,13 @@ size_t sort_values(double *values, size_t n);
 int compare_values(const void *a, const void *b);
 /* Quantile q in 0..1 of sorted values, linear between neighbours (Hyndman-Fan type 7). */
 double quantile_sorted(const double *sorted, size_t n, double q);
+struct weighted_value {
+	double value, weight;
+};
+/* For qsort(). */
+int compare_weighted(const void *a, const void *b);
+/* Quantile q in 0..1 of n values sorted by value, weights > 0: each stands in the middle of its weight, linear between
+ * neighbours. */
+double quantile_weighted(const struct weighted_value *sorted, size_t n, double q);
 /* IQR / 1.349: the standard deviation of a Gaussian with that interquartile range. */
 double iqr_scale_sorted(const double *sorted, size_t n);

@@ -30,8 +30,9 @@ struct column_series {
 	uint16_t base;
 	bool exact, needed, wanted;
 	int64_t rest;
-	size_t at;	 /* where in the subject's series */
-	uint32_t *ticks; /* where they were put, for series that use it as a base */
+	struct column_series *of; /* the series that is its base; NULL = the entity's activity */
+	size_t at;		  /* where in the subject's series */
+	uint32_t *ticks;	  /* where they were put, for series that use it as a base */
 };
 
 struct chunk_column {
@@ -40,7 +41,7 @@ struct chunk_column {
 	struct column_series *series;
 	size_t n_series, n_values;
 	struct reader gap_tables, value_tables, gap_bytes, value_bytes;
-	bool needed;
+	bool needed, wanted;
 };
 
 struct kind_part {
@@ -226,6 +227,32 @@ static int read_activities(struct chunk *c, enum entity_kind kind, struct reader
 	return in->bad || c->streams.bad ? -EBADMSG : 0;
 }
 
+/* The base of each series of a column: both columns ascend by member, so one walk finds all of one column. */
+static int find_bases(struct kind_part *part, struct chunk_column *column)
+{
+	const struct chunk_column *of[FEATURES_MAX + 1] = {};
+	size_t next[FEATURES_MAX + 1] = {};
+
+	for (const struct chunk_column *before = part->columns; before < column; before++)
+		of[1 + before->feature] = before;
+	for (size_t i = 0; i < column->n_series; i++) {
+		struct column_series *s = &column->series[i];
+		size_t *at = &next[s->base];
+
+		if (s->base == BASE_ACTIVITY)
+			continue;
+		if (!of[s->base])
+			return -EBADMSG;
+		while (*at < of[s->base]->n_series && of[s->base]->series[*at].member < s->member)
+			++*at;
+		if (*at == of[s->base]->n_series || of[s->base]->series[*at].member != s->member ||
+		    of[s->base]->series[*at].n < s->n)
+			return -EBADMSG;
+		s->of = &of[s->base]->series[*at];
+	}
+	return 0;
+}
+
 static int read_kind(struct chunk *c, enum entity_kind kind, struct reader *in)
 {
 	struct kind_part *part = &c->kinds[kind];
@@ -242,6 +269,8 @@ static int read_kind(struct chunk *c, enum entity_kind kind, struct reader *in)
 		return -ENOMEM;
 	for (; r == 0 && part->n_columns < n; part->n_columns++)
 		r = read_column(c, kind, &part->columns[part->n_columns], in);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = find_bases(part, &part->columns[i]);
 	return r;
 }
 
@@ -332,20 +361,21 @@ size_t chunk_values(const struct chunk *c)
 
 static int plan_ticks(struct chunk *c)
 {
+	struct reader boots = c->boot, walls = c->wall, spans = c->span;
 	int64_t boot = 0, apart = 0;
 
 	c->first_tick = (uint32_t)c->into->ticks.n;
 	if (dataset_begin_segment(c->into) < 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < c->n_ticks; i++) {
-		int64_t passed = read_svarint(&c->boot), span = passed - read_svarint(&c->span);
+		int64_t passed = read_svarint(&boots), span = passed - read_svarint(&spans);
 
 		boot += passed;
-		apart += read_svarint(&c->wall);
+		apart += read_svarint(&walls);
 		if (dataset_add_tick(c->into, boot, boot + apart, span) < 0)
 			return -ENOMEM;
 	}
-	return c->boot.bad || c->wall.bad || c->span.bad ? -EBADMSG : 0;
+	return boots.bad || walls.bad || spans.bad ? -EBADMSG : 0;
 }
 
 static uint64_t translate(const struct kind_part *part, uint64_t mask)
@@ -451,54 +481,41 @@ static struct series *target(const struct chunk *c, const struct chunk_column *c
 	return &c->members[s->member].subject->series[c->kinds[column->kind].words[column->feature].feature];
 }
 
-static struct column_series *find_series(struct kind_part *part, size_t columns, uint32_t feature,
-					 uint32_t member)
-{
-	for (size_t i = 0; i < columns; i++) {
-		struct chunk_column *column = &part->columns[i];
-		size_t low = 0, high = column->n_series;
-
-		if (column->feature != feature)
-			continue;
-		while (low < high) {
-			size_t middle = (low + high) / 2;
-
-			if (column->series[middle].member < member)
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		if (low == column->n_series || column->series[low].member != member)
-			return NULL;
-		column->needed = true;
-		return &column->series[low];
-	}
-	return NULL;
-}
-
 /* From the last column to the first: what is wanted, and what those need as a base. */
-static int plan_column(struct chunk *c, struct kind_part *part, size_t index)
+static void plan_column(struct chunk *c, struct chunk_column *column)
 {
-	struct chunk_column *column = &part->columns[index];
-
 	for (size_t i = 0; i < column->n_series; i++) {
-		struct column_series *s = &column->series[i], *base;
+		struct column_series *s = &column->series[i];
 
 		s->wanted = c->members[s->member].wanted >> column->feature & 1;
 		s->needed |= s->wanted;
+		column->wanted |= s->wanted;
 		column->needed |= s->needed;
 		if (s->wanted)
 			s->at = series_reserve(target(c, column, s), s->n);
 		else if (s->needed)
 			c->n_scratch += s->n;
-		if (s->base == BASE_ACTIVITY)
-			continue;
-		base = find_series(part, index, s->base - 1u, s->member);
-		if (!base || base->n < s->n)
-			return -EBADMSG;
-		base->needed |= s->needed;
+		if (s->of)
+			s->of->needed |= s->needed;
 	}
-	return 0;
+}
+
+/* What an earlier plan wanted. */
+static void forget_plan(struct chunk *c)
+{
+	c->n_scratch = 0;
+	for (size_t i = 0; i < c->n_members; i++) {
+		c->members[i].subject = NULL;
+		c->members[i].wanted = 0;
+	}
+	for (size_t k = 0; k < ENTITY_KIND_END; k++)
+		for (size_t i = 0; i < c->kinds[k].n_columns; i++) {
+			struct chunk_column *column = &c->kinds[k].columns[i];
+
+			column->needed = column->wanted = false;
+			for (size_t j = 0; j < column->n_series; j++)
+				column->series[j].needed = false;
+		}
 }
 
 int chunk_plan(struct chunk *c, struct dataset *into, const struct load_filter *filter)
@@ -507,12 +524,13 @@ int chunk_plan(struct chunk *c, struct dataset *into, const struct load_filter *
 	int r;
 
 	c->into = into;
+	forget_plan(c);
 	r = plan_ticks(c);
 	for (size_t i = 0; r == 0 && i < c->n_members; i++)
 		r = plan_member(c, &c->members[i], &in, filter);
 	for (enum entity_kind kind = ENTITY_PROCESS; kind < ENTITY_KIND_END; kind++)
 		for (size_t i = c->kinds[kind].n_columns; r == 0 && i-- > 0;)
-			r = plan_column(c, &c->kinds[kind], i);
+			plan_column(c, &c->kinds[kind].columns[i]);
 	return r == 0 ? plan_notes(c) : r;
 }
 
@@ -522,12 +540,12 @@ int chunk_plan(struct chunk *c, struct dataset *into, const struct load_filter *
 static bool decode_places(struct token_reader *t, size_t n, size_t n_base, bool sparse, const uint32_t *base,
 			  uint32_t shift, uint32_t *ticks)
 {
-	const uint32_t *const *slots = &t->slots[gap_model(n, n_base, sparse)];
+	const struct token_model *const *models = &t->models[gap_model(n, n_base, sparse)];
 	struct token_state at = t->at;
 	uint64_t next = 0, gap = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		gap = token_number(&at, slots[gap > 0], EXACT_GAPS);
+		gap = token_number(&at, models[gap > 0], EXACT_GAPS);
 		if (gap >= n_base - next)
 			return false;
 		next += gap;
@@ -548,7 +566,7 @@ static bool decode_rounded(const struct chunk *c, struct token_reader *t, const 
 
 	for (size_t i = 0; i < s->n; i++) {
 		uint64_t u =
-			token_number(&at, t->slots[sparse ? p.n > 0 : predictor_model(&p)], EXACT_DISTANCES);
+			token_number(&at, t->models[sparse ? p.n > 0 : predictor_model(&p)], EXACT_DISTANCES);
 		int64_t code = predicted(&p) + unfold_sign(u);
 
 		if (code < 0 || code >= c->scale.n)
@@ -575,7 +593,7 @@ static bool decode_exact(struct token_reader *t, const struct column_series *s, 
 
 	for (size_t i = 0; i < s->n; i++) {
 		uint64_t u =
-			token_number(&at, t->slots[sparse ? p.n > 0 : predictor_model(&p)], EXACT_DISTANCES);
+			token_number(&at, t->models[sparse ? p.n > 0 : predictor_model(&p)], EXACT_DISTANCES);
 		int64_t code = predicted(&p) + unfold_sign(u);
 
 		if (code < 0 || code >= EXACT_CODES)
@@ -600,25 +618,18 @@ static void rescale(const struct word *word, int64_t *values, size_t n)
 		values[i] = (int64_t)((__int128)values[i] * word->numerator / word->denominator);
 }
 
-static bool decode_ticks(struct chunk *c, struct kind_part *part, size_t index, struct column_series *s,
+static bool decode_ticks(struct chunk *c, struct chunk_column *column, struct column_series *s,
 			 struct token_reader *gaps, size_t *scratch)
 {
-	struct chunk_column *column = &part->columns[index];
 	const struct member *m = &c->members[s->member];
-	const uint32_t *base = m->active;
-	size_t n_base = m->n_active;
+	const uint32_t *base = s->of ? s->of->ticks : m->active;
+	size_t n_base = s->of ? s->of->n : m->n_active;
 
 	if (s->wanted)
 		s->ticks = target(c, column, s)->tick + s->at;
 	else if (s->needed) {
 		s->ticks = c->scratch_ticks + *scratch;
 		*scratch += s->n;
-	}
-	if (s->base != BASE_ACTIVITY) {
-		const struct column_series *of = find_series(part, index, s->base - 1u, s->member);
-
-		base = of->ticks;
-		n_base = of->n;
 	}
 	if (s->n > n_base)
 		return false;
@@ -630,42 +641,60 @@ static bool decode_ticks(struct chunk *c, struct kind_part *part, size_t index, 
 	return true;
 }
 
-static int decode_column(struct chunk *c, struct kind_part *part, size_t index, struct token_reader *gaps,
+/* Behind the last series that is needed nothing has to be read. */
+static size_t needed_until(const struct chunk_column *column)
+{
+	size_t n = column->n_series;
+
+	while (n && !column->series[n - 1].needed)
+		n--;
+	return n;
+}
+
+static int open_column(struct chunk_column *column, struct token_reader *gaps, struct token_reader *values)
+{
+	struct reader tables = column->gap_tables, bytes = column->gap_bytes;
+	int r = tokens_open(gaps, &tables, &bytes);
+
+	if (r < 0 || !column->wanted)
+		return r;
+	tables = column->value_tables;
+	bytes = column->value_bytes;
+	return tokens_open(values, &tables, &bytes);
+}
+
+static int decode_column(struct chunk *c, struct chunk_column *column, struct token_reader *gaps,
 			 struct token_reader *values, size_t *scratch)
 {
-	struct chunk_column *column = &part->columns[index];
-	const struct word *word = &part->words[column->feature];
-	bool gauge, sparse = column->n_values < SPARSE_TOKENS, any = false, good = true;
-	size_t n;
-	int r = tokens_open(gaps, &column->gap_tables, &column->gap_bytes);
+	const struct word *word = &c->kinds[column->kind].words[column->feature];
+	bool gauge, sparse = column->n_values < SPARSE_TOKENS, good = true;
+	size_t n, until = needed_until(column);
+	int r = open_column(column, gaps, values);
 
-	for (size_t i = 0; i < column->n_series; i++)
-		any |= column->series[i].wanted;
-	if (r == 0 && any)
-		r = tokens_open(values, &column->value_tables, &column->value_bytes);
 	if (r < 0)
 		return r;
 	gauge = word->feature >= 0 && features_of(column->kind, &n)[word->feature].kind != COUNTER;
-	for (size_t i = 0; good && i < column->n_series; i++) {
+	for (size_t i = 0; good && i < until; i++) {
 		struct column_series *s = &column->series[i];
 		int64_t *into = s->wanted ? target(c, column, s)->value + s->at : NULL;
 
-		good = decode_ticks(c, part, index, s, gaps, scratch);
-		if (!good || !any)
+		good = decode_ticks(c, column, s, gaps, scratch);
+		if (!good || !column->wanted)
 			continue;
 		good = s->exact ? decode_exact(values, s, gauge, sparse, into)
 				: decode_rounded(c, values, s, sparse, into);
 		if (into)
 			rescale(word, into, s->n);
 	}
-	return good && !gaps->at.bad && !(any && values->at.bad) ? 0 : -EBADMSG;
+	return good && !gaps->at.bad && !(column->wanted && values->at.bad) ? 0 : -EBADMSG;
 }
 
 static int decode_activities(struct chunk *c, enum entity_kind kind, struct token_reader *gaps,
 			     uint32_t *room)
 {
 	struct kind_part *part = &c->kinds[kind];
-	int r = tokens_open(gaps, &part->tables, &part->bytes);
+	struct reader tables = part->tables, bytes = part->bytes;
+	int r = tokens_open(gaps, &tables, &bytes);
 
 	for (size_t i = 0; r == 0 && i < c->n_members; i++) {
 		struct member *m = &c->members[i];
@@ -718,7 +747,7 @@ static int decode_kind(struct chunk *c, enum entity_kind kind, struct token_read
 	r = decode_activities(c, kind, gaps, room);
 	for (size_t i = 0; r == 0 && i < part->n_columns; i++)
 		if (part->columns[i].needed)
-			r = decode_column(c, part, i, gaps, values, scratch);
+			r = decode_column(c, &part->columns[i], gaps, values, scratch);
 	free(room);
 	return r;
 }

@@ -182,13 +182,7 @@ int tokens_write(struct token_writer *w, struct str *tables, struct str *bytes)
 
 /* --- reading --- */
 
-static void fill_slots(uint32_t *slots, unsigned symbol, uint32_t start, uint32_t freq)
-{
-	for (uint32_t i = 0; i < freq; i++)
-		slots[start + i] = symbol | (freq - 1) << 7 | i << 18;
-}
-
-static int read_model(struct reader *in, unsigned last, uint32_t *slots)
+static int read_model(struct reader *in, unsigned last, struct token_model *m)
 {
 	uint32_t weights[ENTROPY_SYMBOLS] = {}, freq[ENTROPY_SYMBOLS], start = 0;
 	bool any = false;
@@ -204,16 +198,16 @@ static int read_model(struct reader *in, unsigned last, uint32_t *slots)
 	if (!any)
 		return -EBADMSG;
 	normalise(weights, freq);
-	for (unsigned i = 0; i < last; start += freq[i++])
-		fill_slots(slots, i, start, freq[i]);
+	for (unsigned i = 0; i < last; start += freq[i++]) {
+		m->ranges[i] = freq[i] | start << 16;
+		memset(m->symbol + start, (int)i, freq[i]);
+	}
 	return 0;
 }
 
-/* The first block of memory stands for models without tokens: what a damaged stream finds there does no harm.
- */
+/* The first model stands for those without tokens: what a damaged stream finds there does no harm. */
 static int read_models(struct token_reader *t, struct reader *tables)
 {
-	uint32_t *slots = t->memory + ENTROPY_TOTAL;
 	int r = 0;
 
 	for (unsigned i = 0; r == 0 && i < ENTROPY_MODELS; i++) {
@@ -224,10 +218,9 @@ static int read_models(struct token_reader *t, struct reader *tables)
 		last = *tables->at++;
 		if (last > ENTROPY_SYMBOLS || last > tables->end - tables->at)
 			return -EBADMSG;
-		t->slots[i] = last ? slots : t->memory;
+		t->models[i] = last ? &t->memory[1 + i] : t->memory;
 		if (last)
-			r = read_model(tables, last, slots);
-		slots += ENTROPY_TOTAL;
+			r = read_model(tables, last, &t->memory[1 + i]);
 	}
 	return r;
 }
@@ -246,7 +239,7 @@ int tokens_open(struct token_reader *t, struct reader *tables, struct reader *by
 	int r;
 
 	if (!t->memory)
-		t->memory = calloc((ENTROPY_MODELS + 1) * ENTROPY_TOTAL, sizeof(*t->memory));
+		t->memory = calloc(ENTROPY_MODELS + 1, sizeof(*t->memory));
 	if (!t->memory)
 		return -ENOMEM;
 	t->at = (struct token_state){};

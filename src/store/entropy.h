@@ -46,35 +46,40 @@ struct token_state {
 	bool bad;
 };
 
+/* Small enough that the models of a column stay in the first-level cache. */
+struct token_model {
+	uint8_t symbol[ENTROPY_TOTAL];	  /* of each slot */
+	uint32_t ranges[ENTROPY_SYMBOLS]; /* of each symbol: frequency, and 16 bits up the first slot */
+};
+
 struct token_reader {
 	struct token_state at;
-	/* one entry a slot: symbol, frequency, and the slot's place within the symbol's range */
-	const uint32_t *slots[ENTROPY_MODELS];
-	uint32_t *memory;
+	const struct token_model *models[ENTROPY_MODELS];
+	struct token_model *memory;
 };
 
 /* Opens what tokens_write() wrote: the reader borrows `bytes`. 0, -EBADMSG, -ENOMEM. */
 int tokens_open(struct token_reader *t, struct reader *tables, struct reader *bytes);
 void token_reader_free(struct token_reader *t);
 
-/* A damaged stream gives wrong symbols and sets `bad` when it runs beyond its end, but never reads beyond it.
- */
-static inline unsigned token_symbol(struct token_state *t, const uint32_t *slots)
+/* A damaged stream gives wrong symbols and sets `bad` when it runs beyond its end, but never reads beyond it. Whether
+ * a word follows is as good as random, so that is no branch. */
+static inline unsigned token_symbol(struct token_state *t, const struct token_model *m)
 {
-	uint32_t state = t->state, entry = slots[state & (ENTROPY_TOTAL - 1)];
+	static const uint8_t nothing[2];
+	uint32_t slot = t->state & (ENTROPY_TOTAL - 1);
+	unsigned symbol = m->symbol[slot];
+	uint32_t range = m->ranges[symbol], state, more, low;
+	bool left = t->word_end - t->word >= 2;
+	const uint8_t *word = left ? t->word : nothing;
 
-	state = ((entry >> 7 & (ENTROPY_TOTAL - 1)) + 1) * (state >> ENTROPY_BITS) + (entry >> 18);
-	if (state < 1u << 16) {
-		if (__builtin_expect(t->word_end - t->word < 2, 0)) {
-			t->bad = true;
-			state = 1u << 16;
-		} else {
-			state = state << 16 | (uint32_t)t->word[0] | (uint32_t)t->word[1] << 8;
-			t->word += 2;
-		}
-	}
-	t->state = state;
-	return entry & 127;
+	state = (range & 0xffff) * (t->state >> ENTROPY_BITS) + slot - (range >> 16);
+	more = state < 1u << 16;
+	low = (uint32_t)word[0] | (uint32_t)word[1] << 8;
+	t->state = more ? state << 16 | low : state;
+	t->word += left ? 2 * more : 0;
+	t->bad |= more & !left;
+	return symbol;
 }
 
 static inline void token_fill(struct token_state *t)
@@ -129,9 +134,9 @@ static inline void token_put_number(struct token_writer *w, unsigned model, unsi
 		  u & ((1ull << (octave - 1)) - 1));
 }
 
-static inline uint64_t token_number(struct token_state *t, const uint32_t *slots, unsigned exact)
+static inline uint64_t token_number(struct token_state *t, const struct token_model *m, unsigned exact)
 {
-	unsigned symbol = token_symbol(t, slots), base = (unsigned)__builtin_ctz(exact), octave;
+	unsigned symbol = token_symbol(t, m), base = (unsigned)__builtin_ctz(exact), octave;
 
 	if (symbol < exact)
 		return symbol;

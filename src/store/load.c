@@ -14,15 +14,33 @@
 #include "store/journal.h"
 
 #define THREADS_MAX    7
-#define WORTH_A_THREAD 200000 /* values: below it starting a thread costs more than it saves */
+#define WORTH_A_THREAD 200000 /* bytes: below it starting a thread costs more than it saves */
 
+/* A chunk, still packed. */
 struct packed {
 	void *bytes;
+	size_t n;
+	bool edge;	     /* it reaches beyond the window: of it only a part is wanted */
+	struct dataset part; /* of an edge: all of it, while loading */
 	struct chunk *chunk;
 	int result;
 };
 
+struct open_segment {
+	int64_t id;
+	struct str frames;
+};
+
+struct extract {
+	int64_t from, to;
+	VEC(struct packed) chunks; /* oldest first */
+	struct open_segment *open;
+	size_t n_open;
+	unsigned damaged;
+};
+
 struct batch {
+	void (*work)(struct packed *packed);
 	struct packed *packed;
 	size_t n;
 	atomic_size_t next;
@@ -46,115 +64,162 @@ int store_highest_entity(struct store *s, uint32_t *ret)
 	return r;
 }
 
-/* --- chunks --- */
-
-struct loading {
-	struct store *store;
-	int64_t from, to;
-	struct dataset *into;
-	const struct load_filter *filter;
-	unsigned damaged;
-	VEC(struct packed) whole; /* chunks that lie in the window, not yet decoded */
-};
-
-static void packed_free(struct packed *p)
-{
-	chunk_close(p->chunk);
-	free(p->bytes);
-}
+/* --- many chunks at once --- */
 
 /* Takes the next chunk whose turn it is until there is none. */
-static void *decode_chunks(void *argument)
+static void *work_through(void *argument)
 {
 	struct batch *b = argument;
 	size_t i;
 
 	while ((i = atomic_fetch_add(&b->next, 1)) < b->n)
-		b->packed[i].result = chunk_decode(b->packed[i].chunk);
+		b->work(&b->packed[i]);
 	return NULL;
 }
 
-static void decode_all(struct batch *b, size_t n_values)
+static void run_batch(void (*work)(struct packed *packed), struct packed *packed, size_t n_packed)
 {
+	struct batch b = {.work = work, .packed = packed, .n = n_packed};
 	pthread_t threads[THREADS_MAX];
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t n = 0, want = cpus > THREADS_MAX ? THREADS_MAX : cpus > 1 ? (size_t)cpus - 1 : 0;
+	size_t n = 0, want = cpus > THREADS_MAX ? THREADS_MAX : cpus > 1 ? (size_t)cpus - 1 : 0, bytes = 0;
 
+	for (size_t i = 0; i < n_packed; i++)
+		bytes += packed[i].n;
 	/* without further threads this one does it all */
-	while (n_values >= WORTH_A_THREAD && n < want && n + 1 < b->n &&
-	       pthread_create(&threads[n], NULL, decode_chunks, b) == 0)
+	while (bytes >= WORTH_A_THREAD && n < want && n + 1 < b.n &&
+	       pthread_create(&threads[n], NULL, work_through, &b) == 0)
 		n++;
-	decode_chunks(b);
+	work_through(&b);
 	while (n)
 		pthread_join(threads[--n], NULL);
 }
 
-/* Room for every value at once, then all chunks side by side. */
-static int decode_whole(struct loading *l)
+/* --- reading what is packed --- */
+
+static void packed_free(struct packed *p)
 {
-	struct batch b = {.packed = l->whole.v, .n = l->whole.n};
-	size_t n_values = 0;
+	dataset_free(&p->part);
+	chunk_close(p->chunk);
+	free(p->bytes);
+}
+
+static void open_packed(struct packed *p)
+{
+	p->result = chunk_open(p->bytes, p->n, &p->chunk);
+}
+
+static int take_chunk(struct extract *e, sqlite3_stmt *stmt)
+{
+	struct packed p = {.n = (size_t)sqlite3_column_bytes(stmt, 2)};
+	int r;
+
+	p.edge = sqlite3_column_int64(stmt, 0) < e->from || sqlite3_column_int64(stmt, 1) > e->to;
+	p.bytes = malloc(p.n + 1);
+	if (!p.bytes)
+		return -ENOMEM;
+	memcpy(p.bytes, sqlite3_column_blob(stmt, 2), p.n);
+	r = VEC_PUSH(e->chunks, p);
+	if (r < 0)
+		free(p.bytes);
+	return r;
+}
+
+static int take_chunks(struct store *s, struct extract *e)
+{
+	sqlite3_stmt *stmt;
+	int code = SQLITE_DONE;
+	int r = store_prepare(s,
+			      "SELECT g.first, g.last, c.bytes FROM segment g JOIN chunk c ON c.segment = g.id"
+			      " WHERE g.last >= ? AND g.first <= ? ORDER BY g.id",
+			      &stmt);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(stmt, 1, e->from);
+	sqlite3_bind_int64(stmt, 2, e->to);
+	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW)
+		r = take_chunk(e, stmt);
+	if (r == 0)
+		return store_finish_rows(s, stmt, code);
+	sqlite3_finalize(stmt);
+	return r;
+}
+
+/* Damaged ones are left out and counted. */
+static int open_chunks(struct extract *e)
+{
+	size_t kept = 0;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < b.n; i++) {
-		r = chunk_plan(b.packed[i].chunk, l->into, l->filter);
-		n_values += chunk_values(b.packed[i].chunk);
+	run_batch(open_packed, e->chunks.v, e->chunks.n);
+	for (size_t i = 0; i < e->chunks.n; i++) {
+		struct packed *p = &e->chunks.v[i];
+
+		if (p->result == 0) {
+			e->chunks.v[kept++] = *p;
+			continue;
+		}
+		if (p->result == -EBADMSG)
+			e->damaged++;
+		else
+			r = p->result;
+		packed_free(p);
 	}
+	e->chunks.n = kept;
+	return r;
+}
+
+/* --- decoding --- */
+
+struct loading {
+	const struct extract *extract;
+	struct dataset *into;
+	const struct load_filter *filter;
+	unsigned damaged;
+};
+
+static void decode_packed(struct packed *p)
+{
+	p->result = chunk_decode(p->chunk);
+}
+
+/* Room for every value at once, then all chunks side by side. */
+static int decode_whole(struct loading *l, struct packed *packed, size_t n)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = chunk_plan(packed[i].chunk, l->into, l->filter);
 	if (r == 0)
 		r = dataset_allocate(l->into);
 	if (r == 0)
-		decode_all(&b, n_values);
-	for (size_t i = b.n; r == 0 && i-- > 0;) {
-		if (b.packed[i].result == -EBADMSG) {
-			chunk_take_back(b.packed[i].chunk);
+		run_batch(decode_packed, packed, n);
+	for (size_t i = n; r == 0 && i-- > 0;) {
+		if (packed[i].result == -EBADMSG) {
+			chunk_take_back(packed[i].chunk);
 			l->damaged++;
 		} else {
-			r = b.packed[i].result;
+			r = packed[i].result;
 		}
 	}
-	for (size_t i = 0; i < b.n; i++)
-		packed_free(&b.packed[i]);
-	l->whole.n = 0;
 	return r;
 }
 
 /* A chunk at the window's edge: all of it, then the part that is wanted. */
 static int load_edge(struct loading *l, struct packed *p)
 {
-	struct dataset part = {};
-	int r = chunk_plan(p->chunk, &part, l->filter);
+	int r = chunk_plan(p->chunk, &p->part, l->filter);
 
 	if (r == 0)
-		r = dataset_allocate(&part);
+		r = dataset_allocate(&p->part);
 	if (r == 0)
 		r = chunk_decode(p->chunk);
-	dataset_finish(&part);
+	dataset_finish(&p->part);
 	if (r == 0)
-		r = dataset_append(l->into, &part, l->from, l->to);
-	dataset_free(&part);
-	return r;
-}
-
-static int take_chunk(struct loading *l, sqlite3_stmt *stmt)
-{
-	size_t n = (size_t)sqlite3_column_bytes(stmt, 2);
-	struct packed p = {.bytes = malloc(n + 1)};
-	int r = p.bytes ? 0 : -ENOMEM;
-
-	if (r == 0) {
-		memcpy(p.bytes, sqlite3_column_blob(stmt, 2), n);
-		r = chunk_open(p.bytes, n, &p.chunk);
-	}
-	if (r == 0 && sqlite3_column_int64(stmt, 0) >= l->from && sqlite3_column_int64(stmt, 1) <= l->to) {
-		r = VEC_PUSH(l->whole, p);
-		if (r == 0)
-			return 0;
-	} else if (r == 0) {
-		r = decode_whole(l);
-		if (r == 0)
-			r = load_edge(l, &p);
-	}
-	packed_free(&p);
+		r = dataset_append(l->into, &p->part, l->extract->from, l->extract->to);
+	dataset_free(&p->part);
+	p->part = (struct dataset){};
 	if (r == -EBADMSG) {
 		l->damaged++;
 		r = 0;
@@ -164,29 +229,20 @@ static int take_chunk(struct loading *l, sqlite3_stmt *stmt)
 
 static int load_chunks(struct loading *l)
 {
-	sqlite3_stmt *stmt;
-	int code = SQLITE_DONE;
-	int r = store_prepare(
-		l->store,
-		"SELECT g.first, g.last, c.bytes FROM segment g JOIN chunk c ON c.segment = g.id"
-		" WHERE g.last >= ? AND g.first <= ? ORDER BY g.id",
-		&stmt);
+	struct packed *chunks = l->extract->chunks.v;
+	size_t n = l->extract->chunks.n, i = 0, end;
+	int r = 0;
 
-	if (r < 0)
-		return r;
-	sqlite3_bind_int64(stmt, 1, l->from);
-	sqlite3_bind_int64(stmt, 2, l->to);
-	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW)
-		r = take_chunk(l, stmt);
-	if (r == 0)
-		r = store_finish_rows(l->store, stmt, code);
-	else
-		sqlite3_finalize(stmt);
-	if (r == 0)
-		r = decode_whole(l);
-	for (size_t i = 0; i < l->whole.n; i++)
-		packed_free(&l->whole.v[i]);
-	VEC_FREE(l->whole);
+	while (r == 0 && i < n) {
+		if (chunks[i].edge) {
+			r = load_edge(l, &chunks[i++]);
+			continue;
+		}
+		for (end = i; end < n && !chunks[end].edge;)
+			end++;
+		r = decode_whole(l, chunks + i, end - i);
+		i = end;
+	}
 	return r;
 }
 
@@ -195,8 +251,8 @@ static int load_chunks(struct loading *l)
 static int load_frames(struct loading *l, const struct str *frames)
 {
 	size_t used;
-	int r = frames->len ? frames_read_filtered(frames->data, frames->len, l->from, l->to, l->filter,
-						   l->into, &used)
+	int r = frames->len ? frames_read_filtered(frames->data, frames->len, l->extract->from,
+						   l->extract->to, l->filter, l->into, &used)
 			    : 0;
 
 	if (r == -EBADMSG || r == -EPROTONOSUPPORT) {
@@ -254,11 +310,6 @@ int store_open_segments(struct store *s, int64_t **ret, size_t *ret_n)
 	return 0;
 }
 
-struct open_segment {
-	int64_t id;
-	struct str frames;
-};
-
 /* Reads every open segment's bytes, so that a compaction in the meantime takes nothing away. */
 static int read_open_segments(struct store *s, struct open_segment **ret, size_t *ret_n)
 {
@@ -282,31 +333,86 @@ static int read_open_segments(struct store *s, struct open_segment **ret, size_t
 	return 0;
 }
 
+/* Those that did not become a chunk. */
+static void keep_open(struct store *s, struct extract *e)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < e->n_open; i++) {
+		if (has_chunk(s, e->open[i].id))
+			str_free(&e->open[i].frames);
+		else
+			e->open[kept++] = e->open[i];
+	}
+	e->n_open = kept;
+}
+
+void extract_close(struct extract *e)
+{
+	if (!e)
+		return;
+	for (size_t i = 0; i < e->chunks.n; i++)
+		packed_free(&e->chunks.v[i]);
+	VEC_FREE(e->chunks);
+	for (size_t i = 0; i < e->n_open; i++)
+		str_free(&e->open[i].frames);
+	free(e->open);
+	free(e);
+}
+
 /* A segment is compacted into a chunk before its journal file goes. So what is open is read first, then the
  * chunks in one transaction, then of the open ones those that did not become a chunk meanwhile: each exactly
  * once. */
-int store_load_filtered(struct store *s, int64_t from, int64_t to, const struct load_filter *filter,
-			struct dataset *into, unsigned *ret_damaged)
+int store_extract(struct store *s, int64_t from, int64_t to, struct extract **ret)
 {
-	struct loading l = {.store = s, .from = from, .to = to, .into = into, .filter = filter};
-	struct open_segment *open = NULL;
-	size_t n = 0;
-	int r = read_open_segments(s, &open, &n);
+	struct extract *e = calloc(1, sizeof(*e));
+	int r;
 
+	if (!e)
+		return -ENOMEM;
+	e->from = from;
+	e->to = to;
+	r = read_open_segments(s, &e->open, &e->n_open);
 	if (r == 0)
 		r = store_exec(s, "BEGIN");
 	if (r == 0) {
-		r = load_chunks(&l);
-		for (size_t i = 0; r == 0 && i < n; i++)
-			if (!has_chunk(s, open[i].id))
-				r = load_frames(&l, &open[i].frames);
+		r = take_chunks(s, e);
+		if (r == 0)
+			keep_open(s, e);
 		store_rollback(s);
 	}
-	for (size_t i = 0; i < n; i++)
-		str_free(&open[i].frames);
-	free(open);
+	if (r == 0)
+		r = open_chunks(e);
+	if (r < 0) {
+		extract_close(e);
+		return r;
+	}
+	*ret = e;
+	return 0;
+}
+
+int extract_load(struct extract *e, const struct load_filter *filter, struct dataset *into, unsigned *ret_damaged)
+{
+	struct loading l = {.extract = e, .into = into, .filter = filter, .damaged = e->damaged};
+	int r = load_chunks(&l);
+
+	for (size_t i = 0; r == 0 && i < e->n_open; i++)
+		r = load_frames(&l, &e->open[i].frames);
 	dataset_finish(into);
 	*ret_damaged = l.damaged;
+	return r;
+}
+
+int store_load_filtered(struct store *s, int64_t from, int64_t to, const struct load_filter *filter,
+			struct dataset *into, unsigned *ret_damaged)
+{
+	struct extract *e;
+	int r = store_extract(s, from, to, &e);
+
+	if (r < 0)
+		return r;
+	r = extract_load(e, filter, into, ret_damaged);
+	extract_close(e);
 	return r;
 }
 

@@ -43,6 +43,13 @@ int store_load(struct store *s, int64_t from, int64_t to, struct dataset *into, 
 int store_load_filtered(struct store *s, int64_t from, int64_t to, const struct load_filter *filter, struct dataset *into,
 			unsigned *ret_damaged);
 
+/* A part of the recording, read once and decoded as often as more of it is wanted; its ticks are the same each time. */
+struct extract;
+int store_extract(struct store *s, int64_t from, int64_t to, struct extract **ret);
+/* As store_load_filtered(). */
+int extract_load(struct extract *e, const struct load_filter *filter, struct dataset *into, unsigned *ret_damaged);
+void extract_close(struct extract *e);
+
 /* What is kept beside the chunks of each series that changed, and longer than they are: by the hour and by the day, for
  * each program. */
 enum summary_tier { SUMMARY_SEGMENT = 0, SUMMARY_HOUR = 1, SUMMARY_DAY = 2 };

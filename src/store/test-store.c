@@ -158,6 +158,40 @@ static void journal_and_chunks_are_one_recording(void **state)
 	dataset_free(&d);
 }
 
+static uint64_t only_threads(const struct entity_info *info, void *data)
+{
+	(void)info;
+	(void)data;
+	return 1ull << FEATURE_THREADS;
+}
+
+static void an_extract_gives_the_same_ticks_again(void **state)
+{
+	struct fixture *f = *state;
+	struct load_filter filter = {only_threads, NULL};
+	struct dataset some = {}, all = {};
+	struct extract *e;
+	unsigned damaged;
+
+	assert_int_equal(store_compact(f->store, record(f, 20)), 0);
+	assert_int_equal(store_compact(f->store, record(f, 20)), 0);
+	record(f, 10);
+	assert_int_equal(store_extract(f->store, START + 5 * NS_PER_SEC, INT64_MAX, &e), 0);
+	record(f, 5); /* too late for it */
+	assert_int_equal(extract_load(e, &filter, &some, &damaged), 0);
+	assert_int_equal(extract_load(e, NULL, &all, &damaged), 0);
+	extract_close(e);
+	assert_int_equal(some.ticks.n, 45);
+	assert_int_equal(all.ticks.n, 45);
+	assert_true(subject_growth(&some, dataset_subject(&some, 1), FEATURE_CPU_TIME, 0, 44) == 0);
+	assert_true(subject_growth(&all, dataset_subject(&all, 1), FEATURE_CPU_TIME, 0, 44) == 45e9);
+	for (uint32_t t = 0; t < 45; t++)
+		assert_true(subject_value(&some, dataset_subject(&some, 1), FEATURE_THREADS, t) ==
+			    subject_value(&all, dataset_subject(&all, 1), FEATURE_THREADS, t));
+	dataset_free(&some);
+	dataset_free(&all);
+}
+
 static void a_killed_recorder_loses_nothing_but_its_last_write(void **state)
 {
 	struct fixture *f = *state;
@@ -479,7 +513,7 @@ static void only_the_owner_and_root_change_a_mark(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-RUN_TESTS(CASE(journal_and_chunks_are_one_recording),
+RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(an_extract_gives_the_same_ticks_again),
 	  CASE(a_killed_recorder_loses_nothing_but_its_last_write),
 	  CASE(a_power_cut_loses_what_was_not_saved), CASE(the_segment_being_written_is_left_alone),
 	  CASE(old_segments_go_and_their_hours_stay), CASE(the_oldest_go_beyond_the_size),
