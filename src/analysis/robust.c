@@ -520,7 +520,7 @@ static int describe_feature(struct robust *r, struct program *p, size_t f, doubl
 	dev.compared = u.n + 1;
 	if (isnan(u.median))
 		dev.flags |= FINDING_NO_HISTORY;
-	else if (is_new(r, p))
+	else if (is_new(r, p) && !r->blocks.n_older)
 		dev.flags |= FINDING_NEW;
 	else if (u.only_value && fabs(dev.observed - u.median) >= noticeable(dev.feature))
 		dev.flags |= FINDING_LEFT_ONLY_VALUE;
