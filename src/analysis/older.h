@@ -18,8 +18,8 @@ struct stretch {
 
 #define STRETCH_POINTS 4
 
-/* A stretch as values of blocks, weighed in blocks: the sum over its members, and how far that strays. Members and
- * (of counters) seconds are taken as independent of each other. */
+/* A stretch as values of blocks, weighed in blocks: the sum over its members, and how far that strays.
+ * Members and (of counters) seconds are taken as independent of each other. */
 void stretch_points(const struct stretch *s, bool counter, double block_seconds,
 		    struct weighted_value points[STRETCH_POINTS]);
 /* How many of its blocks reached a value, about; a fraction. */

@@ -78,6 +78,7 @@ struct verdict {
 struct blocks {
 	uint32_t n;
 	uint32_t *start; /* n + 1 ticks: block i is [start[i], start[i + 1]) */
+	uint32_t *of_tick; /* the block of each tick; n = none */
 	bool *learnt;
 	double *seconds; /* recorded time in each */
 	double *sum;	 /* scratch: one feature of one program */
@@ -127,16 +128,18 @@ static int make_blocks(struct robust *r)
 			length = past / BLOCKS_WANTED;
 	}
 	b->start = calloc(room, sizeof(*b->start));
+	b->of_tick = calloc(d->ticks.n, sizeof(*b->of_tick));
 	b->learnt = calloc(room, sizeof(*b->learnt));
 	b->seconds = calloc(room, sizeof(*b->seconds));
 	b->sum = calloc(room, sizeof(*b->sum));
 	b->sorted = calloc(room, sizeof(*b->sorted));
-	if (!b->start || !b->learnt || !b->seconds || !b->sum || !b->sorted)
+	if (!b->start || !b->of_tick || !b->learnt || !b->seconds || !b->sum || !b->sorted)
 		return -ENOMEM;
 	b->start[0] = q->train_from;
 	b->learnt[0] = true;
 	for (int64_t t = q->train_from; t <= q->train_to; t++) {
 		since += d->ticks.v[t].span;
+		b->of_tick[t] = b->n;
 		b->seconds[b->n] += (double)d->ticks.v[t].span / 1e9;
 		if (q->excluded && q->excluded[t])
 			b->learnt[b->n] = false;
@@ -146,6 +149,9 @@ static int make_blocks(struct robust *r)
 			since = 0;
 		}
 	}
+	for (size_t t = 0; t < d->ticks.n; t++)
+		if (t < q->train_from || (int64_t)t > q->train_to)
+			b->of_tick[t] = b->n;
 	return 0;
 }
 
@@ -225,23 +231,14 @@ static double program_now(const struct robust *r, const struct program *p, size_
 	return any ? sum : NAN;
 }
 
+/* In quanta: fill_blocks() makes rates of them. */
 static void add_counter(struct robust *r, const struct subject *s, size_t f)
 {
 	const struct series *series = &s->series[f];
 	const struct blocks *b = &r->blocks;
-	double quantum = (double)s->features[f].quantum;
-	size_t i = 0;
 
-	while (i < series->n && series->tick[i] < b->start[0])
-		i++;
-	for (uint32_t block = 0; block < b->n && i < series->n; block++) {
-		int64_t growth = 0;
-
-		for (; i < series->n && series->tick[i] < b->start[block + 1]; i++)
-			growth += series->value[i];
-		if (growth)
-			b->sum[block] += (double)growth * quantum / b->seconds[block];
-	}
+	for (size_t i = 0; i < series->n; i++)
+		b->sum[b->of_tick[series->tick[i]]] += (double)series->value[i];
 }
 
 /* A block's level is the one at its end. */
@@ -267,9 +264,10 @@ static void add_gauge(struct robust *r, const struct subject *s, size_t f)
 /* Leaves the program's block values in blocks.sum; NaN where no member was there or nothing may be learnt. */
 static void fill_blocks(struct robust *r, const struct program *p, size_t f)
 {
+	const struct feature *feature = &p->members.v[0]->features[f];
 	struct blocks *b = &r->blocks;
 
-	for (uint32_t i = 0; i < b->n; i++)
+	for (uint32_t i = 0; i <= b->n; i++)
 		b->sum[i] = 0;
 	b->n_older = 0;
 	if (r->q->older)
@@ -284,9 +282,12 @@ static void fill_blocks(struct robust *r, const struct program *p, size_t f)
 		else
 			add_gauge(r, s, f);
 	}
-	for (uint32_t i = 0; i < b->n; i++)
+	for (uint32_t i = 0; i < b->n; i++) {
+		if (feature->kind == COUNTER)
+			b->sum[i] *= (double)feature->quantum / b->seconds[i];
 		if (!b->learnt[i])
 			b->sum[i] = NAN;
+	}
 }
 
 static void count_episodes(const struct blocks *b, double value, struct usual *u)
@@ -599,7 +600,7 @@ static int describe_feature(struct robust *r, struct program *p, size_t f, doubl
 	dev.compared = u.n + 1;
 	if (isnan(u.median))
 		dev.flags |= FINDING_NO_HISTORY;
-	else if (is_new(r, p))
+	else if (is_new(r, p) && !r->blocks.n_older)
 		dev.flags |= FINDING_NEW;
 	else if (u.only_value && fabs(dev.observed - u.median) >= noticeable(dev.feature))
 		dev.flags |= FINDING_LEFT_ONLY_VALUE;
@@ -841,6 +842,7 @@ static void robust_free(struct robust *r)
 	hmap_free(&r->by_key);
 	hmap_free(&r->by_name);
 	free(r->blocks.start);
+	free(r->blocks.of_tick);
 	free(r->blocks.learnt);
 	free(r->blocks.seconds);
 	free(r->blocks.sum);

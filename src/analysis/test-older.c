@@ -16,7 +16,8 @@ static struct stretch hour(int n, double members, double usual, double high, dou
 	s.of_member.mean = usual + share * (high - usual);
 	s.of_member.variance = share * (1 - share) * (high - usual) * (high - usual);
 	for (size_t i = 0; i < QUANTILES; i++)
-		s.of_member.q[i] = quantile_rank[i] > 1 - share || (share > 0 && i == QUANTILES - 1) ? high : usual;
+		s.of_member.q[i] =
+			quantile_rank[i] > 1 - share || (share > 0 && i == QUANTILES - 1) ? high : usual;
 	return s;
 }
 

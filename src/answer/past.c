@@ -5,7 +5,8 @@
 
 #include "base/clock.h"
 
-#define GAUGE_COVERED 0.9 /* a level that did not change is in no summary: below this the program's sum is not known */
+#define GAUGE_COVERED \
+	0.9 /* a level that did not change is in no summary: below this the program's sum is not known */
 
 struct past_hour {
 	int64_t from, to;
@@ -91,9 +92,11 @@ static int take(const struct summary *s, void *data)
 	if (s->distribution.n > p->most.v[p->most.n - 1])
 		p->most.v[p->most.n - 1] = s->distribution.n;
 	h = history_of(p, s);
-	if (!h || VEC_PUSH(h->origins, (struct origin){(uint32_t)p->hours.n - 1, (uint32_t)p->most.n - 1}) < 0)
+	if (!h ||
+	    VEC_PUSH(h->origins, (struct origin){(uint32_t)p->hours.n - 1, (uint32_t)p->most.n - 1}) < 0)
 		return -ENOMEM;
-	return VEC_PUSH(h->stretches, (struct stretch){.from = s->from, .to = s->to, .of_member = s->distribution});
+	return VEC_PUSH(h->stretches,
+			(struct stretch){.from = s->from, .to = s->to, .of_member = s->distribution});
 }
 
 /* What only the whole hour tells: how much of it was recorded, and whether a gauge's rows are complete. */
@@ -114,7 +117,8 @@ static void settle(const struct past *p, struct history *h)
 	h->stretches.n = kept;
 }
 
-int past_read(struct past *p, struct store *s, int64_t from, int64_t to, const struct mark *marks, size_t n_marks)
+int past_read(struct past *p, struct store *s, int64_t from, int64_t to, const struct mark *marks,
+	      size_t n_marks)
 {
 	unsigned damaged;
 	int r;
@@ -126,13 +130,14 @@ int past_read(struct past *p, struct store *s, int64_t from, int64_t to, const s
 		return r;
 	}
 	HMAP_FOREACH(slot, &p->histories)
-		settle(p, slot->value);
+	settle(p, slot->value);
 	return 0;
 }
 
 void past_free(struct past *p)
 {
-	HMAP_FOREACH(slot, &p->histories) {
+	HMAP_FOREACH(slot, &p->histories)
+	{
 		struct history *h = slot->value;
 
 		VEC_FREE(h->stretches);
@@ -144,10 +149,12 @@ void past_free(struct past *p)
 	VEC_FREE(p->most);
 }
 
-const struct stretch *past_find(const struct past *p, enum entity_kind kind, const char *program, size_t feature,
-				size_t *ret_n)
+const struct stretch *past_find(const struct past *p, enum entity_kind kind, const char *program,
+				size_t feature, size_t *ret_n)
 {
-	const struct history *h = p->histories.n ? hmap_get(&p->histories, hash_text(program), feature_key(kind, feature)) : NULL;
+	const struct history *h =
+		p->histories.n ? hmap_get(&p->histories, hash_text(program), feature_key(kind, feature))
+			       : NULL;
 
 	*ret_n = h ? h->stretches.n : 0;
 	return *ret_n ? h->stretches.v : NULL;

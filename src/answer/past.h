@@ -17,8 +17,9 @@ struct past {
 };
 
 /* Hours that overlap [from, to]; those in which a mark lies are left out. 0 or as store_summaries(). */
-int past_read(struct past *p, struct store *s, int64_t from, int64_t to, const struct mark *marks, size_t n_marks);
+int past_read(struct past *p, struct store *s, int64_t from, int64_t to, const struct mark *marks,
+	      size_t n_marks);
 void past_free(struct past *p);
 /* Oldest first; NULL without any. */
-const struct stretch *past_find(const struct past *p, enum entity_kind kind, const char *program, size_t feature,
-				size_t *ret_n);
+const struct stretch *past_find(const struct past *p, enum entity_kind kind, const char *program,
+				size_t feature, size_t *ret_n);

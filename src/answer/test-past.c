@@ -117,7 +117,10 @@ static int tear_down(void **state)
 /* The guilt of the job, seen with so much past; *ret_start = how far back it was looked. */
 static double guilt(struct machine *m, int64_t window, const struct mark *mark, int64_t *ret_start)
 {
-	struct why_request request = {.at = START + (SECONDS - 1) * NS_PER_SEC, .window = window, .marks = mark, .n_marks = mark != NULL};
+	struct why_request request = {.at = START + (SECONDS - 1) * NS_PER_SEC,
+				      .window = window,
+				      .marks = mark,
+				      .n_marks = mark != NULL};
 	struct why_data data = {};
 	struct answer a;
 	double score;
@@ -149,7 +152,8 @@ static void what_happened_before_surprises_less(void **state)
 static void a_marked_hour_is_not_learnt(void **state)
 {
 	struct machine *m = *state;
-	struct mark mark = {.wall = START + (EARLIER + 10) * NS_PER_SEC, .last = START + (EARLIER + 10) * NS_PER_SEC};
+	struct mark mark = {.wall = START + (EARLIER + 10) * NS_PER_SEC,
+			    .last = START + (EARLIER + 10) * NS_PER_SEC};
 	int64_t start;
 	double alone = guilt(m, 4 * 3600 * NS_PER_SEC, NULL, &start);
 

@@ -22,7 +22,7 @@ struct member {
 	struct subject *subject; /* NULL = not wanted */
 	uint64_t wanted;	 /* features of the chunk's vocabulary */
 	uint32_t n_active;
-	uint32_t *active; /* set while decoding */
+	uint32_t *active; /* in the kind's room */
 };
 
 struct column_series {
@@ -46,6 +46,8 @@ struct chunk_column {
 
 struct kind_part {
 	struct reader tables, bytes; /* activity */
+	uint32_t *room;		     /* ... decoded, for the next load as well */
+	uint32_t first_tick;	     /* ... which it was decoded for */
 	struct chunk_column *columns;
 	size_t n_columns;
 	struct word *words;
@@ -340,6 +342,7 @@ void chunk_close(struct chunk *c)
 		for (size_t i = 0; i < c->kinds[k].n_columns; i++)
 			free(c->kinds[k].columns[i].series);
 		free(c->kinds[k].columns);
+		free(c->kinds[k].room);
 		free(c->kinds[k].words);
 	}
 	free(c->members);
@@ -724,6 +727,26 @@ static size_t count_active(const struct chunk *c, enum entity_kind kind)
 	return n;
 }
 
+static int ensure_activities(struct chunk *c, enum entity_kind kind, struct token_reader *gaps)
+{
+	struct kind_part *part = &c->kinds[kind];
+	int r;
+
+	if (part->room && part->first_tick == c->first_tick)
+		return 0;
+	free(part->room);
+	part->room = malloc((count_active(c, kind) + 1) * sizeof(*part->room));
+	if (!part->room)
+		return -ENOMEM;
+	part->first_tick = c->first_tick;
+	r = decode_activities(c, kind, gaps, part->room);
+	if (r < 0) {
+		free(part->room);
+		part->room = NULL;
+	}
+	return r;
+}
+
 static bool any_needed(const struct kind_part *part)
 {
 	for (size_t i = 0; i < part->n_columns; i++)
@@ -736,19 +759,14 @@ static int decode_kind(struct chunk *c, enum entity_kind kind, struct token_read
 		       struct token_reader *values, size_t *scratch)
 {
 	struct kind_part *part = &c->kinds[kind];
-	uint32_t *room;
 	int r;
 
 	if (!any_needed(part))
 		return 0;
-	room = malloc((count_active(c, kind) + 1) * sizeof(*room));
-	if (!room)
-		return -ENOMEM;
-	r = decode_activities(c, kind, gaps, room);
+	r = ensure_activities(c, kind, gaps);
 	for (size_t i = 0; r == 0 && i < part->n_columns; i++)
 		if (part->columns[i].needed)
 			r = decode_column(c, &part->columns[i], gaps, values, scratch);
-	free(room);
 	return r;
 }
 

@@ -53,8 +53,11 @@ static void normalise(const uint32_t weights[ENTROPY_SYMBOLS], uint32_t freq[ENT
 	for (unsigned i = 0; i < ENTROPY_SYMBOLS; i++)
 		total += weights[i];
 	for (unsigned i = 0; i < ENTROPY_SYMBOLS; i++) {
+		freq[i] = 0;
+		if (!weights[i])
+			continue;
 		freq[i] = (uint32_t)((uint64_t)weights[i] * ENTROPY_TOTAL / total);
-		if (weights[i] && !freq[i])
+		if (!freq[i])
 			freq[i] = 1;
 		sum += freq[i];
 	}
