@@ -27,6 +27,8 @@
 #define BLOCKS_WANTED	12
 #define SAME_AGAIN	0.7  /* an earlier block with this share of the value is "the same again" */
 #define USUAL_FRACTION	0.25 /* done in a quarter of the time: simply what it does */
+#define OFTEN		0.9 /* quantile: what is reached a tenth of the time is usual, if not the median */
+#define CROWD		100 /* threads a CPU, beyond the usual, from which on their number is the story */
 #define STARTER		1.1
 #define MEMORY_STALL	0.10 /* from this pressure on memory outranks CPU and disk */
 #define SUSPECTS_MAX	32
@@ -103,6 +105,7 @@ struct robust {
 
 struct usual {
 	double median, spread, highest;
+	double often; /* of a counter: what it reaches a tenth of the time; of a level: the median */
 	uint32_t n, episodes, as_high; /* blocks; runs of blocks with >= 70 % of the value; blocks at or above it */
 	double fraction;	       /* of blocks with >= 70 % */
 	bool only_value;	       /* it never was anything but the median */
@@ -371,6 +374,7 @@ static struct usual learn(struct robust *r, const struct feature *feature, doubl
 	if (n < BLOCKS_MIN)
 		return u;
 	u.median = quantile_sorted(b->sorted, n, 0.5);
+	u.often = feature->kind == COUNTER ? quantile_sorted(b->sorted, n, OFTEN) : u.median;
 	u.highest = b->sorted[n - 1];
 	u.only_value = b->sorted[0] == b->sorted[(n - 1) * 9 / 10]; /* the beginning of a leak lies in the past already */
 	u.spread = iqr_scale_sorted(b->sorted, n);
@@ -399,7 +403,7 @@ static double surprise(const struct usual *u)
 
 static double excess_of(const struct usual *u, double value)
 {
-	double usual = isnan(u->median) ? 0 : u->median;
+	double usual = isnan(u->median) ? 0 : fmax(u->median, u->often);
 
 	return value > usual ? value - usual : 0;
 }
@@ -619,7 +623,8 @@ static int describe_feature(struct robust *r, struct program *p, size_t f, doubl
 /* The guilt of a program by each use; *ret_worst = the use with the most. */
 static double guilt_of(struct robust *r, struct program *p, double guilt[USES], size_t *ret_worst)
 {
-	double by_resource[BOTTLENECK_COUNT] = {}, sum = 0, worst = 0;
+	double by_resource[BOTTLENECK_COUNT] = {}, sum = 0, worst = 0, crowd = 0;
+	size_t cpu = 0, threads = USES - 1; /* their places in `uses` */
 
 	for (size_t i = 0; i < USES; i++) {
 		size_t f = (size_t)uses[i].feature;
@@ -635,6 +640,8 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 		fill_blocks(r, p, f);
 		u = learn(r, &p->members.v[0]->features[f], now);
 		guilt[i] = shortage(r, &uses[i]) * share_of(r, &uses[i], excess_of(&u, now)) * surprise(&u);
+		if (f == FEATURE_THREADS)
+			crowd = excess_of(&u, now);
 		if (f == FEATURE_CHILDREN_CPU)
 			guilt[i] *= STARTER; /* who starts them is named before what he starts */
 		if (uses[i].resource == BOTTLENECK_NONE)
@@ -648,6 +655,9 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 	}
 	for (size_t i = 0; i < BOTTLENECK_COUNT; i++)
 		sum += by_resource[i];
+	/* a CPU taken by hundreds of threads is first of all too many threads */
+	if (crowd >= CROWD * r->q->cpus && guilt[cpu] > 0 && *ret_worst == cpu)
+		guilt[threads] = 1.05 * guilt[cpu];
 	return sum;
 }
 

@@ -367,6 +367,44 @@ static void a_trouble_just_over_is_still_explained(void **state)
 	end(&st);
 }
 
+/* It writes every now and then for long: high a third of the time, nothing in the median. */
+static void what_is_often_done_is_no_excess(void **state)
+{
+	struct subject *camera, *fsyncer;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	camera = add(&st, "/bin/camera", 0, TICKS - 1, 0);
+	fsyncer = add(&st, "/bin/fsyncer", FROM, TICKS - 1, 0);
+	use(camera, FEATURE_IO_WRITE_BYTES, 100, 400, 40 * MB);
+	use(camera, FEATURE_IO_WRITE_BYTES, FROM, TICKS - 1, 40 * MB);
+	use(fsyncer, FEATURE_IO_WRITE_BYTES, FROM, TICKS - 1, 8 * MB);
+	press(&st, FEATURE_PSI_IO_SOME, 5, 60);
+	ask(&st, true);
+	assert_ptr_equal(first(&st)->subject, fsyncer);
+	assert_true(score_of(&st, camera) < 0.34 * score_of(&st, fsyncer));
+	end(&st);
+}
+
+static void hundreds_of_threads_on_the_cpu_are_named_as_such(void **state)
+{
+	struct subject *swarm;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	swarm = add(&st, "/bin/swarm", FROM, TICKS - 1, 0);
+	use(swarm, FEATURE_CPU_TIME, FROM, TICKS - 1, 120 * PERCENT);
+	level(swarm, FEATURE_THREADS, FROM, 100000);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 60);
+	ask(&st, false);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_CPU);
+	assert_string_equal(first(&st)->features.v[0].feature->name, "threads.count");
+	assert_string_equal(first(&st)->features.v[1].feature->name, "cpu.time");
+	end(&st);
+}
+
 static void marked_incidents_are_not_learnt(void **state)
 {
 	struct mark marks[4];
@@ -434,6 +472,8 @@ RUN_TESTS(cmocka_unit_test(a_new_hog_beside_a_bigger_usual_innocent), cmocka_uni
 	  cmocka_unit_test(under_reclaim_the_grower_is_named), cmocka_unit_test(a_leak_of_handles_leaves_its_only_value),
 	  cmocka_unit_test(many_small_processes_are_one_group),
 	  cmocka_unit_test(a_busy_machine_that_nobody_waits_on_is_not_slow),
+	  cmocka_unit_test(what_is_often_done_is_no_excess),
+	  cmocka_unit_test(hundreds_of_threads_on_the_cpu_are_named_as_such),
 	  cmocka_unit_test(a_trouble_just_over_is_still_explained),
 	  cmocka_unit_test(a_saturated_pressure_hides_no_hog), cmocka_unit_test(taking_what_others_left_is_no_guilt),
 	  cmocka_unit_test(a_trickle_of_writes_is_not_the_stream_of_reads),

@@ -340,7 +340,8 @@ static char *summarise(const struct answer *a, bool gaussian)
 	else
 		str_puts(&s, "no program had to wait much, but one is out of the ordinary");
 	if (!nobody) {
-		str_puts(&s, "; ");
+		/* a leak of handles is worth saying, but no disk is slow for it */
+		str_puts(&s, a->slow_since && !gaussian && top->of == BOTTLENECK_NONE ? "; beside that, out of the ordinary: " : "; ");
 		put_culprit(&s, top);
 	} else {
 		str_puts(&s, ", but no program stands out: it is the sum of many, or work outside of processes");

@@ -283,12 +283,12 @@ static int append_series(struct series *to, const struct series *from, bool gaug
 
 static int append_subject(struct dataset *d, const struct subject *from, uint32_t begin, const int64_t *index)
 {
-	bool known = dataset_subject(d, from->info.id) != NULL;
+	size_t subjects = d->subjects.n;
 	struct subject *s = dataset_define(d, &from->info);
 
 	if (!s)
 		return -ENOMEM;
-	if (!known)
+	if (d->subjects.n > subjects)
 		s->first = index[from->first] >= 0 ? (uint32_t)index[from->first] : begin;
 	if (from->ended && index[from->last] >= 0) {
 		s->ended = true;

@@ -439,6 +439,7 @@ static int plan_member(struct chunk *c, struct member *m, struct reader *in, con
 	uint32_t first = (uint32_t)read_varint(in), ended = (uint32_t)read_varint(in);
 	struct reader peek = definition;
 	struct subject *known = dataset_subject(c->into, (uint32_t)read_varint(&peek));
+	size_t subjects = c->into->subjects.n;
 	int r = 0;
 
 	if (known && known->definition == hash && known->info.kind == m->kind) {
@@ -450,7 +451,7 @@ static int plan_member(struct chunk *c, struct member *m, struct reader *in, con
 	if (r < 0 || !m->subject)
 		return r;
 	m->wanted = wanted_words(&c->kinds[m->kind], m->subject->wanted);
-	if (!known)
+	if (c->into->subjects.n > subjects) /* and not one that another recorder knew already */
 		m->subject->first = c->first_tick + first;
 	if (ended) {
 		m->subject->ended = true;

@@ -292,6 +292,53 @@ static void malice_is_survived(void **state)
 	str_free(&chunk);
 }
 
+/* A process that two recorders saw has two ids and two chunks, and is one subject from the first of its ticks on. */
+static void two_recorders_see_one_process(void **state)
+{
+	struct frame_encoder encoders[] = {{.next_id = 1}, {.next_id = 9}};
+	struct chunk *chunks[2];
+	struct str bytes[2] = {};
+	struct dataset d = {};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct entity *e = entity_new(ENTITY_PROCESS, "p");
+		int64_t values[PROCESS_FEATURE_COUNT] = {[FEATURE_HANDLES_FILES] = 5 + i};
+		struct str frames = {};
+		struct tick tick = {};
+		struct dataset part;
+
+		e->info.pid = 7;
+		e->info.start = 1234;
+		for (int t = 0; t < 3; t++) {
+			tick_begin(&tick, (100 + 10 * i + t) * NS_PER_SEC, (1000 + 10 * i + t) * NS_PER_SEC);
+			tick_put(&tick, e, values, 1ull << FEATURE_HANDLES_FILES);
+			assert_int_equal(frame_encode(&encoders[i], &tick, t == 0, &frames), 0);
+		}
+		part = read_frames(&frames);
+		assert_int_equal(chunk_write(&part, &bytes[i]), 0);
+		assert_int_equal(chunk_open(bytes[i].data, bytes[i].len, &chunks[i]), 0);
+		assert_int_equal(chunk_plan(chunks[i], &d, NULL), 0);
+		dataset_free(&part);
+		tick_free(&tick);
+		entity_free(e);
+		str_free(&frames);
+	}
+	assert_int_equal(dataset_allocate(&d), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(chunk_decode(chunks[i]), 0);
+		chunk_close(chunks[i]);
+		str_free(&bytes[i]);
+	}
+	dataset_finish(&d);
+	assert_int_equal(d.subjects.n, 1);
+	assert_int_equal(d.subjects.v[0]->first, 0);
+	assert_int_equal(d.subjects.v[0]->last, 5);
+	assert_true(subject_value(&d, d.subjects.v[0], FEATURE_HANDLES_FILES, 1) == 5);
+	assert_true(subject_value(&d, d.subjects.v[0], FEATURE_HANDLES_FILES, 4) == 6);
+	dataset_free(&d);
+}
+
 static void a_part_at_the_edge_keeps_the_level_from_before(void **state)
 {
 	struct str frames = record(9, 60);
@@ -323,7 +370,7 @@ static void a_part_at_the_edge_keeps_the_level_from_before(void **state)
 	str_free(&frames);
 }
 
-RUN_TESTS(cmocka_unit_test(a_chunk_says_what_the_frames_said),
+RUN_TESTS(cmocka_unit_test(two_recorders_see_one_process), cmocka_unit_test(a_chunk_says_what_the_frames_said),
 	  cmocka_unit_test(a_filter_gives_what_it_asks_for_and_nothing_else),
 	  cmocka_unit_test(damage_is_found), cmocka_unit_test(malice_is_survived),
 	  cmocka_unit_test(a_part_at_the_edge_keeps_the_level_from_before))
