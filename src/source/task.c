@@ -39,6 +39,7 @@
 	(1ull << FEATURE_THREADS | 1ull << FEATURE_THREADS_RUNNING | 1ull << FEATURE_THREADS_RUNNABLE | \
 	 1ull << FEATURE_THREADS_BLOCKED)
 #define THREAD_MASK	((1ull << THREAD_FEATURE_COUNT) - 1)
+#define LONGEST_WAIT	120000000000ll /* ns: from here on the kernel itself speaks of a hung task */
 #define CHILDREN_MASK	(1ull << FEATURE_CHILDREN_SHORT | 1ull << FEATURE_CHILDREN_CPU)
 
 #define PID_NS_INIT_INO	0xEFFFFFFCu
@@ -562,6 +563,22 @@ static void count_exits(struct task_source *src)
 
 /* A sum may be low for one tick, when a thread changed its number or ended at the very moment of the sweep: it is held.
  * If it stays low, a thread's last word was lost, or was spoken before all was done: what was seen stays in the sum. */
+/* A wait is charged when it ends, so it may be longer than a tick, but hardly than a minute or two. The kernel charges a
+ * task that began to wait before delay accounting was switched on from the machine's start. */
+static void drop_impossible_waits(struct process *p)
+{
+	int64_t most = (p->now[FEATURE_THREADS] + 1) * LONGEST_WAIT;
+
+	for (int i = FEATURE_DELAY_BLOCK; i <= FEATURE_DELAY_IRQ; i++) {
+		int64_t growth = p->now[i] - p->before[i];
+
+		if (i == FEATURE_DELAY_BLOCK_COUNT || growth <= most || p->entity->fresh)
+			continue;
+		p->ended[i] -= growth;
+		p->now[i] = p->before[i];
+	}
+}
+
 static void hold_sums(struct process *p)
 {
 	bool falls = false;
@@ -635,6 +652,7 @@ static void put_living(struct task_source *src, struct tick *tick, struct place 
 	p->now[FEATURE_CHILDREN_SHORT] = p->children;
 	p->now[FEATURE_CHILDREN_CPU] = p->children_cpu;
 	p->present |= CHILDREN_MASK;
+	drop_impossible_waits(p);
 	hold_sums(p);
 	if (src->has_gpu)
 		read_gpu(src, p);
