@@ -174,7 +174,9 @@ static bool holds(const struct proof *p, const struct mover *m, const struct dat
 	double amount = p->told ? m->told[p->told - 1] : p->amount;
 	double slack = p->slack + (double)f->quantum - 1; /* what storing may round off */
 	double moved = movement(d, s, p->feature);
-	bool right = moved >= amount * p->low - slack && moved <= amount * p->high + slack && moved != 0;
+	/* emulated CPUs stand still while their host does something else: clocks agree less well there */
+	double leeway = f->unit == NS && getenv("WHYSLOW_EMULATED") ? 1.25 : 1;
+	bool right = moved >= amount * p->low / leeway - slack && moved <= amount * p->high * leeway + slack && moved != 0;
 
 	printf("%s %-20s moved by %.0f, given %.0f%s\n", right ? "      " : "WRONG:", f->name, moved, amount,
 	       isnan(moved) ? " (not measured)" : "");

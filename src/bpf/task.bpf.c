@@ -81,6 +81,7 @@ struct {
 	__type(value, struct task_walk);
 } walked SEC(".maps");
 
+#ifndef WITHOUT_KFUNCS
 extern int bpf_iter_task_new(struct bpf_iter_task *it, struct task_struct *task, unsigned int flags) __ksym __weak;
 extern struct task_struct *bpf_iter_task_next(struct bpf_iter_task *it) __ksym __weak;
 extern void bpf_iter_task_destroy(struct bpf_iter_task *it) __ksym __weak;
@@ -88,6 +89,33 @@ extern struct task_struct *bpf_task_acquire(struct task_struct *task) __ksym __w
 extern void bpf_task_release(struct task_struct *task) __ksym __weak;
 extern void bpf_rcu_read_lock(void) __ksym __weak;
 extern void bpf_rcu_read_unlock(void) __ksym __weak;
+#else
+/* For kernels that lack them: looking for them libbpf would go through the modules' types, which takes CAP_SYS_ADMIN. */
+static int bpf_iter_task_new(struct bpf_iter_task *it, struct task_struct *task, unsigned int flags)
+{
+	return 0;
+}
+static struct task_struct *bpf_iter_task_next(struct bpf_iter_task *it)
+{
+	return (void *)0;
+}
+static void bpf_iter_task_destroy(struct bpf_iter_task *it)
+{
+}
+static struct task_struct *bpf_task_acquire(struct task_struct *task)
+{
+	return task;
+}
+static void bpf_task_release(struct task_struct *task)
+{
+}
+static void bpf_rcu_read_lock(void)
+{
+}
+static void bpf_rcu_read_unlock(void)
+{
+}
+#endif
 
 __u64 lost_exits;	     /* the ring was full */
 __u64 sweep_number;    /* counted by user space */

@@ -32,7 +32,14 @@
 #include "model/task-sample.h"
 #include "source/gpu.h"
 #include "source/source.h"
+#include "task-old.skel.h"
 #include "task.skel.h"
+
+/* The same programs built without what old kernels lack: the skeletons differ in the bytes of the object only. */
+_Static_assert(sizeof(struct task_bpf) == sizeof(struct task_old_bpf) &&
+		       sizeof(struct task_bpf__bss) == sizeof(struct task_old_bpf__bss) &&
+		       sizeof(struct task_bpf__rodata) == sizeof(struct task_old_bpf__rodata),
+	       "one skeleton stands for both");
 
 #define SWEEP_READ_SIZE (64 << 10)
 #define LEVELS_MASK                                                                                   \
@@ -834,7 +841,7 @@ static int load_programs(struct task_source *src, const struct source_options *o
 {
 	int r;
 
-	src->skel = task_bpf__open();
+	src->skel = walks ? task_bpf__open() : (struct task_bpf *)task_old_bpf__open();
 	if (!src->skel)
 		return -errno;
 	src->skel->rodata->count_sockets = options->sockets;
