@@ -56,7 +56,7 @@ struct daemon {
 	struct server *server;
 	struct str frame;
 	int64_t segment_started; /* boot ns */
-	uint64_t ticks, late;
+	uint64_t ticks;
 	uint64_t busy_ticks;
 	int64_t alive_every, alive_said; /* ns; 0 = nobody watches */
 	bool dropping; /* the journal is full */

@@ -339,11 +339,6 @@ const char *recorder_process_source(const struct recorder *r)
 	return r->sources[0].source->name;
 }
 
-const struct frame_encoder *recorder_encoder(const struct recorder *r)
-{
-	return &r->encoder;
-}
-
 double recorder_busy(const struct recorder *r)
 {
 	return r->busy;

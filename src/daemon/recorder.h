@@ -46,6 +46,5 @@ const char *recorder_missing(const struct recorder *r);
 /* Processes are read from /proc because BPF cannot be had. */
 bool recorder_is_partial(const struct recorder *r);
 const char *recorder_process_source(const struct recorder *r);
-const struct frame_encoder *recorder_encoder(const struct recorder *r);
 /* How busy the machine was in the last tick: CPU time of all processes over the time that passed (2.0 = two CPUs). */
 double recorder_busy(const struct recorder *r);
