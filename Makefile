@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 AREA ?=
 
-.PHONY: start stop build check check-kernel bench lab eval torture install clean setup
+.PHONY: start stop build check check-fleet check-kernel bench lab eval torture install clean setup
 
 setup:
 	@packaging/setup build
@@ -23,6 +23,13 @@ stop:
 check: build
 	@packaging/setup test
 	@tests/run $(BUILD)
+	@tests/sanitize $(BUILD)
+
+# The tests that need Debian's ClickHouse, Prometheus, PCP and sysstat.
+check-fleet: build
+	@packaging/setup test
+	@packaging/setup fleet
+	@meson test -C $(BUILD) --suite net --suite source --suite cmd --print-errorlogs
 
 # The BPF tests on Debian 12's own kernel, in a virtual machine.
 check-kernel: build

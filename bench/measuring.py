@@ -119,16 +119,8 @@ class Recorder:
         raise RuntimeError("the recorder did not start: " + read(where / "log").strip())
 
     def stop(self):
-        """CPU time, in ns, of compacting what was recorded: the writer thread's from the signal to its end."""
-        path = next(path for path in glob.glob(f"{self.proc}/task/*") if read(f"{path}/comm") == "writer\n")
-        before = last = int(read(f"{path}/schedstat").split()[0])
         self.process.terminate()
-        with contextlib.suppress(OSError, IndexError):
-            while True:
-                last = int(read(f"{path}/schedstat").split()[0])
-                time.sleep(0.0005)
         self.process.wait()
-        return last - before
 
     def cpu_ns(self):
         """Exact (sum_exec_runtime) and of every thread: utime and stime are the same in steps of 10 ms."""

@@ -2,9 +2,10 @@
  *
  * In turn, of the same processes in the same run: one sample of the task source (a pass of the BPF iterator over all
  * tasks, summed by process in user space, exits counted), and /proc/PID/{stat,status,io,schedstat} opened, read and
- * closed for each process that the sample found. A second lies between two rounds, as between two ticks of the recorder:
+ * closed for each process. A second lies between two rounds, as between two ticks of the recorder:
  * caches are as cold, and as many processes have done something. Prints the medians: ns a process by the sweep, ns a process by
  * /proc, and the median of the rounds' ratios. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +14,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/vec.h"
 #include "source/source.h"
+#include "store/frame.h"
 
 #define ROUNDS_DEFAULT 41
 
@@ -32,13 +35,49 @@ static int read_and_close(unsigned pid, const char *name)
 	return n < 0 ? -errno : 0;
 }
 
-static void read_proc(const struct tick *tick)
+struct pids {
+	VEC(unsigned) v;
+};
+
+/* Not timed. */
+static void list(struct pids *pids)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+
+	pids->v.n = 0;
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+			(void)VEC_PUSH(pids->v, (unsigned)atoi(entry->d_name));
+	if (dir)
+		closedir(dir);
+}
+
+static int64_t read_proc(const struct pids *pids)
 {
 	static const char *const files[] = {"stat", "status", "io", "schedstat"};
+	int64_t before = boot_now();
 
-	for (size_t i = 0; i < tick->samples.n; i++)
+	for (size_t i = 0; i < pids->v.n; i++)
 		for (size_t f = 0; f < sizeof(files) / sizeof(files[0]); f++)
-			(void)read_and_close(tick->samples.v[i].entity->info.pid, files[f]);
+			(void)read_and_close(pids->v.v[i], files[f]);
+	return boot_now() - before;
+}
+
+/* As the recorder does it: what was read is encoded, and those who sleep on are left out. */
+static int64_t sweep(void *state, struct tick *tick, struct frame_encoder *encoder, struct str *frame)
+{
+	bool first = !encoder->segment;
+	int64_t before, took;
+
+	tick_begin(tick, boot_now(), wall_now());
+	tick->brief = !first;
+	before = boot_now();
+	source_task.sample(state, tick);
+	took = boot_now() - before;
+	str_clear(frame);
+	(void)frame_encode(encoder, tick, first, frame);
+	return took;
 }
 
 static int compare(const void *a, const void *b)
@@ -61,6 +100,9 @@ int main(int argc, char **argv)
 	double *swept = calloc(rounds, sizeof(*swept)), *read = calloc(rounds, sizeof(*read));
 	double *ratio = calloc(rounds, sizeof(*ratio));
 	const char *why = "no memory";
+	struct frame_encoder encoder = {.next_id = 1};
+	struct str frame = {};
+	struct pids pids = {};
 	struct tick tick = {};
 	void *state;
 
@@ -68,23 +110,20 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", why);
 		return 1;
 	}
+	(void)sweep(state, &tick, &encoder, &frame);
 	for (size_t i = 0; i < rounds; i++) {
-		int64_t before, between, after;
-
 		sleep(1);
-		tick_begin(&tick, boot_now(), wall_now());
-		before = boot_now();
-		source_task.sample(state, &tick);
-		between = boot_now();
-		read_proc(&tick);
-		after = boot_now();
-		swept[i] = (double)(between - before) / (double)tick.samples.n;
-		read[i] = (double)(after - between) / (double)tick.samples.n;
+		swept[i] = (double)sweep(state, &tick, &encoder, &frame);
+		list(&pids);
+		read[i] = (double)read_proc(&pids) / (double)pids.v.n;
+		swept[i] /= (double)pids.v.n;
 		ratio[i] = read[i] / swept[i];
 	}
 	printf("%.0f %.0f %.1f\n", median(swept, rounds), median(read, rounds), median(ratio, rounds));
 	source_task.close(state);
 	tick_free(&tick);
+	str_free(&frame);
+	VEC_FREE(pids.v);
 	free(swept);
 	free(read);
 	free(ratio);

@@ -8,7 +8,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <linux/sched.h>
+
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -24,6 +27,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/swap.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -267,6 +271,48 @@ static void wait_for_vfork(void)
 	if (pipe2(ends, O_CLOEXEC) < 0 || pthread_create(&thread, NULL, call_vfork, &ends[0]) != 0)
 		fail("vfork");
 	pause_ms(50);
+}
+
+/* ---- waits ---- */
+
+static void wait_for_lock(void)
+{
+	struct timespec patience = {.tv_nsec = MOVER_WAIT_NS};
+	unsigned word = 0;
+
+	syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &patience, NULL, 0);
+}
+
+static void wait_for_peer(void)
+{
+	int ends[2];
+	pid_t child;
+	char c;
+
+	if (pipe(ends) < 0)
+		fail("pipe");
+	child = fork();
+	if (child == 0) {
+		pause_ms(MOVER_WAIT_NS / 1000000);
+		_exit(write(ends[1], "!", 1) != 1);
+	}
+	if (child < 0 || read(ends[0], &c, 1) != 1)
+		fail("read");
+	waitpid(child, NULL, 0);
+}
+
+static void wait_for_network(void)
+{
+	struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct timeval patience = {.tv_usec = MOVER_WAIT_NS / 1000};
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	char c;
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&here, sizeof(here)) < 0)
+		fail("socket");
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	(void)!recv(fd, &c, 1, 0);
+	close(fd);
 }
 
 /* ---- memory ---- */
@@ -782,6 +828,9 @@ static const struct {
 	{"migrate", needs_two_cpus, migrate},
 	{"threads", NULL, many_threads},
 	{"vfork", NULL, wait_for_vfork},
+	{"futex", NULL, wait_for_lock},
+	{"pipe", NULL, wait_for_peer},
+	{"datagram", NULL, wait_for_network},
 	{"touch-memory", NULL, touch_memory},
 	{"shared-memory", NULL, shared_memory},
 	{"map-anonymous", NULL, map_anonymous},

@@ -23,6 +23,7 @@
 #include "daemon/recorder.h"
 #include "model/dataset.h"
 #include "mover.h"
+#include "source/ring.h"
 
 #define SAMPLED 120000 /* ms a mover may take */
 
@@ -48,6 +49,9 @@ static const struct proof proofs[] = {
 	/* the one that runs may itself be pushed aside by something urgent at that moment */
 	{"wait-now", FEATURE_THREADS_RUNNABLE, MOVER_CROWD - 1, 0, 1, 1, 1},
 	{"crowd", FEATURE_CPU_RUN_DELAY, 0, 1, 0.97, 1.05, 20 * MS},
+	{"crowd", FEATURE_WAIT_PREEMPTED, 0, 1, 0.95, 1.05, 20 * MS},
+	/* whoever runs keeps all others waiting: the same sum, but for what strangers take of this CPU */
+	{"crowd", FEATURE_CPU_IMPOSED, 0, 1, 0.6, 1.3, 20 * MS},
 	{"crowd", FEATURE_CTX_INVOLUNTARY, 0, 2, 1, 1, 5},
 	{"sleep-wake", FEATURE_CTX_VOLUNTARY, MOVER_SLEEPS, 0, 1, 1, 5},
 	{"sleep-wake", FEATURE_CPU_SLICES, 0, 1, 1, 1, 5},
@@ -75,6 +79,11 @@ static const struct proof proofs[] = {
 	{"read-disk", FEATURE_IO_READ_BYTES, MOVER_CALLS *MOVER_BLOCK, 0, 1, 1, 64 << 10},
 	{"read-disk", FEATURE_DELAY_BLOCK_COUNT, MOVER_CALLS, 0, 0.9, 1, 32},
 	{"read-disk", FEATURE_DELAY_BLOCK, 0, 1, 0.8, 1.1, 5 * MS},
+	{"read-disk", FEATURE_WAIT_DISK, 0, 1, 0.8, 1.1, 5 * MS},
+	{"futex", FEATURE_WAIT_LOCK, MOVER_WAIT_NS, 0, 1, 1, 5 * MS},
+	/* it also waits to be told to begin */
+	{"pipe", FEATURE_WAIT_PEER, MOVER_WAIT_NS, 0, 1, 1.5, 5 * MS},
+	{"datagram", FEATURE_WAIT_NETWORK, MOVER_WAIT_NS, 0, 1, 1, 15 * MS}, /* its patience is counted in jiffies */
 	{"open-files", FEATURE_HANDLES_FILES, MOVER_HANDLES, 0, EXACT},
 	{"open-sockets", FEATURE_HANDLES_SOCKETS, MOVER_HANDLES, 0, EXACT},
 	{"socket", FEATURE_NET_TX_BYTES, MOVER_CALLS *MOVER_MESSAGE, 0, EXACT},
@@ -85,6 +94,7 @@ static const struct proof proofs[] = {
 	{"policy", FEATURE_SCHED_POLICY, 3, 0, EXACT},
 	{"oom-score", FEATURE_OOM_SCORE_ADJ, MOVER_OOM_SCORE, 0, EXACT},
 	{"quota", FEATURE_QUOTA_THROTTLED, 0, 1, 1, 1, 10 * MS},
+	{"quota", FEATURE_WAIT_QUOTA, 0, 1, 0.9, 1.1, 20 * MS},
 	{"quota", FEATURE_QUOTA_PERIODS, 0, 2, EXACT},
 	/* a limit of 16 MiB: the rest, and a little more for the mover itself */
 	{"swap", FEATURE_MEM_SWAP, MOVER_MEMORY - (16 << 20), 0, 1, 1.05, 4 << 20},
@@ -92,10 +102,12 @@ static const struct proof proofs[] = {
 	{"swap", FEATURE_DELAY_RECLAIM, 0, 1, 0.1, 1, 0},
 	{"swap-in", FEATURE_DELAY_SWAPIN, 0, 1, 0.005, 1, 0},
 	{"thrash", FEATURE_DELAY_THRASHING, 0, 1, 0.01, 1, 0},
+	{"thrash", FEATURE_WAIT_MEMORY, 0, 1, 0.01, 1, 0},
 	{"children", FEATURE_CHILDREN_SHORT, MOVER_CHILDREN, 0, EXACT},
 	{"children", FEATURE_CHILDREN_CPU, 0, 1, 0.9, 1.1, 0},
 };
 
+static struct ring *ring;
 static const char *mover_path;
 static char folder[] = "movers-XXXXXX";
 static char delay_accounting; /* as it was */
@@ -319,9 +331,13 @@ static int begin(void **state)
 {
 	struct recorder_options options = {.source = {.proc_root = "/proc", .sys_root = "/sys", .sockets = true}};
 	_cleanup_free_ char *error = NULL;
+	const char *why = "";
 
 	(void)state;
 	signal(SIGPIPE, SIG_IGN);
+	if (ring_open(&(struct ring_options){.sums_only = true}, &ring, &why) < 0)
+		fprintf(stderr, "no flight recorder: %s\n", why);
+	options.source.ring = ring;
 	if (!mkdtemp(folder) || recorder_open(&options, &recorder, &error) < 0) {
 		fprintf(stderr, "%s\n", error ? error : strerror(errno));
 		return -1;
@@ -339,6 +355,7 @@ static int end(void **state)
 		set_delay_accounting(delay_accounting);
 	remove_swap();
 	recorder_close(recorder);
+	ring_close(ring);
 	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
 	return system(command);
 }

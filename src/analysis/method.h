@@ -34,7 +34,7 @@ struct method {
 	int (*rank)(const struct dataset *d, const struct question *q, struct ranking *ret);
 };
 
-extern const struct method method_gaussian, method_robust;
+extern const struct method method_gaussian, method_robust, method_unusual;
 extern const struct method *const methods[]; /* NULL-terminated */
 /* NULL if there is none of that name. */
 const struct method *method_find(const char *name);

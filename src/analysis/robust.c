@@ -7,6 +7,8 @@
  *   usual, spread   median and IQR / 1.349 of the blocks, spread never below what a person could notice
  *   episodes        how often before it did at least 70 % as much: a nightly backup is big but usual
  *   excess          what it uses beyond its usual, discounted by 1 / (1 + episodes)
+ *   at its age      a program that has just begun is compared with its earlier starts at the same age instead (of the
+ *                   same executable elsewhere, where it has none): starting is heavy for nearly everybody
  *   guilt           sum over resources of shortage(resource) x excess / what all programs use of it
  *
  * Unusual alone is not guilty: without a shortage only what stands far out (leaks of handles, threads, memory) is
@@ -14,10 +16,13 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/blocks.h"
 #include "analysis/method.h"
+#include "analysis/startup.h"
 #include "base/clock.h"
 #include "stat/robust.h"
 
@@ -30,6 +35,8 @@
 #define OFTEN		0.9 /* quantile: what is reached a tenth of the time is usual, if not the median */
 #define CROWD		100 /* threads a CPU, beyond the usual, from which on their number is the story */
 #define STARTER		1.1
+#define STARTS_MIN	2   /* fewer earlier starts are no habit */
+#define SAME_START	0.5 /* an earlier start with this share of the value did the same */
 #define MEMORY_STALL	0.10 /* from this pressure on memory outranks CPU and disk */
 #define SUSPECTS_MAX	32
 #define DESCRIBED_IN_FULL 8 /* of them, with all features they have */
@@ -68,6 +75,9 @@ struct program {
 	const char *key;
 	VEC(const struct subject *) members;
 	bool there; /* some member was there during the trouble */
+	bool wide;  /* of the dataset that has all features, but not all programs */
+	bool starts_known;	 /* startup was looked for */
+	struct startup *startup; /* NULL = it has not just begun, or has too few earlier starts */
 };
 
 /* A program that may be guilty, before its features are described. */
@@ -77,22 +87,13 @@ struct verdict {
 	double guilt[USES];
 };
 
-struct blocks {
-	uint32_t n;
-	uint32_t *start; /* n + 1 ticks: block i is [start[i], start[i + 1]) */
-	uint32_t *of_tick; /* the block of each tick; n = none */
-	bool *learnt;
-	double *seconds; /* recorded time in each */
-	double *sum;	 /* scratch: one feature of one program */
-	double *sorted;
-	const struct stretch *older; /* the same feature of the same program, before the dataset */
-	size_t n_older;
-};
-
 struct robust {
 	const struct dataset *d;
 	const struct question *q;
 	struct blocks blocks;
+	double *sum, *sorted; /* scratch, by block: one feature of one program */
+	const struct stretch *older; /* the same feature of the same program, before the dataset */
+	size_t n_older;
 	double focus_seconds;
 	VEC(struct program *) programs;
 	VEC(struct verdict) verdicts;
@@ -115,47 +116,17 @@ static int make_blocks(struct robust *r)
 {
 	const struct dataset *d = r->d;
 	const struct question *q = r->q;
-	struct blocks *b = &r->blocks;
-	int64_t trouble = d->ticks.v[q->at].boot - d->ticks.v[q->focus].boot + d->ticks.v[q->focus].span, length, since = 0;
-	size_t room = q->train_to >= q->train_from ? (size_t)(q->train_to - q->train_from) + 2 : 2;
+	int64_t trouble = d->ticks.v[q->at].boot - d->ticks.v[q->focus].boot + d->ticks.v[q->focus].span, length, wanted;
 
 	length = trouble / 2;
 	length = length < BLOCK_MIN_NS ? BLOCK_MIN_NS : length > BLOCK_MAX_NS ? BLOCK_MAX_NS : length;
-	if (q->train_to >= q->train_from) {
-		int64_t past = 0; /* what was recorded: the recorder may have been off in between */
-
-		for (int64_t t = q->train_from; t <= q->train_to; t++)
-			past += d->ticks.v[t].span;
-		/* a short past in shorter blocks, rather than too few to compare with */
-		if (length > past / BLOCKS_WANTED)
-			length = past / BLOCKS_WANTED;
-	}
-	b->start = calloc(room, sizeof(*b->start));
-	b->of_tick = calloc(d->ticks.n, sizeof(*b->of_tick));
-	b->learnt = calloc(room, sizeof(*b->learnt));
-	b->seconds = calloc(room, sizeof(*b->seconds));
-	b->sum = calloc(room, sizeof(*b->sum));
-	b->sorted = calloc(room, sizeof(*b->sorted));
-	if (!b->start || !b->of_tick || !b->learnt || !b->seconds || !b->sum || !b->sorted)
+	/* a short past in shorter blocks, rather than too few to compare with */
+	wanted = blocks_recorded(d, q) / BLOCKS_WANTED;
+	if (blocks_cut(&r->blocks, d, q, length > wanted ? wanted : length) < 0)
 		return -ENOMEM;
-	b->start[0] = q->train_from;
-	b->learnt[0] = true;
-	for (int64_t t = q->train_from; t <= q->train_to; t++) {
-		since += d->ticks.v[t].span;
-		b->of_tick[t] = b->n;
-		b->seconds[b->n] += (double)d->ticks.v[t].span / 1e9;
-		if (q->excluded && q->excluded[t])
-			b->learnt[b->n] = false;
-		if (since >= length) {
-			b->start[++b->n] = (uint32_t)t + 1;
-			b->learnt[b->n] = true;
-			since = 0;
-		}
-	}
-	for (size_t t = 0; t < d->ticks.n; t++)
-		if (t < q->train_from || (int64_t)t > q->train_to)
-			b->of_tick[t] = b->n;
-	return 0;
+	r->sum = calloc(r->blocks.n + 1, sizeof(*r->sum));
+	r->sorted = calloc(r->blocks.n + 1, sizeof(*r->sorted));
+	return r->sum && r->sorted ? 0 : -ENOMEM;
 }
 
 static struct program *program_of(struct robust *r, const struct subject *s)
@@ -234,74 +205,35 @@ static double program_now(const struct robust *r, const struct program *p, size_
 	return any ? sum : NAN;
 }
 
-/* In quanta: fill_blocks() makes rates of them. */
-static void add_counter(struct robust *r, const struct subject *s, size_t f)
-{
-	const struct series *series = &s->series[f];
-	const struct blocks *b = &r->blocks;
-
-	for (size_t i = 0; i < series->n; i++)
-		b->sum[b->of_tick[series->tick[i]]] += (double)series->value[i];
-}
-
-/* A block's level is the one at its end. */
-static void add_gauge(struct robust *r, const struct subject *s, size_t f)
-{
-	const struct series *series = &s->series[f];
-	const struct blocks *b = &r->blocks;
-	double quantum = (double)s->features[f].quantum;
-	size_t next = 0;
-
-	for (uint32_t block = 0; block < b->n; block++) {
-		uint32_t end = b->start[block + 1] - 1;
-
-		if (end < s->first || end > s->last)
-			continue;
-		while (next < series->n && series->tick[next] <= end)
-			next++;
-		if (next)
-			b->sum[block] += (double)series->value[next - 1] * quantum;
-	}
-}
-
-/* Leaves the program's block values in blocks.sum; NaN where no member was there or nothing may be learnt. */
+/* Leaves the program's block values in r->sum; NaN where no member was there or nothing may be learnt. */
 static void fill_blocks(struct robust *r, const struct program *p, size_t f)
 {
 	const struct feature *feature = &p->members.v[0]->features[f];
-	struct blocks *b = &r->blocks;
 
-	for (uint32_t i = 0; i <= b->n; i++)
-		b->sum[i] = 0;
-	b->n_older = 0;
+	for (uint32_t i = 0; i <= r->blocks.n; i++)
+		r->sum[i] = 0;
+	r->n_older = 0;
 	if (r->q->older)
-		b->older = r->q->older(r->q->context, p->members.v[0]->info.kind, p->key, f, &b->n_older);
+		r->older = r->q->older(r->q->context, p->members.v[0]->info.kind, p->key, f, &r->n_older);
 	for (size_t i = 0; i < p->members.n; i++) {
 		const struct subject *s = p->members.v[i];
 
 		if (!subject_has(s, f) || !s->series[f].n)
 			continue;
-		if (s->features[f].kind == COUNTER)
-			add_counter(r, s, f);
-		else
-			add_gauge(r, s, f);
+		blocks_add(&r->blocks, s, f, r->sum);
 	}
-	for (uint32_t i = 0; i < b->n; i++) {
-		if (feature->kind == COUNTER)
-			b->sum[i] *= (double)feature->quantum / b->seconds[i];
-		if (!b->learnt[i])
-			b->sum[i] = NAN;
-	}
+	blocks_finish(&r->blocks, feature, r->sum);
 }
 
-static void count_episodes(const struct blocks *b, double value, struct usual *u)
+static void count_episodes(const struct robust *r, double value, struct usual *u)
 {
 	uint32_t high = 0, below = 3;
 
-	for (uint32_t i = 0; i < b->n; i++) {
-		if (isnan(b->sum[i]))
+	for (uint32_t i = 0; i < r->blocks.n; i++) {
+		if (isnan(r->sum[i]))
 			continue;
-		u->as_high += b->sum[i] >= value;
-		if (b->sum[i] < SAME_AGAIN * value) {
+		u->as_high += r->sum[i] >= value;
+		if (r->sum[i] < SAME_AGAIN * value) {
 			below++;
 			continue;
 		}
@@ -322,18 +254,18 @@ static double block_seconds(const struct blocks *b)
 }
 
 /* Blocks and what is known of the time before them become one distribution. */
-static int merge_older(const struct blocks *b, const struct feature *feature, size_t n, struct usual *u)
+static int merge_older(const struct robust *r, const struct feature *feature, size_t n, struct usual *u)
 {
-	double length = block_seconds(b);
-	struct weighted_value *all = calloc(n + b->n_older * STRETCH_POINTS, sizeof(*all));
+	double length = block_seconds(&r->blocks);
+	struct weighted_value *all = calloc(n + r->n_older * STRETCH_POINTS, sizeof(*all));
 
 	if (!all)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		all[i] = (struct weighted_value){b->sorted[i], 1};
-	for (size_t i = 0; i < b->n_older; i++, n += STRETCH_POINTS) {
-		stretch_points(&b->older[i], feature->kind == COUNTER, length, all + n);
-		u->highest = fmax(u->highest, stretch_highest(&b->older[i]));
+		all[i] = (struct weighted_value){r->sorted[i], 1};
+	for (size_t i = 0; i < r->n_older; i++, n += STRETCH_POINTS) {
+		stretch_points(&r->older[i], feature->kind == COUNTER, length, all + n);
+		u->highest = fmax(u->highest, stretch_highest(&r->older[i]));
 	}
 	qsort(all, n, sizeof(*all), compare_weighted);
 	u->median = quantile_weighted(all, n, 0.5);
@@ -344,16 +276,16 @@ static int merge_older(const struct blocks *b, const struct feature *feature, si
 }
 
 /* After count_episodes(): the same of the time before. */
-static void count_older(const struct blocks *b, double value, struct usual *u)
+static void count_older(const struct robust *r, double value, struct usual *u)
 {
-	double length = block_seconds(b), blocks = u->n, high = u->fraction * u->n, as_high = u->as_high;
+	double length = block_seconds(&r->blocks), blocks = u->n, high = u->fraction * u->n, as_high = u->as_high;
 
-	for (size_t i = 0; i < b->n_older; i++) {
-		blocks += b->older[i].seconds / length;
-		high += stretch_blocks_above(&b->older[i], SAME_AGAIN * value, length);
-		as_high += stretch_blocks_above(&b->older[i], value, length);
+	for (size_t i = 0; i < r->n_older; i++) {
+		blocks += r->older[i].seconds / length;
+		high += stretch_blocks_above(&r->older[i], SAME_AGAIN * value, length);
+		as_high += stretch_blocks_above(&r->older[i], value, length);
 	}
-	u->episodes += stretches_episodes(b->older, b->n_older, SAME_AGAIN * value, length);
+	u->episodes += stretches_episodes(r->older, r->n_older, SAME_AGAIN * value, length);
 	u->n = (uint32_t)blocks;
 	u->as_high = (uint32_t)as_high;
 	u->fraction = blocks > 0 ? high / blocks : 0;
@@ -361,33 +293,102 @@ static void count_older(const struct blocks *b, double value, struct usual *u)
 
 static struct usual learn(struct robust *r, const struct feature *feature, double value)
 {
-	struct blocks *b = &r->blocks;
 	struct usual u = {.median = NAN, .spread = NAN, .highest = NAN};
 	double floor = noticeable(feature), relative;
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < b->n; i++)
-		if (!isnan(b->sum[i]))
-			b->sorted[n++] = b->sum[i];
-	n = sort_values(b->sorted, n);
+	for (uint32_t i = 0; i < r->blocks.n; i++)
+		if (!isnan(r->sum[i]))
+			r->sorted[n++] = r->sum[i];
+	n = sort_values(r->sorted, n);
 	u.n = (uint32_t)n;
 	if (n < BLOCKS_MIN)
 		return u;
-	u.median = quantile_sorted(b->sorted, n, 0.5);
-	u.often = feature->kind == COUNTER ? quantile_sorted(b->sorted, n, OFTEN) : u.median;
-	u.highest = b->sorted[n - 1];
-	u.only_value = b->sorted[0] == b->sorted[(n - 1) * 9 / 10]; /* the beginning of a leak lies in the past already */
-	u.spread = iqr_scale_sorted(b->sorted, n);
-	if (b->n_older && merge_older(b, feature, n, &u) < 0)
-		b->n_older = 0; /* without memory: what the blocks say */
+	u.median = quantile_sorted(r->sorted, n, 0.5);
+	u.often = feature->kind == COUNTER ? quantile_sorted(r->sorted, n, OFTEN) : u.median;
+	u.highest = r->sorted[n - 1];
+	u.only_value = r->sorted[0] == r->sorted[(n - 1) * 9 / 10]; /* the beginning of a leak lies in the past already */
+	u.spread = iqr_scale_sorted(r->sorted, n);
+	if (r->n_older && merge_older(r, feature, n, &u) < 0)
+		r->n_older = 0; /* without memory: what the blocks say */
 	relative = 0.02 * fabs(u.median);
 	if (u.spread < relative)
 		u.spread = relative;
 	if (u.spread < floor)
 		u.spread = floor;
-	count_episodes(b, value, &u);
-	if (b->n_older)
-		count_older(b, value, &u);
+	count_episodes(r, value, &u);
+	if (r->n_older)
+		count_older(r, value, &u);
+	return u;
+}
+
+static bool same_exe(const char *a, const char *b)
+{
+	size_t n = strcspn(a, "|");
+
+	return n && n == strcspn(b, "|") && strncmp(a, b, n) == 0;
+}
+
+/* The start of a program and those to compare it with. */
+static const struct startup *startup_of(struct robust *r, struct program *p)
+{
+	struct startup_past past = {r->q->train_from, r->q->train_to, r->q->excluded};
+	struct startup s;
+
+	if (p->starts_known)
+		return p->startup;
+	p->starts_known = true;
+	if (!startup_find(r->d, p->members.v, p->members.n, r->q->focus, r->q->at, &s))
+		return NULL;
+	startup_add_earlier(r->d, p->members.v, p->members.n, &past, &s);
+	for (size_t i = 0; s.n < STARTS_MIN && !p->wide && i < r->programs.n; i++) {
+		const struct program *peer = r->programs.v[i];
+
+		if (peer != p && same_exe(peer->key, p->key))
+			startup_add_earlier(r->d, peer->members.v, peer->members.n, &past, &s);
+	}
+	if (s.n < STARTS_MIN)
+		return NULL;
+	p->startup = malloc(sizeof(s));
+	if (p->startup)
+		*p->startup = s;
+	return p->startup;
+}
+
+/* In the place of what blocks say. */
+static void learn_from_starts(const struct robust *r, const struct startup *s, const struct feature *feature, size_t f,
+			      double value, struct usual *u)
+{
+	double values[STARTUP_EARLIER];
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		values[n++] = startup_value(r->d, &s->earlier[i], f, r->focus_seconds);
+	n = sort_values(values, n);
+	if (n < STARTS_MIN)
+		return;
+	*u = (struct usual){.n = (uint32_t)n, .highest = values[n - 1]};
+	u->median = quantile_sorted(values, n, 0.5);
+	u->often = quantile_sorted(values, n, OFTEN);
+	u->spread = fmax(fmax(iqr_scale_sorted(values, n), 0.02 * fabs(u->median)), noticeable(feature));
+	for (size_t i = 0; i < n; i++) {
+		u->episodes += values[i] >= SAME_START * value;
+		u->as_high += values[i] >= value;
+	}
+	u->fraction = (double)u->episodes / (double)n;
+}
+
+/* What is usual for a program, and how often it did what it does now. */
+static struct usual usual_of(struct robust *r, struct program *p, size_t f, double value)
+{
+	const struct feature *feature = &p->members.v[0]->features[f];
+	const struct startup *s = startup_of(r, p);
+	struct usual u;
+
+	fill_blocks(r, p, f);
+	u = learn(r, feature, value);
+	if (s)
+		learn_from_starts(r, s, feature, f, value, &u);
 	return u;
 }
 
@@ -521,7 +522,7 @@ static enum shape shape_of(const struct robust *r, const struct usual *u, const 
 	if (f->kind != COUNTER) {
 		for (uint32_t i = b->n > 12 ? b->n - 12 : 1; i < b->n; i++) {
 			n++;
-			rises += b->sum[i] > b->sum[i - 1];
+			rises += r->sum[i] > r->sum[i - 1];
 		}
 		if (n >= 5 && rises * 4 >= n * 3)
 			return SHAPE_RAMP;
@@ -595,8 +596,7 @@ static int describe_feature(struct robust *r, struct program *p, size_t f, doubl
 	dev.observed = program_now(r, p, f);
 	if (isnan(dev.observed))
 		return 0;
-	fill_blocks(r, p, f);
-	u = learn(r, dev.feature, dev.observed);
+	u = usual_of(r, p, f, dev.observed);
 	dev.usual = u.median;
 	dev.spread = u.spread;
 	dev.deviation = isnan(u.median) ? NAN : (dev.observed - u.median) / u.spread;
@@ -604,7 +604,7 @@ static int describe_feature(struct robust *r, struct program *p, size_t f, doubl
 	dev.compared = u.n + 1;
 	if (isnan(u.median))
 		dev.flags |= FINDING_NO_HISTORY;
-	else if (is_new(r, p) && !r->blocks.n_older)
+	else if (is_new(r, p) && !r->n_older)
 		dev.flags |= FINDING_NEW;
 	else if (u.only_value && fabs(dev.observed - u.median) >= noticeable(dev.feature))
 		dev.flags |= FINDING_LEFT_ONLY_VALUE;
@@ -637,8 +637,7 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 		/* even if all of it were new, would it matter? */
 		if (shortage(r, &uses[i]) * share_of(r, &uses[i], now) < REPORT_SCORE)
 			continue;
-		fill_blocks(r, p, f);
-		u = learn(r, &p->members.v[0]->features[f], now);
+		u = usual_of(r, p, f, now);
 		guilt[i] = shortage(r, &uses[i]) * share_of(r, &uses[i], excess_of(&u, now)) * surprise(&u);
 		if (f == FEATURE_THREADS)
 			crowd = excess_of(&u, now);
@@ -782,8 +781,7 @@ static void sum_growth(struct robust *r)
 
 			if (isnan(now) || now < noticeable(&p->members.v[0]->features[f]))
 				continue;
-			fill_blocks(r, p, f);
-			u = learn(r, &p->members.v[0]->features[f], now);
+			u = usual_of(r, p, f, now);
 			r->growth[f] += excess_of(&u, now);
 		}
 }
@@ -803,8 +801,7 @@ static int find_victims(struct robust *r, struct ranking *ret)
 
 			if (isnan(now) || now < 2e7)
 				continue;
-			fill_blocks(r, p, (size_t)delays[k]);
-			u = learn(r, &p->members.v[0]->features[delays[k]], now);
+			u = usual_of(r, p, (size_t)delays[k], now);
 			victim.score += excess_of(&u, now) / 1e9;
 			victim.subject = most_responsible(r, p, (size_t)delays[k], &part);
 			if (describe_feature(r, p, (size_t)delays[k], now / 1e9, &victim) < 0)
@@ -845,18 +842,16 @@ static void robust_free(struct robust *r)
 {
 	for (size_t i = 0; i < r->programs.n; i++) {
 		VEC_FREE(r->programs.v[i]->members);
+		free(r->programs.v[i]->startup);
 		free(r->programs.v[i]);
 	}
 	VEC_FREE(r->programs);
 	VEC_FREE(r->verdicts);
 	hmap_free(&r->by_key);
 	hmap_free(&r->by_name);
-	free(r->blocks.start);
-	free(r->blocks.of_tick);
-	free(r->blocks.learnt);
-	free(r->blocks.seconds);
-	free(r->blocks.sum);
-	free(r->blocks.sorted);
+	blocks_free(&r->blocks);
+	free(r->sum);
+	free(r->sorted);
 }
 
 static int by_guilt(const void *a, const void *b)
@@ -887,7 +882,7 @@ static int judge_all(struct robust *r, struct ranking *ret)
 /* The same program in the dataset that has all of its features. */
 static int widen_program(const struct dataset *wide, struct program *p, struct program *ret)
 {
-	*ret = (struct program){.key = p->key, .there = p->there};
+	*ret = (struct program){.key = p->key, .there = p->there, .wide = true};
 	for (size_t i = 0; i < p->members.n; i++) {
 		const struct subject *s = dataset_subject(wide, p->members.v[i]->info.id);
 
@@ -931,7 +926,27 @@ static int describe_further(struct robust *r, const struct dataset *wide, struct
 	}
 	r->d = narrow;
 	VEC_FREE(p.members);
+	free(p.startup);
 	return result;
+}
+
+/* With whom it was compared, for those that have just begun. */
+static int tell_start(struct robust *r, struct verdict *v)
+{
+	const struct startup *s = startup_of(r, v->program);
+	bool own = s && s->earlier[0].members == v->program->members.v;
+	char from[32], to[32], *text;
+
+	if (!s)
+		return 0;
+	if (asprintf(&text, "compared with %u earlier start%s of %s at the same age (%s to %s)", s->n, s->n == 1 ? "" : "s",
+		     own ? "it" : "the same program", format_span(s->from, from, sizeof(from)),
+		     format_span(s->to, to, sizeof(to))) < 0)
+		return -ENOMEM;
+	if (VEC_PUSH(v->suspect.evidence, text) == 0)
+		return 0;
+	free(text);
+	return -ENOMEM;
 }
 
 static int describe_in_full(struct robust *r, const struct dataset *wide, struct verdict *v)
@@ -939,6 +954,8 @@ static int describe_in_full(struct robust *r, const struct dataset *wide, struct
 	uint64_t features = wide == r->d ? UINT64_MAX : method_robust.features;
 	int result = describe(r, v->program, v->guilt, features, &v->suspect);
 
+	if (result == 0)
+		result = tell_start(r, v);
 	finish_suspect(r, &v->suspect);
 	return result == 0 && wide != r->d ? describe_further(r, wide, v) : result;
 }

@@ -435,6 +435,100 @@ static void marked_incidents_are_not_learnt(void **state)
 	end(&st);
 }
 
+/* A run of a program from tick `from` to `to` whose beginning was recorded; it reads for the first 30 s of them. */
+static struct subject *run_of(struct story *st, const char *exe, uint32_t from, uint32_t to, uint32_t reads_until)
+{
+	struct subject *s = add(st, exe, from, to, 0);
+
+	s->info.start = (uint64_t)((1000 + from) * NS_PER_SEC - NS_PER_SEC / 2);
+	use(s, FEATURE_IO_READ_BYTES, from, reads_until, 80 * MB);
+	return s;
+}
+
+/* It always pages for its first half minute, and has just begun again: the one beside it is guilty. */
+static void a_start_as_always_is_innocent(void **state)
+{
+	struct subject *office = NULL, *indexer;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	for (uint32_t t = 20; t + 250 < FROM; t += 270)
+		office = run_of(&st, "/bin/office", t, t + 200, t + 29);
+	office = run_of(&st, "/bin/office", FROM, TICKS - 1, TICKS - 1);
+	indexer = add(&st, "/bin/indexer", 0, TICKS - 1, 0);
+	use(indexer, FEATURE_IO_READ_BYTES, FROM, TICKS - 1, 20 * MB);
+	press(&st, FEATURE_PSI_IO_SOME, 1, 60);
+	ask(&st, false);
+	assert_ptr_equal(first(&st)->subject, indexer);
+	assert_true(score_of(&st, office) < 0.25 * score_of(&st, indexer));
+	end(&st);
+}
+
+/* The same program at the same pace, but a minute and a half after its start: by then it was always done. */
+static void a_start_that_goes_on_for_unusually_long_is_named(void **state)
+{
+	struct subject *office = NULL, *indexer;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	for (uint32_t t = 20; t + 250 < FROM; t += 270)
+		office = run_of(&st, "/bin/office", t, t + 200, t + 29);
+	office = run_of(&st, "/bin/office", FROM - 60, TICKS - 1, TICKS - 1);
+	indexer = add(&st, "/bin/indexer", 0, TICKS - 1, 0);
+	use(indexer, FEATURE_IO_READ_BYTES, FROM, TICKS - 1, 20 * MB);
+	press(&st, FEATURE_PSI_IO_SOME, 1, 60);
+	ask(&st, false);
+	assert_ptr_equal(first(&st)->subject, office);
+	assert_true(first(&st)->evidence.n == 1);
+	assert_non_null(strstr(first(&st)->evidence.v[0], "3 earlier starts of it at the same age"));
+	assert_true(first(&st)->features.v[0].usual < MB); /* at that age */
+	end(&st);
+}
+
+/* Nobody knows what it did when it was young: it was running when the recording began. */
+static void of_a_start_nobody_saw_nothing_is_learnt(void **state)
+{
+	struct subject *office = NULL;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	for (uint32_t t = 20; t + 250 < FROM; t += 270) {
+		office = run_of(&st, "/bin/office", t, t + 200, t + 29);
+		office->info.start = NS_PER_SEC;
+	}
+	office = run_of(&st, "/bin/office", FROM, TICKS - 1, TICKS - 1);
+	press(&st, FEATURE_PSI_IO_SOME, 1, 60);
+	ask(&st, false);
+	assert_ptr_equal(first(&st)->subject, office);
+	assert_true(first(&st)->evidence.n == 0);
+	end(&st);
+}
+
+/* A service of that name in another unit has started three times: it is no news that it reads when it starts. */
+static void the_same_executable_elsewhere_is_a_peer(void **state)
+{
+	struct subject *other, *own;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	for (uint32_t t = 20; t + 250 < FROM; t += 270) {
+		other = run_of(&st, "/bin/database", t, t + 200, t + 29);
+		free(other->program);
+		other->program = strdup("/bin/database|a.service");
+	}
+	own = run_of(&st, "/bin/database", FROM, TICKS - 1, TICKS - 1);
+	free(own->program);
+	own->program = strdup("/bin/database|b.service");
+	press(&st, FEATURE_PSI_IO_SOME, 1, 60);
+	ask(&st, false);
+	assert_true(score_of(&st, own) < 0.05);
+	end(&st);
+}
+
 static void without_a_past_it_says_so(void **state)
 {
 	struct why_request request = {.at = 1005 * NS_PER_SEC, .window = 3600 * NS_PER_SEC};
@@ -472,6 +566,10 @@ RUN_TESTS(cmocka_unit_test(a_new_hog_beside_a_bigger_usual_innocent), cmocka_uni
 	  cmocka_unit_test(under_reclaim_the_grower_is_named), cmocka_unit_test(a_leak_of_handles_leaves_its_only_value),
 	  cmocka_unit_test(many_small_processes_are_one_group),
 	  cmocka_unit_test(a_busy_machine_that_nobody_waits_on_is_not_slow),
+	  cmocka_unit_test(a_start_as_always_is_innocent),
+	  cmocka_unit_test(a_start_that_goes_on_for_unusually_long_is_named),
+	  cmocka_unit_test(of_a_start_nobody_saw_nothing_is_learnt),
+	  cmocka_unit_test(the_same_executable_elsewhere_is_a_peer),
 	  cmocka_unit_test(what_is_often_done_is_no_excess),
 	  cmocka_unit_test(hundreds_of_threads_on_the_cpu_are_named_as_such),
 	  cmocka_unit_test(a_trouble_just_over_is_still_explained),

@@ -421,6 +421,8 @@ static void judge(struct answer *a, const struct question *q, bool pressed, cons
 
 	if (request->method == &method_gaussian)
 		a->slow = pressed || (top && top->score > 0 && top->features.n && fabs(top->features.v[0].deviation) > 3);
+	else if (request->method == &method_unusual)
+		a->slow = pressed; /* unusual is not guilty */
 	else
 		a->slow = pressed || (top && accuses(top, request->marked));
 	a->pressure = q->pressure;

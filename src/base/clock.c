@@ -21,6 +21,11 @@ int64_t boot_now(void)
 	return clock_ns(CLOCK_BOOTTIME);
 }
 
+int64_t monotonic_now(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
 int64_t wall_now(void)
 {
 	return clock_ns(CLOCK_REALTIME);

@@ -12,6 +12,7 @@
 #define NS_PER_MS  1000000ll
 
 int64_t boot_now(void);
+int64_t monotonic_now(void); /* CLOCK_MONOTONIC, ns: what one waits by */
 int64_t wall_now(void);
 
 /* TIME as journalctl takes it: now, -5min, +2h, 14:32, 14:32:07, today, yesterday, 2026-11-20,

@@ -28,6 +28,16 @@ static const struct setting {
 	 "keep the recorder's memory from being swapped out"},
 	{"record.realtime", SETTING_BOOL, offsetof(struct config, record_realtime), 0,
 	 "sample at real-time priority where granted, else at nice -20"},
+	{"record.rules", SETTING_TEXT, offsetof(struct config, record_rules), 0,
+	 "what is caught while nobody presses the button: a file of rules ('whyslow config --rules'); without it those built in"},
+	{"ring.record", SETTING_BOOL, offsetof(struct config, ring), 0,
+	 "keep the last seconds of every switch, wake-up, interrupt and request in memory"},
+	{"ring.size", SETTING_SIZE, offsetof(struct config, ring_size), 0,
+	 "memory for them (0 = 1 % of the memory, at most 64M)"},
+	{"ring.profile", SETTING_BOOL, offsetof(struct config, ring_profile), 0,
+	 "note 49 times a second what each busy CPU executes"},
+	{"ring.disk", SETTING_SIZE, offsetof(struct config, ring_disk), 0,
+	 "the oldest traces of marks are deleted beyond this size"},
 	{"store.file", SETTING_TEXT, offsetof(struct config, store_file), 0, "the recording"},
 	{"store.run_dir", SETTING_TEXT, offsetof(struct config, store_run_dir), 0,
 	 "memory-backed folder for the journal and the socket"},
@@ -72,17 +82,22 @@ int config_defaults(struct config *c)
 		.record_sockets = true,
 		.record_lock_memory = true,
 		.record_realtime = true,
+		.ring = true,
+		.ring_profile = true,
+		.ring_disk = 256ull << 20,
 		.store_max_age = 30 * 86400 * NS_PER_SEC,
 		.store_max_size = 2ull << 30,
 		.answer_window = 4 * 3600 * NS_PER_SEC,
 	};
 	c->store_file = root ? strdup("/var/lib/whyslow/recording.db") : user_store();
-	c->store_run_dir = root ? strdup("/run/whyslow") : user_run_dir();
-	return c->store_file && c->store_run_dir ? 0 : -ENOMEM;
+	c->record_rules = strdup("/etc/whyslow/rules");
+	c->store_run_dir = root ? strdup(SYSTEM_RUN_DIR) : user_run_dir();
+	return c->store_file && c->store_run_dir && c->record_rules ? 0 : -ENOMEM;
 }
 
 void config_free(struct config *c)
 {
+	free(c->record_rules);
 	free(c->store_file);
 	free(c->store_run_dir);
 	*c = (struct config){};

@@ -12,11 +12,18 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#define SYSTEM_RUN_DIR "/run/whyslow" /* of the recorder that root runs: its socket answers everybody */
+
 struct config {
 	int64_t record_interval; /* ns */
 	bool record_sockets;
 	bool record_lock_memory;
 	bool record_realtime;
+	char *record_rules;	 /* file; not there: the rules that are built in */
+	bool ring;
+	uint64_t ring_size; /* bytes of memory; 0 = 1 % of it, at most 64 MiB */
+	bool ring_profile;
+	uint64_t ring_disk; /* bytes of traces kept of marks */
 	char *store_file;
 	char *store_run_dir;
 	int64_t store_max_age;	 /* ns */

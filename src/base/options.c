@@ -8,17 +8,6 @@
 #include "base/clock.h"
 #include "base/str.h"
 
-static int complain(char **ret_error, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	if (vasprintf(ret_error, format, args) < 0)
-		*ret_error = NULL;
-	va_end(args);
-	return -EINVAL;
-}
-
 static const struct option_row *find_long(const struct option_row *rows, const char *name, size_t n)
 {
 	for (; rows && rows->type != OPTION_END; rows++)
@@ -46,11 +35,11 @@ static int set(const struct option_row *row, const char *value, char **ret_error
 		return 0;
 	case OPTION_SPAN:
 		if (parse_span(value, row->target) < 0)
-			return complain(ret_error, "--%s takes a span such as 90s, 5min or 4h, not '%s'", row->name, value);
+			return fail_with(ret_error, -EINVAL, "--%s takes a span such as 90s, 5min or 4h, not '%s'", row->name, value);
 		return 0;
 	case OPTION_COUNT:
 		if (parse_u64(value, row->target) < 0)
-			return complain(ret_error, "--%s takes a whole number, not '%s'", row->name, value);
+			return fail_with(ret_error, -EINVAL, "--%s takes a whole number, not '%s'", row->name, value);
 		return 0;
 	case OPTION_END:
 		break;
@@ -81,12 +70,12 @@ static int parse_one(const struct option_row *rows, const struct option_row *mor
 			value = word + 2;
 	}
 	if (!row)
-		return complain(ret_error, "there is no option %s; --help lists them", word);
+		return fail_with(ret_error, -EINVAL, "there is no option %s; --help lists them", word);
 	if (row->type == OPTION_FLAG && value)
-		return complain(ret_error, "--%s takes no value", row->name);
+		return fail_with(ret_error, -EINVAL, "--%s takes no value", row->name);
 	if (row->type != OPTION_FLAG && !value) {
 		if (*at + 1 >= argc)
-			return complain(ret_error, "--%s wants a value: --%s %s", row->name, row->name, row->argument);
+			return fail_with(ret_error, -EINVAL, "--%s wants a value: --%s %s", row->name, row->name, row->argument);
 		value = argv[++*at];
 	}
 	return set(row, value, ret_error);

@@ -146,6 +146,31 @@ char *read_text(struct reader *r)
 	return bytes ? strndup(bytes, n) : NULL;
 }
 
+int fail_with(char **ret_error, int code, const char *format, ...)
+{
+	va_list args;
+
+	if (!ret_error)
+		return code;
+	va_start(args, format);
+	if (vasprintf(ret_error, format, args) < 0)
+		*ret_error = NULL;
+	va_end(args);
+	return code;
+}
+
+int fail_again(char **error, int code, const char *format, ...)
+{
+	va_list args;
+
+	free(*error);
+	va_start(args, format);
+	if (vasprintf(error, format, args) < 0)
+		*error = NULL;
+	va_end(args);
+	return code;
+}
+
 bool text_starts(const char *text, const char *prefix)
 {
 	return strncmp(text, prefix, strlen(prefix)) == 0;

@@ -75,6 +75,11 @@ const char *read_blob(struct reader *r, size_t *ret_n);
 /* As read_blob, copied and NUL-terminated; the caller frees. NULL on damage or without memory. */
 char *read_text(struct reader *r);
 
+/* Puts words into *ret_error (which the caller frees; NULL without memory, or may itself be NULL) and returns `code`. */
+int fail_with(char **ret_error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The same for an error that is kept: what *error held before is freed. */
+int fail_again(char **error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
 bool text_starts(const char *text, const char *prefix);
 /* Whole decimal numbers only: "12" yes, "12x", "" and "-1" no. Returns 0 or -EINVAL / -ERANGE. */
 int parse_u64(const char *text, uint64_t *ret);

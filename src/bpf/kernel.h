@@ -20,6 +20,9 @@ typedef __u32 __wsum;
 typedef __u64 u64;
 typedef __s64 s64;
 typedef __u32 u32;
+typedef __u16 u16;
+typedef __s16 s16;
+typedef __u8 u8;
 typedef _Bool bool;
 
 enum { false, true };
@@ -27,8 +30,10 @@ enum { false, true };
 #define BPF_MAP_TYPE_HASH	  1
 #define BPF_MAP_TYPE_ARRAY	  2
 #define BPF_MAP_TYPE_PERCPU_ARRAY 6
+#define BPF_MAP_TYPE_SK_STORAGE	  24
 #define BPF_MAP_TYPE_RINGBUF	  27
 #define BPF_MAP_TYPE_TASK_STORAGE 29
+#define BPF_F_USER_STACK	  256
 #define BPF_F_NO_PREALLOC	  1
 #define BPF_F_MMAPABLE		  1024
 #define BPF_LOCAL_STORAGE_GET_F_CREATE 1
@@ -55,7 +60,25 @@ typedef struct {
 	int counter;
 } atomic_t;
 
+struct rq;
+struct cfs_rq {
+	struct rq *rq;
+	unsigned int h_nr_queued, h_nr_runnable; /* since 6.14; of those queued, some only wait to be taken out */
+	unsigned int h_nr_delayed;		 /* 6.12, 6.13: those */
+	int throttle_count;
+	u64 throttled_clock_self_time; /* since 6.5: how long it was throttled while it had threads */
+};
+struct rq {
+	unsigned int nr_running;
+	u64 clock; /* sched_clock(), as of when the scheduler last looked */
+	struct cfs_rq cfs;
+};
+
 struct sched_entity {
+	u64 deadline; /* since 6.6 */
+	u64 vruntime;
+	struct sched_entity *parent;
+	struct cfs_rq *cfs_rq;
 	u64 sum_exec_runtime;
 	u64 prev_sum_exec_runtime; /* when it was last put on a CPU; kept by the fair class only */
 	u64 nr_migrations;
@@ -93,11 +116,27 @@ struct mm_struct___old { /* until 6.1 */
 	struct mm_rss_stat rss_stat;
 };
 
+struct super_block {
+	unsigned long s_magic;
+};
 struct inode {
 	unsigned short i_mode;
+	u32 i_rdev;
+	struct super_block *i_sb;
 };
 struct file {
 	struct inode *f_inode;
+	void *private_data;
+};
+struct sock_common {
+	unsigned short skc_family;
+};
+struct sock {
+	struct sock_common __sk_common;
+	__u16 sk_protocol;
+};
+struct socket {
+	struct sock *sk;
 };
 struct fdtable {
 	unsigned int max_fds;
@@ -129,11 +168,70 @@ struct cred {
 	kuid_t uid;
 };
 
+struct pid_namespace;
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+struct pid {
+	unsigned int level;
+	struct upid numbers[1]; /* level + 1 of them: the number in each namespace, the initial one's first */
+};
+
 struct list_head {
 	struct list_head *next, *prev;
 };
 
+#if defined(__TARGET_ARCH_arm64)
+struct thread_info {
+	u32 cpu;
+};
+struct pt_regs {
+	u64 regs[31];
+	u64 sp, pc, pstate;
+	u64 orig_x0;
+	s32 syscallno;
+};
+#else
+struct thread_info {
+	u32 status, cpu;
+};
+struct pt_regs {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip;
+	unsigned short cs;
+	unsigned long flags, sp;
+};
+#endif
+
+struct ns_common {
+	unsigned int inum;
+};
+struct pid_namespace {
+	struct ns_common ns;
+};
+struct kernfs_node {
+	u64 id;
+};
+struct cgroup {
+	struct kernfs_node *kn;
+};
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
+struct mutex;
+struct rt_mutex_base {
+	struct task_struct *owner; /* the lowest bit is a flag */
+};
+struct rt_mutex_waiter {
+	struct rt_mutex_base *lock;
+};
+struct rw_semaphore {
+	atomic_long_t owner; /* the lowest bits are flags */
+};
+
 struct task_struct {
+	struct thread_info thread_info;
 	unsigned int __state;
 	unsigned int flags;
 	int on_cpu;
@@ -143,10 +241,12 @@ struct task_struct {
 	struct task_group *sched_task_group;
 	struct sched_info sched_info;
 	struct mm_struct *mm;
-	int exit_state;
+	int exit_state, exit_code, on_rq;
 	int pid, tgid;
 	struct task_struct *real_parent;
+	struct list_head children;
 	struct task_struct *group_leader;
+	struct pid *thread_pid;
 	struct list_head thread_node;
 	u64 utime, stime;
 	unsigned long nvcsw, nivcsw;
@@ -159,14 +259,34 @@ struct task_struct {
 	u64 self_exec_id;
 	struct task_io_accounting ioac;
 	struct task_delay_info *delays;
+	int prio;
+	bool throttled; /* since 6.18 */
+	unsigned in_iowait : 1;
+	unsigned in_memstall : 1;
+	unsigned in_thrashing : 1;
+	struct rt_mutex_waiter *pi_blocked_on;
+	struct mutex *blocked_on;
+	struct css_set *cgroups;
 };
+
+struct gendisk {
+	int major, first_minor;
+};
+struct request_queue {
+	struct gendisk *disk;
+};
+struct request {
+	struct request_queue *q;
+	unsigned int cmd_flags;
+	unsigned int __data_len;
+};
+struct irqaction;
+struct linux_binprm;
 
 struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
 };
-
-struct sock;
 
 #pragma clang attribute pop
 
@@ -179,4 +299,5 @@ struct bpf_iter_task {
 #define BPF_TASK_ITER_PROC_THREADS 2
 
 #define PF_EXITING 0x00000004
+#define PF_IO_WORKER 0x00000010
 #define PF_KTHREAD 0x00200000

@@ -12,11 +12,14 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "model/ring-layout.h"
 #include "model/task-sample.h"
 
 #define FD_WORDS_MAX	 16384 /* at most a million descriptors are counted */
 #define SOCKET_SCAN_MAX	 4096
-#define RESCAN_MASK	 15 /* every process is read in full, and its sockets counted, at least every 16th sweep */
+#define RESCAN_MASK	 63 /* every process is read in full, and its sockets counted, at least every 64th sweep */
+#define FEW_WORDS	 4  /* of the bitmap of descriptors: nearly every process has no more */
+#define RECLAIM_SWEEPS	 16 /* after its last sign reclaim is taken to go on for so long */
 #define S_IFMT		 0170000
 #define S_IFSOCK	 0140000
 #define MSG_PEEK	 2
@@ -46,6 +49,14 @@ struct {
 	__type(value, struct process_extra);
 } extras SEC(".maps");
 
+/* The flight recorder's, where there is one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct ring_thread);
+} threads SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, EXIT_RING_SIZE);
@@ -59,11 +70,14 @@ struct {
 	__type(value, struct task_sample);
 } scratch SEC(".maps");
 
-/* What a sleeping process looked like when it was last read in full, by its number. */
+/* A process of one thread that slept when it was last read in full, by its number. It says all that a short record does:
+ * of one that sleeps on hardly any of the kernel's own memory need be touched. */
 struct asleep {
+	u64 task; /* its address; 0 = refer to nothing */
+	u64 looks;
 	u64 start;
-	u64 looks; /* 0 = refer to nothing */
-	u64 retelling;
+	u32 pid; /* as user space knows it */
+	u32 retelling;
 };
 
 struct {
@@ -119,10 +133,18 @@ static void bpf_rcu_read_unlock(void)
 
 __u64 lost_exits;	     /* the ring was full */
 __u64 sweep_number;    /* counted by user space */
-__u64 retelling;       /* raised by user space when it has lost records: none of before is referred to */
+__u32 retelling;       /* raised when records were lost, or processes changed their parent: none of before is referred to */
+__u64 reclaim_sweep;   /* when memory was last taken from processes, whether they ran or not */
 __u64 missed_sweeps;   /* the record did not fit the iterator's buffer */
 const volatile bool count_sockets = true;
 const volatile bool has_socket_lengths = false;
+const volatile bool has_sums = false;
+const volatile bool sees_reclaim = false;
+const volatile bool in_namespace = false; /* the recorder has a pid namespace of its own */
+
+/* That namespace, and how deep it lies; found out at every sweep. */
+__u64 own_namespace;
+__u32 own_level;
 
 /* CLOCK_MONOTONIC minus the scheduler's clock, measured at every sweep; 0 = not yet */
 __s64 clock_offset;
@@ -134,6 +156,42 @@ __s64 clock_offset;
 		(s)->present |= PRESENT(FEATURE_##i); \
 	} while (0)
 
+static long upid_at(struct pid *pid, u32 level, struct upid *ret)
+{
+	return bpf_probe_read_kernel(ret, sizeof(*ret), (void *)pid->numbers + level * sizeof(*ret));
+}
+
+static void find_own_namespace(void)
+{
+	struct task_struct *reader = bpf_get_current_task_btf();
+	struct pid *pid = reader->thread_pid;
+	struct upid own;
+
+	if (!in_namespace || !pid)
+		return;
+	own_level = pid->level;
+	if (upid_at(pid, own_level, &own) == 0)
+		own_namespace = (u64)own.ns;
+}
+
+/* A task's number as the recorder's namespace has it; 0 = it is not in there. */
+static u32 number_of(struct task_struct *task)
+{
+	struct pid *pid = task->thread_pid;
+	struct upid seen;
+
+	if (!in_namespace)
+		return task->pid;
+	if (!pid || pid->level < own_level || upid_at(pid, own_level, &seen) < 0 || (u64)seen.ns != own_namespace)
+		return 0;
+	return seen.nr;
+}
+
+static u32 group_number_of(struct task_struct *task)
+{
+	return in_namespace ? number_of(task->group_leader) : task->tgid;
+}
+
 static void read_identity(struct task_sample *s, struct task_struct *task)
 {
 	struct task_struct *leader = task->group_leader;
@@ -141,9 +199,9 @@ static void read_identity(struct task_sample *s, struct task_struct *task)
 	const struct cred *cred = task->cred;
 
 	s->flags = 0;
-	s->pid = task->tgid;
-	s->tid = task->pid;
-	s->parent = parent->tgid;
+	s->pid = group_number_of(task);
+	s->tid = number_of(task);
+	s->parent = group_number_of(parent);
 	s->start = leader->start_boottime;
 	s->thread_start = task->start_boottime;
 	s->exec_id = task->self_exec_id;
@@ -209,6 +267,27 @@ static void read_delays(struct task_sample *s, struct task_struct *task)
 		SET(s, DELAY_IRQ, delays->irq_delay);
 }
 
+/* What the flight recorder added up of its time; a wait is charged when it ends. */
+static void read_sums(struct task_sample *s, struct task_struct *task)
+{
+	struct ring_thread *t = has_sums ? bpf_task_storage_get(&threads, task, 0, 0) : NULL;
+
+	s->v[FEATURE_WAIT_PREEMPTED] = s->v[FEATURE_WAIT_QUOTA] = s->v[FEATURE_WAIT_LOCK] = s->v[FEATURE_WAIT_DISK] =
+		s->v[FEATURE_WAIT_MEMORY] = s->v[FEATURE_WAIT_NETWORK] = s->v[FEATURE_WAIT_PEER] =
+			s->v[FEATURE_WAIT_OTHER] = s->v[FEATURE_CPU_IMPOSED] = 0;
+	if (!t)
+		return;
+	SET(s, WAIT_PREEMPTED, t->sum[SUM_PREEMPTED]);
+	SET(s, WAIT_QUOTA, t->sum[SUM_QUOTA]);
+	SET(s, WAIT_LOCK, t->sum[SUM_LOCK]);
+	SET(s, WAIT_DISK, t->sum[SUM_DISK]);
+	SET(s, WAIT_MEMORY, t->sum[SUM_FAULT]);
+	SET(s, WAIT_NETWORK, t->sum[SUM_NETWORK]);
+	SET(s, WAIT_PEER, t->sum[SUM_PEER]);
+	SET(s, WAIT_OTHER, t->sum[SUM_OTHER]);
+	SET(s, CPU_IMPOSED, t->sum[SUM_IMPOSED]);
+}
+
 static void read_thread(struct task_sample *s, struct task_struct *task, bool living)
 {
 	unsigned int state = task->__state;
@@ -238,6 +317,7 @@ static void read_thread(struct task_sample *s, struct task_struct *task, bool li
 		s->v[FEATURE_DELAY_RECLAIM] = s->v[FEATURE_DELAY_THRASHING] = s->v[FEATURE_DELAY_COMPACTION] =
 			s->v[FEATURE_DELAY_COW] = s->v[FEATURE_DELAY_IRQ] = 0;
 	read_delays(s, task);
+	read_sums(s, task);
 }
 
 static void read_memory(struct task_sample *s, struct mm_struct *mm)
@@ -281,8 +361,21 @@ struct fd_scan {
 	unsigned long *open;
 	u32 words;
 	u32 n;
+	u32 end; /* past the last open descriptor */
 	u64 hash;
 };
+
+static __always_inline void add_word(struct fd_scan *scan, u32 i, u64 word)
+{
+	scan->hash = (scan->hash ^ word) * MIX;
+	if (!word)
+		return;
+	scan->n += popcount(word);
+	scan->end = i * 64 + 64;
+	for (int bits = 56; bits > 0; bits -= 8)
+		if ((word >> bits) == 0)
+			scan->end = i * 64 + bits;
+}
 
 static long count_word(u32 i, struct fd_scan *scan)
 {
@@ -291,9 +384,23 @@ static long count_word(u32 i, struct fd_scan *scan)
 	if (i >= scan->words)
 		return 1;
 	bpf_probe_read_kernel(&word, sizeof(word), scan->open + i);
-	scan->n += popcount(word);
-	scan->hash = (scan->hash ^ word) * 0x9e3779b97f4a7c15ull;
+	add_word(scan, i, word);
 	return 0;
+}
+
+static void scan_descriptors(struct fd_scan *scan)
+{
+	u64 words[FEW_WORDS] = {};
+
+	if (scan->words > FEW_WORDS) {
+		bpf_loop(FD_WORDS_MAX, count_word, scan, 0);
+		return;
+	}
+	/* behind a shorter bitmap lie other things of the same allocation */
+	bpf_probe_read_kernel(words, sizeof(words), scan->open);
+	for (u32 i = 0; i < FEW_WORDS; i++)
+		if (i < scan->words)
+			add_word(scan, i, words[i]);
 }
 
 struct socket_scan {
@@ -328,30 +435,19 @@ static void read_files(struct task_sample *s, struct task_struct *task, struct p
 	struct files_struct *files = task->files;
 	struct fd_scan scan = {};
 	struct fdtable *fdt;
-	u32 first_free = 64;
 
 	if (!files)
 		return;
 	fdt = files->fdt;
 	scan.open = fdt->open_fds;
 	scan.words = fdt->max_fds / 64;
-	if (scan.words == 1) { /* nearly every process */
-		bpf_probe_read_kernel(&scan.hash, sizeof(scan.hash), scan.open);
-		scan.n = popcount(scan.hash);
-		/* do not look for sockets past the last open descriptor */
-		for (int i = 56; i > 0; i -= 8)
-			if ((scan.hash >> i) == 0)
-				first_free = i;
-	} else {
-		first_free = fdt->max_fds;
-		bpf_loop(FD_WORDS_MAX, count_word, &scan, 0);
-	}
+	scan_descriptors(&scan);
 	SET(s, HANDLES_FILES, scan.n);
 	if (!extra || !count_sockets)
 		return;
 	if (!extra->counted || extra->fd_hash != scan.hash ||
 	    (((sweep_number + s->pid) & RESCAN_MASK) == 0 && (extra->ran != s->v[FEATURE_CPU_TIME] || !is_alone(task)))) {
-		struct socket_scan sockets = {.fd = fdt->fd, .n = first_free};
+		struct socket_scan sockets = {.fd = fdt->fd, .n = scan.end};
 
 		bpf_loop(SOCKET_SCAN_MAX, count_socket, &sockets, 0);
 		extra->sockets = sockets.sockets;
@@ -378,6 +474,16 @@ static void read_quota(struct task_sample *s, struct task_struct *task)
 	SET(s, QUOTA_PERIODS, periods);
 }
 
+static __always_inline void put_traffic(struct task_sample *s, const struct process_extra *extra)
+{
+	if (!has_socket_lengths || !extra)
+		return;
+	SET(s, NET_RX_BYTES, extra->rx_bytes);
+	SET(s, NET_TX_BYTES, extra->tx_bytes);
+	SET(s, NET_RX_CALLS, extra->rx_calls);
+	SET(s, NET_TX_CALLS, extra->tx_calls);
+}
+
 static void read_process(struct task_sample *s, struct task_struct *task)
 {
 	struct mm_struct *mm = task->mm;
@@ -393,54 +499,63 @@ static void read_process(struct task_sample *s, struct task_struct *task)
 		SET(s, OOM_SCORE_ADJ, (s64)task->signal->oom_score_adj);
 	}
 	read_quota(s, task);
-	if (has_socket_lengths && extra) {
-		SET(s, NET_RX_BYTES, extra->rx_bytes);
-		SET(s, NET_TX_BYTES, extra->tx_bytes);
-		SET(s, NET_RX_CALLS, extra->rx_calls);
-		SET(s, NET_TX_CALLS, extra->tx_calls);
-	}
+	put_traffic(s, extra);
 }
 
-/* 0 unless the process has one thread and that sleeps. Nothing of a thread that has not run since (its exact CPU time
- * stands still) has changed but what others do to it: they take its memory away, adopt it, change its priority. That
- * goes into the number; what is rarer waits for the next full reading. */
-static u64 looks_asleep(struct task_struct *task)
+static bool reclaims(void)
+{
+	return !sees_reclaim || sweep_number - reclaim_sweep < RECLAIM_SWEEPS;
+}
+
+/* Nothing of a thread that has not run since (its exact CPU time stands still) has changed but what others do to it: they
+ * change its priority, take its memory away. What is rarer waits for the next full reading. */
+static u64 looks_of(struct task_struct *task)
+{
+	u64 looks = task->se.sum_exec_runtime * MIX + task->static_prio;
+	struct mm_struct *mm;
+
+	if (bpf_core_field_exists(struct mm_struct___old, rss_stat.count) || !reclaims())
+		return looks;
+	mm = task->mm;
+	return mm ? (looks * MIX + mm->rss_stat[0].count) * MIX + mm->rss_stat[1].count : looks;
+}
+
+static bool sleeps_on(const struct asleep *before, struct task_struct *task)
+{
+	return before->task == (u64)task && before->retelling == retelling && ((sweep_number + before->pid) & RESCAN_MASK) &&
+	       !task->on_cpu && task->__state && before->looks == looks_of(task);
+}
+
+/* Does it sleep, and is it the only thread of a process? Without running it cannot get more of them, nor end. */
+static bool falls_asleep(struct task_struct *task)
 {
 	unsigned int state = task->__state;
-	struct mm_struct *mm = task->mm;
-	u64 looks;
 
-	if (task->on_cpu || state == 0 || (state & 0x402) == 2 || (task->flags & PF_EXITING) || !is_alone(task))
-		return 0;
-	looks = task->se.sum_exec_runtime * MIX + task->real_parent->tgid;
-	looks = looks * MIX + task->static_prio;
-	if (mm && !bpf_core_field_exists(struct mm_struct___old, rss_stat.count))
-		looks = (looks * MIX + mm->rss_stat[0].count) * MIX + mm->rss_stat[1].count;
-	return looks | 1;
+	return !task->on_cpu && state && (state & 0x402) != 2 && !(task->flags & PF_EXITING) && is_alone(task);
 }
 
-static bool sleeps_on(const struct asleep *before, u64 start, u64 looks, u32 pid)
+/* After it was read in full; what changed meanwhile it has run for. */
+static void remember(struct asleep *before, struct task_struct *task, const struct task_sample *s)
 {
-	return looks && before->looks == looks && before->start == start && before->retelling == retelling &&
-	       ((sweep_number + pid) & RESCAN_MASK);
-}
-
-static void remember(struct asleep *before, u64 start, u64 looks)
-{
-	before->start = start;
-	before->looks = looks;
+	before->task = 0;
+	if (!falls_asleep(task))
+		return;
+	before->looks = looks_of(task);
+	before->start = s->start;
+	before->pid = s->pid;
 	before->retelling = retelling;
+	before->task = (u64)task;
 }
 
-static void fill_short(struct task_sample_short *s, struct task_struct *task, u64 start)
+static void fill_short(struct task_sample_short *s, const struct asleep *before)
 {
 	s->size = TASK_SAMPLE_SHORT;
 	s->flags = TASK_SLEEPS_ON;
-	s->pid = task->tgid;
-	s->tid = task->pid;
+	s->pid = before->pid;
+	s->tid = before->pid;
 	s->parent = 0;
-	s->start = start;
-	s->thread_start = start;
+	s->start = before->start;
+	s->thread_start = before->start;
 }
 
 static void fill_full(struct task_sample *s, struct task_struct *task)
@@ -457,26 +572,30 @@ static void fill_full(struct task_sample *s, struct task_struct *task)
 	}
 }
 
-static long write_short(struct seq_file *seq, struct task_struct *task, u64 start)
+static long write_short(struct seq_file *seq, const struct asleep *before)
 {
 	struct task_sample_short s;
 
-	fill_short(&s, task, start);
+	fill_short(&s, before);
 	return bpf_seq_write(seq, &s, sizeof(s));
 }
 
-static long write_full(struct seq_file *seq, struct task_struct *task)
+static long write_full(struct seq_file *seq, struct task_struct *task, struct asleep *before)
 {
 	struct task_sample *s;
 	u32 zero = 0;
+	long r;
 
 	s = bpf_map_lookup_elem(&scratch, &zero);
 	if (!s)
 		return -1;
 	fill_full(s, task);
-	if (s->size == TASK_SAMPLE_FULL)
-		return bpf_seq_write(seq, s, TASK_SAMPLE_FULL);
-	return bpf_seq_write(seq, s, TASK_SAMPLE_THREAD);
+	/* a record that did not fit is asked for again: only one that was written may be referred to */
+	before->task = 0;
+	r = bpf_seq_write(seq, s, s->size == TASK_SAMPLE_FULL ? TASK_SAMPLE_FULL : TASK_SAMPLE_THREAD);
+	if (r >= 0)
+		remember(before, task, s);
+	return r;
 }
 
 SEC("iter/task")
@@ -484,31 +603,25 @@ int sweep(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct asleep *before;
-	u64 looks, start;
 	u32 slot;
+	long r;
 
-	if (ctx->meta->seq_num == 0)
+	if (ctx->meta->seq_num == 0) {
 		measure_clock_offset();
-	if (!task || task->exit_state)
+		find_own_namespace();
+	}
+	if (!task)
 		return 0;
 	slot = task->pid & (ASLEEP_MAX - 1);
 	before = bpf_map_lookup_elem(&asleep, &slot);
 	if (!before)
 		return 0;
-	looks = looks_asleep(task);
-	start = task->start_boottime;
-	if (sleeps_on(before, start, looks, task->pid)) {
-		if (write_short(ctx->meta->seq, task, start) < 0)
-			__sync_fetch_and_add(&missed_sweeps, 1);
-		return 0;
-	}
-	/* a record that did not fit is asked for again: only one that was written may be referred to */
-	before->looks = 0;
-	if (write_full(ctx->meta->seq, task) < 0) {
+	if (sleeps_on(before, task))
+		r = write_short(ctx->meta->seq, before);
+	else
+		r = task->exit_state ? 0 : write_full(ctx->meta->seq, task, before);
+	if (r < 0)
 		__sync_fetch_and_add(&missed_sweeps, 1);
-		return 0;
-	}
-	remember(before, start, looks);
 	return 0;
 }
 
@@ -516,30 +629,37 @@ int sweep(struct bpf_iter__task *ctx)
 static __always_inline bool record(struct task_walk *walk, struct task_struct *task)
 {
 	u32 slot = task->pid & (ASLEEP_MAX - 1);
-	u64 looks, start, at = walk->used;
 	struct task_sample *s;
 	struct asleep *before;
+	u64 at = walk->used;
 
 	if (at > TASK_WALK_SIZE - TASK_SAMPLE_FULL) {
 		walk->incomplete = 1;
 		return false;
 	}
-	if (!task->pid || task->exit_state) /* a CPU's idle thread; one that has ended */
-		return true;
 	s = (void *)(walk->records + at);
 	before = bpf_map_lookup_elem(&asleep, &slot);
 	if (!before)
 		return true;
-	looks = looks_asleep(task);
-	start = task->start_boottime;
-	if (sleeps_on(before, start, looks, task->pid)) {
-		fill_short((void *)s, task, start);
+	if (sleeps_on(before, task)) {
+		fill_short((void *)s, before);
 	} else {
+		if (!task->pid || task->exit_state) /* a CPU's idle thread; one that has ended */
+			return true;
 		fill_full(s, task);
-		remember(before, start, looks);
+		remember(before, task, s);
 	}
 	walk->used = at + s->size;
 	return true;
+}
+
+/* Was it, when it fell asleep? */
+static __always_inline bool is_known_alone(struct task_struct *task)
+{
+	u32 slot = task->pid & (ASLEEP_MAX - 1);
+	struct asleep *before = bpf_map_lookup_elem(&asleep, &slot);
+
+	return before && before->task == (u64)task && before->looks == looks_of(task);
 }
 
 static __always_inline bool record_threads(struct task_walk *walk, struct task_struct *leader)
@@ -579,7 +699,7 @@ int walk(void *ctx)
 	bpf_rcu_read_lock();
 	bpf_iter_task_new(&it, NULL, BPF_TASK_ITER_ALL_PROCS);
 	while ((task = bpf_iter_task_next(&it)))
-		if (!(is_alone(task) ? record(walk, task) : record_threads(walk, task)))
+		if (!(is_known_alone(task) || is_alone(task) ? record(walk, task) : record_threads(walk, task)))
 			break;
 	bpf_iter_task_destroy(&it);
 	bpf_rcu_read_unlock();
@@ -589,9 +709,12 @@ int walk(void *ctx)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
-	struct task_sample *s = bpf_ringbuf_reserve(&exits, sizeof(*s), 0);
 	struct process_extra *extra;
+	struct task_sample *s;
 
+	if (in_namespace && !number_of(task))
+		return 0; /* of the machine outside of the recorder's namespace */
+	s = bpf_ringbuf_reserve(&exits, sizeof(*s), 0);
 	if (!s) {
 		__sync_fetch_and_add(&lost_exits, 1);
 		return 0;
@@ -599,24 +722,48 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	read_identity(s, task);
 	s->flags |= TASK_IS_EXIT;
 	/* two threads that end at the same moment may both find nobody alive */
-	if (task->signal->live.counter == 0)
+	if (task->signal->live.counter == 0) {
 		s->flags |= TASK_GROUP_DEAD;
+		if (task->children.next != task->children.prev)
+			__sync_fetch_and_add(&retelling, 1); /* they get another parent, and most sleep */
+	}
 	s->size = TASK_SAMPLE_FULL;
 	read_thread(s, task, false);
 	s->v[FEATURE_CPU_TIME] += unaccounted(task);
 	for (int i = THREAD_FEATURE_COUNT; i < PROCESS_FEATURE_COUNT; i++)
 		s->v[i] = 0;
 	extra = bpf_task_storage_get(&extras, task->group_leader, 0, 0);
-	if (has_socket_lengths && extra) {
-		SET(s, NET_RX_BYTES, extra->rx_bytes);
-		SET(s, NET_TX_BYTES, extra->tx_bytes);
-		SET(s, NET_RX_CALLS, extra->rx_calls);
-		SET(s, NET_TX_CALLS, extra->tx_calls);
-	}
+	put_traffic(s, extra);
 	if (bpf_ringbuf_query(&exits, BPF_RB_AVAIL_DATA) > EXIT_RING_SIZE / 2)
 		bpf_ringbuf_submit(s, BPF_RB_FORCE_WAKEUP);
 	else
 		bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+static void note_reclaim(void)
+{
+	reclaim_sweep = sweep_number;
+}
+
+SEC("tp_btf/mm_vmscan_kswapd_wake")
+int BPF_PROG(on_kswapd)
+{
+	note_reclaim();
+	return 0;
+}
+
+SEC("tp_btf/mm_vmscan_direct_reclaim_begin")
+int BPF_PROG(on_direct_reclaim)
+{
+	note_reclaim();
+	return 0;
+}
+
+SEC("tp_btf/mm_vmscan_memcg_reclaim_begin")
+int BPF_PROG(on_group_reclaim)
+{
+	note_reclaim();
 	return 0;
 }
 

@@ -9,14 +9,18 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "cmd/compare-captures.h"
 #include "cmd/verb.h"
 
 static int64_t arg_span = 3600 * NS_PER_SEC;
 static uint64_t arg_top = 20;
 
+static bool arg_captures;
+
 static const struct option_row options[] = {
 	{OPTION_SPAN, 0, "span", "SPAN", &arg_span, "how long a time given without an end is (default 1h)"},
 	{OPTION_COUNT, 'n', "top", "N", &arg_top, "how many changes to list (default 20)"},
+	{OPTION_FLAG, 0, "captures", NULL, &arg_captures, "A and B are incidents: what their processes ran, function by function"},
 	{},
 };
 
@@ -102,6 +106,8 @@ static int run(struct common *common, int argc, char **argv)
 	struct changes changes = {};
 	int r;
 
+	if (arg_captures && argc == 3)
+		return compare_captures(common, argv[1], argv[2]);
 	if (argc != 3 || parse_range(argv[1], &range_a) < 0 || parse_range(argv[2], &range_b) < 0)
 		return usage_error("compare", "takes two times: compare yesterday today, compare -3h..-2h -1h..now");
 	r = load(common, &range_a, &a);

@@ -1,13 +1,56 @@
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/cleanup.h"
+#include "base/log.h"
 #include "cmd/verb.h"
+#include "rule/rule.h"
 
-static const struct option_row options[] = {{}};
+static bool arg_rules;
+
+static const struct option_row options[] = {
+	{OPTION_FLAG, 0, "rules", NULL, &arg_rules, "print the rules in force instead, and how they are written"},
+	{},
+};
+
+static const char grammar[] =
+	"# [NAME:] when [SCOPE] CONDITION [for SPAN | N times in SPAN] [until CONDITION [for SPAN]] ACTION, ...\n"
+	"#   SCOPE      machine, process, disk, cpu, cgroup, filesystem, interface or sensor, and which of them:\n"
+	"#              name, exe, unit, user or container = PATTERN\n"
+	"#   CONDITION  QUANTITY > NUMBER UNIT, with 'and', 'or', 'not' and parentheses between them\n"
+	"#   QUANTITY   a feature ('whyslow features'), u1 (CPU time over time) or u2 (u1 over the CPUs); also\n"
+	"#              'median of 5 samples of' one, 'average of ...', 'average without outliers of ...'\n"
+	"#   ACTION     capture, notify, run \"COMMAND\"\n";
+
+static int print_rules(const struct config *config)
+{
+	_cleanup_free_ char *error = NULL;
+	struct rules rules;
+	struct str text = {};
+	int r = rules_read(config->record_rules, &rules, &error);
+
+	printf("%s# %s\n", grammar, r == -ENOENT ? "built in; to change them write them to a file of your own:" : "from");
+	printf("# %s\n", config->record_rules);
+	if (r == -ENOENT)
+		r = rules_parse(default_rules, "built-in rules", &rules, &error);
+	if (r < 0) {
+		log_error("%s", error ? error : strerror(-r));
+		return EXIT_CANNOT;
+	}
+	rules_write(&rules, &text);
+	fputs(text.data ? text.data : "", stdout);
+	str_free(&text);
+	rules_free(&rules);
+	return EXIT_ANSWERED;
+}
 
 static int run(struct common *common, int argc, char **argv)
 {
 	if (argc > 1)
 		return usage_error("config", "takes no words: '%s'", argv[1]);
+	if (arg_rules)
+		return print_rules(&common->config);
 	config_print(&common->config, stdout);
 	return EXIT_ANSWERED;
 }

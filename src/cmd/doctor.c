@@ -13,14 +13,17 @@
 #include "base/clock.h"
 #include "cmd/verb.h"
 #include "daemon/recorder.h"
+#include "source/ring.h"
 #include "source/source.h"
 
 static const struct option_row options[] = {{}};
 
+#define CHECKS 10
+
 struct finding_row {
 	const char *what;
 	bool good;
-	char state[160];
+	char state[400];
 	const char *remedy; /* NULL = nothing to do, or nothing can be done */
 };
 
@@ -38,7 +41,7 @@ static void check_root(struct finding_row *row)
 
 static void check_bpf(struct finding_row *row)
 {
-	struct source_options options_here = {"/proc", "/sys", true, false, 0, false};
+	struct source_options options_here = {.proc_root = "/proc", .sys_root = "/sys", .sockets = true};
 	const char *why = NULL;
 	void *state;
 	int r = source_task.open(&options_here, &state, &why);
@@ -49,6 +52,17 @@ static void check_bpf(struct finding_row *row)
 	snprintf(row->state, sizeof(row->state), "%s", r == 0 ? "the BPF programs load: every process in one pass" : why);
 	if (r < 0)
 		row->remedy = geteuid() ? "sudo whyslow doctor" : "apt-get install linux-image-amd64    # and boot it";
+}
+
+/* The initial namespace's number is fixed (PROC_PID_INIT_INO). */
+static void check_namespace(struct finding_row *row)
+{
+	struct stat ns;
+
+	row->good = stat("/proc/self/ns/pid", &ns) == 0 && ns.st_ino == 0xEFFFFFFC;
+	strcpy(row->state, row->good ? "all processes of the machine can be seen" :
+				       "a pid namespace of its own: only the processes in it are seen, by their numbers in it");
+	row->remedy = "run the recorder on the host    # or: docker run --pid=host, hostPID: true";
 }
 
 static void check_btf(struct finding_row *row)
@@ -123,9 +137,31 @@ static void check_disk(struct finding_row *row, const struct common *common)
 		snprintf(row->state, sizeof(row->state), "%s holds nothing yet", common->config.store_file);
 }
 
-static size_t check_all(const struct common *common, struct finding_row rows[8])
+/* What the flight recorder cannot know here, in one line; nothing can be done about an older kernel but a newer one. */
+static void check_ring(struct finding_row *row)
 {
-	memset(rows, 0, 8 * sizeof(*rows));
+	struct ring_options alone = {.sums_only = true};
+	_cleanup_free_ char *missing = NULL;
+	const char *why = NULL;
+	struct ring *ring;
+
+	if (ring_open(&alone, &ring, &why) < 0) {
+		snprintf(row->state, sizeof(row->state), "%s", why ? why : "no memory");
+		row->remedy = geteuid() ? "sudo whyslow doctor" : "boot a kernel with BTF, 6.1 or later (Debian's are)";
+		return;
+	}
+	ring_close(ring);
+	missing = ring_missing();
+	row->good = !missing;
+	for (char *newline = missing; newline && (newline = strchr(newline, '\n'));)
+		*newline = newline[1] ? ';' : '\0';
+	snprintf(row->state, sizeof(row->state), "%s%s", missing ? "not told by this kernel: " : "every switch, wake-up, interrupt and request",
+		 missing ? missing : " can be recorded");
+}
+
+static size_t check_all(const struct common *common, struct finding_row rows[CHECKS])
+{
+	memset(rows, 0, CHECKS * sizeof(*rows));
 	rows[0].what = "rights";
 	check_root(&rows[0]);
 	rows[1].what = "btf";
@@ -142,7 +178,11 @@ static size_t check_all(const struct common *common, struct finding_row rows[8])
 	check_lock(&rows[6]);
 	rows[7].what = "recording";
 	check_disk(&rows[7], common);
-	return 8;
+	rows[8].what = "namespace";
+	check_namespace(&rows[8]);
+	rows[9].what = "events";
+	check_ring(&rows[9]);
+	return CHECKS;
 }
 
 static void print_json(const struct finding_row *rows, size_t n)
@@ -161,7 +201,7 @@ static void print_json(const struct finding_row *rows, size_t n)
 
 static int run(struct common *common, int argc, char **argv)
 {
-	struct finding_row rows[8];
+	struct finding_row rows[CHECKS];
 	struct utsname kernel;
 	size_t n, gaps = 0;
 

@@ -6,15 +6,28 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "cmd/export-counters.h"
+#include "cmd/export-trace.h"
+#include "cmd/recall.h"
+#include "cmd/report.h"
 #include "cmd/verb.h"
 #include "view/export.h"
+#include "view/waits.h"
+
+#define FORMATS "store, csv, jsonl, openmetrics, counters (the machine's own, for a fleet), trace, perfetto, folded or html (of one incident: its number follows)"
 
 static const char *arg_format, *arg_since, *arg_until, *arg_output;
+static struct recall arg_events;
+static bool arg_waits, arg_redact;
 
 static const struct option_row options[] = {
-	{OPTION_TEXT, 'f', "format", "FORMAT", &arg_format, "store, csv, jsonl or openmetrics"},
+	{OPTION_TEXT, 'f', "format", "FORMAT", &arg_format, FORMATS},
 	{OPTION_TEXT, 0, "since", "TIME", &arg_since, "from here (default: -10min)"},
 	{OPTION_TEXT, 0, "until", "TIME", &arg_until, "up to here (default: now)"},
+	{OPTION_TEXT, 0, "mark", "ID", &arg_events.mark, "trace, perfetto, folded: the events kept of a mark (default: those of now)"},
+	{OPTION_SPAN, 0, "for", "SPAN", &arg_events.span, "perfetto, folded: without a recorder, watch for so long (default 5s)"},
+	{OPTION_FLAG, 0, "waits", NULL, &arg_waits, "folded: where threads waited, not where they ran"},
+	{OPTION_FLAG, 0, "redact", NULL, &arg_redact, "html: without command lines, file names and users' names"},
 	{OPTION_TEXT, 'o', "output", "FILE", &arg_output, "where to write (default: standard output)"},
 	{},
 };
@@ -40,29 +53,78 @@ static int export_store(struct common *common)
 	return EXIT_ANSWERED;
 }
 
+/* *ret is standard output or `file`, which the caller owns. */
+static int open_output(FILE **file, FILE **ret)
+{
+	*ret = stdout;
+	if (!arg_output)
+		return 0;
+	*ret = *file = fopen(arg_output, "wxe");
+	if (*file)
+		return 0;
+	log_error("cannot write %s: %s", arg_output, strerror(errno));
+	return -EIO;
+}
+
+static int close_output(FILE *out)
+{
+	if (fflush(out) == 0 && !ferror(out))
+		return EXIT_ANSWERED;
+	log_error("cannot write %s: %s", arg_output ? arg_output : "standard output", strerror(errno));
+	return EXIT_CANNOT;
+}
+
 static int write_out(const struct dataset *d)
 {
 	_cleanup_fclose_ FILE *file = NULL;
-	FILE *out = stdout;
+	FILE *out;
 
-	if (arg_output) {
-		out = file = fopen(arg_output, "wxe");
-		if (!file) {
-			log_error("cannot write %s: %s", arg_output, strerror(errno));
-			return EXIT_CANNOT;
-		}
-	}
+	if (open_output(&file, &out) < 0)
+		return EXIT_CANNOT;
 	if (strcmp(arg_format, "csv") == 0)
 		export_csv(d, out);
 	else if (strcmp(arg_format, "jsonl") == 0)
 		(void)export_jsonl(d, out);
 	else
 		export_openmetrics(d, out);
-	if (fflush(out) != 0 || ferror(out)) {
-		log_error("cannot write %s: %s", arg_output ? arg_output : "standard output", strerror(errno));
+	if (close_output(out) != EXIT_ANSWERED)
+		return EXIT_CANNOT;
+	return d->ticks.n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+}
+
+static int export_events(struct common *common)
+{
+	_cleanup_fclose_ FILE *file = NULL;
+	struct recalled events;
+	FILE *out;
+	int status;
+
+	arg_events.since = arg_since;
+	arg_events.until = arg_until;
+	status = recall(common, "export", &arg_events, &events);
+	if (status != EXIT_ANSWERED)
+		return status;
+	if (open_output(&file, &out) < 0) {
+		recalled_free(&events);
 		return EXIT_CANNOT;
 	}
-	return d->ticks.n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+	if (strcmp(arg_format, "folded") == 0)
+		folded_text(&events.timeline, events.from, events.to, arg_waits, out);
+	else
+		(void)perfetto_write(&events.timeline, events.from, events.to, out);
+	recalled_free(&events);
+	return close_output(out);
+}
+
+static int export_html(struct common *common, const char *id)
+{
+	_cleanup_fclose_ FILE *file = arg_output ? fopen(arg_output, "wxe") : NULL;
+
+	if (arg_output && !file) {
+		log_error("cannot write %s: %s", arg_output, strerror(errno));
+		return EXIT_CANNOT;
+	}
+	return report_incident(common, id, arg_redact, file ? file : stdout);
 }
 
 static int export_window(struct common *common, int64_t from, int64_t to)
@@ -87,29 +149,50 @@ static int export_window(struct common *common, int64_t from, int64_t to)
 	return status;
 }
 
+static int export_machine(struct common *common, int64_t from, int64_t to)
+{
+	struct store *store = open_common_store(common, STORE_READ);
+	int r;
+
+	if (!store)
+		return EXIT_CANNOT;
+	r = export_counters(store, from, to, stdout);
+	if (r < 0)
+		log_error("%s", store_error(store));
+	store_close(store);
+	return r < 0 || fflush(stdout) != 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+}
+
 static int run(struct common *common, int argc, char **argv)
 {
 	int64_t now = wall_now(), from, to;
 
+	if (arg_format && strcmp(arg_format, "html") == 0)
+		return argc == 2 ? export_html(common, argv[1]) :
+				   usage_error("export", "--format html takes the number of a mark or an incident");
 	if (argc > 1)
 		return usage_error("export", "takes no words: '%s'", argv[1]);
 	if (!arg_format)
-		return usage_error("export", "--format is store, csv, jsonl or openmetrics");
+		return usage_error("export", "--format is " FORMATS);
 	if (strcmp(arg_format, "store") == 0)
 		return export_store(common);
-	if (strcmp(arg_format, "csv") != 0 && strcmp(arg_format, "jsonl") != 0 && strcmp(arg_format, "openmetrics") != 0)
-		return usage_error("export", "--format is store, csv, jsonl or openmetrics, not '%s'", arg_format);
+	if (strcmp(arg_format, "trace") == 0)
+		return export_trace(common, arg_events.mark, arg_output);
+	if (strcmp(arg_format, "perfetto") == 0 || strcmp(arg_format, "folded") == 0)
+		return export_events(common);
+	if (strcmp(arg_format, "counters") != 0 && strcmp(arg_format, "csv") != 0 && strcmp(arg_format, "jsonl") != 0 && strcmp(arg_format, "openmetrics") != 0)
+		return usage_error("export", "--format is " FORMATS ", not '%s'", arg_format);
 	if (parse_time(arg_since ? arg_since : "-10min", now, &from) < 0)
 		return usage_error("export", "'%s' is no TIME", arg_since);
 	if (parse_time(arg_until ? arg_until : "now", now, &to) < 0)
 		return usage_error("export", "'%s' is no TIME", arg_until);
-	return export_window(common, from, to);
+	return strcmp(arg_format, "counters") == 0 ? export_machine(common, from, to) : export_window(common, from, to);
 }
 
 const struct verb verb_export = {
 	.name = "export",
 	.group = "Hand on",
-	.words = "",
+	.words = "[ID] ",
 	.help = "the recording, or a part of it, for other programs and machines",
 	.options = options,
 	.run = run,

@@ -1,19 +1,25 @@
 #include <inttypes.h>
 #include <jansson.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "answer/incidents.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "cmd/verb.h"
 
-static bool arg_by_program;
+#define LOOK_EVERY 200		      /* ms, following */
+#define MAY_CHANGE (10 * NS_PER_SEC) /* presses soon after a mark count as the same */
+
+static bool arg_by_program, arg_follow;
 static const char *arg_split;
 
 static const struct option_row options[] = {
 	{OPTION_FLAG, 0, "by-program", NULL, &arg_by_program, "how many incidents were blamed on which program"},
 	{OPTION_TEXT, 0, "split", "TIME", &arg_split, "count those before and after a change apart"},
+	{OPTION_FLAG, 0, "follow", NULL, &arg_follow, "only new ones, as they are pressed (with --json: a line each)"},
 	{},
 };
 
@@ -24,7 +30,9 @@ static void print_line(const struct mark *m)
 	char at[40];
 
 	printf("%4" PRId64 "  %s", m->id, format_local(m->wall, at, sizeof(at)));
-	if (m->presses > 1)
+	if (mark_is_caught(m))
+		printf("  (caught)");
+	else if (m->presses > 1)
 		printf("  (pressed %u times)", m->presses);
 	if (m->note)
 		printf("  %s", m->note);
@@ -35,9 +43,10 @@ static void print_line(const struct mark *m)
 
 static json_t *mark_json(const struct mark *m)
 {
-	char at[40];
+	char at[40], until[40];
 
-	return json_pack("{s:I, s:s, s:I, s:I, s:s?, s:s?}", "id", (json_int_t)m->id, "at",
+	return json_pack("{s:I, s:s, s:s, s:s, s:I, s:I, s:s?, s:s?}", "id", (json_int_t)m->id, "kind",
+			 mark_is_caught(m) ? "caught" : "mark", "until", format_rfc3339(m->last, until, sizeof(until)), "at",
 			 format_rfc3339(m->wall, at, sizeof(at)), "presses", (json_int_t)m->presses, "uid", (json_int_t)m->uid,
 			 "note", m->note, "feedback", m->feedback ? feedback_names[m->feedback] : NULL);
 }
@@ -110,10 +119,57 @@ static int list_marks(const struct common *common, const struct mark *marks, siz
 		json_dumpf(root, stdout, JSON_INDENT(1));
 		putchar('\n');
 	} else if (!n) {
-		puts("no marks yet: press the button with 'whyslow mark' when it is slow");
+		puts("nothing was marked or caught yet: press the button with 'whyslow mark' when it is slow");
 	}
 	json_decref(root);
 	return n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+}
+
+static void print_new(const struct common *common, const struct mark *m)
+{
+	if (common->json) {
+		json_t *mark = mark_json(m);
+
+		json_dumpf(mark, stdout, JSON_COMPACT);
+		putchar('\n');
+		json_decref(mark);
+	} else {
+		print_line(m);
+	}
+	fflush(stdout);
+}
+
+static int newest(struct store *store, int64_t from, int64_t after, const struct common *common, int64_t *ret_id, int64_t *ret_wall)
+{
+	struct mark *marks;
+	size_t n;
+	int r = store_marks(store, from, INT64_MAX, &marks, &n);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++) {
+		if (common && marks[i].id > after)
+			print_new(common, &marks[i]);
+		*ret_id = marks[i].id;
+		*ret_wall = marks[i].wall;
+		mark_free(&marks[i]);
+	}
+	free(marks);
+	return 0;
+}
+
+/* Until nobody reads any more. */
+static int follow(struct common *common, struct store *store)
+{
+	struct pollfd reader = {STDOUT_FILENO, 0, 0};
+	int64_t id = 0, wall = 0;
+	int r = newest(store, INT64_MIN, 0, NULL, &id, &wall);
+
+	while (r == 0 && poll(&reader, 1, LOOK_EVERY) == 0)
+		r = newest(store, wall - MAY_CHANGE, id, common, &id, &wall);
+	if (r < 0)
+		log_error("%s", store_error(store));
+	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 
 static int run(struct common *common, int argc, char **argv)
@@ -128,6 +184,11 @@ static int run(struct common *common, int argc, char **argv)
 	store = open_common_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
+	if (arg_follow) {
+		status = follow(common, store);
+		store_close(store);
+		return status;
+	}
 	if (store_marks(store, INT64_MIN, INT64_MAX, &marks, &n) < 0) {
 		log_error("%s", store_error(store));
 		store_close(store);
@@ -145,7 +206,7 @@ const struct verb verb_list = {
 	.name = "list",
 	.group = "Every day",
 	.words = "",
-	.help = "marked moments",
+	.help = "marked moments, and those that rules caught",
 	.options = options,
 	.remote = true,
 	.run = run,

@@ -8,13 +8,15 @@
 #include "base/str.h"
 #include "cmd/verb.h"
 #include "cmd/why.h"
+#include "daemon/capture.h"
 
 static bool arg_undo, arg_why;
-static const char *arg_id;
+static const char *arg_id, *arg_trace;
 
 static const struct option_row options[] = {
 	{OPTION_FLAG, 0, "undo", NULL, &arg_undo, "take the newest mark back"},
 	{OPTION_TEXT, 0, "id", "ID", &arg_id, "set the note of an earlier mark"},
+	{OPTION_TEXT, 0, "trace", "TEXT", &arg_trace, "only a marker on the time axis of events, no press"},
 	{OPTION_FLAG, 'w', "why", NULL, &arg_why, "answer at once"},
 	{},
 };
@@ -51,16 +53,31 @@ static int change_note(const struct common *common, struct store *store, const c
 	return r == 0 ? EXIT_ANSWERED : r == -ENOENT ? EXIT_NOTHING_FOUND : EXIT_CANNOT;
 }
 
+/* For people who are about to try something: it shows among the events of whoever looks next. */
+static int put_marker(const struct common *common)
+{
+	int r = capture_marker(common->config.store_run_dir, MARKER_FROM_PERSON, arg_trace);
+
+	if (r == 0)
+		return EXIT_ANSWERED;
+	log_error("no recorder with a flight recorder is running (%s): start one ('whyslow record', as root)", strerror(-r));
+	return EXIT_CANNOT;
+}
+
 static int press(struct common *common, struct store *store, const char *note)
 {
 	int64_t now = wall_now(), id;
+	char at[40];
 	int r = store_mark(store, now, common->viewer, note, &id);
 
 	if (r < 0) {
 		log_error("%s", store_error(store));
 		return EXIT_CANNOT;
 	}
-	if (!common->json)
+	(void)capture_mark(common->config.store_run_dir, id); /* without a flight recorder there are only counters */
+	if (common->json && !arg_why)
+		printf("{\"schema\":\"whyslow.mark/1\",\"id\":%" PRId64 ",\"at\":\"%s\"}\n", id, format_rfc3339(now, at, sizeof(at)));
+	else if (!common->json)
 		printf("marked %s (mark %" PRId64 "); 'whyslow show %" PRId64 "' answers why\n", note ? note : "this moment", id, id);
 	return arg_why ? why_at(common, now, true) : EXIT_ANSWERED;
 }
@@ -73,6 +90,10 @@ static int run(struct common *common, int argc, char **argv)
 
 	for (int i = 1; i < argc; i++)
 		str_printf(&note, "%s%s", i > 1 ? " " : "", argv[i]);
+	if (arg_trace) {
+		str_free(&note);
+		return put_marker(common);
+	}
 	store = open_common_store(common, STORE_MARK);
 	if (!store)
 		return EXIT_CANNOT;

@@ -1,14 +1,72 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/board.h"
 #include "cmd/verb.h"
 #include "cmd/why.h"
 
-static int run(struct common *common, int argc, char **argv)
+#define PROCESSES_DEFAULT 20
+
+static bool arg_captures;
+
+static const struct option_row options[] = {
+	WHY_OPTIONS,
+	BOARD_OPTIONS,
+	{OPTION_FLAG, 0, "captures", NULL, &arg_captures, "of an incident: what was seen in the processes that were looked into"},
+	{},
+};
+
+static void print_captures(const struct common *common, const struct capture *list, size_t n)
+{
+	if (common->json)
+		fputs("{\"schema\": \"whyslow.captures/1\", \"captures\": [", stdout);
+	for (size_t i = 0; i < n; i++)
+		printf("%s%s\n", common->json && i ? "," : "", common->json ? list[i].json : list[i].text);
+	if (common->json)
+		fputs("]}\n", stdout);
+}
+
+static void print_summaries(const struct capture *list, size_t n, const char *id)
+{
+	char at[40];
+
+	if (n)
+		fputs("\nLooked into while it lasted:\n", stdout);
+	for (size_t i = 0; i < n; i++)
+		printf("  %s  %s\n", format_local(list[i].wall, at, sizeof(at)), list[i].summary);
+	if (n)
+		printf("  ('whyslow show %s --captures' has all of it)\n", id);
+}
+
+/* Other users' processes are root's business: stacks and command lines are in there. */
+static int show_captures(struct common *common, int64_t id, const char *text)
+{
+	struct store *store = open_common_store(common, STORE_READ);
+	struct capture *list = NULL;
+	size_t n = 0;
+
+	if (!store)
+		return EXIT_CANNOT;
+	(void)store_captures(store, id, &list, &n);
+	store_close(store);
+	if (common->viewer != 0 && !common->from_file)
+		fputs(n && arg_captures ? "only root may see what was found in processes\n" : "", stderr);
+	else if (arg_captures)
+		print_captures(common, list, n);
+	else if (!common->json)
+		print_summaries(list, n, text);
+	for (size_t i = 0; i < n; i++)
+		capture_free(&list[i]);
+	free(list);
+	return n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+}
+
+static int show_mark(struct common *common, const char *text)
 {
 	struct store *store;
 	struct mark mark;
@@ -16,31 +74,45 @@ static int run(struct common *common, int argc, char **argv)
 	uint64_t id;
 	int r;
 
-	if (argc != 2 || parse_u64(argv[1], &id) < 0)
-		return usage_error("show", "takes a mark's number; 'whyslow list' shows them");
+	if (parse_u64(text, &id) < 0)
+		return usage_error("show", "'%s' is no mark's number ('whyslow list' shows them); a moment is given with --at", text);
 	store = open_common_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
 	r = store_mark_get(store, (int64_t)id, &mark);
 	store_close(store);
 	if (r < 0) {
-		log_error("there is no mark %s; 'whyslow list' shows them", argv[1]);
+		log_error("there is no mark %s; 'whyslow list' shows them", text);
 		return EXIT_CANNOT;
 	}
+	if (arg_captures) {
+		mark_free(&mark);
+		return show_captures(common, (int64_t)id, text);
+	}
 	if (!common->json)
-		printf("Mark %" PRIu64 ", %s%s%s\n\n", id, format_local(mark.wall, at, sizeof(at)), mark.note ? ": " : "",
+		printf("%s %" PRIu64 ", %s%s%s\n\n", mark_is_caught(&mark) ? "Caught" : "Mark", id, format_local(mark.wall, at, sizeof(at)), mark.note ? ": " : "",
 		       mark.note ? mark.note : "");
 	r = why_at(common, mark.wall, true);
 	mark_free(&mark);
+	(void)show_captures(common, (int64_t)id, text);
 	return r;
+}
+
+static int run(struct common *common, int argc, char **argv)
+{
+	struct board_view view = {why_args.at, why_args.since, why_args.who, why_args.window, why_args.top == 5 ? PROCESSES_DEFAULT : (unsigned)why_args.top};
+
+	if (argc > 2)
+		return usage_error("show", "takes one mark's number, or none: '%s'", argv[2]);
+	return argc == 2 ? show_mark(common, argv[1]) : board_show(common, &view);
 }
 
 const struct verb verb_show = {
 	.name = "show",
 	.group = "Every day",
-	.words = "ID ",
-	.help = "the answer for a marked moment",
-	.options = why_options,
+	.words = "[ID] ",
+	.help = "the answer for a mark; without one every process at a moment, most unusual first",
+	.options = options,
 	.remote = true,
 	.run = run,
 };

@@ -15,12 +15,15 @@
 
 #define SHARED_FOR_CLIENTS 4 /* of the shared options a client may give only those from --json on */
 
-extern const struct verb verb_why, verb_mark, verb_list, verb_show, verb_feedback, verb_record, verb_features, verb_config,
-	verb_doctor, verb_export, verb_run, verb_compare, verb_help;
+extern const struct verb
+	verb_why, verb_mark, verb_list, verb_show, verb_top, verb_open, verb_cpu, verb_threads, verb_waits,
+	verb_inspect, verb_compare, verb_export, verb_fleet, verb_spans, verb_record, verb_serve, verb_agent,
+	verb_run, verb_feedback, verb_doctor, verb_config, verb_features, verb_help;
 
 const struct verb *const verbs[] = {
-	&verb_why,    &verb_mark,     &verb_list,   &verb_show,
-	&verb_compare, &verb_export, &verb_record, &verb_run, &verb_doctor, &verb_features, &verb_config, &verb_feedback, &verb_help, NULL,
+	&verb_why, &verb_mark, &verb_list, &verb_show, &verb_top, &verb_open, &verb_cpu, &verb_threads, &verb_waits,
+	&verb_inspect, &verb_compare, &verb_export, &verb_fleet, &verb_spans, &verb_record, &verb_serve, &verb_agent,
+	&verb_run, &verb_feedback, &verb_doctor, &verb_config, &verb_features, &verb_help, NULL,
 };
 
 const struct verb *verb_find(const char *name)
@@ -84,10 +87,14 @@ struct store *open_common_store(const struct common *c, enum store_mode mode)
 /* An unprivileged user's question goes to the daemon, if one listens; -ENOENT or the like if none does. */
 static int ask_daemon(const struct common *c, const struct verb *verb, int argc, char **argv)
 {
+	const int fds[2] = {STDOUT_FILENO, STDERR_FILENO};
+	int connection;
+
 	if (!verb->remote || c->for_client || geteuid() == 0 || c->store_file || c->from_file || c->run_dir)
 		return -EOPNOTSUPP;
 	fflush(stdout);
-	return request_send("/run/whyslow", argc, argv);
+	connection = request_begin(SYSTEM_RUN_DIR, argc, argv, fds);
+	return connection < 0 ? connection : request_end(connection);
 }
 
 /* "--viewer UID --run-dir DIR --store FILE VERB ...": how the daemon starts an answer. What follows is a stranger's. */

@@ -19,27 +19,13 @@
 #define LOOK_TICKS   6 /* without a recording: five seconds between six samples */
 #define FRESH_ENOUGH (10 * NS_PER_SEC)
 
-static const char *arg_at, *arg_since, *arg_model, *arg_for, *arg_window_mode;
-static int64_t arg_window;
-static uint64_t arg_top = 5;
-static bool arg_all, arg_boot;
+struct why_args why_args = {.top = 5};
 
-const struct option_row why_options[] = {
-	{OPTION_TEXT, 0, "at", "TIME", &arg_at, "the moment asked about (default: now)"},
-	{OPTION_TEXT, 0, "since", "TIME", &arg_since, "when the trouble began (default: found out)"},
-	{OPTION_FLAG, 0, "boot", NULL, &arg_boot, "why did the machine's last start take so long"},
-	{OPTION_SPAN, 0, "window", "SPAN", &arg_window, "how far back to look for what is usual (default 4h)"},
-	{OPTION_TEXT, 0, "for", "WHO", &arg_for, "only this pid, unit or name"},
-	{OPTION_TEXT, 0, "model", "NAME", &arg_model, "robust (default) or gaussian, the paper's"},
-	{OPTION_TEXT, 0, "window-mode", "MODE", &arg_window_mode, "past (default), or block: the paper's, event included"},
-	{OPTION_COUNT, 'n', "top", "N", &arg_top, "how many suspects to list (default 5)"},
-	{OPTION_FLAG, 0, "all-features", NULL, &arg_all, "list every feature of each"},
-	{},
-};
+static const struct option_row options[] = {WHY_OPTIONS, {}};
 
 static int print(struct common *common, const struct answer *a)
 {
-	struct why_text_options text = {common->colour, (unsigned)arg_top, arg_all ? 64 : 5};
+	struct why_text_options text = {common->colour, (unsigned)why_args.top, why_args.all ? 64 : 5};
 
 	if (common->json)
 		return why_json(a, stdout) < 0 ? EXIT_CANNOT : a->slow ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
@@ -120,7 +106,7 @@ static int answer_from(struct common *common, struct store *store, struct why_re
 
 	request->marks = marks;
 	if (r == 0)
-		r = arg_boot ? boot_from_store(store, request, &data, &a) : why_from_store(store, request, &data, &a);
+		r = why_args.boot ? boot_from_store(store, request, &data, &a) : why_from_store(store, request, &data, &a);
 	status = finish(common, r, &a, store);
 	if (r == 0 && data.damaged)
 		log_warning("%u parts of the recording are damaged and were left out", data.damaged);
@@ -133,20 +119,20 @@ static int answer_from(struct common *common, struct store *store, struct why_re
 
 static int prepare(struct common *common, struct why_request *request)
 {
-	request->window = arg_window ? arg_window : common->config.answer_window;
-	request->only = arg_for;
+	request->window = why_args.window ? why_args.window : common->config.answer_window;
+	request->only = why_args.who;
 	request->viewer = common->viewer;
-	if (arg_since && parse_time(arg_since, wall_now(), &request->since) < 0)
-		return usage_error("why", "'%s' is no TIME: now, -5min, 14:32, '2026-11-20 14:32:07'", arg_since);
-	if (arg_model) {
-		request->method = method_find(arg_model);
+	if (why_args.since && parse_time(why_args.since, wall_now(), &request->since) < 0)
+		return usage_error("why", "'%s' is no TIME: now, -5min, 14:32, '2026-11-20 14:32:07'", why_args.since);
+	if (why_args.model) {
+		request->method = method_find(why_args.model);
 		if (!request->method)
-			return usage_error("why", "there is no model '%s': robust or gaussian", arg_model);
+			return usage_error("why", "there is no model '%s': robust or gaussian", why_args.model);
 	}
-	if (arg_window_mode) {
-		if (strcmp(arg_window_mode, "block") != 0 && strcmp(arg_window_mode, "past") != 0)
-			return usage_error("why", "--window-mode is past or block, not '%s'", arg_window_mode);
-		request->block = *arg_window_mode == 'b';
+	if (why_args.window_mode) {
+		if (strcmp(why_args.window_mode, "block") != 0 && strcmp(why_args.window_mode, "past") != 0)
+			return usage_error("why", "--window-mode is past or block, not '%s'", why_args.window_mode);
+		request->block = *why_args.window_mode == 'b';
 	}
 	return 0;
 }
@@ -248,19 +234,19 @@ static int run(struct common *common, int argc, char **argv)
 
 	if (argc > 1)
 		return usage_error("why", "takes no words: '%s' (a moment is given with --at)", argv[1]);
-	if (arg_boot)
+	if (why_args.boot)
 		return why_boot(common);
-	if (!arg_at && !common->from_file)
+	if (!why_args.at && !common->from_file)
 		return why_now(common);
-	if (!arg_at)
+	if (!why_args.at)
 		return usage_error("why", "--from needs --at TIME: a recording has no 'now'");
-	r = resolve_time(common, arg_at, &at, &marked);
+	r = resolve_time(common, why_args.at, &at, &marked);
 	if (r == -EIO)
 		return EXIT_CANNOT;
 	if (r == -ENOENT)
-		return usage_error("why", "there is no mark %s; 'whyslow list' shows them", arg_at);
+		return usage_error("why", "there is no mark %s; 'whyslow list' shows them", why_args.at);
 	if (r < 0)
-		return usage_error("why", "'%s' is no TIME: now, -5min, 14:32, '2026-11-20 14:32:07' or a mark's id", arg_at);
+		return usage_error("why", "'%s' is no TIME: now, -5min, 14:32, '2026-11-20 14:32:07' or a mark's id", why_args.at);
 	return why_at(common, at, marked);
 }
 
@@ -269,7 +255,7 @@ const struct verb verb_why = {
 	.group = "Every day",
 	.words = "",
 	.help = "why is (or was) it slow: who, which resource, how unusual",
-	.options = why_options,
+	.options = options,
 	.remote = true,
 	.run = run,
 };

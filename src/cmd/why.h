@@ -1,10 +1,27 @@
+/* What `why` shares with verbs that answer for a moment. */
 #pragma once
 
 #include <stdint.h>
 
 #include "cmd/verb.h"
 
-extern const struct option_row why_options[];
+extern struct why_args {
+	const char *at, *since, *model, *who, *window_mode;
+	int64_t window;
+	uint64_t top;
+	bool all, boot;
+} why_args;
+
+#define WHY_OPTIONS                                                                                                      \
+	{OPTION_TEXT, 0, "at", "TIME", &why_args.at, "the moment asked about (default: now)"},                              \
+	{OPTION_TEXT, 0, "since", "TIME", &why_args.since, "when the trouble began (default: found out)"},                  \
+	{OPTION_FLAG, 0, "boot", NULL, &why_args.boot, "why did the machine's last start take so long"},                    \
+	{OPTION_SPAN, 0, "window", "SPAN", &why_args.window, "how far back to look for what is usual (default 4h)"},        \
+	{OPTION_TEXT, 0, "for", "WHO", &why_args.who, "only this pid, unit or name"},                                       \
+	{OPTION_TEXT, 0, "model", "NAME", &why_args.model, "robust (default), gaussian (the paper's) or unusual"},          \
+	{OPTION_TEXT, 0, "window-mode", "MODE", &why_args.window_mode, "past (default), or block: the paper's, event included"}, \
+	{OPTION_COUNT, 'n', "top", "N", &why_args.top, "how many to list (default 5)"},                                     \
+	{OPTION_FLAG, 0, "all-features", NULL, &why_args.all, "list every feature of each"}
 
 /* Answers for a moment with the options of `why` and prints it. `marked`: somebody pressed the button then. Returns
  * the exit status. */

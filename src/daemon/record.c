@@ -19,15 +19,16 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <fcntl.h>
-#include <sys/timerfd.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "daemon/capture.h"
 #include "daemon/recorder.h"
 #include "daemon/request.h"
+#include "daemon/trigger.h"
 #include "store/journal.h"
 #include "store/store.h"
 
@@ -54,6 +55,8 @@ struct daemon {
 	struct journal journal;
 	struct writer writer;
 	struct server *server;
+	struct triggers *triggers;
+	struct capture *capture; /* the flight recorder; NULL = there is none */
 	struct str frame;
 	int64_t segment_started; /* boot ns */
 	uint64_t ticks;
@@ -167,6 +170,7 @@ static void tick(struct daemon *d)
 	if (recorder_tick(d->recorder, key, &d->frame) == 0)
 		append(d);
 	d->ticks++;
+	capture_tick(d->capture, recorder_busy(d->recorder));
 	if (recorder_busy(d->recorder) > BUSY_THRESHOLD)
 		d->busy_ticks++;
 	if (d->ticks % SAVE_EVERY == 0 && d->busy_ticks) {
@@ -242,11 +246,38 @@ static int open_store(struct daemon *d, uint32_t *ret_first_id)
 	return 0;
 }
 
+static int start_triggers(struct daemon *d, struct recorder_options *ret)
+{
+	const struct config *config = d->options->config;
+	struct trigger_options options = {config->record_rules, config->store_file, config->store_run_dir};
+	_cleanup_free_ char *error = NULL;
+	int r = triggers_start(&options, &d->triggers, &error);
+
+	if (r < 0)
+		log_error("%s", error ? error : strerror(-r));
+	ret->observe = triggers_observe;
+	ret->observe_data = d->triggers;
+	return r;
+}
+
+/* Without it everything else is recorded all the same. */
+static void start_capture(struct daemon *d)
+{
+	const char *why = NULL;
+
+	if (!d->options->config->ring || d->options->force_proc || d->options->processes_only)
+		return;
+	if (capture_start(d->options->config, &d->capture, &why) < 0)
+		log_warning("no flight recorder: %s", why ? why : "out of memory");
+}
+
 static int open_all(struct daemon *d)
 {
 	const struct config *config = d->options->config;
 	struct recorder_options options = {
-		.source = {"/proc", "/sys", config->record_sockets, false, 0, false},
+		.source = {.proc_root = "/proc", .sys_root = "/sys", .sockets = config->record_sockets,
+			   /* our own program lies where others' do */
+			   .probe = true, .probe_file = "/proc/self/exe"},
 		.describe_aside = true,
 		.force_proc = d->options->force_proc,
 		.processes_only = d->options->processes_only,
@@ -263,8 +294,12 @@ static int open_all(struct daemon *d)
 	r = take_lock(d);
 	if (r == 0)
 		r = open_store(d, &options.first_id);
+	if (r == 0)
+		r = start_triggers(d, &options);
 	if (r < 0)
 		return r;
+	start_capture(d);
+	options.source.ring = capture_ring(d->capture);
 	r = recorder_open(&options, &d->recorder, &error);
 	if (r < 0)
 		log_error("%s", error ? error : strerror(-r));
@@ -276,7 +311,9 @@ static int open_all(struct daemon *d)
 static void close_all(struct daemon *d)
 {
 	server_stop(d->server);
+	triggers_stop(d->triggers); /* before the entities it knows */
 	recorder_close(d->recorder);
+	capture_stop(d->capture);
 	store_close(d->writer.store);
 	journal_close(&d->journal);
 	str_free(&d->frame);
@@ -286,21 +323,14 @@ static void close_all(struct daemon *d)
 
 /* The next tick's moment: on the grid of the interval, moved by up to a tenth of it, because timers clump at whole
  * seconds and samples of instantaneous counts would see the clump. */
-static void arm(int fd, int64_t *grid, int64_t interval)
+static int64_t next_moment(int64_t *grid, int64_t interval)
 {
-	int64_t now, at;
-	struct itimerspec when = {};
-	struct timespec ts;
+	int64_t now = monotonic_now();
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	now = ts.tv_sec * NS_PER_SEC + ts.tv_nsec;
 	*grid += interval;
 	if (*grid < now)
 		*grid = now + interval; /* the machine stood still: no burst of ticks to catch up */
-	at = *grid + random() % (interval / 10);
-	when.it_value.tv_sec = at / NS_PER_SEC;
-	when.it_value.tv_nsec = at % NS_PER_SEC;
-	timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, NULL);
+	return *grid + random() % (interval / 10);
 }
 
 static int signals(void)
@@ -333,6 +363,18 @@ static void say_alive(struct daemon *d)
 	sd_notify(0, "WATCHDOG=1");
 }
 
+/* How long to wait for a moment (monotonic), or where ticks are far apart until the service manager wants to hear of us. */
+static struct timespec patience(const struct daemon *d, int64_t moment)
+{
+	int64_t left = moment - monotonic_now(), silence = d->alive_said + d->alive_every - boot_now();
+
+	if (d->alive_every && d->interval + d->interval / 10 >= d->alive_every && silence < left)
+		left = silence;
+	if (left < 0)
+		left = 0;
+	return (struct timespec){left / NS_PER_SEC, left % NS_PER_SEC};
+}
+
 static void keep_stacks_small(void)
 {
 	pthread_attr_t attributes;
@@ -358,39 +400,40 @@ static void reload(struct daemon *d)
 		return;
 	}
 	d->interval = fresh.record_interval;
+	if (triggers_reload(d->triggers, &error) < 0)
+		log_error("the rules stay as they were: %s", error ? error : "no memory");
 	pthread_mutex_lock(&d->writer.lock);
 	d->writer.keep = (struct retention){fresh.store_max_age, fresh.store_max_size};
 	pthread_mutex_unlock(&d->writer.lock);
-	log_info("configuration read again: a sample every %g s", (double)d->interval / 1e9);
+	log_info("configuration read again: a sample every %g s, %zu rules", (double)d->interval / 1e9, triggers_count(d->triggers));
 	config_free(&fresh);
 }
 
 static void loop(struct daemon *d, int signal_fd)
 {
-	_cleanup_close_ int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-	struct pollfd fds[] = {{timer, POLLIN, 0}, {signal_fd, POLLIN, 0}, {recorder_wake_fd(d->recorder), POLLIN, 0}};
-	int64_t grid = 0;
+	struct pollfd fds[] = {{signal_fd, POLLIN, 0}, {recorder_wake_fd(d->recorder), POLLIN, 0}};
+	int64_t grid = 0, moment;
 
 	tick(d);
-	arm(timer, &grid, d->interval);
+	moment = next_moment(&grid, d->interval);
 	for (;;) {
+		struct timespec wait = patience(d, moment);
 		struct signalfd_siginfo info;
-		uint64_t expirations;
+		int ready = ppoll(fds, ARRAY_SIZE(fds), &wait, NULL);
 
-		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
+		if (ready < 0 && errno != EINTR)
 			return;
-		if (fds[1].revents && read(signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (ready > 0 && fds[0].revents && read(signal_fd, &info, sizeof(info)) == sizeof(info)) {
 			if (info.ssi_signo != SIGHUP)
 				return;
 			reload(d);
+			moment = next_moment(&grid, d->interval);
 		}
-		if (!fds[0].revents && !fds[2].revents)
-			continue;
-		if (fds[0].revents && read(timer, &expirations, sizeof(expirations)) < 0)
+		say_alive(d);
+		if (!(ready > 0 && fds[1].revents) && monotonic_now() < moment)
 			continue;
 		tick(d);
-		say_alive(d);
-		arm(timer, &grid, d->interval);
+		moment = next_moment(&grid, d->interval);
 	}
 }
 

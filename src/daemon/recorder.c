@@ -48,6 +48,8 @@ struct recorder {
 	uint64_t ticks;
 	double busy;
 	const struct recorder_clock *clock;
+	void (*observe)(const struct tick *tick, void *data);
+	void *observe_data;
 	int64_t boot, wall;	      /* of the coming tick; 0 = not read yet */
 	int64_t last_boot, last_wall; /* of the one before */
 };
@@ -113,7 +115,7 @@ static void apply(struct entity *e, struct process_text *text)
 	*text = (struct process_text){};
 }
 
-/* What was found since the last tick goes out with this one. */
+/* What was found since the last tick goes out with this one, also of processes that sleep and are not put. */
 static void collect_descriptions(struct recorder *r)
 {
 	pthread_mutex_lock(&r->describer.lock);
@@ -121,10 +123,12 @@ static void collect_descriptions(struct recorder *r)
 		struct description *found = &r->describer.found.v[i];
 		struct entity *e = hmap_get(&r->processes, found->id, 0);
 
-		if (e)
+		if (e) {
 			apply(e, &found->text);
-		else
+			(void)tick_put_same(&r->tick, e, e->previous, e->measured);
+		} else {
 			process_text_free(&found->text);
+		}
 	}
 	r->describer.found.n = 0;
 	pthread_mutex_unlock(&r->describer.lock);
@@ -193,6 +197,8 @@ int recorder_open(const struct recorder_options *options, struct recorder **ret,
 	if (!r)
 		return -ENOMEM;
 	r->clock = options->clock ? options->clock : &machine_clock;
+	r->observe = options->observe;
+	r->observe_data = options->observe_data;
 	r->encoder.next_id = options->first_id ? options->first_id : 1;
 	r->describer.proc_root = options->source.proc_root;
 	result = open_process_source(r, options, ret_error);
@@ -278,11 +284,10 @@ int recorder_tick(struct recorder *r, bool key, struct str *frame)
 {
 	int result;
 
-	if (r->describer.running)
-		collect_descriptions(r);
 	if (!r->boot)
 		(void)recorder_read_clocks(r, INT64_MAX / 8);
 	tick_begin(&r->tick, r->boot, r->wall);
+	r->tick.brief = !key;
 	r->last_boot = r->boot;
 	r->last_wall = r->wall;
 	r->boot = 0;
@@ -294,9 +299,13 @@ int recorder_tick(struct recorder *r, bool key, struct str *frame)
 			r->sources[i].source->sample(r->sources[i].state, &r->tick);
 	}
 	r->ticks++;
-	if (!r->describer.running)
+	if (r->describer.running)
+		collect_descriptions(r);
+	else
 		describe_now(r);
 	measure_busy(r);
+	if (r->observe)
+		r->observe(&r->tick, r->observe_data);
 	result = frame_encode(&r->encoder, &r->tick, key, frame);
 	if (r->describer.running)
 		ask_descriptions(r); /* only now do new entities have their ids */

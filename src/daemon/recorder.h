@@ -21,6 +21,8 @@ struct recorder_options {
 	uint32_t first_id;    /* for new entities */
 	bool describe_aside;  /* names processes in a thread of its own, so that no sample waits for one */
 	bool force_proc;      /* do not try BPF */
+	void (*observe)(const struct tick *tick, void *data); /* sees each tick before it is encoded; NULL = nobody */
+	void *observe_data;
 	bool processes_only;  /* without the machine's own counters */
 };
 

@@ -17,6 +17,8 @@ struct server;
 int server_start(const char *run_dir, const char *store_file, struct server **ret);
 void server_stop(struct server *s);
 
-/* Client: sends the words and waits. The exit status (>= 0), or -errno: -ENOENT / -ECONNREFUSED when no daemon
- * listens. */
-int request_send(const char *run_dir, int n_words, char *const *words);
+/* Client: sends the words, and where the answer's output and errors shall go. The connection (>= 0), or -errno: -ENOENT /
+ * -ECONNREFUSED when no daemon listens. */
+int request_begin(const char *run_dir, int n_words, char *const *words, const int fds[2]);
+/* Waits for the answer's end and closes the connection. The exit status, or -ECONNRESET. */
+int request_end(int connection);

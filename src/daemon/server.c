@@ -260,29 +260,27 @@ void server_stop(struct server *s)
 	free(s);
 }
 
-static int send_request(int fd, const char *words, size_t n)
+static int send_request(int fd, const char *words, size_t n, const int fds[2])
 {
 	char control[CMSG_SPACE(2 * sizeof(int))] = {};
 	struct iovec io = {(void *)words, n};
 	struct msghdr message = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
 	struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-	int out[2] = {STDOUT_FILENO, STDERR_FILENO};
 
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(out));
-	memcpy(CMSG_DATA(c), out, sizeof(out));
+	c->cmsg_len = CMSG_LEN(2 * sizeof(int));
+	memcpy(CMSG_DATA(c), fds, 2 * sizeof(int));
 	return sendmsg(fd, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-int request_send(const char *run_dir, int n_words, char *const *words)
+int request_begin(const char *run_dir, int n_words, char *const *words, const int fds[2])
 {
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	struct sockaddr_un address;
 	char bytes[REQUEST_MAX];
 	size_t n = 0;
-	uint8_t status;
-	int r = socket_address(run_dir, &address);
+	int r = socket_address(run_dir, &address), connection;
 
 	if (r < 0 || fd < 0)
 		return r < 0 ? r : -errno;
@@ -296,8 +294,18 @@ int request_send(const char *run_dir, int n_words, char *const *words)
 		memcpy(bytes + n, words[i], length);
 		n += length;
 	}
-	r = send_request(fd, bytes, n);
+	r = send_request(fd, bytes, n, fds);
 	if (r < 0)
 		return r;
+	connection = fd;
+	fd = -1;
+	return connection;
+}
+
+int request_end(int connection)
+{
+	_cleanup_close_ int fd = connection;
+	uint8_t status;
+
 	return read(fd, &status, 1) == 1 ? status : -ECONNRESET;
 }

@@ -61,5 +61,10 @@ struct entity {
 
 struct entity *entity_new(enum entity_kind kind, const char *name);
 void entity_free(struct entity *e);
+/* Nothing is to be said of it but what changes from now on: it was encoded as it is described, with all it has. */
+static inline bool entity_is_settled(const struct entity *e)
+{
+	return !e->changed && !e->fresh && e->measured == e->info.present;
+}
 /* Replaces a description; the entity takes the strings' ownership. NULL arguments leave a field as it is. */
 void entity_describe(struct entity *e, char *exe, char *cmdline, char *unit, char *container);

@@ -10,8 +10,8 @@
  * kind      COUNTER grows and is shown as a rate; GAUGE is a level; SAMPLED_GAUGE is one instant of something fast
  * resource  which kind of shortage a high value is evidence for
  * quantum   values are stored as multiples of this: the only loss of precision
- * proof     the test that moves it by a known amount (a case of tests/test-movers.c), or "fixture:" and the
- *           recorded input that stands in where a machine cannot, or "none"
+ * proof     the test that moves it by a known amount (a case of tests/test-movers.c; of the system's: a test of that
+ *           name), or "fixture:" and the recorded input that stands in where a machine cannot, or "none"
  */
 #pragma once
 
@@ -42,6 +42,15 @@
 	F(DELAY_COMPACTION, "delay.compaction", NS, COUNTER, DELAY, 10000, "none", "time spent moving pages together") \
 	F(DELAY_COW, "delay.cow", NS, COUNTER, DELAY, 10000, "copy-on-write", "time copying pages shared since fork") \
 	F(DELAY_IRQ, "delay.irq", NS, COUNTER, DELAY, 10000, "none", "time stolen by interrupts")                     \
+	F(WAIT_PREEMPTED, "wait.preempted", NS, COUNTER, DELAY, 10000, "crowd", "time ready to run after another took the CPU (flight recorder)") \
+	F(WAIT_QUOTA, "wait.quota", NS, COUNTER, DELAY, 10000, "quota", "time its threads were kept from running by a CPU quota (flight recorder)") \
+	F(WAIT_LOCK, "wait.lock", NS, COUNTER, DELAY, 10000, "futex", "time waiting for locks, its own and the kernel's (flight recorder)") \
+	F(WAIT_DISK, "wait.disk", NS, COUNTER, DELAY, 10000, "read-disk", "time waiting for disks and journals (flight recorder)") \
+	F(WAIT_MEMORY, "wait.memory", NS, COUNTER, DELAY, 10000, "thrash", "time in page faults and freeing memory (flight recorder)") \
+	F(WAIT_NETWORK, "wait.network", NS, COUNTER, DELAY, 10000, "datagram", "time waiting in calls on network sockets (flight recorder)") \
+	F(WAIT_PEER, "wait.peer", NS, COUNTER, DELAY, 10000, "pipe", "time waiting for pipes and local sockets (flight recorder)") \
+	F(WAIT_OTHER, "wait.other", NS, COUNTER, DELAY, 10000, "none", "time blocked on what nothing tells (flight recorder)") \
+	F(CPU_IMPOSED, "cpu.imposed", NS, COUNTER, CPU, 10000, "crowd", "time others waited for the CPU it was on (flight recorder)") \
 	F(THREADS, "threads.count", COUNT, GAUGE, THREADS, 1, "threads", "threads")                                   \
 	F(THREADS_RUNNING, "threads.running", COUNT, SAMPLED_GAUGE, CPU, 1, "run-now", "threads on a CPU at the sample") \
 	F(THREADS_RUNNABLE, "threads.runnable", COUNT, SAMPLED_GAUGE, DELAY, 1, "wait-now", "threads waiting for a CPU at the sample") \
@@ -111,9 +120,14 @@
 	F(SYS_TCP_OUT, "tcp.segments_out", COUNT, COUNTER, NETWORK, 1, "fixture:snmp", "TCP segments sent")           \
 	F(SYS_TCP_OPENS, "tcp.connects", COUNT, COUNTER, NETWORK, 1, "fixture:snmp", "TCP connections opened")        \
 	F(SYS_TCP_DROPS, "tcp.listen_drops", COUNT, COUNTER, NETWORK, 1, "fixture:snmp", "TCP connections dropped because a server did not accept") \
+	F(SYS_TCP_HANDSHAKES, "tcp.handshakes", COUNT, COUNTER, NETWORK, 1, "source-connect", "TCP connections that were answered, or given up") \
+	F(SYS_TCP_HANDSHAKE_TIME, "tcp.handshake_time", NS, COUNTER, NETWORK, 10000, "source-connect", "time from the first SYN to the answer, added up") \
+	F(SYS_TCP_HANDSHAKE_LONGEST, "tcp.handshake_longest", NS, GAUGE, NETWORK, 10000, "source-connect", "the slowest TCP connection that was opened since the last sample") \
 	F(SYS_PROCESSES, "tasks.processes", COUNT, GAUGE, OTHER, 1, "children", "processes seen at the sample")       \
 	F(SYS_THREADS, "tasks.threads", COUNT, GAUGE, THREADS, 1, "threads", "threads seen at the sample")            \
-	F(SYS_LATENESS, "recorder.lateness", NS, GAUGE, CPU, 100000, "none", "how late the recorder itself was woken")  \
+	F(PROBE_WAKEUP, "probe.wakeup", NS, GAUGE, CPU, 100000, "test-probe", "how late a program of normal priority was woken") \
+	F(PROBE_READ, "probe.read", NS, GAUGE, IO, 100000, "test-probe", "how long a small read past the cache took (only beside pressure)") \
+	F(PROBE_FORK, "probe.fork", NS, GAUGE, MEMORY, 100000, "test-probe", "how long it took to start and end a process (only beside pressure)") \
 	F(SYS_LOST_EXITS, "recorder.lost_exits", COUNT, COUNTER, OTHER, 1, "none", "process exits the recorder had no room for")
 
 #define CPU_FEATURES(F)                                                                                              \

@@ -60,6 +60,7 @@ struct suspect {
 	const struct subject *starter; /* the parent of short-lived processes; NULL = not known */
 	uint32_t members;	       /* processes of a group */
 	double score;
+	double guilt; /* in a board: what the default model accuses its program of; 0 = nothing */
 	double share; /* of the short resource, 0..1; NaN = not known */
 	enum bottleneck of; /* what it uses too much of; NONE = a thing that is not short, such as handles */
 	VEC(struct deviation) features;

@@ -6,13 +6,18 @@
 
 #include "model/tick.h"
 
+struct ring;
+
 struct source_options {
 	const char *proc_root; /* "/proc"; a recorded tree in tests */
 	const char *sys_root;  /* "/sys" */
 	bool sockets;	       /* count sockets among the open files */
 	bool own_processes_only; /* without rights to see others' */
 	uint32_t own_uid;
+	bool probe;	       /* feel how responsive the machine is: a thread of normal priority */
+	const char *probe_file; /* on the disk whose reads are felt; NULL = none are made */
 	bool iterator; /* BPF: the kernel's iterator also where a walk of our own is possible */
+	struct ring *ring; /* the flight recorder, which adds up what threads wait for; NULL = none */
 };
 
 struct source {

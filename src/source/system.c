@@ -7,7 +7,7 @@
 #include "source/system.h"
 
 static const struct system_reader *const readers[] = {
-	&psi_reader, &stat_reader, &meminfo_reader, &vmstat_reader, &snmp_reader,
+	&psi_reader, &stat_reader, &meminfo_reader, &vmstat_reader, &snmp_reader, &connect_reader, &probe_reader,
 };
 
 struct system_source {
@@ -50,7 +50,7 @@ static int system_open(const struct source_options *options, void **ret_state, c
 /* The source of processes was sampled before: what it saw in this tick is counted here. */
 static void count_tasks(const struct tick *tick, int64_t *values, uint64_t *present)
 {
-	int64_t processes = 0, threads = 0;
+	int64_t processes = tick->asleep, threads = tick->asleep;
 
 	for (size_t i = 0; i < tick->samples.n; i++) {
 		const struct sample *s = &tick->samples.v[i];

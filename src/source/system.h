@@ -20,6 +20,8 @@ extern const struct system_reader stat_reader;
 extern const struct system_reader meminfo_reader;
 extern const struct system_reader vmstat_reader;
 extern const struct system_reader snmp_reader;
+extern const struct system_reader connect_reader;
+extern const struct system_reader probe_reader; /* after psi_reader, whose values it looks at */
 
 /* From the text of a pressure file, what follows "total=" on the line that begins with `line` ("some", "full"): time
  * in ns. False where the line is not there. */

@@ -31,6 +31,7 @@
 #include "base/vec.h"
 #include "model/task-sample.h"
 #include "source/gpu.h"
+#include "source/ring.h"
 #include "source/source.h"
 #include "task-old.skel.h"
 #include "task.skel.h"
@@ -62,6 +63,7 @@ struct place {
 	uint32_t pid;
 	uint32_t tick; /* last sweep that saw it */
 	bool same;     /* nothing has changed since the tick before */
+	bool settled;  /* ... and whoever encodes the ticks knows it as it is */
 };
 
 /* A process between two ticks. */
@@ -223,7 +225,7 @@ static void look_again(struct task_source *src, struct process *p)
 	struct place *place = place_of(src, p);
 
 	if (place)
-		place->same = false;
+		place->same = place->settled = false;
 }
 
 static void process_free(struct process *p)
@@ -273,7 +275,7 @@ static void count_thread(struct task_source *src, struct tick *tick, const struc
 		p->present = p->ended_present;
 		memcpy(p->now, p->ended, sizeof(p->ended));
 	}
-	place->same = false;
+	place->same = place->settled = false;
 	for (int i = 0; i < THREAD_FEATURE_COUNT; i++)
 		p->now[i] += (int64_t)s->v[i];
 	p->present &= s->present | ~THREAD_MASK; /* a sum with a part missing is missing */
@@ -402,7 +404,7 @@ static int walk(struct task_source *src, struct tick *tick)
 		take_samples(src, tick, src->walked->records, src->walked->used);
 		return 0;
 	}
-	src->skel->bss->retelling++; /* the records it did write are lost */
+	__atomic_fetch_add(&src->skel->bss->retelling, 1, __ATOMIC_RELAXED); /* the records it did write are lost */
 	return r < 0 ? r : -EAGAIN;
 }
 
@@ -576,7 +578,7 @@ static void drop_impossible_waits(struct process *p)
 {
 	int64_t most = (p->now[FEATURE_THREADS] + 1) * LONGEST_WAIT;
 
-	for (int i = FEATURE_DELAY_BLOCK; i <= FEATURE_DELAY_IRQ; i++) {
+	for (int i = FEATURE_DELAY_BLOCK; i <= FEATURE_WAIT_OTHER; i++) {
 		int64_t growth = p->now[i] - p->before[i];
 
 		if (i == FEATURE_DELAY_BLOCK_COUNT || growth <= most || p->entity->fresh)
@@ -686,6 +688,19 @@ static void put_ended(struct task_source *src, struct tick *tick, struct place *
 	src->holes++;
 }
 
+/* One that sleeps on is not even touched, where that will do. */
+static void put_sleeper(struct tick *tick, struct place *place)
+{
+	if (!place->settled)
+		place->settled = entity_is_settled(place->entity);
+	if (!tick->brief || !place->settled) {
+		tick_put_same(tick, place->entity, place->process->now, place->present);
+		return;
+	}
+	tick->asleep++;
+	tick->asleep_values += (uint64_t)__builtin_popcountll(place->present);
+}
+
 static void put_processes(struct task_source *src, struct tick *tick)
 {
 	for (size_t i = 0; i < src->roll.n; i++) {
@@ -695,7 +710,7 @@ static void put_processes(struct task_source *src, struct tick *tick)
 			continue;
 		/* a GPU works on while its process sleeps */
 		if (place->same && place->tick == src->tick && !(place->present >> FEATURE_GPU_TIME & 1))
-			tick_put_same(tick, place->entity, place->process->now, place->present);
+			put_sleeper(tick, place);
 		else if (place->tick != src->tick)
 			put_ended(src, tick, place);
 		else if (place->entity)
@@ -813,12 +828,6 @@ static void task_close(void *state)
 	free(src);
 }
 
-static int silent(enum libbpf_print_level level, const char *format, va_list args)
-{
-	(void)level, (void)format, (void)args;
-	return 0;
-}
-
 static bool knows(const struct btf *vmlinux, const char *function)
 {
 	return btf__find_by_name_kind(vmlinux, function, BTF_KIND_FUNC) > 0;
@@ -837,7 +846,36 @@ static bool can_walk(const struct btf *vmlinux)
 	return knows(vmlinux, "bpf_iter_task_new") && knows(vmlinux, "bpf_rcu_read_lock") && sees_all_tasks();
 }
 
-static int load_programs(struct task_source *src, const struct source_options *options, bool lengths, bool walks)
+/* What a kernel has of what the programs would use. */
+struct abilities {
+	bool lengths; /* of what goes through sockets: 6.3 */
+	bool walks;   /* 6.7 */
+	bool reclaim; /* signs of it */
+};
+
+static bool traces(const struct btf *vmlinux, const char *tracepoint)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "btf_trace_%s", tracepoint);
+	return btf__find_by_name_kind(vmlinux, name, BTF_KIND_TYPEDEF) > 0;
+}
+
+static int look_at_kernel(const struct source_options *options, struct abilities *ret)
+{
+	struct btf *vmlinux = btf__load_vmlinux_btf();
+
+	if (!vmlinux)
+		return -EOPNOTSUPP;
+	ret->lengths = traces(vmlinux, "sock_send_length");
+	ret->walks = !options->iterator && can_walk(vmlinux);
+	ret->reclaim = traces(vmlinux, "mm_vmscan_kswapd_wake") && traces(vmlinux, "mm_vmscan_direct_reclaim_begin") &&
+		       traces(vmlinux, "mm_vmscan_memcg_reclaim_begin");
+	btf__free(vmlinux);
+	return 0;
+}
+
+static int load_programs(struct task_source *src, const struct source_options *options, const struct abilities *can, bool walks)
 {
 	int r;
 
@@ -845,9 +883,16 @@ static int load_programs(struct task_source *src, const struct source_options *o
 	if (!src->skel)
 		return -errno;
 	src->skel->rodata->count_sockets = options->sockets;
-	src->skel->rodata->has_socket_lengths = lengths;
-	bpf_program__set_autoload(src->skel->progs.on_send, lengths);
-	bpf_program__set_autoload(src->skel->progs.on_receive, lengths);
+	src->skel->rodata->has_socket_lengths = can->lengths;
+	src->skel->rodata->has_sums =
+		options->ring && bpf_map__reuse_fd(src->skel->maps.threads, ring_threads_fd(options->ring)) == 0;
+	src->skel->rodata->sees_reclaim = can->reclaim;
+	src->skel->rodata->in_namespace = !sees_all_tasks();
+	bpf_program__set_autoload(src->skel->progs.on_send, can->lengths);
+	bpf_program__set_autoload(src->skel->progs.on_receive, can->lengths);
+	bpf_program__set_autoload(src->skel->progs.on_kswapd, can->reclaim);
+	bpf_program__set_autoload(src->skel->progs.on_direct_reclaim, can->reclaim);
+	bpf_program__set_autoload(src->skel->progs.on_group_reclaim, can->reclaim);
 	bpf_program__set_autoload(src->skel->progs.walk, walks);
 	bpf_map__set_autocreate(src->skel->maps.walked, walks);
 	r = task_bpf__load(src->skel);
@@ -867,23 +912,18 @@ static void map_walked(struct task_source *src)
 
 static int load(struct task_source *src, const struct source_options *options)
 {
-	struct btf *vmlinux;
-	bool lengths, walks;
-	int r = -EOPNOTSUPP;
+	struct abilities can;
+	int r;
 
-	libbpf_set_print(silent);
-	vmlinux = btf__load_vmlinux_btf();
-	if (!vmlinux)
-		return -EOPNOTSUPP;
-	lengths = btf__find_by_name_kind(vmlinux, "btf_trace_sock_send_length", BTF_KIND_TYPEDEF) > 0;
-	walks = !options->iterator && can_walk(vmlinux);
-	btf__free(vmlinux);
-	if (walks)
-		r = load_programs(src, options, lengths, true);
-	if (walks && r == 0)
-		map_walked(src);
+	libbpf_set_print(NULL); /* what it would say is no help to a user */
+	r = look_at_kernel(options, &can);
 	if (r < 0)
-		r = load_programs(src, options, lengths, false);
+		return r;
+	r = can.walks ? load_programs(src, options, &can, true) : -EOPNOTSUPP;
+	if (r == 0)
+		map_walked(src);
+	else
+		r = load_programs(src, options, &can, false);
 	if (r < 0)
 		return r;
 	r = task_bpf__attach(src->skel);

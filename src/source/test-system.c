@@ -135,7 +135,9 @@ static void a_recorded_machine_gives_all_it_has(void **state)
 	(void)state;
 	expected &=
 		~(1ull << FEATURE_PSI_IRQ_FULL | 1ull << FEATURE_SYS_PROCESSES | 1ull << FEATURE_SYS_THREADS |
-		  1ull << FEATURE_SYS_LATENESS | 1ull << FEATURE_SYS_LOST_EXITS);
+		  1ull << FEATURE_SYS_LOST_EXITS | 1ull << FEATURE_SYS_TCP_HANDSHAKES | 1ull << FEATURE_SYS_TCP_HANDSHAKE_TIME |
+		  1ull << FEATURE_SYS_TCP_HANDSHAKE_LONGEST | 1ull << FEATURE_PROBE_WAKEUP | 1ull << FEATURE_PROBE_READ |
+		  1ull << FEATURE_PROBE_FORK);
 	tree_open_source(&t, source_named("system"));
 	tree_sample(&t);
 	s = sample_of(&t, ENTITY_SYSTEM, M);

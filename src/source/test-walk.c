@@ -11,7 +11,7 @@
 
 #define SLEEPERS      40
 #define SAME_MIN      20 /* processes that did not run in between, of SLEEPERS and all else here */
-#define TICKS	      20 /* more than the 16 between two full readings */
+#define TICKS	      70 /* more than the 64 between two full readings */
 #define TICK_PAUSE_US 20000
 
 struct eye {

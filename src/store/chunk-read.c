@@ -561,6 +561,14 @@ static bool decode_places(struct token_reader *t, size_t n, size_t n_base, bool 
 	return true;
 }
 
+/* The next growth's code: what was to be expected, and how far from that it lies. */
+static inline int64_t read_code(struct token_state *at, const struct token_reader *t, const struct predictor *p, bool sparse)
+{
+	uint64_t u = token_number(at, t->models[sparse ? p->n > 0 : predictor_model(p)], EXACT_DISTANCES);
+
+	return predicted(p) + unfold_sign(u);
+}
+
 static bool decode_rounded(const struct chunk *c, struct token_reader *t, const struct column_series *s,
 			   bool sparse, int64_t *values)
 {
@@ -569,9 +577,7 @@ static bool decode_rounded(const struct chunk *c, struct token_reader *t, const 
 	size_t largest = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
-		uint64_t u =
-			token_number(&at, t->models[sparse ? p.n > 0 : predictor_model(&p)], EXACT_DISTANCES);
-		int64_t code = predicted(&p) + unfold_sign(u);
+		int64_t code = read_code(&at, t, &p, sparse);
 
 		if (code < 0 || code >= c->scale.n)
 			return false;
@@ -596,9 +602,8 @@ static bool decode_exact(struct token_reader *t, const struct column_series *s, 
 	uint64_t level = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
-		uint64_t u =
-			token_number(&at, t->models[sparse ? p.n > 0 : predictor_model(&p)], EXACT_DISTANCES);
-		int64_t code = predicted(&p) + unfold_sign(u);
+		int64_t code = read_code(&at, t, &p, sparse);
+		uint64_t u;
 
 		if (code < 0 || code >= EXACT_CODES)
 			return false;

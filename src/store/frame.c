@@ -18,37 +18,52 @@ static inline int64_t quantise(int64_t value, int64_t quantum)
 	return value >= 0 ? value / quantum : -((-value + quantum - 1) / quantum);
 }
 
+/* The features whose value is another one than before, or that have none yet. */
+static uint64_t differing(const struct sample *sample, size_t n)
+{
+	const struct entity *e = sample->entity;
+	uint64_t mask = ~e->measured;
+
+	for (size_t i = 0; i < n; i++)
+		mask |= (uint64_t)(sample->values[i] != e->previous[i]) << i;
+	return mask & sample->present;
+}
+
+/* One feature that differs, or a level that a new segment lists: 1 = it grew or changed by *ret_diff quanta, 0 = by less. */
+static bool encode_value(struct frame_encoder *enc, struct entity *e, const struct feature *feature, size_t i, int64_t now,
+			 bool relist, int64_t *ret_diff)
+{
+	bool counter = feature->kind == COUNTER, measured = e->measured >> i & 1;
+	int64_t before = e->previous[i];
+
+	if (!measured) /* what ran before it was first measured is no growth of this tick */
+		before = counter && !(e->fresh && e->born) ? now : 0;
+	else if (relist)
+		before = 0;
+	if (counter && now < before) {
+		enc->regressions++;
+		before = now;
+	}
+	e->previous[i] = now;
+	e->measured |= 1ull << i;
+	*ret_diff = quantise(now, feature->quantum) - quantise(before, feature->quantum);
+	return *ret_diff || (!counter && (!measured || relist));
+}
+
 static void encode_sample(struct frame_encoder *enc, const struct sample *sample, const struct feature *features,
-			  size_t n_features, bool key, struct str *out, struct str *diffs)
+			  size_t n_features, uint64_t levels, struct str *out, struct str *diffs)
 {
 	struct entity *e = sample->entity;
+	uint64_t relisted = levels & (sample->present | e->measured); /* a segment's levels start from nothing */
 	uint64_t changed = 0;
 
 	str_clear(diffs);
-	for (size_t i = 0; i < n_features; i++) {
-		bool counter = features[i].kind == COUNTER, measured = e->measured >> i & 1;
-		bool relist = key && !counter; /* a segment's levels start from nothing */
-		int64_t before = e->previous[i], now = sample->values[i], diff;
+	for (uint64_t left = differing(sample, n_features) | relisted; left; left &= left - 1) {
+		size_t i = (size_t)__builtin_ctzll(left);
+		/* not to be had at this moment: as it was */
+		int64_t now = sample->present >> i & 1 ? sample->values[i] : e->previous[i], diff;
 
-		if (!(sample->present >> i & 1)) {
-			if (!relist || !measured)
-				continue;
-			now = before; /* not to be had at this moment: as it was */
-		}
-		if (now == before && measured && !relist)
-			continue;
-		if (!measured) /* what ran before it was first measured is no growth of this tick */
-			before = counter && !(e->fresh && e->born) ? now : 0;
-		else if (relist)
-			before = 0;
-		if (counter && now < before) {
-			enc->regressions++;
-			before = now;
-		}
-		e->previous[i] = now;
-		diff = quantise(now, features[i].quantum) - quantise(before, features[i].quantum);
-		e->measured |= 1ull << i;
-		if (diff == 0 && (counter || (measured && !relist)))
+		if (!encode_value(enc, e, &features[i], i, now, relisted >> i & 1, &diff))
 			continue;
 		changed |= 1ull << i;
 		str_put_svarint(diffs, diff);
@@ -110,12 +125,12 @@ static void encode_samples(struct frame_encoder *enc, struct tick *tick, bool ke
 		const struct feature *features;
 		size_t n;
 
-		if (sample->same && !key && !sample->entity->fresh && sample->entity->measured == sample->entity->info.present) {
+		if (sample->same && !key && entity_is_settled(sample->entity)) {
 			enc->values += (uint64_t)__builtin_popcountll(sample->present);
 			continue;
 		}
 		features = features_of(sample->entity->info.kind, &n);
-		encode_sample(enc, sample, features, n, key, &definitions, &diffs);
+		encode_sample(enc, sample, features, n, key ? ~counters_of(sample->entity->info.kind) : 0, &definitions, &diffs);
 	}
 	str_put_blob(out, definitions.data, definitions.len);
 	str_free(&definitions);
@@ -128,6 +143,7 @@ int frame_encode(struct frame_encoder *enc, struct tick *tick, bool key, struct 
 	uint32_t header[2] = {};
 
 	enc->segment += key || !enc->segment;
+	enc->values += tick->asleep_values;
 	str_append(out, header, sizeof(header));
 	str_put_varint(out, FRAME_VERSION);
 	str_put_varint(out, key ? FRAME_KEY : 0);

@@ -12,6 +12,9 @@ struct store {
 	char *file;
 	char *run_dir;
 	char *error;
+	/* the writer's: what it asks every few seconds */
+	sqlite3_stmt *put_raw, *marks_version;
+	int64_t raw_segment, raw_size; /* of the segment last saved */
 	bool marks_in_run;   /* RUN/marks.db is attached and holds the marks */
 	int64_t marks_saved; /* its data_version when they were last copied */
 };
@@ -19,6 +22,11 @@ struct store {
 #define MARK_TABLE                                                                                      \
 	"mark(id INTEGER PRIMARY KEY AUTOINCREMENT, wall INTEGER, last INTEGER, presses INTEGER,"         \
 	" uid INTEGER, note TEXT, feedback INTEGER DEFAULT 0, undone INTEGER DEFAULT 0);"
+
+/* Inspections made when something was caught; of the newest CAPTURED_MAX incidents. */
+#define CAPTURE_TABLE \
+	"capture(mark INTEGER, wall INTEGER, pid INTEGER, summary TEXT, text BLOB, json BLOB, PRIMARY KEY(mark, pid));"
+#define CAPTURED_MAX "200"
 
 /* store.c: each keeps what went wrong, in words, for store_error(), and returns -errno */
 int store_fail(struct store *s, int code, const char *what);
@@ -30,6 +38,8 @@ int store_run(struct store *s, sqlite3_stmt *stmt);
 int store_run_int(struct store *s, const char *sql, int64_t argument);
 /* -ENOENT without a row. */
 int store_query_int(struct store *s, const char *sql, int64_t *ret);
+/* Prepares *kept at first use; it is reset, and lives as long as the store. */
+int store_keep(struct store *s, const char *sql, sqlite3_stmt **kept);
 /* Of a statement that returned rows: what its end says; finishes it. */
 int store_finish_rows(struct store *s, sqlite3_stmt *stmt, int code);
 void store_rollback(struct store *s);
@@ -38,6 +48,8 @@ void store_make_private(const char *file);
 
 /* mark.c: uses RUN/marks.db if a recorder keeps one. */
 int store_find_marks(struct store *s);
+/* As store_prepare(); every %s of the text stands for the schema that holds the marks. */
+int store_prepare_marks(struct store *s, const char *format, sqlite3_stmt **ret);
 /* Those of `from`'s recorder into the file of `to`. */
 int store_copy_marks(struct store *from, struct store *to);
 

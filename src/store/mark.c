@@ -24,8 +24,7 @@ static const char *schema_of(const struct store *s)
 	return s->marks_in_run ? "run" : "main";
 }
 
-/* As store_prepare(); every %s of the text stands for the schema that holds the marks. */
-static int prepare(struct store *s, const char *format, sqlite3_stmt **ret)
+int store_prepare_marks(struct store *s, const char *format, sqlite3_stmt **ret)
 {
 	struct str sql = {};
 	int r;
@@ -70,6 +69,10 @@ int store_find_marks(struct store *s)
 	return path && access(path, F_OK) == 0 ? attach(s, path) : 0;
 }
 
+static const char save_all[] =
+	"INSERT OR REPLACE INTO main.mark SELECT * FROM run.mark; INSERT OR REPLACE INTO main.capture SELECT * FROM run.capture;"
+	"DELETE FROM main.capture WHERE mark NOT IN (SELECT DISTINCT mark FROM main.capture ORDER BY mark DESC LIMIT " CAPTURED_MAX ")";
+
 int store_open_marks(struct store *s)
 {
 	_cleanup_free_ char *path = marks_file(s);
@@ -80,7 +83,8 @@ int store_open_marks(struct store *s)
 	if (r == 0 && !s->marks_in_run)
 		r = attach(s, path);
 	if (r == 0)
-		r = store_exec(s, "PRAGMA run.synchronous = OFF; CREATE TABLE IF NOT EXISTS run." MARK_TABLE);
+		r = store_exec(s, "PRAGMA run.synchronous = OFF; CREATE TABLE IF NOT EXISTS run." MARK_TABLE
+				  "CREATE TABLE IF NOT EXISTS run." CAPTURE_TABLE);
 	/* what a killed recorder left there is newer than the store's */
 	if (r == 0)
 		r = store_exec(s, "INSERT OR IGNORE INTO run.mark SELECT * FROM main.mark");
@@ -90,21 +94,32 @@ int store_open_marks(struct store *s)
 int store_save_marks(struct store *s)
 {
 	int64_t version;
-	int r = store_query_int(s, "PRAGMA run.data_version", &version);
+	int code, r = store_keep(s, "PRAGMA run.data_version", &s->marks_version);
 
-	if (r < 0 || version == s->marks_saved)
+	if (r < 0)
 		return r;
-	r = store_exec(s, "INSERT OR REPLACE INTO main.mark SELECT * FROM run.mark");
-	if (r == 0)
+	code = sqlite3_step(s->marks_version);
+	version = sqlite3_column_int64(s->marks_version, 0);
+	sqlite3_reset(s->marks_version);
+	if (code != SQLITE_ROW)
+		return store_fail(s, code, "cannot read");
+	if (version == s->marks_saved)
+		return 0;
+	r = store_exec(s, save_all);
+	if (r == 0) {
 		s->marks_saved = version;
+		r = store_exec(s, "DELETE FROM run.capture"); /* they are large, and /run is memory */
+	}
 	return r;
 }
 
 int store_close_marks(struct store *s)
 {
 	_cleanup_free_ char *path = marks_file(s);
-	int r = path ? store_exec(s, "INSERT OR REPLACE INTO main.mark SELECT * FROM run.mark") : -ENOMEM;
+	int r = path ? store_exec(s, save_all) : -ENOMEM;
 
+	sqlite3_finalize(s->marks_version);
+	s->marks_version = NULL;
 	if (r == 0)
 		r = store_exec(s, "DETACH run");
 	if (r < 0)
@@ -119,7 +134,9 @@ int store_copy_marks(struct store *from, struct store *to)
 	int r = path ? attach(to, path) : -ENOMEM;
 
 	if (r == 0)
-		r = store_exec(to, "INSERT OR REPLACE INTO main.mark SELECT * FROM run.mark; DETACH run");
+		r = store_exec(to, save_all);
+	if (r == 0)
+		r = store_exec(to, "DETACH run");
 	to->marks_in_run = false;
 	return r;
 }
@@ -127,7 +144,7 @@ int store_copy_marks(struct store *from, struct store *to)
 static int same_event(struct store *s, int64_t wall, uint32_t uid, int64_t *ret_id)
 {
 	sqlite3_stmt *stmt;
-	int r = prepare(s, "SELECT id FROM %s.mark WHERE uid = ? AND undone = 0 AND last >= ? AND last <= ? ORDER BY id DESC LIMIT 1",
+	int r = store_prepare_marks(s, "SELECT id FROM %s.mark WHERE uid = ? AND undone = 0 AND presses > 0 AND last >= ? AND last <= ? ORDER BY id DESC LIMIT 1",
 			&stmt);
 
 	if (r < 0)
@@ -145,7 +162,7 @@ static int same_event(struct store *s, int64_t wall, uint32_t uid, int64_t *ret_
 static int press_again(struct store *s, int64_t id, int64_t wall, const char *note)
 {
 	sqlite3_stmt *stmt;
-	int r = prepare(s, "UPDATE %s.mark SET last = ?, presses = presses + 1, note = coalesce(?, note) WHERE id = ?", &stmt);
+	int r = store_prepare_marks(s, "UPDATE %s.mark SET last = ?, presses = presses + 1, note = coalesce(?, note) WHERE id = ?", &stmt);
 
 	if (r < 0)
 		return r;
@@ -156,9 +173,26 @@ static int press_again(struct store *s, int64_t id, int64_t wall, const char *no
 	return store_run(s, stmt);
 }
 
-int store_mark(struct store *s, int64_t wall, uint32_t uid, const char *note, int64_t *ret_id)
+static int insert(struct store *s, int64_t wall, int presses, uint32_t uid, const char *note, int64_t *ret_id)
 {
 	sqlite3_stmt *stmt;
+	int r = store_prepare_marks(s, "INSERT INTO %s.mark(wall, last, presses, uid, note) VALUES(?1, ?1, ?2, ?3, ?4)", &stmt);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(stmt, 1, wall);
+	sqlite3_bind_int(stmt, 2, presses);
+	sqlite3_bind_int64(stmt, 3, uid);
+	if (note)
+		sqlite3_bind_text(stmt, 4, note, -1, SQLITE_STATIC);
+	r = store_run(s, stmt);
+	if (r == 0)
+		*ret_id = sqlite3_last_insert_rowid(s->db);
+	return r;
+}
+
+int store_mark(struct store *s, int64_t wall, uint32_t uid, const char *note, int64_t *ret_id)
+{
 	int64_t id;
 	int r = same_event(s, wall, uid, &id);
 
@@ -166,26 +200,33 @@ int store_mark(struct store *s, int64_t wall, uint32_t uid, const char *note, in
 		*ret_id = id;
 		return press_again(s, id, wall, note);
 	}
-	if (r != -ENOENT)
-		return r;
-	r = prepare(s, "INSERT INTO %s.mark(wall, last, presses, uid, note) VALUES(?1, ?1, 1, ?2, ?3)", &stmt);
+	return r == -ENOENT ? insert(s, wall, 1, uid, note, ret_id) : r;
+}
+
+int store_caught(struct store *s, int64_t wall, const char *note, int64_t *ret_id)
+{
+	return insert(s, wall, 0, 0, note, ret_id);
+}
+
+int store_caught_more(struct store *s, int64_t id, int64_t wall, const char *note)
+{
+	sqlite3_stmt *stmt;
+	int r = store_prepare_marks(s, "UPDATE %s.mark SET last = ?1, note = ?2 WHERE id = ?3 AND presses = 0", &stmt);
+
 	if (r < 0)
 		return r;
 	sqlite3_bind_int64(stmt, 1, wall);
-	sqlite3_bind_int64(stmt, 2, uid);
-	if (note)
-		sqlite3_bind_text(stmt, 3, note, -1, SQLITE_STATIC);
+	sqlite3_bind_text(stmt, 2, note, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(stmt, 3, id);
 	r = store_run(s, stmt);
-	if (r == 0)
-		*ret_id = sqlite3_last_insert_rowid(s->db);
-	return r;
+	return r < 0 ? r : sqlite3_changes(s->db) ? 0 : -ENOENT;
 }
 
 /* UPDATE of one mark that its owner or root may change. */
 static int change_mark(struct store *s, const char *sql, int64_t id, uint32_t uid, const char *text, int number)
 {
 	sqlite3_stmt *stmt;
-	int r = prepare(s, sql, &stmt);
+	int r = store_prepare_marks(s, sql, &stmt);
 
 	if (r < 0)
 		return r;
@@ -207,7 +248,7 @@ int store_mark_note(struct store *s, int64_t id, uint32_t uid, const char *note)
 
 int store_mark_feedback(struct store *s, int64_t id, uint32_t uid, enum feedback feedback)
 {
-	return change_mark(s, "UPDATE %s.mark SET feedback = ?1 WHERE id = ?2 AND undone = 0 AND (?3 = 0 OR uid = ?3)", id,
+	return change_mark(s, "UPDATE %s.mark SET feedback = ?1 WHERE id = ?2 AND undone = 0 AND (?3 = 0 OR uid = ?3 OR presses = 0)", id,
 			   uid, NULL, (int)feedback);
 }
 
@@ -215,7 +256,7 @@ int store_mark_undo(struct store *s, uint32_t uid, int64_t *ret_id)
 {
 	sqlite3_stmt *stmt;
 	int64_t id = 0;
-	int r = prepare(s, "SELECT id FROM %s.mark WHERE undone = 0 AND (?1 = 0 OR uid = ?1) ORDER BY id DESC LIMIT 1", &stmt);
+	int r = store_prepare_marks(s, "SELECT id FROM %s.mark WHERE undone = 0 AND presses > 0 AND (?1 = 0 OR uid = ?1) ORDER BY id DESC LIMIT 1", &stmt);
 
 	if (r < 0)
 		return r;
@@ -235,7 +276,7 @@ int store_marks(struct store *s, int64_t from, int64_t to, struct mark **ret, si
 {
 	VEC(struct mark) marks = {};
 	sqlite3_stmt *stmt;
-	int r = prepare(s,
+	int r = store_prepare_marks(s,
 			"SELECT id, wall, last, presses, uid, note, feedback FROM %s.mark"
 			" WHERE undone = 0 AND wall BETWEEN ? AND ? ORDER BY wall, id",
 			&stmt);

@@ -25,25 +25,38 @@ static int raw_size(struct store *s, int64_t segment, int64_t *ret)
 	return store_finish_rows(s, stmt, code);
 }
 
+/* Only this process writes: what it has saved it need not ask for again. */
+static int saved_size(struct store *s, int64_t segment)
+{
+	int r = s->raw_segment == segment ? 0 : raw_size(s, segment, &s->raw_size);
+
+	if (r == 0)
+		s->raw_segment = segment;
+	return r;
+}
+
 int store_save_journal(struct store *s, int64_t segment)
 {
 	_cleanup_free_ char *bytes = NULL;
-	sqlite3_stmt *stmt;
-	int64_t have;
 	size_t n;
-	int r = raw_size(s, segment, &have);
+	int code, r = saved_size(s, segment);
 
 	if (r == 0)
-		r = journal_read(s->run_dir, segment, (uint64_t)have, &bytes, &n);
+		r = journal_read(s->run_dir, segment, (uint64_t)s->raw_size, &bytes, &n);
 	if (r < 0 || n == 0)
 		return r;
-	r = store_prepare(s, "INSERT INTO raw(segment, at, bytes) VALUES(?, ?, ?)", &stmt);
+	r = store_keep(s, "INSERT INTO raw(segment, at, bytes) VALUES(?, ?, ?)", &s->put_raw);
 	if (r < 0)
 		return r;
-	sqlite3_bind_int64(stmt, 1, segment);
-	sqlite3_bind_int64(stmt, 2, have);
-	sqlite3_bind_blob64(stmt, 3, bytes, n, SQLITE_STATIC);
-	return store_run(s, stmt);
+	sqlite3_bind_int64(s->put_raw, 1, segment);
+	sqlite3_bind_int64(s->put_raw, 2, s->raw_size);
+	sqlite3_bind_blob64(s->put_raw, 3, bytes, n, SQLITE_STATIC);
+	code = sqlite3_step(s->put_raw);
+	r = code == SQLITE_DONE ? 0 : store_fail(s, code, "cannot write");
+	sqlite3_reset(s->put_raw);
+	sqlite3_clear_bindings(s->put_raw);
+	s->raw_size += r == 0 ? (int64_t)n : 0;
+	return r;
 }
 
 static int read_raw(struct store *s, int64_t segment, struct str *ret)

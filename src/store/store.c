@@ -29,7 +29,7 @@ static const char schema[] =
 	" PRIMARY KEY(tier, start)) WITHOUT ROWID;"
 	"CREATE TABLE IF NOT EXISTS feature(id INTEGER PRIMARY KEY, kind INTEGER, name TEXT, UNIQUE(kind, name));"
 	"CREATE TABLE IF NOT EXISTS program(id INTEGER PRIMARY KEY, name TEXT UNIQUE);"
-	"CREATE TABLE IF NOT EXISTS " MARK_TABLE;
+	"CREATE TABLE IF NOT EXISTS " MARK_TABLE "CREATE TABLE IF NOT EXISTS " CAPTURE_TABLE;
 
 static int errno_of(int sqlite_code)
 {
@@ -90,6 +90,15 @@ int store_prepare(struct store *s, const char *sql, sqlite3_stmt **ret)
 	int code = sqlite3_prepare_v2(s->db, sql, -1, ret, NULL);
 
 	return code == SQLITE_OK ? 0 : store_fail(s, code, "cannot read");
+}
+
+int store_keep(struct store *s, const char *sql, sqlite3_stmt **kept)
+{
+	if (*kept) {
+		sqlite3_reset(*kept);
+		return 0;
+	}
+	return store_prepare(s, sql, kept);
 }
 
 int store_exec(struct store *s, const char *sql)
@@ -290,6 +299,8 @@ void store_close(struct store *s)
 {
 	if (!s)
 		return;
+	sqlite3_finalize(s->put_raw);
+	sqlite3_finalize(s->marks_version);
 	sqlite3_close(s->db);
 	free(s->error);
 	free(s->file);

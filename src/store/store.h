@@ -108,7 +108,7 @@ struct mark {
 	int64_t id;
 	int64_t wall;	 /* first press, ns */
 	int64_t last;	 /* last press of the same event */
-	uint32_t presses;
+	uint32_t presses; /* 0 = nobody's: a rule caught it, from `wall` to `last` */
 	uint32_t uid;
 	enum feedback feedback;
 	char *note; /* may be NULL */
@@ -117,7 +117,27 @@ void mark_free(struct mark *m);
 
 /* A press. One within 5 s after the last press of the newest mark by the same user is the same event. *ret_id. */
 int store_mark(struct store *s, int64_t wall, uint32_t uid, const char *note, int64_t *ret_id);
-/* -ENOENT without such a mark. uid: whose it must be; 0 may change everybody's. */
+/* Something that a rule caught: listed and shown like a mark, but nobody can take it back. */
+int store_caught(struct store *s, int64_t wall, const char *note, int64_t *ret_id);
+/* It went on until `wall`. -ENOENT. */
+int store_caught_more(struct store *s, int64_t id, int64_t wall, const char *note);
+/* A process that was inspected for an incident: the report for people and for programs. One a process and incident. */
+struct capture {
+	int64_t mark, wall;
+	uint32_t pid;
+	char *summary, *text, *json;
+};
+void capture_free(struct capture *c);
+/* 0; -E2BIG beyond 8 MiB of either report; -errno. */
+int store_capture(struct store *s, const struct capture *c);
+/* Of one incident, oldest first; the caller frees each and the array. Damaged ones are left out. */
+int store_captures(struct store *s, int64_t mark, struct capture **ret, size_t *ret_n);
+static inline bool mark_is_caught(const struct mark *m)
+{
+	return m->presses == 0;
+}
+/* -ENOENT without such a mark. uid: whose it must be; 0 may change everybody's. What a
+ * rule caught may be judged by anybody. */
 int store_mark_note(struct store *s, int64_t id, uint32_t uid, const char *note);
 int store_mark_feedback(struct store *s, int64_t id, uint32_t uid, enum feedback feedback);
 /* Takes back the newest mark of a user (root: of anybody); *ret_id says which. */

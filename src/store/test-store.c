@@ -511,6 +511,57 @@ static void only_the_owner_and_root_change_a_mark(void **state)
 	assert_int_equal(store_mark_note(f->store, id, 0, "gone"), -ENOENT);
 }
 
+/* Beside the presses: never joined with one, never taken back, and judged by whoever sat there. */
+static void what_a_rule_caught_is_listed_like_a_mark(void **state)
+{
+	struct fixture *f = *state;
+	int64_t mark, caught, again, undone;
+	struct mark m;
+
+	assert_int_equal(store_caught(f->store, START, "cpu: up to 97 %", &caught), 0);
+	assert_int_equal(store_mark(f->store, START + NS_PER_SEC, 0, NULL, &mark), 0);
+	assert_int_equal(store_caught(f->store, START + 2 * NS_PER_SEC, "disk: up to 80 %", &again), 0);
+	assert_true(caught != mark && again != caught);
+	assert_int_equal(store_caught_more(f->store, caught, START + 9 * NS_PER_SEC, "cpu: up to 99 %, for 9 s"), 0);
+	assert_int_equal(store_caught_more(f->store, mark, START, "a mark is nobody's but its presser's"), -ENOENT);
+	m = get_mark(f->store, caught);
+	assert_true(mark_is_caught(&m) && m.wall == START && m.last == START + 9 * NS_PER_SEC);
+	assert_string_equal(m.note, "cpu: up to 99 %, for 9 s");
+	mark_free(&m);
+	assert_int_equal(store_mark_feedback(f->store, caught, 1000, FEEDBACK_RIGHT), 0);
+	assert_int_equal(store_mark_undo(f->store, 0, &undone), 0);
+	assert_int_equal(undone, mark);
+	assert_int_equal(store_mark_undo(f->store, 0, &undone), -ENOENT);
+}
+
+static void captures_are_kept_with_their_incident(void **state)
+{
+	struct fixture *f = *state;
+	struct capture c = {.mark = 3, .wall = START, .pid = 42, .summary = (char *)"s", .text = (char *)"text", .json = (char *)"{}"};
+	struct capture *list;
+	char *large;
+	size_t n;
+
+	assert_int_equal(store_capture(f->store, &c), 0);
+	c.pid = 43;
+	assert_int_equal(store_capture(f->store, &c), 0);
+	c.mark = 4;
+	assert_int_equal(store_capture(f->store, &c), 0);
+	assert_int_equal(store_captures(f->store, 3, &list, &n), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(list[1].pid, 43);
+	assert_string_equal(list[1].text, "text");
+	assert_string_equal(list[1].json, "{}");
+	for (size_t i = 0; i < n; i++)
+		capture_free(&list[i]);
+	free(list);
+	large = calloc(1, (9 << 20) + 1);
+	memset(large, 'x', 9 << 20);
+	c.text = large;
+	assert_int_equal(store_capture(f->store, &c), -E2BIG);
+	free(large);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(an_extract_gives_the_same_ticks_again),
@@ -521,4 +572,5 @@ RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(an_extract_gives_the_
 	  CASE(a_newer_version_is_refused_and_untouched), CASE(a_corrupted_page_is_said),
 	  CASE(no_database_at_all_is_said), CASE(a_full_disk_loses_nothing),
 	  CASE(a_copy_on_a_read_only_disk_can_be_read), CASE(presses_within_five_seconds_are_one),
-	  CASE(only_the_owner_and_root_change_a_mark))
+	  CASE(only_the_owner_and_root_change_a_mark), CASE(what_a_rule_caught_is_listed_like_a_mark),
+	  CASE(captures_are_kept_with_their_incident))

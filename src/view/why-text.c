@@ -93,6 +93,8 @@ static void put_suspect(const struct suspect *s, unsigned rank, const struct why
 	fputc('\n', out);
 	for (size_t i = 0; i < s->features.n && i < o->features; i++)
 		put_feature(&s->features.v[i], out);
+	for (size_t i = 0; i < s->evidence.n; i++)
+		fprintf(out, "     %s\n", s->evidence.v[i]);
 }
 
 static void put_pressure(const struct answer *a, FILE *out)

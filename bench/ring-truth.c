@@ -1,0 +1,102 @@
+/* The flight recorder's sums beside the kernel's own accounts: ring-truth [SECONDS] [-v]
+ *
+ * Threads that lived through all of it. On-CPU time against sum_exec_runtime, within max(0.1 %, 0.5 us a switch); time
+ * runnable, quota apart, against run_delay, within max(1 %, 0.5 us a switch). Prints how many agree, the worst, and the
+ * sums of all. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hmap.h"
+#include "base/vec.h"
+#include "source/ring.h"
+
+struct reading {
+	VEC(struct ring_task) tasks;
+};
+
+static void take(const struct ring_task *task, void *data)
+{
+	struct reading *r = data;
+
+	(void)VEC_PUSH(r->tasks, *task);
+}
+
+struct account {
+	const char *name;
+	double ours, kernels, worst;
+	size_t agree, differ;
+	char who[64];
+};
+
+static void compare(struct account *a, const struct ring_task *t, double ours, double kernels, double part, double slack)
+{
+	double off = fabs(ours - kernels);
+
+	a->ours += ours;
+	a->kernels += kernels;
+	if (off <= fmax(part * kernels, slack)) {
+		a->agree++;
+		return;
+	}
+	a->differ++;
+	if (off <= a->worst)
+		return;
+	a->worst = off;
+	snprintf(a->who, sizeof(a->who), "%s (%u): %.0f us, kernel %.0f us", t->who.comm, t->who.tid, ours / 1e3, kernels / 1e3);
+}
+
+static void print(const struct account *a)
+{
+	printf("%s: %zu of %zu threads agree; sums %.3f ms, kernel %.3f ms (%+.3f %%)", a->name, a->agree, a->agree + a->differ,
+	       a->ours / 1e6, a->kernels / 1e6, a->kernels > 0 ? 100 * (a->ours / a->kernels - 1) : 0);
+	if (a->differ)
+		printf("; worst %s", a->who);
+	putchar('\n');
+}
+
+static double grown(const struct ring_task *a, const struct ring_task *b, enum ring_sum sum)
+{
+	return (double)(b->sum[sum] - a->sum[sum]);
+}
+
+int main(int argc, char **argv)
+{
+	struct reading before = {}, after = {};
+	struct account on_cpu = {.name = "on_cpu"}, runnable = {.name = "runnable"};
+	struct ring_options options = {.sums_only = true};
+	struct hmap known = {};
+	const char *why = "";
+	struct ring *r;
+
+	if (ring_open(&options, &r, &why) < 0) {
+		fprintf(stderr, "%s\n", why);
+		return 1;
+	}
+	usleep(200000);
+	ring_look(r, take, &before);
+	usleep((useconds_t)((argc > 1 ? atof(argv[1]) : 10) * 1e6));
+	ring_look(r, take, &after);
+	for (size_t i = 0; i < before.tasks.n; i++)
+		(void)hmap_put(&known, before.tasks.v[i].who.tid, before.tasks.v[i].who.start, &before.tasks.v[i]);
+	for (size_t i = 0; i < after.tasks.n; i++) {
+		const struct ring_task *b = &after.tasks.v[i], *a = hmap_get(&known, b->who.tid, b->who.start);
+		double slack = a ? 500.0 * (double)(b->switches - a->switches + 2) : 0;
+
+		/* of one that runs or waits at a reading, the kernel has not yet added up what goes on */
+		if (!a || a->state == STATE_RUNNING || b->state == STATE_RUNNING || state_is_runnable(a->state) || state_is_runnable(b->state))
+			continue;
+		compare(&on_cpu, b, grown(a, b, SUM_RUNNING), (double)(b->cpu_time - a->cpu_time), 0.001, slack);
+		compare(&runnable, b, grown(a, b, SUM_RUNNABLE) + grown(a, b, SUM_PREEMPTED),
+			(double)(b->run_delay - a->run_delay) - grown(a, b, SUM_QUOTA), 0.01, slack);
+	}
+	print(&on_cpu);
+	print(&runnable);
+	hmap_free(&known);
+	VEC_FREE(before.tasks);
+	VEC_FREE(after.tasks);
+	ring_close(r);
+	return 0;
+}

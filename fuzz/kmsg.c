@@ -1,0 +1,7 @@
+#include "fuzz/followed-file.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+	follow(&source_kmsg, "dev", "kmsg", bytes, n);
+	return 0;
+}

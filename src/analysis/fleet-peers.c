@@ -1,0 +1,219 @@
+#include "analysis/fleet-peers.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+void fleet_peers_free(struct fleet_peers *p)
+{
+	VEC_FREE(p->group);
+}
+
+/* A part between '-', '_' or '.' that Kubernetes or a cloud made up: letters and digits mixed, or five letters without
+ * a vowel. */
+static bool made_up(const char *part, size_t n)
+{
+	size_t digits = 0, vowels = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		digits += isdigit((unsigned char)part[i]) != 0;
+		vowels += strchr("aeiou", tolower((unsigned char)part[i])) != NULL;
+	}
+	return n >= 5 && ((digits && digits < n) || !vowels);
+}
+
+char *fleet_name_stem(const char *name)
+{
+	char *stem = malloc(strlen(name) + 1), *to = stem;
+	const char *p = name;
+
+	while (stem && *p) {
+		size_t n = strcspn(p, "-_.:");
+
+		if (p == name || !made_up(p, n))
+			for (size_t i = 0; i < n; i++)
+				if (!isdigit((unsigned char)p[i]))
+					*to++ = p[i];
+		p += n;
+		if (*p)
+			*to++ = *p++;
+	}
+	if (stem)
+		*to = 0;
+	return stem;
+}
+
+static uint64_t measured_alike(const struct fleet *f, const struct fleet_server *s)
+{
+	uint64_t hash = 0;
+
+	for (size_t c = 0; c < f->counters.n; c++)
+		hash = hash * 31 + (s->column[c] != NULL);
+	return hash;
+}
+
+static uint64_t key_of(const struct fleet *f, const struct fleet_server *s, uint64_t *ret_second)
+{
+	_cleanup_free_ char *stem = s->role ? NULL : fleet_name_stem(s->name);
+
+	*ret_second = s->role ? 0 : measured_alike(f, s);
+	return hash_text(s->role ? s->role : stem ? stem : s->name);
+}
+
+int fleet_peers_find(const struct fleet *f, struct fleet_peers *ret)
+{
+	struct fleet_peers p = {};
+	struct hmap groups = {};
+	_cleanup_free_ size_t *members = calloc(f->servers.n + 1, sizeof(*members));
+	int r = members ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < f->servers.n && r == 0; i++) {
+		uint64_t second, key = key_of(f, &f->servers.v[i], &second);
+		uintptr_t group = (uintptr_t)hmap_get(&groups, key, second);
+
+		if (!group) {
+			group = ++p.groups;
+			r = hmap_put(&groups, key, second, (void *)group);
+		}
+		if (r == 0)
+			r = VEC_PUSH(p.group, (int)group - 1);
+		if (++members[group - 1] > p.largest)
+			p.largest = members[group - 1];
+	}
+	hmap_free(&groups);
+	if (r < 0) {
+		fleet_peers_free(&p);
+		return r;
+	}
+	*ret = p;
+	return 0;
+}
+
+void fleet_relative_free(struct fleet_relative *r)
+{
+	for (size_t i = 0; r->v && i < r->n; i++)
+		free(r->v[i]);
+	free(r->v);
+	r->v = NULL;
+}
+
+/* One group's members, and where each one's row lies next to a time. */
+struct member {
+	size_t server;
+	const float *v;
+	double level;
+	uint32_t row; /* cursor: times are asked for in order */
+};
+
+struct group_members {
+	VEC(struct member) list;
+};
+
+static int find_members(const struct fleet *f, const struct fleet_peers *p, const struct usual_rows *usual, int group,
+			size_t counter, struct select_room *room, struct group_members *ret)
+{
+	for (size_t i = 0; i < f->servers.n; i++) {
+		struct member m = {i, f->servers.v[i].column[counter], 0, 0};
+		struct usual u;
+
+		if (p->group.v[i] != group || !m.v || usual_find(m.v, &usual[i], room, &u, NULL) < 0 || u.median == 0)
+			continue;
+		m.level = u.median;
+		if (VEC_PUSH(ret->list, m) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The row nearest to a time, within an interval; cursors go forward only. */
+static float value_near(const struct fleet *f, struct member *m, int64_t time)
+{
+	const struct fleet_server *s = &f->servers.v[m->server];
+
+	while (m->row + 1 < s->n && llabs(s->time[m->row + 1] - time) <= llabs(s->time[m->row] - time))
+		m->row++;
+	if (m->row >= s->n || llabs(s->time[m->row] - time) > f->interval)
+		return NAN;
+	return (float)((double)m->v[m->row] / m->level);
+}
+
+/* The peers' median at the rows of the first member's clock. */
+static int find_common(const struct fleet *f, struct group_members *g, float *values, float *common)
+{
+	const struct fleet_server *clock = &f->servers.v[g->list.v[0].server];
+
+	for (uint32_t k = 0; k < clock->n; k++) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < g->list.n; i++) {
+			float x = value_near(f, &g->list.v[i], clock->time[k]);
+
+			values[n] = x;
+			n += !isnan(x);
+		}
+		common[k] = n >= FLEET_PEERS_MIN ? select_kth(values, n, n / 2) : NAN;
+	}
+	return 0;
+}
+
+static int subtract(const struct fleet *f, struct group_members *g, const float *common, float **to)
+{
+	const struct fleet_server *clock = &f->servers.v[g->list.v[0].server];
+
+	for (size_t i = 0; i < g->list.n; i++) {
+		const struct member *m = &g->list.v[i];
+		const struct fleet_server *s = &f->servers.v[m->server];
+		float *v = malloc(((size_t)s->n + 1) * sizeof(*v));
+
+		if (!v)
+			return -ENOMEM;
+		to[m->server] = v;
+		for (uint32_t row = 0, k = 0; row < s->n; row++) {
+			while (k + 1 < clock->n && llabs(clock->time[k + 1] - s->time[row]) <= llabs(clock->time[k] - s->time[row]))
+				k++;
+			v[row] = (float)((double)m->v[row] / m->level) - common[k];
+		}
+	}
+	return 0;
+}
+
+static int one_group(const struct fleet *f, const struct fleet_peers *p, const struct usual_rows *usual, int group, size_t counter,
+		     struct select_room *room, struct fleet_relative *ret)
+{
+	struct group_members g = {};
+	_cleanup_free_ float *values = malloc((f->servers.n + 1) * sizeof(*values)), *common = NULL;
+	int r = values ? find_members(f, p, usual, group, counter, room, &g) : -ENOMEM;
+
+	if (r == 0 && g.list.n >= FLEET_PEERS_MIN) {
+		common = malloc(((size_t)f->servers.v[g.list.v[0].server].n + 1) * sizeof(*common));
+		r = common ? find_common(f, &g, values, common) : -ENOMEM;
+		if (r == 0)
+			r = subtract(f, &g, common, ret->v);
+	}
+	VEC_FREE(g.list);
+	return r;
+}
+
+int fleet_relative_find(const struct fleet *f, const struct fleet_peers *p, const struct usual_rows *usual, size_t counter,
+			struct select_room *room, struct fleet_relative *ret)
+{
+	struct fleet_relative relative = {calloc(f->servers.n + 1, sizeof(float *)), f->servers.n};
+	_cleanup_free_ size_t *members = calloc(p->groups + 1, sizeof(*members));
+	int r = relative.v && members ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < f->servers.n && r == 0; i++)
+		members[p->group.v[i]]++;
+	for (size_t group = 0; group < p->groups && r == 0; group++)
+		if (members[group] >= FLEET_PEERS_MIN)
+			r = one_group(f, p, usual, (int)group, counter, room, &relative);
+	if (r < 0) {
+		fleet_relative_free(&relative);
+		return r;
+	}
+	*ret = relative;
+	return 0;
+}

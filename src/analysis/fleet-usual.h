@@ -1,0 +1,54 @@
+/* What is usual for a window of a series: the default comparison's measure.
+ *
+ * Three things a fault may do are measured of a window of n rows: how far its mean lies from the usual mean (shift), how
+ * far its farthest value lies from the usual median (peak), and its largest step from row to row (jump). The same is
+ * measured of every n rows of the usual time; the root mean square of those is what such a window usually has. The score is
+ *
+ *     ln(1 + shift / usual shift) + ln(1 + peak / usual peak) + ln(1 + jump / usual jump)
+ *
+ * two-sided, without a unit, and the same formula for all data. No usual value is taken as smaller than 0.5 % of the
+ * median's magnitude (what a person would not call a change), no ratio as larger than 1000 (beyond, more is not more).
+ * docs/decisions/0008-one-fusion.md has the measurements.
+ */
+#pragma once
+
+#include "base/vec.h"
+#include "model/fleet-finding.h"
+#include "stat/columns.h"
+
+#define USUAL_FLOOR	0.005
+#define USUAL_RATIO_MAX 1000
+#define USUAL_BLOCKS_MIN 4 /* fewer windows of the usual time: they are made shorter */
+
+struct row_range {
+	uint32_t first, n;
+};
+
+/* The rows of a server in `usual`, without the window and what is left out. */
+struct usual_rows {
+	VEC(struct row_range) ranges;
+	uint32_t n;	/* rows in all */
+	uint32_t block; /* rows of a block */
+	uint32_t blocks;
+};
+int usual_rows_find(const struct fleet_server *s, const struct fleet_question *q, uint32_t window_rows, struct usual_rows *ret);
+
+/* A window against what is usual. */
+struct usual {
+	double median, mean, least, most; /* of the usual time */
+	double shift, peak, jump;	  /* usual ones, floored */
+	uint32_t n;			  /* values */
+};
+/* Room for the three measures of each block; NULL = not wanted. NaN for blocks with too few values. */
+struct usual_blocks {
+	float *shift, *peak, *jump;
+};
+/* v: the server's column. 0, -ENODATA (fewer than three values). */
+int usual_find(const float *v, const struct usual_rows *rows, struct select_room *room, struct usual *ret,
+	       struct usual_blocks *blocks);
+
+/* Fills score, shift, peak, jump (as multiples of the usual), observed, usual, spread, flags and since of *ret.
+ * v: the server's column, with rows [first, first + n) in the window. -ENODATA: no value in the window. */
+int usual_compare(const struct usual *u, const struct fleet_server *s, const float *v, uint32_t first, uint32_t n,
+		  struct fleet_finding *ret);
+double usual_score(const struct usual *u, double shift, double peak, double jump);

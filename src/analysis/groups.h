@@ -1,0 +1,105 @@
+/* Version groups of one bucket compared: which is slower than the others, by how much, how surely.
+ *
+ * A group is one combination of the versions of all packages. All functions are pure and read plain arrays; durations
+ * may be of any unit, and so are the answers.
+ *
+ * `older`  SDiag, section 3, literally: z = (mean - mean of the older groups' means) / their standard deviation, older
+ *	    by first seen. Needs two older groups that differ. Outlier above 3.
+ * `pooled` the same against all groups, the judged one among them. The greatest possible z of n groups is
+ *	    (n - 1) / sqrt(n): below 11 groups none can exceed 3, and the answer says so (`cannot_exceed`).
+ * `robust` the default, for any number from two on. n = 2: the younger against the older by Welch's t (and by
+ *	    Mann-Whitney where samples or sketches are given). n = 3 .. 10: each against the others' weighted mean by
+ *	    Welch's t, and by its leave-one-out z. From 11 on: by the median and the MAD of the groups' means. Always: an
+ *	    effect of at least `least` of the usual, and q <= .01 after Benjamini and Hochberg over all groups of all
+ *	    buckets that are compared together (groups_correct()).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stat/sketch.h"
+
+enum group_method { GROUPS_ROBUST, GROUPS_SDIAG_OLDER, GROUPS_SDIAG_POOLED };
+
+#define SDIAG_THRESHOLD	   3.0
+#define SDIAG_POOLED_LEAST 11 /* groups */
+
+struct version_group {
+	int64_t first_seen;
+	double count;	  /* requests it stands for (adjusted) */
+	double effective; /* independent samples: Kish's (sum w)^2 / sum w^2 */
+	double mean, variance; /* of the population, by adjusted count */
+	const struct sketch *sketch; /* of the durations; may be NULL */
+};
+
+enum group_flags {
+	GROUP_OUTLIER = 1,
+	GROUP_CANNOT_EXCEED = 2, /* pooled: too few groups for the threshold */
+	GROUP_NO_REFERENCE = 4,	 /* nothing older, or nothing else; z and p are NaN */
+	GROUP_TOO_FEW = 8,	 /* fewer than two samples in it or in what it is compared with */
+	GROUP_FASTER = 16,	 /* an outlier to the good side */
+};
+
+struct group_judgement {
+	double usual;	    /* what it is compared with */
+	double effect;	    /* (mean - usual) / usual */
+	double z;	    /* of the method; NaN where there is none */
+	double p, q;	    /* two-sided; NaN for the literal methods; q as p until groups_correct() */
+	double superiority; /* P(a request of it is slower than one of the others); NaN without sketches */
+	double share;	    /* of the bucket's requests */
+	double excess;	    /* what all requests together took more for it: count x (mean - usual) / all requests */
+	unsigned flags;	    /* enum group_flags */
+};
+
+struct group_options {
+	enum group_method method;
+	double least; /* effect that matters, 0.05 = 5 %; 0 = that */
+};
+
+/* Takes the time of day (or any other phase that groups meet unequally) out of the groups' means: a version that ran
+ * mostly at night is not fast. counts and sums (of durations) are n x phases. Fits mean = group x phase by iterative
+ * proportional fitting, and scales each group's mean and variance to what all phases together would have given it.
+ * 0 or -ENOMEM. Groups that share no phase with others stay as they are. */
+int groups_level(struct version_group *groups, size_t n, const double *counts, const double *sums, size_t phases);
+
+/* Judges n groups; ret has n places, in their order. 0 or -ENOMEM. */
+int groups_judge(const struct version_group *groups, size_t n, const struct group_options *o, struct group_judgement *ret);
+/* Corrects p of many judgements (of all buckets) for their number and sets or clears the outlier flags of the robust
+ * method. 0 or -ENOMEM. */
+int groups_correct(struct group_judgement *judgements, size_t n, const struct group_options *o);
+
+/* Requests: z of each against the mean and standard deviation of the older groups' requests (SDiag: "to identify the
+ * outlier groups and requests"). */
+double request_z(double duration, const struct version_group *older, size_t n);
+/* Robust: how many times the usual p99 distance from the median a request is off, (x - p50) / (p99 - p50); > 1 is rare
+ * by construction. NaN of an empty sketch. */
+double request_excess(double duration, const struct sketch *usual);
+
+/* A change of the mean over parts (buckets), split exactly into what its parts did and what their mix did:
+ *
+ *   after - before = sum_i (m1_i - m0_i) (w0_i + w1_i) / 2  +  sum_i (w1_i - w0_i) (m0_i + m1_i) / 2
+ *		      within the parts			       mix shift (Simpson)
+ *
+ * A part that is there on one side only is mix: its other mean is taken as its own. */
+struct mix_part {
+	double count[2], mean[2]; /* before, after */
+};
+struct mix_change {
+	double before, after;
+	double within, mix;
+};
+struct mix_change mix_change(const struct mix_part *parts, size_t n);
+
+/* Did a function really grow, or did its cost move there from others? Of each function its cost per request before and
+ * after, in the same unit, and the standard error of the difference. */
+struct cost {
+	double before, after, error;
+};
+enum cost_change { COST_SAME, COST_GREW, COST_SHRANK, COST_MOVED_IN, COST_MOVED_OUT };
+/* FBDetect (SOSP 2024): a function grew if the whole did as well; what the whole did not grow by was moved. ret_change
+ * has n places; *ret_moved is the cost that changed places. */
+void costs_classify(const struct cost *costs, size_t n, enum cost_change *ret_change, double *ret_grown, double *ret_moved);
+const char *cost_change_name(enum cost_change change);
+const char *group_method_name(enum group_method method);

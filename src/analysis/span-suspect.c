@@ -1,0 +1,157 @@
+#include "analysis/span-suspect.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "stat/rank.h"
+
+void suspects_free(struct suspects *s)
+{
+	for (size_t i = 0; i < s->list.n; i++)
+		free(s->list.v[i].label);
+	VEC_FREE(s->list);
+	*s = (struct suspects){};
+}
+
+enum span_side suspect_side(const struct forest *f, const struct suspect_version *s, const struct group *g)
+{
+	uint32_t version = set_value(names_get_set(f->names, g->versions), s->package);
+
+	return !version ? SIDE_NONE : version == s->version ? SIDE_CANDIDATE : SIDE_BASELINE;
+}
+
+/* 1 = compared, 0 = too few, -ENOMEM. */
+static int compare(const struct forest *f, const struct bucket *b, struct suspect_version *s)
+{
+	struct moments sums[2] = {};
+	struct sketch *sketches[2] = {sketch_new(), sketch_new()};
+	int r = sketches[0] && sketches[1] ? 0 : -ENOMEM;
+
+	for (size_t j = 0; r == 0 && j < b->groups.n; j++) {
+		enum span_side side = suspect_side(f, s, &b->groups.v[j]);
+
+		if (side == SIDE_NONE)
+			continue;
+		moments_merge(&sums[side == SIDE_CANDIDATE], &b->groups.v[j].total);
+		r = sketch_merge(sketches[side == SIDE_CANDIDATE], b->groups.v[j].sketch);
+	}
+	if (r == 0 && moments_effective(&sums[0]) >= SPAN_LEAST && moments_effective(&sums[1]) >= SPAN_LEAST) {
+		s->others = moments_mean(&sums[0]);
+		s->mean = moments_mean(&sums[1]);
+		s->requests = moments_count(&sums[1]);
+		s->superiority = sketch_superiority(sketches[0], sketches[1]);
+		s->p = moments_p(&sums[0], &sums[1], s->superiority);
+		r = 1;
+	}
+	sketch_free(sketches[0]);
+	sketch_free(sketches[1]);
+	return r;
+}
+
+static bool seen(const struct suspects *s, uint32_t bucket, uint32_t package, uint32_t version)
+{
+	for (size_t i = s->list.n; i-- > 0 && s->list.v[i].bucket == bucket;)
+		if (s->list.v[i].package == package && s->list.v[i].version == version)
+			return true;
+	return false;
+}
+
+static int compare_bucket(const struct forest *f, uint32_t index, struct suspects *ret)
+{
+	const struct bucket *b = &f->buckets.v[index];
+	bool any = false;
+
+	for (size_t j = 0; j < b->groups.n; j++) {
+		const struct attribute_set *set = names_get_set(f->names, b->groups.v[j].versions);
+
+		for (uint32_t i = 0; i < set->n; i++) {
+			struct suspect_version s = {.bucket = index, .package = set->v[i].key, .version = set->v[i].value};
+			int r;
+
+			if (seen(ret, index, s.package, s.version))
+				continue;
+			r = compare(f, b, &s);
+			if (r < 0 || (r > 0 && VEC_PUSH(ret->list, s) < 0))
+				return -ENOMEM;
+			any |= r > 0;
+		}
+	}
+	ret->buckets += any;
+	ret->alone += !any;
+	return 0;
+}
+
+static int by_cost(const void *a, const void *b)
+{
+	const struct suspect_version *x = a, *y = b;
+	double cx = (x->mean - x->others) * x->requests, cy = (y->mean - y->others) * y->requests;
+
+	return cx > cy ? -1 : cx < cy;
+}
+
+static char *label_of(const struct forest *f, const struct bucket *b)
+{
+	_cleanup_str_ struct str s = {};
+
+	for (uint32_t d = 0; d < f->n_dimensions; d++)
+		if (b->values[d])
+			str_printf(&s, "%s=%s, ", names_get(f->names, f->dimensions[d]), names_get(f->names, b->values[d]));
+	str_puts(&s, names_get(f->names, b->entry));
+	return s.error ? NULL : TAKE(s.data);
+}
+
+static int keep_slower(const struct forest *f, struct suspects *s)
+{
+	_cleanup_free_ double *p = calloc(s->list.n + 1, sizeof(*p));
+	size_t kept = 0;
+
+	if (!p)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->list.n; i++)
+		p[i] = s->list.v[i].p;
+	if (benjamini_hochberg(p, s->list.n) < 0)
+		return -ENOMEM;
+	s->compared = (unsigned)s->list.n;
+	for (size_t i = 0; i < s->compared; i++) {
+		struct suspect_version one = s->list.v[i];
+
+		one.q = p[i];
+		if (one.q > SPAN_Q || one.mean < (1 + SPAN_TOLERANCE) * one.others || one.superiority < .5)
+			continue;
+		one.label = label_of(f, &f->buckets.v[one.bucket]);
+		s->list.v[kept++] = one;
+	}
+	s->list.n = kept;
+	s->slower = (unsigned)kept;
+	qsort(s->list.v, kept, sizeof(*s->list.v), by_cost);
+	return 0;
+}
+
+int suspects_find(const struct forest *f, bool (*selected)(const struct forest *f, const struct bucket *b), struct suspects *ret)
+{
+	int r = 0;
+
+	*ret = (struct suspects){};
+	for (uint32_t i = 0; r == 0 && i < f->buckets.n; i++)
+		if (selected(f, &f->buckets.v[i]))
+			r = compare_bucket(f, i, ret);
+	if (r == 0)
+		r = keep_slower(f, ret);
+	if (r < 0)
+		suspects_free(ret);
+	return r;
+}
+
+void suspects_translate(struct suspects *s, const struct names *from, struct names *to)
+{
+	for (size_t i = 0; i < s->list.n; i++) {
+		struct suspect_version *x = &s->list.v[i];
+		const char *package = names_get(from, x->package), *version = names_get(from, x->version);
+
+		x->package = names_text(to, package, strlen(package));
+		x->version = names_text(to, version, strlen(version));
+	}
+}

@@ -1,0 +1,31 @@
+/* Which version of which package is slower than the others of its bucket, when nobody says which to look at.
+ *
+ * Every version of every package is held against the other versions of that package in the same bucket: Welch's test of
+ * means and the rank test by sketches (twice the smaller p), Benjamini-Hochberg over all that were compared, and at
+ * least SPAN_TOLERANCE slower. Works for two versions as well as for a hundred.
+ */
+#pragma once
+
+#include "analysis/span-change.h"
+
+struct suspect_version {
+	uint32_t bucket; /* index */
+	uint32_t package, version; /* texts */
+	double mean, others; /* ns, end to end */
+	double requests;
+	double superiority, p, q;
+	char *label; /* of the bucket */
+};
+
+struct suspects {
+	VEC(struct suspect_version) list; /* by the time they cost all together, most first */
+	unsigned compared, slower, buckets;
+	unsigned alone; /* buckets with one version only */
+};
+
+int suspects_find(const struct forest *f, bool (*selected)(const struct forest *f, const struct bucket *b), struct suspects *ret);
+void suspects_free(struct suspects *s);
+/* Which side a group of the suspect's bucket is on. */
+enum span_side suspect_side(const struct forest *f, const struct suspect_version *s, const struct group *g);
+/* Texts of one table of names as those of another. */
+void suspects_translate(struct suspects *s, const struct names *from, struct names *to);

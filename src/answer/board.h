@@ -1,0 +1,28 @@
+/* The machine at one moment: every process, the most unusual first; the features of one; the series of a feature. */
+#pragma once
+
+#include "answer/why.h"
+#include "model/board.h"
+
+/* Reads [at - window, at] whole. request->only and request->method are not looked at. 0 or as why_from_store(). */
+int board_load(struct store *store, const struct why_request *request, struct board *ret);
+/* Adds what was recorded since, up to `to`; *ret_new = ticks added. 0 or -errno; the board must be ranked again. */
+int board_extend(struct board *b, struct store *store, int64_t to, unsigned *ret_new);
+/* Answers for a moment within what was loaded. 0, -ENODATA or -ENOMEM. */
+int board_rank(struct board *b, const struct why_request *request);
+void board_free(struct board *b);
+
+/* Which of everybody: a pid, else the first of a unit, name or label. NULL if nobody. */
+const struct suspect *board_find(const struct board *b, const char *who);
+/* Of one feature of one process (a pid, unit or name; of several the one that was there at request->at, else the last),
+ * [from, to] (wall ns) in at most `points` parts, none shorter than a tick. Reads nothing else. *ret_who is a copy the
+ * caller frees with entity_info_free(), *ret_curve with curve_free(). 0, -ESRCH: no such process then, -ENODATA: it has no
+ * such feature or nothing is recorded, or as store_load(). */
+struct curve_request {
+	const char *who;
+	size_t feature; /* index among a process's */
+	int64_t at, from, to;
+	size_t points;
+	uint32_t viewer;
+};
+int board_curve(struct store *store, const struct curve_request *request, struct entity_info *ret_who, struct curve *ret_curve);

@@ -1,0 +1,254 @@
+#include "answer/fleet-why.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
+
+#define SMOOTHED 3    /* rows: one odd value is no incident */
+#define FAR	 4.0  /* spreads from the median */
+#define GAP	 5    /* rows that may look usual within an incident */
+#define ENOUGH	 3.0  /* of a score, to be called unusual */
+#define LAG_MAX	 5
+#define LISTED	 1000
+
+void fleet_answer_free(struct fleet_answer *a)
+{
+	fleet_findings_free(&a->alarms);
+	fleet_findings_free(&a->explain);
+	fleet_findings_free(&a->unusual);
+	free(a->summary);
+}
+
+/* How far the smoothed value at a row lies from what is usual. */
+static double how_far(const struct fleet_server *s, const float *v, uint32_t row, double median, double spread)
+{
+	float around[SMOOTHED];
+	size_t n = 0;
+
+	for (uint32_t i = row ? row - 1 : 0; i < s->n && n < SMOOTHED; i++)
+		if (!isnan(v[i]))
+			around[n++] = v[i];
+	return n ? fabs((double)select_kth(around, n, n / 2) - median) / spread : 0;
+}
+
+struct stretch_found {
+	double excess;
+	struct fleet_span span;
+};
+
+static void find_stretch(const struct fleet *f, size_t server, int counter, struct select_room *room, struct stretch_found *best)
+{
+	const struct fleet_server *s = &f->servers.v[server];
+	struct piece piece = {s->column[counter], s->n};
+	double median, spread, excess = 0;
+	uint32_t begin = 0, last = 0;
+
+	if (!piece.v)
+		return;
+	median = median_of(&piece, 1, room);
+	spread = (quantile_of_pieces(&piece, 1, 0.75, room) - quantile_of_pieces(&piece, 1, 0.25, room)) / 1.349;
+	spread = fmax(spread, fmax(0.005 * fabs(median), 1e-12));
+	for (uint32_t i = 0; i <= s->n; i++) {
+		double far = i < s->n ? how_far(s, piece.v, i, median, spread) : 0;
+
+		if (far > FAR) {
+			begin = excess > 0 ? begin : i;
+			excess += log(far);
+			last = i;
+		} else if (excess > 0 && (i - last > GAP || i == s->n)) {
+			if (excess > best->excess)
+				*best = (struct stretch_found){excess, {s->time[begin], s->time[last] + 1}};
+			excess = 0;
+		}
+	}
+}
+
+int fleet_find_window(const struct fleet *f, int server, int counter, struct fleet_span *ret)
+{
+	_cleanup_(select_room_free) struct select_room room = {};
+	struct stretch_found best = {};
+
+	for (size_t i = 0; i < f->servers.n; i++)
+		if (server < 0 || (size_t)server == i)
+			find_stretch(f, i, counter, &room, &best);
+	if (!(best.excess > 0))
+		return -ENODATA;
+	*ret = best.span;
+	return 0;
+}
+
+/* The window where nothing is given: that of the counter whose stretch stands out most. */
+static int find_any_window(const struct fleet *f, struct fleet_span *ret)
+{
+	_cleanup_(select_room_free) struct select_room room = {};
+	struct stretch_found best = {};
+
+	for (size_t c = 0; c < f->counters.n; c++)
+		for (size_t i = 0; i < f->servers.n; i++)
+			find_stretch(f, i, (int)c, &room, &best);
+	if (!(best.excess > 0))
+		return -ENODATA;
+	*ret = best.span;
+	return 0;
+}
+
+static bool window_given(const struct fleet_question *q)
+{
+	return q->window.from != INT64_MIN || q->window.to != INT64_MAX;
+}
+
+/* At the edges of the data a window of one row cannot be judged: at least three. */
+static void widen(const struct fleet *f, struct fleet_span *w)
+{
+	if (w->to - w->from < 3 * f->interval)
+		w->to = w->from + 3 * f->interval;
+}
+
+static int find_window(struct fleet_question *q, struct fleet_answer *a)
+{
+	int r;
+
+	if (window_given(q))
+		return 0;
+	r = q->counter >= 0 ? fleet_find_window(q->fleet, q->server, q->counter, &q->window) : find_any_window(q->fleet, &q->window);
+	if (r < 0)
+		return r;
+	widen(q->fleet, &q->window);
+	a->found_window = true;
+	return 0;
+}
+
+/* The symptom's server: where it is farthest from usual; its counter: the most unusual of the most unusual server. */
+static int find_symptom(struct fleet_question *q, struct fleet_answer *a)
+{
+	const struct fleet_findings *u = &a->unusual;
+	size_t i = 0;
+
+	a->found_symptom = q->counter < 0;
+	a->found_server = q->server < 0;
+	if (q->counter < 0 && q->server < 0 && a->alarms.list.n) {
+		q->server = a->alarms.list.v[0].server;
+		q->counter = a->alarms.list.v[0].counter;
+	}
+	while (i < u->list.n && ((q->counter >= 0 && u->list.v[i].counter != q->counter) || (q->server >= 0 && u->list.v[i].server != q->server)))
+		i++;
+	if (i == u->list.n)
+		return -ENODATA;
+	a->symptom = u->list.v[i];
+	q->counter = a->symptom.counter;
+	q->server = a->symptom.server;
+	return 0;
+}
+
+static void name_leader(const struct fleet *f, const struct fleet_answer *a, struct str *s)
+{
+	for (size_t i = 0; i < a->explain.list.n && i < 10 && a->explain.list.v[i].score >= 0.5; i++) {
+		const struct fleet_finding *x = &a->explain.list.v[i];
+
+		if (x->lag <= 0)
+			continue;
+		str_printf(s, " First moved %s of %s, %d row%s before the symptom.", f->counters.v[x->counter].name,
+			   f->servers.v[x->server].name, x->lag, x->lag > 1 ? "s" : "");
+		return;
+	}
+}
+
+static void name_movers(const struct fleet *f, const struct fleet_answer *a, struct str *s)
+{
+	unsigned told = 0;
+
+	for (size_t i = 0; i < a->explain.list.n && told < 3 && a->explain.list.v[i].score >= 0.5; i++) {
+		const struct fleet_finding *x = &a->explain.list.v[i];
+
+		str_printf(s, "%s %s of %s (r %+.2f)", told++ ? "," : " With it moved", f->counters.v[x->counter].name,
+			   f->servers.v[x->server].name, x->r);
+	}
+	str_puts(s, told ? "." : " Nothing else that is unusual moved with it.");
+}
+
+static void name_servers(const struct fleet *f, const struct fleet_answer *a, struct str *s)
+{
+	size_t n = 0;
+
+	while (n < a->alarms.list.n && a->alarms.list.v[n].q <= 0.05)
+		n++;
+	if (!a->alarms.list.n || f->servers.n < 2)
+		return;
+	str_printf(s, n ? " %zu of %zu servers %s conspicuous (q <= 0.05)" : " No server is conspicuous as a whole", n, a->alarms.list.n, n == 1 ? "is" : "are");
+	for (size_t i = 0; i < n && i < 4; i++)
+		str_printf(s, "%s %s", i ? "," : ":", f->servers.v[a->alarms.list.v[i].server].name);
+	str_puts(s, n > 4 ? ", ..." : ".");
+	if (n > 4)
+		str_putc(s, '.');
+}
+
+static int write_summary(const struct fleet *f, struct fleet_answer *a)
+{
+	const struct fleet_finding *x = &a->symptom;
+	struct str s = {};
+	char since[32];
+
+	str_printf(&s, "%s of %s is %s", f->counters.v[x->counter].name, f->servers.v[x->server].name,
+		   x->score < ENOUGH ? "not unusual" : x->flags & FLEET_LOWER ? "unusually low" : "unusually high");
+	if (x->since)
+		str_printf(&s, " since %s", format_rfc3339(x->since, since, sizeof(since)));
+	str_printf(&s, ": %.4g, usually %.4g.", x->observed, x->usual);
+	name_movers(f, a, &s);
+	name_leader(f, a, &s);
+	name_servers(f, a, &s);
+	if (a->cause)
+		str_printf(&s, " That looks like %s: %s.", a->cause->name, a->cause->words);
+	if (s.error)
+		return -ENOMEM;
+	a->summary = s.data;
+	return 0;
+}
+
+static int analyse(const char *name, const struct fleet_question *q, struct fleet_findings *ret)
+{
+	int r = fleet_analysis_find(name)->run(q, ret);
+
+	if (r == 0 && ret->list.n > LISTED)
+		ret->list.n = LISTED;
+	return r;
+}
+
+int fleet_why_answer(const struct fleet_question *asked, const struct fleet_causes *causes, struct fleet_answer *ret)
+{
+	struct fleet_question q = *asked, all;
+	struct fleet_answer a = {};
+	int r = find_window(&q, &a);
+
+	q.max_lag = q.max_lag ? q.max_lag : LAG_MAX;
+	all = q;
+	all.server = all.counter = -1;
+	if (r == 0)
+		r = fleet_analysis_find("deviation")->run(&all, &a.unusual);
+	if (r == 0)
+		r = analyse("alarm", &all, &a.alarms);
+	if (r == 0)
+		r = find_symptom(&q, &a);
+	if (r == 0) {
+		r = analyse("explain", &q, &a.explain);
+		r = r == -ENODATA ? 0 : r;
+	}
+	if (r == 0) {
+		a.window = q.window;
+		a.server = q.server;
+		a.counter = q.counter;
+		a.cause = fleet_cause_find(causes, q.fleet, &a.unusual, a.explain.list.n && a.explain.list.v[0].score >= 0.5 ? a.explain.list.v[0].server : q.server, ENOUGH);
+		r = write_summary(q.fleet, &a);
+	}
+	if (r < 0) {
+		fleet_answer_free(&a);
+		return r;
+	}
+	*ret = a;
+	return 0;
+}

@@ -1,0 +1,207 @@
+#include "cmd/board.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "answer/board.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "view/board.h"
+
+#define WINDOW_DEFAULT (3600 * NS_PER_SEC) /* with everybody's every feature, that is enough to see and quick to read */
+#define RELOAD_AFTER   (600 * NS_PER_SEC)  /* following: what lies before the window is dropped so often */
+#define POINTS_DEFAULT 600
+#define POINTS_MAX     10000
+#define SHARE	       20 /* following: at least so many times what an answer costs lies between two */
+
+const char *board_arg_feature, *board_arg_until;
+uint64_t board_arg_points = POINTS_DEFAULT;
+bool board_arg_follow;
+
+static void print_json(json_t *root)
+{
+	json_dumpf(root, stdout, JSON_COMPACT | JSON_REAL_PRECISION(7));
+	putchar('\n');
+	json_decref(root);
+}
+
+static int print_process(struct common *common, const struct board *b, const char *who)
+{
+	const struct suspect *s = board_find(b, who);
+
+	if (!s) {
+		log_error("no process '%s' was there at that moment; 'whyslow show --at TIME' lists them", who);
+		return EXIT_NOTHING_FOUND;
+	}
+	if (common->json)
+		print_json(board_process_json(b, s));
+	else
+		board_process_text(b, s, common->colour, stdout);
+	return EXIT_ANSWERED;
+}
+
+static int print_board(struct common *common, const struct board *b, const struct board_view *view)
+{
+	struct board_text_options text = {common->colour, view->processes};
+
+	if (view->who)
+		return print_process(common, b, view->who);
+	if (common->json)
+		print_json(board_json(b));
+	else
+		board_text(b, &text, stdout);
+	return EXIT_ANSWERED;
+}
+
+/* Now = the newest tick: it is never quite now. Of somebody's recording the end stands for now. */
+static int find_now(struct store *store, struct why_request *request, bool of_past)
+{
+	int64_t from, to;
+	int r = store_extent(store, &from, &to);
+
+	if (r == 0 && request->at > to && (of_past || request->at - to < 30 * NS_PER_SEC))
+		request->at = to;
+	return r;
+}
+
+static int load(struct store *store, struct why_request *request, bool of_past, struct board *b)
+{
+	int r = find_now(store, request, of_past);
+
+	return r < 0 ? r : board_load(store, request, b);
+}
+
+static int explain(struct store *store, int r)
+{
+	if (r == -ENODATA)
+		log_error("nothing is recorded around that moment: was the recorder running? ('make start' or 'whyslow record')");
+	else
+		log_error("cannot read the recording: %s", store_error(store));
+	return EXIT_CANNOT;
+}
+
+/* One second's ticks are added to what is in memory. Stops when nobody reads any more. */
+static int follow(struct common *common, struct store *store, struct why_request *request, const struct board_view *view)
+{
+	struct pollfd reader = {STDOUT_FILENO, 0, 0};
+	struct board b = {};
+	int64_t loaded = boot_now(), began, cost;
+	int r = load(store, request, common->from_file, &b), status = EXIT_ANSWERED;
+	unsigned fresh = 1;
+
+	while (r == 0) {
+		began = boot_now();
+		if (fresh) {
+			r = board_rank(&b, request);
+			if (r == 0 && !common->json)
+				fputs("\033[H\033[2J", stdout);
+			status = r == 0 ? print_board(common, &b, view) : status;
+			if (fflush(stdout) != 0)
+				break;
+		}
+		cost = boot_now() - began;
+		if (poll(&reader, 1, (int)((cost * SHARE > NS_PER_SEC ? cost * SHARE : NS_PER_SEC - cost) / NS_PER_MS)) > 0)
+			break;
+		request->at = wall_now();
+		if (boot_now() - loaded > RELOAD_AFTER) {
+			board_free(&b);
+			b = (struct board){};
+			loaded = boot_now();
+			r = load(store, request, common->from_file, &b);
+		} else {
+			r = board_extend(&b, store, request->at, &fresh);
+		}
+	}
+	board_free(&b);
+	return r < 0 ? explain(store, r) : status;
+}
+
+static int once(struct common *common, struct store *store, struct why_request *request, const struct board_view *view)
+{
+	struct board b = {};
+	int r = load(store, request, common->from_file, &b), status = r < 0 ? explain(store, r) : print_board(common, &b, view);
+
+	if (r == 0 && b.damaged)
+		log_warning("%u parts of the recording are damaged and were left out", b.damaged);
+	board_free(&b);
+	return status;
+}
+
+static int tell_curve(struct common *common, struct store *store, const struct curve_request *q)
+{
+	size_t n;
+	const struct feature *feature = &features_of(ENTITY_PROCESS, &n)[q->feature];
+	struct entity_info who;
+	struct curve curve;
+	int r = board_curve(store, q, &who, &curve);
+
+	if (r == -ESRCH)
+		log_error("no process '%s' was there then; 'whyslow show --at TIME' lists them", q->who);
+	else if (r == -ENODATA)
+		log_error("%s was not measured of it then ('whyslow doctor' says what this machine gives)", feature->name);
+	else if (r < 0)
+		return explain(store, r);
+	if (r < 0)
+		return EXIT_NOTHING_FOUND;
+	if (common->json)
+		print_json(board_curve_json(&who, feature, &curve));
+	else
+		board_curve_text(&who, feature, &curve, stdout);
+	entity_info_free(&who);
+	curve_free(&curve);
+	return EXIT_ANSWERED;
+}
+
+static int show_curve(struct common *common, struct store *store, const struct why_request *request, const struct board_view *view)
+{
+	int feature = feature_index(ENTITY_PROCESS, board_arg_feature);
+	struct curve_request q = {view->who, (size_t)feature, request->at, request->at - request->window, request->at,
+				  board_arg_points, request->viewer};
+
+	if (feature < 0)
+		return usage_error("show", "there is no feature '%s' of a process; 'whyslow features' lists them", board_arg_feature);
+	if (view->since && parse_time(view->since, wall_now(), &q.from) < 0)
+		return usage_error("show", "'%s' is no TIME", view->since);
+	if (board_arg_until && parse_time(board_arg_until, wall_now(), &q.to) < 0)
+		return usage_error("show", "'%s' is no TIME", board_arg_until);
+	if (q.from >= q.to)
+		return usage_error("show", "a curve's --since lies before its --until");
+	return tell_curve(common, store, &q);
+}
+
+int board_show(struct common *common, const struct board_view *view)
+{
+	struct why_request request = {.at = wall_now(), .viewer = common->viewer,
+				      .window = view->window ? view->window : WINDOW_DEFAULT};
+	struct store *store;
+	struct mark *marks = NULL;
+	int status;
+
+	if (board_arg_feature && !view->who)
+		return usage_error("show", "--feature needs --for WHO: a pid, unit or name");
+	if (board_arg_points < 1 || board_arg_points > POINTS_MAX)
+		return usage_error("show", "--points is 1 to %d", POINTS_MAX);
+	if (view->at && parse_time(view->at, wall_now(), &request.at) < 0)
+		return usage_error("show", "'%s' is no TIME: now, -5min, 14:32, '2026-11-20 14:32:07'", view->at);
+	store = open_common_store(common, STORE_READ);
+	if (!store)
+		return EXIT_CANNOT;
+	if (board_arg_feature) {
+		(void)find_now(store, &request, common->from_file);
+		status = show_curve(common, store, &request, view);
+		store_close(store);
+		return status;
+	}
+	if (store_marks(store, request.at - request.window, request.at, &marks, &request.n_marks) == 0)
+		request.marks = marks;
+	status = board_arg_follow && !common->from_file ? follow(common, store, &request, view) : once(common, store, &request, view);
+	for (size_t i = 0; i < request.n_marks; i++)
+		mark_free(&marks[i]);
+	free(marks);
+	store_close(store);
+	return status;
+}

@@ -1,0 +1,23 @@
+/* `show` without a mark: the machine at one moment. */
+#pragma once
+
+#include "cmd/verb.h"
+
+/* The options of `show` that only these panes have. */
+#define BOARD_OPTIONS                                                                                                       \
+	{OPTION_TEXT, 0, "feature", "NAME", &board_arg_feature, "with --for: one feature over the window, as a curve"},      \
+	{OPTION_TEXT, 0, "until", "TIME", &board_arg_until, "the curve's end (default: --at); --since is its beginning"},     \
+	{OPTION_COUNT, 0, "points", "N", &board_arg_points, "at most so many points of a curve (default 600)"},             \
+	{OPTION_FLAG, 0, "follow", NULL, &board_arg_follow, "go on, once a second (with --json: a line each)"}
+
+extern const char *board_arg_feature, *board_arg_until;
+extern uint64_t board_arg_points;
+extern bool board_arg_follow;
+
+/* What to show: every process, the features of one (who), or one feature of it. */
+struct board_view {
+	const char *at, *since, *who;
+	int64_t window;
+	unsigned processes;
+};
+int board_show(struct common *common, const struct board_view *view);

@@ -1,0 +1,122 @@
+/* whyslow cpu: who has the CPUs, exactly. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "cmd/verb.h"
+#include "daemon/capture.h"
+#include "model/cpu-report.h"
+#include "view/cpu.h"
+
+static int64_t arg_span;
+static uint64_t arg_top = 20;
+static bool arg_threads;
+
+static const struct option_row options[] = {
+	{OPTION_SPAN, 0, "for", "SPAN", &arg_span, "how long to look (default 2s)"},
+	{OPTION_FLAG, 't', "threads", NULL, &arg_threads, "threads instead of processes"},
+	{OPTION_COUNT, 'n', "top", "N", &arg_top, "how many to list (default 20)"},
+	{},
+};
+
+static void take_task(const struct ring_task *task, void *data)
+{
+	struct cpu_reading *reading = data;
+
+	(void)VEC_PUSH(reading->tasks, *task);
+}
+
+static int read_all(struct ring *ring, struct cpu_reading *ret)
+{
+	const struct ring_cpu *cpus;
+	struct timespec ts;
+	uint32_t n;
+	int r;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	ret->time = (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
+	cpus = ring_cpus(ring, &n);
+	for (uint32_t i = 0; i < n; i++)
+		if (VEC_PUSH(ret->cpus, cpus[i]) < 0)
+			return -ENOMEM;
+	r = ring_look(ring, take_task, ret);
+	return r;
+}
+
+static void rest(int64_t span)
+{
+	struct timespec ts = {span / NS_PER_SEC, span % NS_PER_SEC};
+
+	while (nanosleep(&ts, &ts) < 0 && errno == EINTR)
+		continue;
+}
+
+/* The recorder's sums; without a recorder, programs of our own for the moment. */
+static int open_ring(const struct common *common, struct ring **ret, bool *ret_live)
+{
+	struct ring_options alone = {.sums_only = true};
+	const char *why = NULL;
+	int r = capture_join(common->config.store_run_dir, ret, &why);
+
+	*ret_live = r == 0;
+	if (r < 0)
+		r = ring_open(&alone, ret, &why);
+	if (r < 0)
+		log_error("%s", why ? why : strerror(-r));
+	return r;
+}
+
+static int look(const struct common *common, struct ring *ring, bool live)
+{
+	_cleanup_(cpu_reading_free) struct cpu_reading before = {}, after = {};
+	_cleanup_(cpu_report_free) struct cpu_report report = {};
+	int r = read_all(ring, &before);
+
+	if (r == 0) {
+		rest(arg_span ? arg_span : 2 * NS_PER_SEC);
+		r = read_all(ring, &after);
+		ring_look_back(ring, before.time, take_task, &after);
+	}
+	if (r == 0)
+		r = cpu_report_make(&before, &after, &report);
+	report.live = live;
+	if (r == 0 && common->json)
+		r = cpu_json(&report, arg_threads, arg_top, stdout);
+	else if (r == 0)
+		cpu_text(&report, arg_threads, arg_top, stdout);
+	if (r < 0)
+		log_error("cannot read the CPUs' sums: %s", strerror(-r));
+	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+}
+
+static int run(struct common *common, int argc, char **argv)
+{
+	struct ring *ring;
+	bool live;
+	int status;
+
+	if (argc > 1)
+		return usage_error("cpu", "takes no words: '%s'", argv[1]);
+	if (common->from_file)
+		return usage_error("cpu", "looks at this machine, live; of a trace 'whyslow threads --from FILE' tells");
+	if (open_ring(common, &ring, &live) < 0)
+		return EXIT_CANNOT;
+	status = look(common, ring, live);
+	ring_close(ring);
+	return status;
+}
+
+const struct verb verb_cpu = {
+	.name = "cpu",
+	.group = "Look closer",
+	.words = "",
+	.help = "who has the CPUs, exactly: processes, threads, interrupts",
+	.options = options,
+	.remote = true,
+	.run = run,
+};

@@ -1,0 +1,45 @@
+#include "cmd/export-trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/find-trace.h"
+#include "store/trace-file.h"
+
+static int write_to(const struct trace *t, const char *output)
+{
+	_cleanup_close_ int fd = open(output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int r = fd < 0 ? -errno : trace_write(t, fd);
+	char span[32];
+
+	if (r < 0) {
+		log_error("cannot write %s: %s", output, strerror(-r));
+		return EXIT_CANNOT;
+	}
+	printf("%s holds %zu events of %s: read it anywhere with --from %s\n", output, t->n_events,
+	       format_span((int64_t)(t->to - t->from), span, sizeof(span)), output);
+	return EXIT_ANSWERED;
+}
+
+int export_trace(const struct common *common, const char *mark, const char *output)
+{
+	_cleanup_(trace_clear) struct trace t = {};
+	uint64_t id = 0;
+	int r;
+
+	if (!output)
+		return usage_error("export", "--format trace needs --output FILE");
+	if (mark && (parse_u64(mark, &id) < 0 || !id))
+		return usage_error("export", "--mark takes a mark's number; 'whyslow list' shows them");
+	r = find_trace(common, (int64_t)id, &t);
+	if (r == -ENOENT)
+		log_error("no recorder with a flight recorder is running: start one ('whyslow record', as root)");
+	return r < 0 ? EXIT_CANNOT : write_to(&t, output);
+}

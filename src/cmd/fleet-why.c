@@ -1,0 +1,173 @@
+/* whyslow fleet why */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer/fleet-incidents.h"
+#include "answer/fleet-why.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/folder.h"
+#include "base/log.h"
+#include "cmd/fleet.h"
+
+#define SIMILAR 0.5
+#define SYSTEM_CAUSES "/etc/whyslow/fleet-causes"
+
+static int read_causes(const struct fleet_args *args, struct fleet_causes *ret)
+{
+	const char *path = args->causes ? args->causes : SYSTEM_CAUSES;
+	_cleanup_free_ char *error = NULL;
+	int r = fleet_causes_read(path, ret, &error);
+
+	if (r == -ENOENT && !args->causes)
+		r = 0;
+	if (r < 0)
+		log_error("%s%s%s", error ? "" : path, error ? "" : ": ", error ? error : strerror(-r));
+	return r < 0 ? r : fleet_causes_default(ret);
+}
+
+static char *incidents_file(const struct common *common, const struct fleet_args *args)
+{
+	const char *slash = strrchr(common->config.store_file, '/');
+	char *path;
+
+	if (args->incidents)
+		return strdup(args->incidents);
+	if (asprintf(&path, "%.*sfleet-incidents.jsonl", slash ? (int)(slash + 1 - common->config.store_file) : 0, common->config.store_file) < 0)
+		return NULL;
+	return path;
+}
+
+static void tell_incidents(const struct fleet_incidents *incidents)
+{
+	char at[32];
+
+	for (size_t i = 0; i < incidents->list.n && i < 3 && incidents->list.v[i].similarity >= SIMILAR; i++)
+		printf("%s  %.2f  %s (%s, %s)\n", i ? "" : "\nSimilar incidents:\n", incidents->list.v[i].similarity, incidents->list.v[i].name,
+		       incidents->list.v[i].counter, format_rfc3339(incidents->list.v[i].at, at, sizeof(at)));
+}
+
+static void tell_next(const struct fleet_answer *a, const struct fleet *f, const char *data)
+{
+	printf("\nNext:\n");
+	if (a->cause)
+		printf("  %s\n", a->cause->next);
+	printf("  whyslow fleet view %s '%s' --by detail\n", data, f->counters.v[a->counter].name);
+	printf("  whyslow fleet correlate %s '%s@%s' --max-lag 10\n", data, f->counters.v[a->counter].name, f->servers.v[a->server].name);
+}
+
+static void tell(const struct fleet_answer *a, const struct fleet *f, const struct fleet_args *args, const struct fleet_incidents *incidents,
+		 const char *data)
+{
+	char from[32], to[32];
+
+	printf("%s\n\n", a->summary);
+	printf("The window %s: %s to %s\n", a->found_window ? "(found)" : "asked about", format_rfc3339(a->window.from, from, sizeof(from)),
+	       format_rfc3339(a->window.to, to, sizeof(to)));
+	if (a->found_symptom)
+		printf("No symptom was given: the most unusual counter of the most unusual server is taken.\n");
+	printf("\nMost unusual servers (p: share of usual windows that are as unusual; q: after so many servers):\n");
+	fleet_findings_text(f, &a->alarms, args->top, stdout);
+	printf("\nWhat moved with the symptom, of what is unusual (score: share explained):\n");
+	fleet_findings_text(f, &a->explain, args->top, stdout);
+	printf("\nMost unusual counters:\n");
+	fleet_findings_text(f, &a->unusual, args->top, stdout);
+	tell_incidents(incidents);
+	tell_next(a, f, data);
+}
+
+static json_t *incidents_json(const struct fleet_incidents *incidents)
+{
+	json_t *list = json_array();
+	char at[32];
+
+	for (size_t i = 0; i < incidents->list.n && i < 10; i++)
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:f}", "name", incidents->list.v[i].name, "symptom", incidents->list.v[i].counter,
+						      "at", format_rfc3339(incidents->list.v[i].at, at, sizeof(at)), "similarity",
+						      incidents->list.v[i].similarity));
+	return list;
+}
+
+static void tell_json(const struct fleet_answer *a, const struct fleet *f, const struct fleet_args *args, const struct fleet_incidents *incidents)
+{
+	char from[32], to[32];
+
+	fleet_json_out(json_pack("{s:s, s:s, s:{s:s, s:s}, s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:o}", "schema", "whyslow.fleet.why/1", "summary",
+				 a->summary, "window", "start", format_rfc3339(a->window.from, from, sizeof(from)), "end",
+				 format_rfc3339(a->window.to, to, sizeof(to)), "symptom", f->counters.v[a->counter].name, "server",
+				 f->servers.v[a->server].name, "cause", a->cause ? a->cause->name : NULL, "next", a->cause ? a->cause->next : NULL,
+				 "servers", fleet_findings_json(f, &a->alarms, args->top), "explained_by", fleet_findings_json(f, &a->explain, args->top),
+				 "unusual", fleet_findings_json(f, &a->unusual, args->top), "similar", incidents_json(incidents)));
+}
+
+static int answer(struct common *common, struct fleet_args *args, const struct fleet_question *q, const char *data)
+{
+	_cleanup_free_ char *path = incidents_file(common, args);
+	struct fleet_incidents incidents = {};
+	struct fleet_causes causes = {};
+	struct fleet_answer a;
+	int r = read_causes(args, &causes);
+
+	if (r == 0)
+		r = fleet_why_answer(q, &causes, &a);
+	if (r < 0) {
+		fleet_causes_free(&causes);
+		if (r != -ENODATA)
+			return fleet_analysis_failed("why", r);
+		puts("Nothing unusual is found. If you know when it was slow, say so with --from and --to.");
+		return EXIT_NOTHING_FOUND;
+	}
+	if (path)
+		(void)fleet_incidents_like(path, q->fleet, &a, &incidents);
+	if (common->json)
+		tell_json(&a, q->fleet, args, &incidents);
+	else
+		tell(&a, q->fleet, args, &incidents, data);
+	if (args->remember && path && (make_folder_of(path, 0755) < 0 || fleet_incident_remember(path, args->remember, q->fleet, &a) < 0))
+		log_warning("the incident could not be kept in %s", path);
+	fleet_answer_free(&a);
+	fleet_incidents_free(&incidents);
+	fleet_causes_free(&causes);
+	return EXIT_ANSWERED;
+}
+
+static int run(struct common *common, struct fleet_args *args, int argc, char **argv)
+{
+	_cleanup_free_ char *symptom = args->symptom ? strdup(args->symptom) : NULL;
+	char *at = symptom ? strrchr(symptom, '@') : NULL;
+	struct fleet_question q;
+	struct fleet *f;
+	int status = EXIT_CANNOT;
+
+	if (argc != 2)
+		return usage_error("fleet", "why takes DATA, and --symptom COUNTER[@SERVER] if you know one");
+	if (at && at[1]) {
+		*at = 0;
+		args->server = at + 1;
+	}
+	args->counter = symptom;
+	f = fleet_open(args, argv[1], NULL);
+	if (!f)
+		return EXIT_CANNOT;
+	if (fleet_ask(args, f, &q))
+		status = answer(common, args, &q, argv[1]);
+	fleet_close(f);
+	return status;
+}
+
+static const struct option_row options[] = {
+	{OPTION_TEXT, 0, "symptom", "COUNTER[@SERVER]", &fleet_args.symptom, "what is wrong (default: found)"},
+	FLEET_WINDOW_OPTIONS,
+	FLEET_USUAL_OPTIONS,
+	{OPTION_COUNT, 0, "max-lag", "ROWS", &fleet_args.max_lag, "by how much a counter may lead or follow (default 5)"},
+	{OPTION_TEXT, 0, "causes", "FILE", &fleet_args.causes, "your own causes (default: " SYSTEM_CAUSES ", if it is there)"},
+	{OPTION_TEXT, 0, "incidents", "FILE", &fleet_args.incidents, "where incidents are kept (default: beside the recording)"},
+	{OPTION_TEXT, 0, "remember", "NAME", &fleet_args.remember, "keep this incident's fingerprint under a name"},
+	{OPTION_COUNT, 'n', "top", "N", &fleet_args.top, "how many to list of each (default 10, 0 = all)"},
+	FLEET_INPUT_OPTIONS,
+	{},
+};
+
+const struct fleet_subverb fleet_why = {"why", "DATA ", "all steps in one: which servers and counters, since when, what moved with the symptom, what led", options, run};

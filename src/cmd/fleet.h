@@ -1,0 +1,69 @@
+/* whyslow fleet SUBVERB: what its parts share. */
+#pragma once
+
+#include "analysis/fleet-analysis.h"
+#include "cmd/verb.h"
+#include "model/fleet-source.h"
+#include "view/fleet.h"
+
+/* Options of all subverbs; each takes those that its table lists. */
+struct fleet_args {
+	const char *from, *to, *usual_from, *usual_to;
+	const char *match, *server, *counter, *symptom;
+	const char *delimiter, *time_column, *server_column, *counter_column, *value_column, *source, *token_file, *ca_file, *plugin, *engine;
+	const char *output, *view, *statistic, *threshold, *rules, *causes, *incidents, *remember;
+	int64_t step;
+	uint64_t top, max_lag;
+	bool csv, svg, literal, by_time, spearman, all;
+};
+
+struct fleet_subverb {
+	const char *name, *words, *help;
+	const struct option_row *options;
+	int (*run)(struct common *common, struct fleet_args *args, int argc, char **argv); /* argv[0] is the subverb */
+};
+
+extern struct fleet_args fleet_args;
+extern const struct fleet_subverb fleet_load, fleet_info, fleet_view, fleet_check_verb, fleet_correlate, fleet_compare, fleet_rank,
+	fleet_why, fleet_run, fleet_watch;
+/* Runs one command line, "view DATA cpu": for `fleet` itself and for saved analyses. Exit status. */
+int fleet_dispatch(struct common *common, int argc, char **argv);
+
+#define FLEET_INPUT_OPTIONS                                                                                                     \
+	{OPTION_TEXT, 0, "source", "NAME", &fleet_args.source, "how to read it: 'whyslow fleet load --help' lists them (default: found out)"}, \
+	{OPTION_TEXT, 0, "match", "PATTERN", &fleet_args.match, "only counters that match (shell pattern)"},                     \
+	{OPTION_TEXT, 0, "delimiter", "CHAR", &fleet_args.delimiter, "between fields, or 'tab' (default: found out)"},           \
+	{OPTION_TEXT, 0, "time-column", "NAME", &fleet_args.time_column, "the column of times"},                                 \
+	{OPTION_TEXT, 0, "server-column", "NAME", &fleet_args.server_column, "the column of servers"},                           \
+	{OPTION_TEXT, 0, "counter-column", "NAME", &fleet_args.counter_column, "of long tables: the column of counters' names"}, \
+	{OPTION_TEXT, 0, "value-column", "NAME", &fleet_args.value_column, "of long tables: the column of values"},              \
+	{OPTION_SPAN, 0, "step", "SPAN", &fleet_args.step, "between rows, where the source does not say"},                       \
+	{OPTION_TEXT, 0, "token-file", "FILE", &fleet_args.token_file, "of URLs: a file with the token or user:password"},       \
+	{OPTION_TEXT, 0, "ca-file", "FILE", &fleet_args.ca_file, "of URLs: who signed the server's certificate"}, \
+	{OPTION_TEXT, 0, "plugin", "FILE.so", &fleet_args.plugin, "a source or an analysis of your own (HACKING.md)"},       \
+	{OPTION_TEXT, 0, "engine", "URL", &fleet_args.engine, "compute it there, clickhouse://HOST/DATABASE; DATA is then '-' or another such URL"}
+
+#define FLEET_WINDOW_OPTIONS                                                                                       \
+	{OPTION_TEXT, 0, "from", "TIME", &fleet_args.from, "the window begins (default: with the data)"},          \
+	{OPTION_TEXT, 0, "to", "TIME", &fleet_args.to, "the window ends (default: with the data)"}
+
+#define FLEET_USUAL_OPTIONS                                                                                             \
+	{OPTION_TEXT, 0, "usual-from", "TIME", &fleet_args.usual_from, "what is usual begins (default: all outside the window)"}, \
+	{OPTION_TEXT, 0, "usual-to", "TIME", &fleet_args.usual_to, "what is usual ends"}
+
+/* Opens DATA: a store file that `fleet load` wrote, or whatever a source reads. Says what is wrong; NULL then. `wanted`: a
+ * counter's name or a part of it, when no other is needed. The caller frees with fleet_close(). */
+struct fleet *fleet_open(const struct fleet_args *args, const char *location, const char *wanted);
+void fleet_close(struct fleet *f);
+/* TIME (with the data's end as "now") into wall ns. False after saying what is wrong. */
+bool fleet_time(const struct fleet *f, const char *text, int64_t *ret);
+/* Window, usual time, server, counter, statistic and threshold of the options. False after saying what is wrong. */
+bool fleet_ask(const struct fleet_args *args, const struct fleet *f, struct fleet_question *ret);
+/* The index, or -1 after saying what there is instead. */
+int fleet_named_counter(const struct fleet *f, const char *name);
+int fleet_named_server(const struct fleet *f, const char *name);
+/* Runs an analysis and prints what it found. Exit status. */
+int fleet_tell(struct common *common, const struct fleet_args *args, const char *analysis, const struct fleet_question *q,
+	       const char *headline);
+int fleet_analysis_failed(const char *analysis, int r);
+void fleet_json_out(json_t *root);

@@ -1,0 +1,256 @@
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "answer/inspect.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "cmd/verb.h"
+#include "source/describe.h"
+#include "source/look.h"
+#include "view/inspect.h"
+
+#define LOOK_EVERY	  (50 * NS_PER_MS)
+#define SAMPLES_DEFAULT	  100
+#define SAMPLES_A_SECOND  2000 /* of all CPUs: naming one takes a tenth of a millisecond */
+#define FREQUENCY_DEFAULT 499  /* no multiple of what timers like */
+#define FILES_SHOWN	  10
+
+static uint64_t arg_samples = SAMPLES_DEFAULT, arg_frequency = FREQUENCY_DEFAULT, arg_depth = 14;
+static int64_t arg_seconds;
+static bool arg_folded;
+static const char *arg_keep;
+
+static const struct option_row options[] = {
+	{OPTION_COUNT, 0, "samples", "N", &arg_samples,
+	 "how often all threads are looked at, 20 times a second (default: 100; 0 = until stopped)"},
+	{OPTION_SPAN, 0, "seconds", "SPAN", &arg_seconds, "how long to look, instead"},
+	{OPTION_COUNT, 0, "frequency", "HZ", &arg_frequency,
+	 "samples a second of what runs on each CPU (default: 499)"},
+	{OPTION_COUNT, 0, "depth", "N", &arg_depth, "how deep call trees are printed (default: 14)"},
+	{OPTION_TEXT, 0, "keep", "ID", &arg_keep,
+	 "keep what is found with that incident or mark ('whyslow show ID'), instead of printing it"},
+	{OPTION_FLAG, 0, "folded", NULL, &arg_folded,
+	 "only the call paths and how often each was seen, for flame graphs"},
+	{},
+};
+
+struct inspecting {
+	struct inspector *inspector;
+	struct look *look;
+	uint32_t pid;
+};
+
+static void take(const struct capture_thread *t, const uint64_t *user, void *data)
+{
+	const struct inspecting *i = data;
+
+	inspector_take(i->inspector, t, user, boot_now());
+}
+
+static int stop_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* The moments are moved by up to a fifth, so that what the process does periodically is not always seen at
+ * one point. */
+static int64_t next_moment(int64_t now)
+{
+	return now + LOOK_EVERY * 9 / 10 + random() % (LOOK_EVERY / 5);
+}
+
+static bool wait_until(int64_t moment, int stop_fd)
+{
+	int64_t now = boot_now();
+	struct pollfd stop = {stop_fd, POLLIN, 0};
+
+	return poll(&stop, 1, moment > now ? (int)((moment - now) / NS_PER_MS) : 0) > 0;
+}
+
+/* Until enough was seen, somebody presses Ctrl-C, or the process ends. */
+static int look_on(struct inspecting *i, int stop_fd)
+{
+	const struct look_callbacks callbacks = {take, i};
+	int64_t end = arg_seconds ? boot_now() + arg_seconds : INT64_MAX;
+	uint64_t rounds = 0, most = arg_seconds || !arg_samples ? UINT64_MAX : arg_samples;
+	int r = 1;
+
+	while (rounds < most && boot_now() < end) {
+		int64_t now = boot_now();
+
+		r = look_at_threads(i->look, &callbacks);
+		if (r <= 0)
+			break;
+		inspector_end_look(i->inspector, boot_now());
+		rounds++;
+		look_take_samples(i->look, &callbacks);
+		if (wait_until(next_moment(now), stop_fd))
+			break;
+	}
+	look_take_samples(i->look, &callbacks);
+	return r < 0 ? r : rounds ? 0 : -ESRCH;
+}
+
+static void describe(struct inspecting *i)
+{
+	struct process_text text = {};
+
+	(void)process_describe("/proc", i->pid, 0, &text);
+	inspector_describe(i->inspector, text.exe, text.cmdline, text.unit, text.container);
+}
+
+static int finish(struct inspecting *i, struct inspection *ret)
+{
+	struct capture_file files[FILES_SHOWN];
+	struct inspected_counts counts = {.files = files, .lost = look_lost(i->look)};
+
+	counts.n_files = look_files(i->look, files, FILES_SHOWN);
+	return inspector_finish(i->inspector, &counts, ret);
+}
+
+static void print(const struct common *common, const struct inspection *n)
+{
+	struct str folded = {};
+
+	if (common->json) {
+		inspect_json(n, stdout);
+	} else if (arg_folded) {
+		path_tree_write_folded(&n->top_down, &folded);
+		fputs(folded.data ? folded.data : "", stdout);
+	} else {
+		inspect_text(n, (unsigned)arg_depth, stdout);
+	}
+	str_free(&folded);
+}
+
+static char *to_text(const struct inspection *n, bool json)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	if (json)
+		inspect_json(n, f);
+	else
+		inspect_text(n, (unsigned)arg_depth, f);
+	fclose(f);
+	return text;
+}
+
+static int keep(const struct common *common, const struct inspection *n, int64_t began)
+{
+	struct capture c = {.wall = began, .pid = n->pid, .summary = n->summary};
+	_cleanup_free_ char *text = to_text(n, false), *json = to_text(n, true);
+	struct store *store;
+	uint64_t id;
+	int r;
+
+	if (parse_u64(arg_keep, &id) < 0)
+		return usage_error(
+			"inspect",
+			"--keep takes the number of an incident or a mark ('whyslow list' shows them)");
+	store = text && json ? open_common_store(common, STORE_MARK) : NULL;
+	if (!store)
+		return -EIO;
+	c.mark = (int64_t)id;
+	c.text = text;
+	c.json = json;
+	r = store_capture(store, &c);
+	if (r < 0)
+		log_error("%s", r == -E2BIG ? "the report is too large to be kept" : store_error(store));
+	store_close(store);
+	return r;
+}
+
+/* So that it works also while the machine starves. */
+static void be_preferred(void)
+{
+	(void)setpriority(PRIO_PROCESS, 0, -15);
+	(void)mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
+}
+
+static unsigned frequency(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t most = cpus > 0 ? SAMPLES_A_SECOND / (uint64_t)cpus : SAMPLES_A_SECOND;
+
+	if (arg_frequency != FREQUENCY_DEFAULT || arg_frequency <= most)
+		return (unsigned)arg_frequency;
+	return most > 49 ? (unsigned)most : 49;
+}
+
+static int open_both(struct inspecting *i)
+{
+	const struct look_options look = {i->pid, frequency()};
+	const char *why = NULL;
+	int r = inspector_new("/proc", i->pid, &i->inspector);
+
+	if (r == 0)
+		r = look_open(&look, &i->look, &why);
+	if (r == -ESRCH)
+		log_error("there is no process %u", i->pid);
+	else if (r < 0)
+		log_error("cannot look into process %u: %s", i->pid, why ? why : strerror(-r));
+	return r;
+}
+
+static int run(struct common *common, int argc, char **argv)
+{
+	struct inspecting i = {};
+	struct inspection result = {};
+	_cleanup_close_ int stop_fd = -1;
+	int64_t began = wall_now();
+	uint64_t pid;
+	int r;
+
+	if (argc != 2 || parse_u64(argv[1], &pid) < 0 || pid == 0 || pid > UINT32_MAX)
+		return usage_error("inspect", "takes the number of a process: whyslow inspect 4711");
+	if (arg_frequency < 1 || arg_frequency > 10000)
+		return usage_error("inspect", "--frequency is 1 to 10000");
+	i.pid = (uint32_t)pid;
+	be_preferred();
+	stop_fd = stop_signals();
+	r = open_both(&i);
+	if (r == 0) {
+		describe(&i);
+		r = look_on(&i, stop_fd);
+		if (r == -ESRCH)
+			log_error("process %u has ended", i.pid);
+	}
+	if (r == 0)
+		r = finish(&i, &result);
+	if (r == 0 && arg_keep)
+		r = keep(common, &result, began);
+	else if (r == 0)
+		print(common, &result);
+	inspection_free(&result);
+	inspector_free(i.inspector);
+	look_close(i.look);
+	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+}
+
+const struct verb verb_inspect = {
+	.name = "inspect",
+	.group = "Look closer",
+	.words = "PID ",
+	.help = "what a process is doing: its threads, down to the instruction",
+	.options = options,
+	.run = run,
+};

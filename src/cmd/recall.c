@@ -1,0 +1,111 @@
+#include "cmd/recall.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/find-trace.h"
+#include "source/ring.h"
+#include "timeline/state.h"
+
+#define WATCH_DEFAULT (5 * NS_PER_SEC)
+
+void recalled_free(struct recalled *r)
+{
+	timeline_free(&r->timeline);
+	trace_clear(&r->trace);
+}
+
+static void watch(int64_t span)
+{
+	struct timespec rest = {span / NS_PER_SEC, span % NS_PER_SEC};
+
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "watching every switch for %.3g s ...\n", (double)span / 1e9);
+	while (nanosleep(&rest, &rest) < 0 && errno == EINTR)
+		continue;
+}
+
+/* Nobody has recorded: a ring of its own, for as long as asked. */
+static int watch_now(int64_t span, struct trace *ret)
+{
+	struct ring_options options = {.stacks = true, .profile = true};
+	const char *why = NULL;
+	struct ring *ring;
+	int r = ring_open(&options, &ring, &why);
+
+	if (r < 0) {
+		log_error("cannot record events: %s", why ? why : strerror(-r));
+		return r;
+	}
+	ring_profile(ring, true);
+	watch(span);
+	r = ring_freeze(ring, ret);
+	ring_close(ring);
+	if (r < 0)
+		log_error("cannot read the recorded events: %s", strerror(-r));
+	return r;
+}
+
+static int to_monotonic(const struct trace *t, const char *text, int64_t standard, int64_t *ret)
+{
+	int64_t wall;
+
+	if (!text) {
+		*ret = standard;
+		return 0;
+	}
+	if (parse_time(text, trace_wall(t, t->to), &wall) < 0)
+		return -EINVAL;
+	*ret = wall - t->wall_offset;
+	return 0;
+}
+
+static int find_window(const struct recall *what, const char *verb, struct recalled *ret)
+{
+	const struct timeline *t = &ret->timeline;
+	int64_t from, to;
+
+	if (to_monotonic(&ret->trace, what->since, t->start, &from) < 0)
+		return usage_error(verb, "'%s' is no TIME", what->since);
+	if (to_monotonic(&ret->trace, what->until, t->end, &to) < 0)
+		return usage_error(verb, "'%s' is no TIME", what->until);
+	ret->asked = what->since ? to - from : 0;
+	ret->from = from > t->start ? from : t->start;
+	ret->to = to < t->end ? to : t->end;
+	if (ret->from < ret->to)
+		return EXIT_ANSWERED;
+	log_error("no events are kept of that time: they reach back %.3g s", (double)(t->end - t->start) / 1e9);
+	return EXIT_CANNOT;
+}
+
+int recall(const struct common *common, const char *verb, const struct recall *what, struct recalled *ret)
+{
+	uint64_t mark = 0;
+	int r, status;
+
+	*ret = (struct recalled){};
+	if (what->mark && (parse_u64(what->mark, &mark) < 0 || !mark))
+		return usage_error(verb, "--mark takes a mark's number; 'whyslow list' shows them");
+	r = find_trace(common, (int64_t)mark, &ret->trace);
+	if (r == -ENOENT)
+		r = watch_now(what->span ? what->span : WATCH_DEFAULT, &ret->trace);
+	if (r < 0)
+		return EXIT_CANNOT;
+	r = timeline_build(&ret->trace, &ret->timeline);
+	if (r < 0) {
+		log_error(r == -ENODATA ? "nothing was recorded" : "cannot read the events: %s", strerror(-r));
+		trace_clear(&ret->trace);
+		return EXIT_CANNOT;
+	}
+	status = find_window(what, verb, ret);
+	if (status != EXIT_ANSWERED)
+		recalled_free(ret);
+	return status;
+}

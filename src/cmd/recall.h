@@ -1,0 +1,30 @@
+/* Where the verbs that look at events get them from. */
+#pragma once
+
+#include "cmd/verb.h"
+#include "model/interval.h"
+
+/* What of the past is asked for. */
+struct recall {
+	const char *since, *until; /* TIME; NULL = as far as the events reach */
+	const char *mark;	   /* a mark's number: the events kept of it; NULL = those of now */
+	int64_t span;		   /* without a recorder: how long to watch now */
+};
+
+#define RECALL_OPTIONS(r)                                                                                          \
+	{OPTION_TEXT, 0, "since", "TIME", &(r).since, "from here (default: as far back as events are kept)"},      \
+	{OPTION_TEXT, 0, "until", "TIME", &(r).until, "up to here (default: now)"},                                \
+	{OPTION_TEXT, 0, "mark", "ID", &(r).mark, "the events kept of a mark (default: those of now)"},        \
+	{OPTION_SPAN, 0, "for", "SPAN", &(r).span, "without a recorder: watch for so long (default 5s)"}
+
+/* Everything that is to be known of a window; the caller frees with recalled_free(). */
+struct recalled {
+	struct trace trace;
+	struct timeline timeline;
+	int64_t from, to;
+	int64_t asked; /* ns; 0 = as much as there is */
+};
+
+/* Says on standard error why it cannot, and what to do. The exit status: EXIT_ANSWERED = there it is. */
+int recall(const struct common *common, const char *verb, const struct recall *what, struct recalled *ret);
+void recalled_free(struct recalled *r);

@@ -1,0 +1,280 @@
+/* whyslow spans groups: the versions of each bucket against the older ones, or against all others; since when. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/groups.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "cmd/spans.h"
+#include "stat/change.h"
+
+/* All buckets' groups side by side, so that q is over all of them. */
+struct judged {
+	const struct bucket **bucket;
+	const struct group **group;
+	struct version_group *groups;
+	struct group_judgement *judgements;
+	size_t n;
+};
+
+static void judged_free(struct judged *j)
+{
+	free(j->bucket);
+	free(j->group);
+	free(j->groups);
+	free(j->judgements);
+}
+
+static int parse_method(enum group_method *ret)
+{
+	static const enum group_method methods[] = {GROUPS_ROBUST, GROUPS_SDIAG_OLDER, GROUPS_SDIAG_POOLED};
+
+	*ret = GROUPS_ROBUST;
+	if (!spans_arg.method)
+		return 0;
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+		*ret = methods[i];
+		if (!strcmp(group_method_name(methods[i]), spans_arg.method))
+			return 0;
+	}
+	usage_error("spans groups", "--method is %s, %s or %s, not '%s'", group_method_name(GROUPS_ROBUST),
+		    group_method_name(GROUPS_SDIAG_OLDER), group_method_name(GROUPS_SDIAG_POOLED), spans_arg.method);
+	return -EINVAL;
+}
+
+static struct version_group version_group_of(const struct group *g)
+{
+	return (struct version_group){g->first_seen, moments_count(&g->total), moments_effective(&g->total), moments_mean(&g->total),
+				      moments_variance(&g->total), g->sketch};
+}
+
+static int judge(const struct forest *f, const struct group_options *o, struct judged *j)
+{
+	size_t all = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < f->buckets.n; i++)
+		all += f->buckets.v[i].groups.n;
+	*j = (struct judged){calloc(all + 1, sizeof(*j->bucket)), calloc(all + 1, sizeof(*j->group)), calloc(all + 1, sizeof(*j->groups)),
+			     calloc(all + 1, sizeof(*j->judgements)), 0};
+	if (!j->bucket || !j->group || !j->groups || !j->judgements)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < f->buckets.n; i++) {
+		const struct bucket *b = &f->buckets.v[i];
+		size_t first = j->n;
+
+		if (!spans_selected(f, b))
+			continue;
+		for (size_t k = 0; k < b->groups.n; k++) {
+			j->bucket[j->n] = b;
+			j->group[j->n] = &b->groups.v[k];
+			j->groups[j->n++] = version_group_of(&b->groups.v[k]);
+		}
+		r = groups_judge(j->groups + first, j->n - first, o, j->judgements + first);
+	}
+	return r == 0 ? groups_correct(j->judgements, j->n, o) : r;
+}
+
+/* The bucket's mean over time, all versions together. */
+static bool find_change(const struct forest *f, const struct bucket *b, struct change *ret, int64_t *ret_since, int64_t *ret_until)
+{
+	struct forest one = {};
+	const struct group *g;
+	struct window *windows = NULL;
+	size_t n;
+	bool found = false;
+
+	if (spans_merge_groups(f, b, &one) == 0 && one.buckets.n) {
+		g = &one.buckets.v[0].groups.v[0];
+		n = g->slots.n ? (size_t)((g->slots.v[g->slots.n - 1].start - g->slots.v[0].start) / g->slot_width) + 1 : 0;
+		windows = n >= 4 && n <= 100000 ? calloc(n, sizeof(*windows)) : NULL;
+		for (size_t i = 0; windows && i < g->slots.n; i++) {
+			const struct moments *m = &g->slots.v[i].total;
+
+			windows[(g->slots.v[i].start - g->slots.v[0].start) / g->slot_width] =
+				(struct window){moments_effective(m), moments_mean(m), moments_variance(m)};
+		}
+		found = windows && change_find(windows, n, .01, ret);
+		if (found) {
+			*ret_since = g->slots.v[0].start + (int64_t)ret->at * g->slot_width;
+			*ret_until = ret->until < n ? g->slots.v[0].start + (int64_t)ret->until * g->slot_width : 0;
+		}
+	}
+	free(windows);
+	forest_free(&one);
+	return found;
+}
+
+static void print_change_point(const struct forest *f, const struct bucket *b)
+{
+	struct change change;
+	int64_t since, until;
+	char when[32], again[32], x[24], y[24];
+
+	if (!find_change(f, b, &change, &since, &until) || fabs(change.during / change.before - 1) < .05)
+		return;
+	printf("  all versions together: %s since %s, was %s (p = %.2g)", spans_duration(change.during, x),
+	       format_local(since, when, sizeof(when)), spans_duration(change.before, y), change.p);
+	if (until)
+		printf(", until %s", format_local(until, again, sizeof(again)));
+	putchar('\n');
+}
+
+static void print_flags(unsigned flags)
+{
+	if (flags & GROUP_OUTLIER)
+		printf(flags & GROUP_FASTER ? "  faster" : "  SLOWER");
+	if (flags & GROUP_CANNOT_EXCEED)
+		printf("  (of fewer than %d groups none can exceed z = 3)", SDIAG_POOLED_LEAST);
+	if (flags & GROUP_TOO_FEW)
+		printf("  (too few requests)");
+	if (flags & GROUP_NO_REFERENCE)
+		printf("  (nothing to compare with)");
+}
+
+/* Requests far off what the older versions' requests are. */
+static void print_requests(const struct forest *f, const struct judged *j, size_t first, size_t n, size_t i)
+{
+	const struct group *g = j->group[i];
+	struct version_group *older = calloc(n + 1, sizeof(*older));
+	size_t n_older = 0;
+	char id[33], x[24];
+
+	for (size_t k = first; older && k < first + n; k++)
+		if (j->groups[k].first_seen < j->groups[i].first_seen)
+			older[n_older++] = j->groups[k];
+	for (size_t k = 0; n_older && k < g->slowest.n && k < 3; k++) {
+		double z = request_z((double)g->slowest.v[k].duration, older, n_older);
+
+		if (!(z > SDIAG_THRESHOLD))
+			continue;
+		printf("           outlier request %s: %s, z = %.1f\n",
+		       trace_id_text(f->names, g->slowest.v[k].high, g->slowest.v[k].low, id),
+		       spans_duration((double)g->slowest.v[k].duration, x), z);
+	}
+	free(older);
+}
+
+/* Packages of which the bucket's groups have different versions; the others are the same everywhere. */
+static char *differing_versions(const struct forest *f, const struct bucket *b, const struct group *g)
+{
+	const struct attribute_set *set = names_get_set(f->names, g->versions);
+	_cleanup_free_ struct attribute *v = calloc(set->n + 1, sizeof(*v));
+	size_t n = 0;
+
+	for (uint32_t i = 0; v && i < set->n; i++) {
+		bool same = b->groups.n > 1;
+
+		for (size_t k = 0; same && k < b->groups.n; k++)
+			same = set_value(names_get_set(f->names, b->groups.v[k].versions), set->v[i].key) == set->v[i].value;
+		if (!same)
+			v[n++] = set->v[i];
+	}
+	return spans_versions_label(f, n ? names_set(f->names, 0, v, n) : g->versions);
+}
+
+static void print_group(const struct forest *f, const struct judged *j, size_t i)
+{
+	const struct group_judgement *x = &j->judgements[i];
+	_cleanup_free_ char *versions = differing_versions(f, j->bucket[i], j->group[i]);
+	char when[32], a[24], b[24];
+
+	printf("  %7.2f %8.2g %9s %9s %+6.1f %% %9.0f  %s  %s", x->z, x->q, spans_duration(j->groups[i].mean, a), spans_duration(x->usual, b),
+	       100 * x->effect, j->groups[i].count, format_local(j->groups[i].first_seen, when, sizeof(when)), versions ? versions : "?");
+	print_flags(x->flags);
+	putchar('\n');
+}
+
+static void print_all(const struct forest *f, const struct judged *j, enum group_method method)
+{
+	unsigned outliers = 0;
+
+	for (size_t i = 0; i < j->n; i++)
+		outliers += j->judgements[i].flags & GROUP_OUTLIER && !(j->judgements[i].flags & GROUP_FASTER);
+	printf("%u of %zu groups are slower than usual; method %s\n", outliers, j->n, group_method_name(method));
+	for (size_t first = 0, n; first < j->n; first += n) {
+		_cleanup_free_ char *label = spans_bucket_label(f, j->bucket[first]);
+
+		for (n = 0; first + n < j->n && j->bucket[first + n] == j->bucket[first]; n++)
+			;
+		printf("\n%s\n        z        q      mean     usual  effect  requests  first seen               versions\n", label ? label : "?");
+		for (size_t i = first; i < first + n && i < first + spans_arg.top; i++) {
+			print_group(f, j, i);
+			if (j->judgements[i].flags & GROUP_OUTLIER)
+				print_requests(f, j, first, n, i);
+		}
+		if (n > spans_arg.top)
+			printf("  ... and %zu more (--top)\n", n - spans_arg.top);
+		print_change_point(f, j->bucket[first]);
+	}
+	spans_print_tally(f);
+}
+
+static json_t *number(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *groups_json(const struct forest *f, const struct judged *j, enum group_method method)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < j->n; i++) {
+		const struct group_judgement *x = &j->judgements[i];
+		_cleanup_free_ char *versions = set_text(f->names, j->group[i]->versions);
+		json_t *o = spans_bucket_json(f, j->bucket[i]);
+		char when[32];
+		const struct {
+			const char *name;
+			double value;
+		} figures[] = {{"mean_ns", j->groups[i].mean}, {"sd_ns", sqrt(j->groups[i].variance)},
+			       {"p95_ns", sketch_quantile(j->group[i]->sketch, .95)}, {"requests", j->groups[i].count},
+			       {"samples", j->groups[i].effective}, {"usual_ns", x->usual}, {"effect", x->effect}, {"z", x->z}, {"p", x->p},
+			       {"q", x->q}, {"superiority", x->superiority}, {"share", x->share}, {"excess_ns", x->excess}};
+
+		json_object_set_new(o, "versions", json_string(versions ? versions : ""));
+		json_object_set_new(o, "first_seen", json_string(format_rfc3339(j->groups[i].first_seen, when, sizeof(when))));
+		for (size_t k = 0; k < sizeof(figures) / sizeof(figures[0]); k++)
+			json_object_set_new(o, figures[k].name, number(figures[k].value));
+		json_object_set_new(o, "outlier", json_boolean(x->flags & GROUP_OUTLIER));
+		json_object_set_new(o, "faster", json_boolean(x->flags & GROUP_FASTER));
+		json_object_set_new(o, "cannot_exceed", json_boolean(x->flags & GROUP_CANNOT_EXCEED));
+		json_array_append_new(list, o);
+	}
+	return json_pack("{s:s, s:s, s:o, s:o}", "schema", "whyslow.spans.groups/1", "method", group_method_name(method), "groups", list,
+			 "read", spans_tally_json(f));
+}
+
+int spans_groups(struct common *common, size_t n, char **files)
+{
+	struct group_options o = {};
+	struct judged j = {};
+	struct names *names;
+	struct forest f;
+	int r = parse_method(&o.method), status = EXIT_NOTHING_FOUND;
+
+	if (r < 0)
+		return EXIT_USAGE;
+	r = spans_forest_of(common, n, files, &names, &f);
+	if (r < 0)
+		return r == -EINVAL ? EXIT_USAGE : EXIT_CANNOT;
+	r = judge(&f, &o, &j);
+	for (size_t i = 0; i < j.n; i++)
+		if (j.judgements[i].flags & GROUP_OUTLIER && !(j.judgements[i].flags & GROUP_FASTER))
+			status = EXIT_ANSWERED;
+	if (r < 0)
+		log_error("%s", strerror(-r));
+	else if (common->json)
+		spans_print_json(groups_json(&f, &j, o.method), 0);
+	else
+		print_all(&f, &j, o.method);
+	judged_free(&j);
+	forest_free(&f);
+	names_free(names);
+	return r < 0 ? EXIT_CANNOT : status;
+}

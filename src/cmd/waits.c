@@ -1,0 +1,144 @@
+/* whyslow waits [PID]: who waited, for what, and who was in the way. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/recall.h"
+#include "timeline/blame.h"
+#include "timeline/path.h"
+#include "timeline/state.h"
+#include "timeline/wait-report.h"
+#include "view/waits.h"
+
+static struct recall arg_what;
+static const char *arg_by;
+static uint64_t arg_top = 8;
+static bool arg_all, arg_path;
+
+static const struct option_row options[] = {
+	RECALL_OPTIONS(arg_what),
+	{OPTION_TEXT, 0, "by", "LEVEL", &arg_by, "thread, process (default), program or cgroup"},
+	{OPTION_FLAG, 0, "path", NULL, &arg_path, "of a PID: the critical path, moment by moment"},
+	{OPTION_FLAG, 'a', "all", NULL, &arg_all, "also what was waited for others' work: pipes, sockets, signals, children"},
+	{OPTION_COUNT, 'n', "top", "N", &arg_top, "how many to list (default 8)"},
+	{},
+};
+
+static int parse_level(const char *text, enum blame_level *ret)
+{
+	for (int i = 0; i < LEVEL_COUNT; i++)
+		if (strcmp(text, blame_level_names[i]) == 0) {
+			*ret = (enum blame_level)i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static struct waits_options view_options(const struct common *common, const struct recalled *r)
+{
+	return (struct waits_options){common->colour, arg_all, (unsigned)arg_top, r->asked};
+}
+
+static int cannot(int r)
+{
+	if (r == -EBADE)
+		log_error("the charges do not add up to the waits: this is a bug, please report it with the exported trace");
+	else
+		log_error("cannot charge the waits: %s", strerror(-r));
+	return EXIT_CANNOT;
+}
+
+static int answer_all(const struct common *common, const struct recalled *r, enum blame_level level)
+{
+	struct waits_options o = view_options(common, r);
+	_cleanup_(blame_matrix_free) struct blame_matrix threads = {}, raised = {};
+	const struct blame_matrix *m = &threads;
+	int status = blame_build(&r->timeline, r->from, r->to, NULL, 0, &threads);
+
+	if (status == 0 && level != LEVEL_THREAD) {
+		status = blame_raise(&r->timeline, &threads, level, &raised);
+		m = &raised;
+	}
+	if (status < 0)
+		return cannot(status);
+	if (level == LEVEL_THREAD)
+		blame_sort(&threads);
+	if (common->json)
+		return waits_json(&r->timeline, m, &o, stdout) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+	waits_text(&r->timeline, m, &o, stdout);
+	return m->cells.n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+}
+
+static int print_of(const struct common *common, const struct recalled *r, const struct waits_of *w)
+{
+	struct waits_options o = view_options(common, r);
+
+	if (common->json)
+		return waits_of_json(&r->timeline, w, &o, stdout) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+	waits_of_text(&r->timeline, w, &o, stdout);
+	return w->matrix->cells.n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+}
+
+/* Of several threads, the path of the one that had most to do with it: the leader. */
+static int answer_one(const struct common *common, const struct recalled *r, const uint32_t *threads, size_t n)
+{
+	_cleanup_(blame_matrix_free) struct blame_matrix matrix = {};
+	_cleanup_(path_free) struct critical_path path = {};
+	struct wait_report report;
+	struct waits_of w = {threads, n, &matrix, &report, NULL, n > 1};
+	int status = blame_build(&r->timeline, r->from, r->to, threads, n, &matrix);
+
+	blame_sort(&matrix);
+	report_init(&report, r->from, r->to);
+	for (size_t i = 0; i < n; i++)
+		report_add(&report, &r->timeline.threads.v[threads[i]]);
+	if (status == 0 && arg_path) {
+		status = path_build(&r->timeline, threads[0], r->from, r->to, &path);
+		w.path = &path;
+	}
+	return status < 0 ? cannot(status) : print_of(common, r, &w);
+}
+
+static int answer_pid(const struct common *common, const struct recalled *r, uint32_t pid)
+{
+	_cleanup_free_ uint32_t *threads = NULL;
+	int n = timeline_find(&r->timeline, pid, &threads);
+
+	if (n > 0)
+		return answer_one(common, r, threads, (size_t)n);
+	log_error("no process or thread %u is known of that time", pid);
+	return EXIT_CANNOT;
+}
+
+static int run(struct common *common, int argc, char **argv)
+{
+	enum blame_level level = LEVEL_PROCESS;
+	struct recalled r;
+	uint64_t pid = 0;
+	int status;
+
+	if (argc > 2 || (argc == 2 && (parse_u64(argv[1], &pid) < 0 || !pid || pid > UINT32_MAX)))
+		return usage_error("waits", "takes one PID (a process's or a thread's), or none: 'whyslow waits 812'");
+	if (arg_by && parse_level(arg_by, &level) < 0)
+		return usage_error("waits", "--by is thread, process, program or cgroup, not '%s'", arg_by);
+	if (arg_path && !pid)
+		return usage_error("waits", "--path needs a PID: whose critical path?");
+	status = recall(common, "waits", &arg_what, &r);
+	if (status != EXIT_ANSWERED)
+		return status;
+	status = pid ? answer_pid(common, &r, (uint32_t)pid) : answer_all(common, &r, level);
+	recalled_free(&r);
+	return status;
+}
+
+const struct verb verb_waits = {
+	.name = "waits",
+	.group = "Look closer",
+	.words = "[PID] ",
+	.help = "who waited, for what, and who was in the way",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,139 @@
+#include "daemon/capture-symbols.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hmap.h"
+#include "symbol/kernel.h"
+#include "symbol/module.h"
+
+#define IS_KERNEL(address) ((address) >> 63)
+
+/* --- the kernel --- */
+
+static int name_address(struct trace *t, const struct kernel_symbols *kernel, struct hmap *named, uint64_t address)
+{
+	struct trace_symbol s = {.address = address};
+	const char *module, *name;
+	uint64_t offset;
+
+	if (!IS_KERNEL(address) || hmap_get(named, address, 0))
+		return 0;
+	if (hmap_put(named, address, 0, t) < 0)
+		return -ENOMEM;
+	name = kernel_symbols_find(kernel, address, &offset, &module);
+	if (!name)
+		return 0;
+	s.name = strdup(name);
+	if (!s.name || VEC_PUSH(t->symbols, s) < 0) {
+		free(s.name);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int name_kernel(struct trace *t, const struct kernel_symbols *kernel)
+{
+	struct hmap named = {}; /* (address, 0) -> anything */
+	int r = 0;
+
+	HMAP_FOREACH(slot, &t->stacks) {
+		const struct trace_stack *s = slot->value;
+
+		for (uint32_t i = 0; i < s->n && r == 0; i++)
+			r = name_address(t, kernel, &named, s->frames[i]);
+	}
+	for (size_t i = 0; i < t->n_events && r == 0; i++)
+		if (t->events[i].kind == EVENT_SAMPLE)
+			r = name_address(t, kernel, &named, t->events[i].sample.ip);
+	hmap_free(&named);
+	return r;
+}
+
+/* --- processes --- */
+
+static int add_module(struct trace *t, struct modules *from, uint32_t index, uint32_t *known)
+{
+	struct module *m = &from->modules.v[index];
+	struct trace_module module = {};
+
+	if (known[index])
+		return 0;
+	modules_identify(from, index);
+	module.path = strdup(m->path ? m->path : "[anon]");
+	module.build_id_size = m->build_id.size;
+	memcpy(module.build_id, m->build_id.bytes, m->build_id.size);
+	if (!module.path || VEC_PUSH(t->modules, module) < 0) {
+		free(module.path);
+		return -ENOMEM;
+	}
+	known[index] = (uint32_t)t->modules.n;
+	return 0;
+}
+
+static int add_maps(struct trace *t, uint32_t process)
+{
+	struct modules m = {};
+	uint32_t *known;
+	int r = 0;
+
+	if (modules_read("/proc", process, &m) < 0)
+		return 0; /* it has ended: its addresses stay numbers */
+	known = calloc(m.modules.n + 1, sizeof(*known));
+	for (size_t i = 0; known && i < m.code.n && r == 0; i++) {
+		const struct mapping *code = &m.code.v[i];
+
+		r = add_module(t, &m, code->module, known);
+		if (r == 0)
+			r = VEC_PUSH(t->mappings, (struct trace_mapping){process, known[code->module] - 1, code->start, code->end,
+									 code->offset});
+	}
+	free(known);
+	modules_free(&m);
+	return known ? r : -ENOMEM;
+}
+
+static uint32_t asks_for(const struct event *e)
+{
+	switch (e->kind) {
+	case EVENT_SAMPLE:
+	case EVENT_WAITED:
+		return e->thread;
+	case EVENT_WAKEUP:
+		return e->wakeup.stack ? e->wakeup.waker : 0;
+	}
+	return 0;
+}
+
+static int map_processes(struct trace *t)
+{
+	struct hmap mapped = {}; /* (tgid, 0) -> anything */
+	int r = 0;
+
+	for (size_t i = 0; i < t->n_events && r == 0; i++) {
+		uint32_t tid = asks_for(&t->events[i]);
+		const struct trace_thread *thread = tid ? trace_thread(t, tid, t->events[i].time) : NULL;
+
+		if (!thread || (thread->flags & THREAD_IS_KERNEL) || hmap_get(&mapped, thread->tgid, 0))
+			continue;
+		r = hmap_put(&mapped, thread->tgid, 0, t);
+		if (r == 0)
+			r = add_maps(t, thread->tgid);
+	}
+	hmap_free(&mapped);
+	return r;
+}
+
+int capture_symbols(struct trace *t, struct kernel_symbols **kernel)
+{
+	int r = 0;
+
+	if (!*kernel)
+		(void)kernel_symbols_read("/proc", kernel);
+	if (*kernel)
+		r = name_kernel(t, *kernel);
+	if (r == 0)
+		r = map_processes(t);
+	return r < 0 ? r : trace_finish(t);
+}

@@ -1,0 +1,363 @@
+#include "daemon/serve.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "net/http-server.h"
+#include "daemon/web-assets.h"
+
+#define PARAMETERS_MAX 8
+#define BODY_MAX       4096 /* a note */
+#define WINDOW_MAX     32
+#define RETRY_AFTER    (2 * NS_PER_SEC)
+
+struct serve {
+	struct http_server *server;
+	struct asker asker;
+};
+
+/* A query's parameter becomes an option of the verb; one without an option is a word of its own. */
+struct parameter {
+	const char *name, *option, *help;
+};
+
+struct call {
+	const char *path, *method, *help;
+	const char *type; /* NULL = JSON */
+	const char *words[6];
+	struct parameter parameters[PARAMETERS_MAX];
+};
+
+#define AT     {"at", "--at", "a moment as `whyslow why --at` takes it"}
+#define WINDOW {"window", "--window", "how far back to look for what is usual, e.g. 4h"}
+#define WHO    {"for", "--for", "a pid, unit or name"}
+
+static const struct call calls[] = {
+	{"/api/v1/why", "GET", "why it is (or was) slow", NULL, {"why", "--json"},
+	 {AT, {"since", "--since", "when the trouble began"}, WINDOW, WHO, {"model", "--model", "robust, gaussian or unusual"}}},
+	{"/api/v1/incident", "GET", "the answer for a mark", NULL, {"show", "--json"}, {{"id", NULL, "the mark's number"}, WINDOW}},
+	{"/api/v1/board", "GET", "every process at a moment, the most unusual first", NULL, {"show", "--json"}, {AT, WINDOW}},
+	{"/api/v1/process", "GET", "the features of one process at a moment", NULL, {"show", "--json"}, {AT, WINDOW, WHO}},
+	{"/api/v1/series", "GET", "one feature of a process over the window", NULL, {"show", "--json"},
+	 {AT, WINDOW, WHO, {"since", "--since", "the curve's beginning"}, {"until", "--until", "and its end"}, {"feature", "--feature", "a feature's name"}, {"points", "--points", "at most so many"}}},
+	{"/api/v1/marks", "GET", "marked moments", NULL, {"list", "--json"}, {}},
+	{"/api/v1/marks", "POST", "the button: it is slow now; the body is {\"note\": TEXT} or empty", NULL, {"mark", "--json"}, {}},
+	{"/api/v1/compare", "GET", "what changed between two stretches of time", NULL, {"compare", "--json"},
+	 {{"a", NULL, "a stretch as `whyslow compare` takes it"}, {"b", NULL, "another"}}},
+	{"/api/v1/features", "GET", "the catalogue of what is measured", NULL, {"features", "--json"}, {}},
+	{"/api/v1/doctor", "GET", "what this machine does not tell, and how to mend it", NULL, {"doctor", "--json"}, {}},
+	{"/api/v1/counters", "GET", "the machine's own counters, of an hour at most, for a fleet", NULL, {"export", "--format", "counters"},
+	 {{"since", "--since", "from here"}, {"until", "--until", "up to here"}}},
+	{"/metrics", "GET", "the newest tick, for Prometheus", "application/openmetrics-text; version=1.0.0; charset=utf-8",
+	 {"export", "--format", "openmetrics", "--since", "-10s"}, {}},
+};
+
+struct words {
+	const char *v[2 * PARAMETERS_MAX + 8];
+	size_t n;
+};
+
+static const struct call *find_call(const struct http_exchange *e)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		if (strcmp(calls[i].path, e->path) == 0 && strcmp(calls[i].method, e->method) == 0)
+			return &calls[i];
+	return NULL;
+}
+
+static void put_words(const struct call *call, const struct http_exchange *e, struct words *w)
+{
+	for (size_t i = 0; call->words[i]; i++)
+		w->v[w->n++] = call->words[i];
+	for (size_t pass = 0; pass < 2; pass++) { /* options first; what begins with a dash stays a word */
+		if (pass)
+			w->v[w->n++] = "--";
+		for (size_t i = 0; i < PARAMETERS_MAX && call->parameters[i].name; i++) {
+			const struct parameter *p = &call->parameters[i];
+			const char *value = http_query(e, p->name);
+
+			if (!value || !p->option != (pass == 1))
+				continue;
+			if (p->option)
+				w->v[w->n++] = p->option;
+			w->v[w->n++] = value;
+		}
+	}
+}
+
+/* The note of {"note": "..."}; the caller's reference. -EBADMSG for another body. */
+static int read_note(struct http_exchange *e, json_t **ret)
+{
+	json_t *body, *note;
+
+	*ret = NULL;
+	if (!e->body.len)
+		return 0;
+	body = json_loadb(e->body.data, e->body.len, 0, NULL);
+	note = json_object_get(body, "note");
+	if (json_is_string(note))
+		*ret = json_incref(note);
+	json_decref(body);
+	return body && (!note || *ret) ? 0 : -EBADMSG;
+}
+
+/* Exit statuses of verbs: 0 and 1 answer, 2 = a bad question, 3 = cannot. */
+static void finish(struct http_exchange *e, const struct call *call, int status, struct str *text, const struct str *errors)
+{
+	const char *said = errors->len ? errors->data : "no answer";
+
+	if (status == 2)
+		http_fail(e, 400, "%s", said);
+	else if (status < 0 || status > 1)
+		http_fail(e, status < 0 ? 503 : 404, "%s", status < 0 ? strerror(-status) : said);
+	else if (status == 1 && !text->len)
+		http_fail(e, 404, "%s", said);
+	if (status < 0)
+		e->retry_after = 2;
+	if ((status != 0 && status != 1) || !text->len)
+		return;
+	if (call->type)
+		e->type = call->type;
+	e->reply = *text;
+	*text = (struct str){};
+}
+
+static void answer_call(struct http_exchange *e)
+{
+	const struct serve *s = e->context;
+	const struct call *call = find_call(e);
+	_cleanup_str_ struct str text = {}, errors = {};
+	struct words words = {};
+	json_t *note = NULL;
+	int status;
+
+	if (read_note(e, &note) < 0) {
+		http_fail(e, 400, "the body must be {\"note\": \"...\"}");
+		return;
+	}
+	if (!call) {
+		http_fail(e, 404, "there is no %s; /api/v1/openapi.json lists what there is", e->path);
+		return;
+	}
+	put_words(call, e, &words);
+	if (note)
+		words.v[words.n++] = json_string_value(note);
+	status = ask_all(&s->asker, words.n, words.v, &text, &errors);
+	json_decref(note);
+	finish(e, call, status, &text, &errors);
+}
+
+/* --- what happens, as it happens --- */
+
+struct live {
+	const struct asker *asker;
+	char window[WINDOW_MAX];
+	struct inquiry board, marks;
+	int64_t ended; /* when the board's answer did: the recorder was restarted, or an answer may take only so long */
+};
+
+static void put_events(struct inquiry *q, const char *name, struct str *out)
+{
+	json_t *value;
+
+	while ((value = ask_take(q))) {
+		char *line = json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(7));
+
+		if (line)
+			http_event(out, name, line);
+		free(line);
+		json_decref(value);
+	}
+}
+
+static int follow_board(struct live *l)
+{
+	const char *words[] = {"show", "--json", "--follow", "--window", l->window};
+
+	return ask_begin(l->asker, ARRAY_SIZE(words), words, &l->board);
+}
+
+static int next_events(void *state, struct str *out)
+{
+	struct live *l = state;
+	int marks = ask_read(&l->marks);
+
+	put_events(&l->marks, "mark", out); /* the press first: its answer is what somebody waits for */
+	if (l->board.asked) {
+		int more = ask_read(&l->board);
+
+		put_events(&l->board, "board", out);
+		if (more <= 0) {
+			ask_end(&l->board);
+			l->ended = boot_now();
+		}
+	} else if (!l->asker->from_file && boot_now() - l->ended > RETRY_AFTER) {
+		l->ended = boot_now();
+		(void)follow_board(l);
+	}
+	return marks > 0;
+}
+
+static void close_events(void *state)
+{
+	struct live *l = state;
+
+	ask_end(&l->board);
+	ask_end(&l->marks);
+	free(l);
+}
+
+static void stream_events(struct http_exchange *e)
+{
+	static const char *const marks[] = {"list", "--json", "--follow"};
+	const struct serve *s = e->context;
+	const char *window = http_query(e, "window");
+	struct live *l = calloc(1, sizeof(*l));
+	int r = -ENOMEM;
+
+	if (l) {
+		l->asker = &s->asker;
+		snprintf(l->window, sizeof(l->window), "%s", window ? window : "1h");
+		r = ask_begin(&s->asker, ARRAY_SIZE(marks), marks, &l->marks);
+	}
+	if (r == 0)
+		r = follow_board(l);
+	if (r < 0) {
+		if (l)
+			close_events(l);
+		http_fail(e, 503, "cannot ask: %s", strerror(-r));
+		e->retry_after = 2;
+		return;
+	}
+	e->type = "text/event-stream";
+	e->stream = (struct http_stream){next_events, close_events, l};
+}
+
+/* --- the page --- */
+
+static void answer_asset(struct http_exchange *e)
+{
+	const char *path = strcmp(e->path, "/") == 0 ? "/index.html" : e->path;
+
+	for (size_t i = 0; i < web_assets_n; i++) {
+		const struct web_asset *a = &web_assets[i];
+
+		if (strcmp(a->path, path) != 0)
+			continue;
+		e->type = a->type;
+		if (str_append(&e->reply, a->bytes, a->n) < 0)
+			http_fail(e, 503, "out of memory");
+		return;
+	}
+	http_fail(e, 404, "there is no %s", path);
+}
+
+/* --- the interface, described --- */
+
+static json_t *parameter_json(const struct parameter *p)
+{
+	return json_pack("{s:s, s:s, s:s, s:b, s:{s:s}}", "name", p->name, "in", "query", "description", p->help, "required",
+			 p->option == NULL, "schema", "type", "string");
+}
+
+static json_t *call_json(const struct call *c)
+{
+	json_t *parameters = json_array();
+	json_t *call;
+
+	for (size_t i = 0; i < PARAMETERS_MAX && c->parameters[i].name; i++)
+		json_array_append_new(parameters, parameter_json(&c->parameters[i]));
+	call = json_pack("{s:s, s:o, s:{s:{s:s, s:{s:{}}}, s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}}}", "summary", c->help, "parameters",
+			 parameters, "responses", "200", "description", "the answer (docs/json.md)", "content",
+			 c->type ? "application/openmetrics-text" : "application/json", "400", "description",
+			 "a bad question, in words", "401", "description", "no token", "404", "description",
+			 "nothing is recorded there", "503", "description", "too much at a time: try again");
+	if (strcmp(c->method, "POST") == 0)
+		json_object_set_new(call, "requestBody",
+				    json_pack("{s:{s:{s:{s:s, s:{s:{s:s}}}}}}", "content", "application/json", "schema", "type", "object",
+					      "properties", "note", "type", "string"));
+	return call;
+}
+
+json_t *serve_openapi(void)
+{
+	json_t *paths = json_object();
+
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		const char *method = strcmp(calls[i].method, "POST") == 0 ? "post" : "get";
+		json_t *path = json_object_get(paths, calls[i].path);
+
+		if (!path) {
+			path = json_object();
+			json_object_set_new(paths, calls[i].path, path);
+		}
+		json_object_set_new(path, method, call_json(&calls[i]));
+	}
+	json_object_set_new(paths, "/api/v1/events",
+			    json_pack("{s:{s:s, s:[o], s:{s:{s:s, s:{s:{}}}}}}", "get", "summary",
+				      "server-sent events: `board` (whyslow.board/1) about once a second, `mark` at each press", "parameters",
+				      parameter_json(&(struct parameter)WINDOW), "responses", "200", "description", "events", "content",
+				      "text/event-stream"));
+	return json_pack("{s:s, s:{s:s, s:s, s:s}, s:{s:{s:{s:s, s:s}, s:{s:s, s:s, s:s}}}, s:[{s:[]}, {s:[]}], s:o}", "openapi", "3.0.3",
+			 "info", "title", "whyslow", "version", "1", "description",
+			 "Every answer is what the verb of the command line prints with --json.", "components", "securitySchemes", "bearer",
+			 "type", "http", "scheme", "bearer", "cookie", "type", "apiKey", "in", "cookie", "name", "whyslow", "security",
+			 "bearer", "cookie", "paths", paths);
+}
+
+static void answer_openapi(struct http_exchange *e)
+{
+	json_t *document = serve_openapi();
+	char *text = json_dumps(document, JSON_INDENT(1));
+
+	if (!text || str_puts(&e->reply, text) < 0)
+		http_fail(e, 503, "out of memory");
+	free(text);
+	json_decref(document);
+}
+
+/* --- */
+
+static const struct http_route routes[] = {
+	{"GET", "/api/v1/events", stream_events, 0},
+	{"GET", "/api/v1/openapi.json", answer_openapi, 0},
+	{"GET", "/api/v1/*", answer_call, 0},
+	{"POST", "/api/v1/marks", answer_call, BODY_MAX},
+	{"GET", "/metrics", answer_call, 0},
+	{"GET", "/*", answer_asset, 0},
+	{},
+};
+
+int serve_start(const struct serve_options *o, struct serve **ret, char **ret_error)
+{
+	struct serve *s = calloc(1, sizeof(*s));
+	struct http_server_options server = {.listen = o->listen, .cert_file = o->cert_file, .key_file = o->key_file,
+					     .token_file = o->token_file, .names = o->names, .routes = routes, .context = s};
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	s->asker = o->asker;
+	r = http_server_start(&server, &s->server, ret_error);
+	if (r < 0) {
+		free(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+uint16_t serve_port(const struct serve *s)
+{
+	return http_server_port(s->server);
+}
+
+void serve_stop(struct serve *s)
+{
+	http_server_stop(s->server);
+	free(s);
+}

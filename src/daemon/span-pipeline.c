@@ -1,0 +1,217 @@
+#include "daemon/span-pipeline.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+static int say(char **ret_error, int r, const char *subject)
+{
+	if (!*ret_error && asprintf(ret_error, "%s: %s", subject, strerror(-r)) < 0)
+		*ret_error = NULL;
+	return r;
+}
+
+static int join_inventories(struct pipeline *p, char **ret_error)
+{
+	_cleanup_free_ char *copy = p->options.join ? strdup(p->options.join) : NULL;
+	char *rest = copy, *spec;
+
+	while (rest && (spec = strsep(&rest, ","))) {
+		int r = record_join(&p->records, spec, ret_error);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int open_forest(struct pipeline *p)
+{
+	const char *dimensions = p->options.dimensions ? p->options.dimensions : SPAN_DIMENSIONS;
+	int r = forest_init(&p->forest, p->names, p->options.slot_width ? p->options.slot_width : 60000000000);
+
+	if (r == 0)
+		r = record_init(&p->records, p->names, &p->mapping, dimensions);
+	if (r < 0)
+		return r;
+	p->forest.rule = strdup(path_rule_name(p->options.rule));
+	p->forest.n_dimensions = p->records.n_dimensions;
+	memcpy(p->forest.dimensions, p->records.dimensions, sizeof(p->forest.dimensions));
+	p->builder = (struct forest_builder){.forest = &p->forest, .records = &p->records, .rule = p->options.rule,
+					    .from = p->options.from, .to = p->options.to ? p->options.to : INT64_MAX};
+	return p->forest.rule ? 0 : -ENOMEM;
+}
+
+int pipeline_open(struct pipeline *p, const struct pipeline_options *options, char **ret_error)
+{
+	struct assembler_options assembly = {options->late, options->most, options->trace ? options->state : &p->builder,
+					     options->trace ? options->trace : builder_add};
+	struct span_sink sink;
+	int r;
+
+	*ret_error = NULL;
+	*p = (struct pipeline){.names = names_new(), .options = *options};
+	r = p->names ? span_mapping_init(&p->mapping) : -ENOMEM;
+	if (r == 0 && options->mapping_file)
+		r = span_mapping_read(&p->mapping, options->mapping_file, ret_error);
+	if (r < 0)
+		return say(ret_error, r, options->mapping_file ? options->mapping_file : "spans");
+	r = open_forest(p);
+	if (r == 0)
+		r = join_inventories(p, ret_error);
+	p->assembler = r == 0 ? assembler_new(&assembly) : NULL;
+	if (r == 0 && !p->assembler)
+		r = -ENOMEM;
+	sink = (struct span_sink){p->names, &p->mapping, p->assembler, assembler_put, &p->faults};
+	if (r == 0)
+		r = span_reader_init(&p->reader, &sink);
+	p->reader.part = options->part;
+	p->reader.parts = options->parts;
+	return r < 0 ? say(ret_error, r, "spans") : 0;
+}
+
+void pipeline_close(struct pipeline *p)
+{
+	span_reader_free(&p->reader);
+	assembler_free(p->assembler);
+	builder_free(&p->builder);
+	forest_free(&p->forest);
+	record_free(&p->records);
+	span_mapping_free(&p->mapping);
+	names_free(p->names);
+	*p = (struct pipeline){};
+}
+
+static int unrecognised(const char *path, char **ret_error)
+{
+	_cleanup_str_ struct str formats = {};
+
+	for (const struct span_source *const *s = span_sources; *s; s++)
+		str_printf(&formats, "%s%s (%s)", formats.len ? ", " : "", (*s)->name, (*s)->help);
+	if (asprintf(ret_error, "%s: not recognised as spans; say --format with one of: %s", path, formats.data) < 0)
+		*ret_error = NULL;
+	return -EINVAL;
+}
+
+int pipeline_read(struct pipeline *p, const char *path, char **ret_error)
+{
+	const struct span_source *source;
+	struct input in;
+	int r = input_open(&in, path);
+
+	*ret_error = NULL;
+	if (r < 0)
+		return say(ret_error, r, path);
+	source = p->options.format ? span_source_named(p->options.format) : span_source_of(&in);
+	if (source)
+		r = source->read(&p->reader, &in);
+	else if (input_need(&in, 1) > 0)
+		r = unrecognised(path, ret_error);
+	if (in.broken && !p->options.part)
+		span_fault(&p->faults, SPAN_FAULT_TRUNCATED, "%s: the compressed data is damaged or cut off after byte %llu", path,
+			   (unsigned long long)(in.before + in.n));
+	input_close(&in);
+	return r < 0 ? say(ret_error, r, path) : 0;
+}
+
+int pipeline_end(struct pipeline *p)
+{
+	int r = assembler_flush(p->assembler);
+	struct assembler_tally tally = assembler_tally(p->assembler);
+
+	p->forest.tally.cut = tally.cut;
+	p->forest.tally.late = tally.late;
+	for (int i = 0; i < SPAN_FAULT_COUNT; i++)
+		p->forest.tally.faults[i] = p->faults.n[i];
+	return r;
+}
+
+struct job {
+	struct pipeline pipeline;
+	char *const *paths;
+	size_t n;
+	char *error;
+	int result;
+	pthread_t thread;
+	bool started;
+};
+
+static void *run_job(void *argument)
+{
+	struct job *job = argument;
+
+	for (size_t i = 0; i < job->n && job->result == 0; i++)
+		job->result = pipeline_read(&job->pipeline, job->paths[i], &job->error);
+	if (job->result == 0)
+		job->result = pipeline_end(&job->pipeline);
+	return NULL;
+}
+
+static int open_jobs(const struct pipeline_options *options, struct job *jobs, unsigned n, char *const *paths,
+		     size_t n_paths, char **ret_error)
+{
+	struct pipeline_options own = *options;
+	int r = 0;
+
+	own.parts = n;
+	for (unsigned i = 0; r == 0 && i < n; i++) {
+		own.part = i;
+		jobs[i].paths = paths;
+		jobs[i].n = n_paths;
+		r = pipeline_open(&jobs[i].pipeline, &own, ret_error);
+	}
+	return r;
+}
+
+static int run_jobs(struct job *jobs, unsigned n)
+{
+	for (unsigned i = 1; i < n; i++)
+		jobs[i].started = pthread_create(&jobs[i].thread, NULL, run_job, &jobs[i]) == 0;
+	run_job(&jobs[0]);
+	for (unsigned i = 1; i < n; i++) {
+		if (jobs[i].started)
+			pthread_join(jobs[i].thread, NULL);
+		else
+			run_job(&jobs[i]);
+	}
+	for (unsigned i = 0; i < n; i++)
+		if (jobs[i].result < 0)
+			return jobs[i].result;
+	return 0;
+}
+
+static void add_faults(struct span_faults *to, const struct span_faults *from)
+{
+	for (int i = 0; i < SPAN_FAULT_COUNT; i++) {
+		if (!to->n[i])
+			memcpy(to->first[i], from->first[i], sizeof(to->first[i]));
+		to->n[i] += from->n[i];
+	}
+}
+
+int pipeline_load(const struct pipeline_options *options, char *const *paths, size_t n, unsigned jobs_wanted,
+		  struct forest *ret, struct span_faults *ret_faults, char **ret_error)
+{
+	unsigned n_jobs = jobs_wanted ? jobs_wanted : 1;
+	struct job *jobs = calloc(n_jobs, sizeof(*jobs));
+	int r = jobs ? open_jobs(options, jobs, n_jobs, paths, n, ret_error) : -ENOMEM;
+
+	if (r == 0)
+		r = run_jobs(jobs, n_jobs);
+	for (unsigned i = 0; jobs && i < n_jobs; i++) {
+		if (r == 0)
+			r = forest_merge(ret, &jobs[i].pipeline.forest);
+		add_faults(ret_faults, &jobs[i].pipeline.faults);
+		if (jobs[i].error && !*ret_error)
+			*ret_error = jobs[i].error;
+		else
+			free(jobs[i].error);
+		pipeline_close(&jobs[i].pipeline);
+	}
+	free(jobs);
+	return r < 0 ? say(ret_error, r, "spans") : 0;
+}

@@ -1,0 +1,50 @@
+/* From files or messages of spans to a call forest: source, assembly by trace, critical path, forest. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "model/span-mapping.h"
+#include "source/span-reader.h"
+#include "timeline/forest-add.h"
+#include "timeline/span-assemble.h"
+
+#define SPAN_DIMENSIONS "hardware,workload" /* SDiag's buckets */
+
+struct pipeline_options {
+	const char *mapping_file; /* NULL = semantic conventions */
+	const char *join;	  /* "FILE:ATTRIBUTE[,FILE:ATTRIBUTE ...]", or NULL */
+	const char *dimensions;	  /* NULL = SPAN_DIMENSIONS */
+	const char *format;	  /* NULL = recognised */
+	enum path_rule rule;
+	int64_t late;	    /* ns */
+	int64_t slot_width; /* ns */
+	uint32_t most;	    /* spans that wait */
+	uint32_t part, parts;
+	int64_t from, to;   /* wall ns: only requests that began in [from, to); both 0 = all */
+	int (*trace)(void *state, const struct span *spans, uint32_t n); /* instead of the forest; NULL = the forest */
+	void *state;
+};
+
+struct pipeline {
+	struct names *names;
+	struct span_mapping mapping;
+	struct recorder_of_sets records;
+	struct forest forest;
+	struct forest_builder builder;
+	struct assembler *assembler;
+	struct span_faults faults;
+	struct span_reader reader;
+	struct pipeline_options options;
+};
+
+/* 0 or -errno, with *ret_error in words (caller frees). */
+int pipeline_open(struct pipeline *p, const struct pipeline_options *options, char **ret_error);
+void pipeline_close(struct pipeline *p);
+/* Reads one file. 0, or -errno with *ret_error. */
+int pipeline_read(struct pipeline *p, const char *path, char **ret_error);
+/* Hands on what waits and counts; the forest is complete, but not finished: forest_finish(). */
+int pipeline_end(struct pipeline *p);
+
+/* Reads all files with `jobs` threads, each of which takes its share of the traces, into *ret (not finished). */
+int pipeline_load(const struct pipeline_options *options, char *const *paths, size_t n, unsigned jobs,
+		  struct forest *ret, struct span_faults *ret_faults, char **ret_error);

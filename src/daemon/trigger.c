@@ -1,0 +1,465 @@
+#include "daemon/trigger.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/announce.h"
+#include "daemon/capture.h"
+#include "rule/watch.h"
+#include "store/store.h"
+
+#define WAITING_MAX	   1000 /* news that nobody has written down yet */
+#define CAPTURES_AT_A_TIME 2
+#define OPEN_MAX	   256 /* events that go on */
+
+/* What happened, ready to be written down by another thread. */
+struct news {
+	enum trigger_action action;
+	uint64_t number;
+	int64_t wall;
+	char *note;
+	char *rule;	  /* its name, or "" */
+	char *command;	  /* NULL = none */
+	bool notify;
+	uint32_t capture; /* pid to look into; 0 = none */
+};
+
+struct incident {
+	uint64_t number;
+	int64_t id; /* in the store */
+};
+
+struct triggers {
+	struct rules rules;
+	struct watch *watch;
+	char *rules_file, *store_file, *run_dir;
+	const struct tick *tick; /* in hand */
+
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool stop;
+	VEC(struct news) waiting;
+
+	/* the thread's */
+	struct store *store;
+	struct announcer *announcer;
+	VEC(struct incident) open;
+	VEC(pid_t) children, captures;
+};
+
+static void news_free(struct news *n)
+{
+	free(n->note);
+	free(n->rule);
+	free(n->command);
+}
+
+/* --- the sampler's side --- */
+
+static void write_subject(const struct watch_event *e, struct str *out)
+{
+	_cleanup_free_ char *label = NULL;
+
+	if (e->rule->scope == ENTITY_SYSTEM)
+		return;
+	label = entity_label(&e->entity->info);
+	str_printf(out, "%s", label ? label : e->entity->info.name);
+	if (e->entity->info.pid)
+		str_printf(out, " (pid %u)", e->entity->info.pid);
+	str_puts(out, ", ");
+}
+
+/* u1 and u2 are the article's words, not people's. */
+static void write_quantity(const struct watch_event *e, struct str *out)
+{
+	bool machine = e->rule->scope == ENTITY_SYSTEM;
+
+	if (strcmp(e->quantity, "u1") == 0)
+		str_puts(out, machine ? "CPU time" : "CPU");
+	else if (strcmp(e->quantity, "u2") == 0)
+		str_puts(out, "CPU of the whole machine");
+	else
+		str_puts(out, e->quantity);
+}
+
+/* "cpu: CPU of the whole machine up to 97 %, for 41 s in 2 phases" */
+static char *describe(const struct watch_event *e, int64_t now)
+{
+	struct str text = {};
+	char value[64], span[32];
+
+	if (e->rule->name)
+		str_printf(&text, "%s: ", e->rule->name);
+	write_subject(e, &text);
+	write_quantity(e, &text);
+	str_printf(&text, " up to %s",
+		   e->feature ? format_value(e->feature, e->highest, value, sizeof(value)) : "?");
+	str_printf(&text, ", for %s", format_span(now > e->began ? now - e->began : 0, span, sizeof(span)));
+	if (e->phases > 1)
+		str_printf(&text, " in %u phases", e->phases);
+	return text.data;
+}
+
+/* What a process did in this tick of what the machine is short of. */
+static int64_t growth(const struct sample *s, enum resource resource)
+{
+	static const int features[RESOURCE_COUNT][2] = {
+		[RESOURCE_IO] = {FEATURE_IO_READ_BYTES, FEATURE_IO_WRITE_BYTES},
+		[RESOURCE_MEMORY] = {FEATURE_FAULTS_MAJOR, FEATURE_FAULTS_MINOR},
+	};
+	static const int cpu[2] = {FEATURE_CPU_TIME, FEATURE_CPU_TIME};
+	const int *of = resource == RESOURCE_IO || resource == RESOURCE_MEMORY ? features[resource] : cpu;
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < 2; i++)
+		if (s->present >> of[i] & 1)
+			sum += s->values[of[i]] - s->entity->previous[of[i]];
+	return sum;
+}
+
+/* A rule about the machine names nobody: whoever does most of it in this tick is looked into. */
+static uint32_t who_does_most(const struct tick *tick, const struct feature *f)
+{
+	int64_t most = 0;
+	uint32_t pid = 0;
+
+	for (size_t i = 0; i < tick->samples.n; i++) {
+		const struct sample *s = &tick->samples.v[i];
+		int64_t did;
+
+		if (s->entity->info.kind != ENTITY_PROCESS || s->same || s->entity->fresh ||
+		    !s->entity->info.id)
+			continue;
+		did = growth(s, f ? f->resource : RESOURCE_CPU);
+		if (did > most) {
+			most = did;
+			pid = s->entity->info.pid;
+		}
+	}
+	return pid;
+}
+
+static void report(const struct watch_event *e, void *data)
+{
+	struct triggers *t = data;
+	struct news n = {
+		.action = e->action, .number = e->number, .wall = t->tick ? t->tick->wall : wall_now()};
+
+	n.note = describe(e, n.wall);
+	n.notify = e->rule->actions & ACTION_NOTIFY;
+	if (e->action == TRIGGER_BEGIN && e->rule->actions & ACTION_CAPTURE)
+		n.capture = e->entity->info.pid ? e->entity->info.pid
+			    : t->tick		? who_does_most(t->tick, e->feature)
+						: 0;
+	n.rule = strdup(e->rule->name ? e->rule->name : "");
+	n.command = e->rule->command ? strdup(e->rule->command) : NULL;
+	pthread_mutex_lock(&t->lock);
+	if (!n.note || !n.rule || t->waiting.n >= WAITING_MAX || VEC_PUSH(t->waiting, n) < 0)
+		news_free(&n);
+	pthread_cond_signal(&t->wake);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void triggers_observe(const struct tick *tick, void *data)
+{
+	struct triggers *t = data;
+
+	t->tick = tick;
+	watch_tick(t->watch, tick, report, t);
+}
+
+/* --- the thread's side --- */
+
+static int64_t *find_open(struct triggers *t, uint64_t number)
+{
+	for (size_t i = 0; i < t->open.n; i++)
+		if (t->open.v[i].number == number)
+			return &t->open.v[i].id;
+	return NULL;
+}
+
+static void forget(struct triggers *t, uint64_t number)
+{
+	for (size_t i = 0; i < t->open.n; i++)
+		if (t->open.v[i].number == number)
+			t->open.v[i] = t->open.v[--t->open.n];
+}
+
+static bool has_store(struct triggers *t)
+{
+	struct store_paths paths = {t->store_file, t->run_dir};
+	_cleanup_free_ char *error = NULL;
+
+	if (!t->store && store_open(&paths, STORE_MARK, &t->store, &error) < 0)
+		log_warning("an incident could not be written down: %s", error ? error : "no memory");
+	return t->store;
+}
+
+static int64_t write_down(struct triggers *t, const struct news *n)
+{
+	int64_t id = 0, *known = find_open(t, n->number);
+	int r = 0;
+
+	if (!has_store(t))
+		return 0;
+	if (known) {
+		id = *known;
+		r = store_caught_more(t->store, id, n->wall, n->note);
+	} else if (n->action == TRIGGER_BEGIN) {
+		r = store_caught(t->store, n->wall, n->note, &id);
+		if (r == 0)
+			(void)capture_mark(t->run_dir, id); /* without a flight recorder there are only counters */
+		if (r == 0 && t->open.n < OPEN_MAX)
+			(void)VEC_PUSH(t->open, (struct incident){n->number, id});
+	}
+	if (r < 0)
+		log_warning("an incident could not be written down: %s", store_error(t->store));
+	if (n->action == TRIGGER_END)
+		forget(t, n->number);
+	return id;
+}
+
+static size_t reap(pid_t *children, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (waitpid(children[i], NULL, WNOHANG) == 0)
+			children[kept++] = children[i];
+	return kept;
+}
+
+static int start(const char *program, char **argv, char **environment, pid_t *ret)
+{
+	posix_spawnattr_t attributes;
+	sigset_t none;
+	int r;
+
+	posix_spawnattr_init(&attributes);
+	sigemptyset(&none);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+	r = -posix_spawn(ret, program, NULL, &attributes, argv, environment);
+	posix_spawnattr_destroy(&attributes);
+	return r;
+}
+
+/* A process of its own, at a higher priority: 5 s of who does what, kept with the incident. */
+static void start_capture(struct triggers *t, const struct news *n, int64_t id)
+{
+	char pid[16], number[24];
+	char *argv[] = {(char *)"whyslow", (char *)"inspect",	pid,	    (char *)"--seconds",
+			(char *)"5s",	   (char *)"--keep",	number,	    (char *)"--store",
+			t->store_file,	   (char *)"--run-dir", t->run_dir, NULL};
+	char *environment[] = {NULL};
+	pid_t child;
+
+	if (!id || t->captures.n >= CAPTURES_AT_A_TIME)
+		return;
+	snprintf(pid, sizeof(pid), "%u", n->capture);
+	snprintf(number, sizeof(number), "%lld", (long long)id);
+	if (start("/proc/self/exe", argv, environment, &child) == 0)
+		(void)VEC_PUSH(t->captures, child);
+}
+
+static char *environment_of(const char *name, const char *value)
+{
+	char *line;
+
+	return asprintf(&line, "%s=%s", name, value) < 0 ? NULL : line;
+}
+
+/* The command learns from its environment what happened; nobody waits for it. */
+static void run_command(struct triggers *t, const struct news *n, int64_t id)
+{
+	char number[24];
+	_cleanup_free_ char *rule = environment_of("WHYSLOW_RULE", n->rule),
+			    *note = environment_of("WHYSLOW_NOTE", n->note);
+	_cleanup_free_ char *event =
+		environment_of("WHYSLOW_EVENT", n->action == TRIGGER_END ? "end" : "begin");
+	_cleanup_free_ char *incident = NULL;
+	char *argv[] = {(char *)"sh", (char *)"-c", n->command, NULL};
+	pid_t pid;
+
+	snprintf(number, sizeof(number), "%lld", (long long)id);
+	incident = environment_of("WHYSLOW_ID", number);
+	if (!rule || !note || !event || !incident)
+		return;
+	char *environment[] = {rule,
+			       note,
+			       event,
+			       incident,
+			       (char *)"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+			       NULL};
+
+	if (start("/bin/sh", argv, environment, &pid) == 0)
+		(void)VEC_PUSH(t->children, pid);
+	else
+		log_warning("cannot run '%s'", n->command);
+}
+
+static void handle(struct triggers *t, const struct news *n)
+{
+	bool edge = n->action == TRIGGER_BEGIN || n->action == TRIGGER_END;
+	int64_t id = write_down(t, n);
+
+	if (n->action == TRIGGER_BEGIN)
+		log_info("caught: %s ('whyslow show %lld' answers why)", n->note, (long long)id);
+	if (edge && n->command)
+		run_command(t, n, id);
+	if (edge && n->notify)
+		announce(t->announcer, id, n->action == TRIGGER_END ? "end" : "begin", n->note);
+	if (n->capture)
+		start_capture(t, n, id);
+}
+
+/* While something runs that we started, its end is looked for every few seconds; else nothing wakes us but news. */
+static void wait_for_news(struct triggers *t)
+{
+	struct timespec until;
+
+	t->children.n = reap(t->children.v, t->children.n);
+	t->captures.n = reap(t->captures.v, t->captures.n);
+	if (!t->children.n && !t->captures.n) {
+		pthread_cond_wait(&t->wake, &t->lock);
+		return;
+	}
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 3;
+	(void)pthread_cond_timedwait(&t->wake, &t->lock, &until);
+}
+
+static void *handle_all(void *argument)
+{
+	struct triggers *t = argument;
+
+	t->announcer = announcer_open();
+	pthread_mutex_lock(&t->lock);
+	while (!t->stop || t->waiting.n) {
+		struct news *list = t->waiting.v;
+		size_t n = t->waiting.n;
+
+		if (!n) {
+			wait_for_news(t);
+			continue;
+		}
+		t->waiting.v = NULL;
+		t->waiting.n = t->waiting.allocated = 0;
+		pthread_mutex_unlock(&t->lock);
+		for (size_t i = 0; i < n; i++) {
+			handle(t, &list[i]);
+			news_free(&list[i]);
+		}
+		free(list);
+		pthread_mutex_lock(&t->lock);
+	}
+	pthread_mutex_unlock(&t->lock);
+	return NULL;
+}
+
+/* --- rules --- */
+
+static int read_rules(const struct triggers *t, struct rules *ret, char **ret_error)
+{
+	int r = t->rules_file ? rules_read(t->rules_file, ret, ret_error) : -ENOENT;
+
+	if (r == -ENOENT)
+		return rules_parse(default_rules, "built-in rules", ret, ret_error);
+	if (r < 0 && !*ret_error && asprintf(ret_error, "%s: %s", t->rules_file, strerror(-r)) < 0)
+		*ret_error = NULL;
+	return r;
+}
+
+int triggers_reload(struct triggers *t, char **ret_error)
+{
+	struct rules fresh;
+	struct watch *watch;
+	int r = read_rules(t, &fresh, ret_error);
+
+	if (r < 0)
+		return r;
+	r = watch_new(&fresh, &watch);
+	if (r < 0) {
+		rules_free(&fresh);
+		return r;
+	}
+	watch_free(t->watch, report, t);
+	rules_free(&t->rules);
+	t->watch = watch;
+	t->rules = fresh;
+	return 0;
+}
+
+size_t triggers_count(const struct triggers *t)
+{
+	return t->rules.list.n;
+}
+
+static void triggers_free(struct triggers *t)
+{
+	watch_free(t->watch, NULL, NULL);
+	rules_free(&t->rules);
+	store_close(t->store);
+	announcer_close(t->announcer);
+	for (size_t i = 0; i < t->waiting.n; i++)
+		news_free(&t->waiting.v[i]);
+	VEC_FREE(t->waiting);
+	VEC_FREE(t->open);
+	VEC_FREE(t->children);
+	VEC_FREE(t->captures);
+	free(t->rules_file);
+	free(t->store_file);
+	free(t->run_dir);
+	free(t);
+}
+
+int triggers_start(const struct trigger_options *options, struct triggers **ret, char **ret_error)
+{
+	struct triggers *t = calloc(1, sizeof(*t));
+	int r;
+
+	*ret_error = NULL;
+	if (!t)
+		return -ENOMEM;
+	t->rules_file = options->rules_file ? strdup(options->rules_file) : NULL;
+	t->store_file = strdup(options->store_file);
+	t->run_dir = strdup(options->run_dir);
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_cond_init(&t->wake, NULL);
+	r = t->store_file && t->run_dir ? triggers_reload(t, ret_error) : -ENOMEM;
+	if (r == 0)
+		r = -pthread_create(&t->thread, NULL, handle_all, t);
+	if (r < 0) {
+		triggers_free(t);
+		return r;
+	}
+	pthread_setname_np(t->thread, "trigger");
+	*ret = t;
+	return 0;
+}
+
+void triggers_stop(struct triggers *t)
+{
+	if (!t)
+		return;
+	watch_free(t->watch, report, t);
+	t->watch = NULL;
+	pthread_mutex_lock(&t->lock);
+	t->stop = true;
+	pthread_cond_signal(&t->wake);
+	pthread_mutex_unlock(&t->lock);
+	pthread_join(t->thread, NULL);
+	triggers_free(t);
+}

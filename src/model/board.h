@@ -1,0 +1,19 @@
+/* The machine at one moment, as views show it: the three panes of the paper's investigative tool (section 4). */
+#pragma once
+
+#include "model/finding.h"
+
+struct board {
+	struct dataset data;	 /* everything recorded in the window; what the others point into */
+	struct answer verdict;	 /* why it is slow then, by the default model */
+	struct answer everybody; /* every process, the most unusual first, with all its features */
+	unsigned damaged;	 /* parts of the recording that could not be read */
+};
+
+/* One feature over time in n equal parts: least, mean and most of each; NaN where it is missing. */
+struct curve {
+	int64_t from, step; /* wall ns */
+	size_t n;
+	double *low, *mean, *high;
+};
+void curve_free(struct curve *c);

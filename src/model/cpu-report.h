@@ -1,0 +1,54 @@
+/* Who had the CPUs: exactly, from the flight recorder's sums, beside what the timer's sampling says. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "model/ring-layout.h"
+
+/* Shares of one CPU are ns over the report's span. */
+struct cpu_row {
+	uint32_t process, thread; /* thread: 0 in a process's row */
+	uint32_t uid, threads;
+	char name[RING_COMM + 1];
+	uint64_t ran;	   /* ns on a CPU, without the interrupts served meanwhile */
+	uint64_t stolen;   /* ns of interrupts served on its time */
+	uint64_t ticks;	   /* ns by the timer's sampling (utime + stime) */
+	uint64_t waited;   /* ns runnable: woken, preempted, held back by a quota */
+	uint64_t imposed;  /* ns others were runnable on its CPU while it ran */
+};
+
+struct cpu_interrupts {
+	const char *name; /* static */
+	uint64_t took;
+};
+
+struct cpu_report {
+	int64_t span;	 /* ns */
+	uint32_t n_cpus; /* that took part */
+	VEC(struct cpu_row) processes, threads; /* the busiest first */
+	VEC(struct cpu_interrupts) interrupts;	/* all kinds, the longest first */
+	uint64_t ran, stolen, idle, interrupted; /* ns, sums: ran + idle + interrupted = n_cpus * span, but for `unknown` */
+	int64_t unknown; /* ns that is in none of them: what ended or began amid the reading */
+	uint64_t ticks, ticks_wrong; /* ns; wrong = sum of each thread's difference */
+	/* run queue, the running thread included: weighted by time, and as the timer's interrupts met it */
+	double queue, queue_seen;
+	uint64_t at_length[RING_LENGTHS]; /* ns with so many */
+	uint64_t bursts[RING_BURSTS];	  /* timer interrupts that woke 1, 2, 3-4, 5-8 ... threads */
+	uint64_t largest_burst;		  /* ever since the recorder began */
+	uint64_t switches, wakeups;
+	bool live; /* the recorder's sums; else a recorder of its own for the span */
+};
+
+/* One reading of everything. */
+struct cpu_reading {
+	uint64_t time; /* CLOCK_MONOTONIC, ns */
+	VEC(struct ring_task) tasks;
+	VEC(struct ring_cpu) cpus;
+};
+
+void cpu_reading_free(struct cpu_reading *r);
+void cpu_report_free(struct cpu_report *r);
+/* What happened between two readings. 0 or -ENOMEM. */
+int cpu_report_make(const struct cpu_reading *before, const struct cpu_reading *after, struct cpu_report *ret);

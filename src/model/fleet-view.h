@@ -1,0 +1,24 @@
+/* What the three views of a counter show: computed in analysis/fleet-views.c, drawn in view/. */
+#pragma once
+
+#include "base/vec.h"
+#include "model/fleet-finding.h"
+
+struct fleet_summary {
+	int server;   /* server view; -1 in the time view */
+	int64_t time; /* time view: wall ns */
+	double mean, median, sd, min, max, q05, q25, q75, q95;
+	uint32_t n;
+};
+
+enum fleet_view_kind { FLEET_DETAIL_VIEW, FLEET_SERVER_VIEW, FLEET_TIME_VIEW };
+
+struct fleet_view {
+	enum fleet_view_kind kind;
+	const struct fleet *fleet;
+	int counter;
+	int64_t ts, d; /* of the points: time correlation */
+	uint32_t n;    /* points */
+	VEC(struct fleet_summary) rows; /* server and time view */
+	float *values;		       /* detail view: of each server n values, NaN = missing */
+};

@@ -1,0 +1,114 @@
+#include "model/interval.h"
+
+const struct state_row state_table[INTERVAL_STATES] = {
+	[STATE_UNKNOWN] = {"unknown", "not known", GROUP_UNKNOWN, FOR_NONE},
+	[STATE_RUNNING] = {"running", "running", GROUP_RUNNING, FOR_NONE},
+	[STATE_KERNEL] = {"running_kernel", "running in the kernel", GROUP_RUNNING, FOR_NONE},
+	[STATE_RECLAIMING] = {"running_reclaim", "freeing memory to have some", GROUP_RUNNING, FOR_MEMORY},
+	[STATE_IRQ] = {"irq", "interrupted", GROUP_RUNNING, FOR_INTERRUPT},
+	[STATE_SOFTIRQ] = {"softirq", "interrupted by softirq work", GROUP_RUNNING, FOR_INTERRUPT},
+	[STATE_RUNNABLE] = {"runnable", "ready since its wakeup", GROUP_RUNNABLE, FOR_CPU},
+	[STATE_PREEMPTED_SLICE] = {"preempted_slice", "slice used up", GROUP_RUNNABLE, FOR_CPU},
+	[STATE_PREEMPTED_ARRIVAL] = {"preempted_arrival", "preempted by a woken or moved thread", GROUP_RUNNABLE, FOR_CPU},
+	[STATE_PREEMPTED_CLASS] = {"preempted_class", "preempted by a higher class", GROUP_RUNNABLE, FOR_CPU},
+	[STATE_PREEMPTED_OTHER] = {"preempted", "preempted", GROUP_RUNNABLE, FOR_CPU},
+	[STATE_YIELDED] = {"yielded", "gave the CPU away", GROUP_RUNNABLE, FOR_CPU},
+	[STATE_QUOTA] = {"quota", "quota used up", GROUP_RUNNABLE, FOR_QUOTA},
+	[STATE_LOCK] = {"lock", "waiting for a lock", GROUP_BLOCKED, FOR_LOCK},
+	[STATE_KERNEL_LOCK] = {"kernel_lock", "waiting for a lock of the kernel", GROUP_BLOCKED, FOR_LOCK},
+	[STATE_DISK] = {"disk", "waiting for a disk", GROUP_BLOCKED, FOR_DISK},
+	[STATE_FAULT] = {"fault", "waiting for a page", GROUP_BLOCKED, FOR_FAULT},
+	[STATE_RECLAIM] = {"reclaim", "waiting for free memory", GROUP_BLOCKED, FOR_MEMORY},
+	[STATE_NETWORK] = {"network", "waiting for the network", GROUP_BLOCKED, FOR_NETWORK},
+	[STATE_PEER] = {"peer", "waiting for a pipe or local socket", GROUP_BLOCKED, FOR_PEER},
+	[STATE_CONDITION] = {"condition", "waiting for a signal of another thread", GROUP_BLOCKED, FOR_CONDITION},
+	[STATE_CHILD] = {"child", "waiting for a child", GROUP_BLOCKED, FOR_CHILD},
+	[STATE_UNINTERRUPTIBLE] = {"uninterruptible", "waiting in the kernel", GROUP_BLOCKED, FOR_OTHER},
+	[STATE_OTHER] = {"other", "waiting, for what is not known", GROUP_BLOCKED, FOR_UNCLEAR},
+	[STATE_TIMER] = {"timer", "asleep by its own timer", GROUP_RESTING, FOR_NONE},
+	[STATE_IDLE] = {"idle", "idle", GROUP_RESTING, FOR_NONE},
+	[STATE_IDLE_KERNEL] = {"idle_kernel", "without work", GROUP_RESTING, FOR_NONE},
+	[STATE_ENDED] = {"ended", "ended", GROUP_RESTING, FOR_NONE},
+	[STATE_STOPPED] = {"stopped", "stopped", GROUP_RESTING, FOR_NONE},
+};
+
+static const struct {
+	const char *name, *text;
+} waits[FOR_COUNT] = {
+	[FOR_NONE] = {"none", "nothing"},
+	[FOR_CPU] = {"cpu", "for a CPU"},
+	[FOR_QUOTA] = {"quota", "because its group's CPU quota was used up"},
+	[FOR_LOCK] = {"lock", "for a lock"},
+	[FOR_DISK] = {"disk", "for a disk"},
+	[FOR_FAULT] = {"fault", "for pages to be brought in"},
+	[FOR_MEMORY] = {"memory", "for free memory"},
+	[FOR_INTERRUPT] = {"interrupt", "while interrupts used its CPU"},
+	[FOR_OTHER] = {"other", "in the kernel without being interruptible"},
+	[FOR_PEER] = {"peer", "for the other end of a pipe or local socket"},
+	[FOR_NETWORK] = {"network", "for the network"},
+	[FOR_CONDITION] = {"condition", "for a signal of another thread"},
+	[FOR_CHILD] = {"child", "for a child process"},
+	[FOR_UNCLEAR] = {"unclear", "for what is not known"},
+};
+
+const char *wait_name(enum wait_for w)
+{
+	return waits[w].name;
+}
+
+const char *wait_text(enum wait_for w)
+{
+	return waits[w].text;
+}
+
+void timeline_free(struct timeline *t)
+{
+	for (size_t i = 0; i < t->threads.n; i++) {
+		VEC_FREE(t->threads.v[i].intervals);
+		VEC_FREE(t->threads.v[i].requests);
+	}
+	for (size_t i = 0; i < t->cpus.n; i++)
+		VEC_FREE(t->cpus.v[i].segments);
+	for (size_t i = 0; i < t->disks.n; i++)
+		VEC_FREE(t->disks.v[i].issued);
+	for (size_t i = 0; i < t->locks.n; i++)
+		VEC_FREE(t->locks.v[i].sightings);
+	for (size_t i = 0; i < t->names.n; i++)
+		free(t->names.v[i]);
+	VEC_FREE(t->threads);
+	VEC_FREE(t->cpus);
+	VEC_FREE(t->disks);
+	VEC_FREE(t->locks);
+	VEC_FREE(t->requests);
+	VEC_FREE(t->names);
+}
+
+size_t interval_find(const struct thread_line *line, int64_t at)
+{
+	size_t low = 0, high = line->intervals.n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (line->intervals.v[middle].end <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+size_t segment_find(const struct cpu_line *cpu, int64_t at)
+{
+	size_t low = 0, high = cpu->segments.n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (cpu->segments.v[middle].start <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? low - 1 : 0;
+}

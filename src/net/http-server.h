@@ -1,0 +1,79 @@
+/* An HTTP server over libmicrohttpd, for the web view, for remote recorders and for receivers.
+ *
+ * Nothing is answered without a user's token: "Authorization: Bearer TOKEN", or, for browsers, a cookie that
+ * GET /?token=TOKEN sets. Without a certificate it listens on this machine only. A request with a foreign Host (a name
+ * that was made to point here) or Origin is refused; there is no CORS. Routes are a const table; each request runs in a
+ * thread of its own; at most `requests_max` at a time, the next ones get 503 with Retry-After, nothing is queued.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "net/users.h"
+
+struct http_server;
+
+/* An answer that comes in pieces. `next` appends the next piece: 1 = there may be more (nothing appended = not yet: it
+ * is asked again within 200 ms), 0 = that was all, -errno = break off. It does not block for long. */
+struct http_stream {
+	int (*next)(void *state, struct str *out);
+	void (*close)(void *state);
+	void *state;
+};
+
+struct http_exchange {
+	/* what was asked */
+	struct http_server *server;
+	void *context; /* of the server's options */
+	const char *method, *path;
+	char user[TOKEN_USER_MAX];
+	struct str body; /* unpacked */
+	void *connection;
+
+	/* the answer: body or stream */
+	unsigned status;  /* 200 unless set */
+	const char *type; /* static; "application/json" unless set */
+	struct str reply;
+	struct http_stream stream;
+	unsigned retry_after; /* s; sent with 429 and 503 */
+};
+
+struct http_route {
+	const char *method;
+	const char *path; /* "/v1/traces"; with an asterisk at its end all that begin so */
+	void (*handle)(struct http_exchange *e);
+	size_t body_max; /* bytes, unpacked; 0 = no body */
+};
+
+struct http_server_options {
+	const char *listen; /* "ADDRESS:PORT", "PORT", "[::1]:PORT"; NULL = "127.0.0.1:0"; port 0 = any free one */
+	const char *cert_file, *key_file; /* PEM; both or neither */
+	const char *token_file;
+	const char *const *names;	 /* further Host names under which it is known; NULL-terminated, or NULL */
+	const struct http_route *routes; /* ended by one without a path */
+	void *context;
+	unsigned requests_max; /* at a time; 0 = 32 */
+};
+
+/* Counted since the start. Refused ones are in `requests` too. */
+struct http_counts {
+	uint64_t requests, no_token, wrong_host, wrong_origin, unknown_path, too_large, too_many, bad_body, failed;
+};
+
+/* 0, or -errno with *ret_error (caller frees): no token file, an address that is not this machine's without a
+ * certificate, a certificate that cannot be read, an address in use, no libmicrohttpd. */
+int http_server_start(const struct http_server_options *options, struct http_server **ret, char **ret_error);
+/* Ends streams, waits for handlers. */
+void http_server_stop(struct http_server *s);
+uint16_t http_server_port(const struct http_server *s);
+struct http_counts http_server_counts(const struct http_server *s);
+
+/* For handlers. A query's parameter, decoded, or a header; NULL = not given. They live as long as the exchange. */
+const char *http_query(const struct http_exchange *e, const char *name);
+const char *http_header(const struct http_exchange *e, const char *name);
+/* Answers with a status and {"error": "..."}. */
+void http_fail(struct http_exchange *e, unsigned status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Appends one server-sent event; `data` may have several lines. */
+void http_event(struct str *out, const char *name, const char *data);

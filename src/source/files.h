@@ -1,0 +1,19 @@
+/* The files that a location names. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/vec.h"
+
+struct file_list {
+	VEC(char *) paths;
+	VEC(char *) names; /* of each: its path below the folder given (else its last part), without known endings */
+	uint64_t bytes;
+};
+
+/* A file, a glob, or a folder with all that lies in it and ends in one of `endings` (NULL-terminated; .gz, .zst and .xz
+ * may follow them), by name. 0, -ENOENT (nothing there), -ENOMEM, -errno. */
+int list_files(const char *location, const char *const *endings, struct file_list *ret);
+void file_list_free(struct file_list *l);
+/* Whether a name ends in one of them. */
+int has_ending(const char *name, const char *const *endings);

@@ -1,0 +1,78 @@
+/* The flight recorder: loads the BPF programs that write it, freezes it, and reads what was frozen into a trace.
+ *
+ * Nothing reads a generation of the ring's memory while it is written. When one is full the programs are turned to the
+ * other, so that there is always one generation's worth of past. A freeze reads the resting one, turns the programs to
+ * it, waits until none of them still writes the one before, and reads that; recording goes on meanwhile.
+ *
+ * Another process (root) joins a ring by the numbers of its maps: it sees its sums, and cannot freeze it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/ring-layout.h"
+#include "model/trace.h"
+
+struct ring;
+
+struct ring_options {
+	uint64_t bytes; /* of events, both generations; 0 = ring_default_bytes() */
+	bool stacks;	/* of long waits */
+	bool profile;	/* samples at 49 Hz a CPU, once ring_profile() switches them on */
+	bool attach_later; /* the caller calls ring_attach(): it takes a second, in which nothing is recorded yet */
+	bool sums_only; /* the smallest ring: for `cpu` without a recorder */
+};
+
+/* 1 % of the memory, at most 64 MiB. */
+uint64_t ring_default_bytes(void);
+
+/* 0, or -errno with *ret_why in words: what is missing and what would mend it (static text). */
+int ring_open(const struct ring_options *options, struct ring **ret, const char **ret_why);
+int ring_attach(struct ring *r);
+void ring_close(struct ring *r);
+
+/* Numbers of the maps, for ring_join() of another process. */
+struct ring_maps {
+	uint32_t threads, cpus, counts, ended;
+};
+int ring_maps(const struct ring *r, struct ring_maps *ret);
+int ring_join(const struct ring_maps *maps, struct ring **ret, const char **ret_why);
+/* Descriptor of the sums that hang on threads (struct ring_thread), for other programs to read. */
+int ring_threads_fd(const struct ring *r);
+
+/* Reads everything that is there. What only the living machine knows (exe, unit) is filled in for processes that still
+ * live. From any thread, one at a time. 0 or -errno. */
+int ring_freeze(struct ring *r, struct trace *ret);
+/* The same of what came after `since` (CLOCK_MONOTONIC ns). */
+int ring_freeze_since(struct ring *r, uint64_t since, struct trace *ret);
+/* Turns the programs to the other generation if this one is full; what that held is overwritten. Cheap: for every tick.
+ * Never waits for a freeze. */
+void ring_turn(struct ring *r);
+
+/* Samples on or off: off while the machine idles, so that nothing is woken for them. */
+void ring_profile(struct ring *r, bool on);
+
+/* Calls back for every thread of the machine, in the kernel's order. 0 or -errno. */
+int ring_look(struct ring *r, void (*each)(const struct ring_task *task, void *data), void *data);
+/* The same of those that ended after `since` (CLOCK_MONOTONIC ns), as far as they are remembered (RING_ENDED). */
+void ring_look_back(struct ring *r, uint64_t since, void (*each)(const struct ring_task *task, void *data), void *data);
+/* The CPUs' counters, live; *ret_n of them. */
+const struct ring_cpu *ring_cpus(const struct ring *r, uint32_t *ret_n);
+const struct ring_counts *ring_counts(const struct ring *r);
+uint64_t ring_slots(const struct ring *r); /* of one CPU's generation */
+
+/* What this kernel cannot tell, a line each; for `doctor`. Belongs to the caller. NULL = nothing is missing. */
+char *ring_missing(void);
+
+/* --- for tests: slots as they lie in memory --- */
+
+struct ring_slice {
+	const struct event *slots;
+	uint64_t n;	      /* a power of two */
+	uint64_t begin, head; /* positions: the generation began at `begin`; `head` is the next one */
+	uint64_t began;	      /* CLOCK_MONOTONIC, ns */
+};
+/* Appends a CPU's records to a trace; torn and overwritten slots are left out and counted. 0 or -ENOMEM. */
+int ring_read_slice(const struct ring_slice *slice, uint16_t cpu, struct trace *t);

@@ -1,0 +1,171 @@
+/* Slots that are torn, stale or never written do not become events; and where the kernel allows it, a real ring tells of
+ * a wake-up that the test causes. */
+#include "source/ring.h"
+
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/test.h"
+
+#define SLOTS 8
+
+static void write_slot(struct event *slots, uint64_t at, uint64_t time)
+{
+	slots[at % SLOTS] = (struct event){.time = time, .thread = 1, .cpu = (uint16_t)(at / SLOTS), .kind = EVENT_SWITCH};
+}
+
+static void reads_a_ring_that_is_not_full(void **state)
+{
+	_cleanup_(trace_clear) struct trace t = {};
+	struct event slots[SLOTS] = {};
+
+	(void)state;
+	trace_begin(&t, 3);
+	for (uint64_t i = 5; i < 9; i++)
+		write_slot(slots, i, 100 + i);
+	assert_int_equal(ring_read_slice(&(struct ring_slice){slots, SLOTS, 5, 9, 50}, 2, &t), 0);
+	assert_int_equal(t.n_events, 4);
+	assert_int_equal(t.events[3].time, 108);
+	assert_int_equal(t.events[3].cpu, 2);
+	assert_int_equal(t.cpus[2].torn, 0);
+	assert_int_equal(t.cpus[2].from, 50);
+}
+
+static void what_was_overwritten_is_not_covered(void **state)
+{
+	_cleanup_(trace_clear) struct trace t = {};
+	struct event slots[SLOTS] = {};
+
+	(void)state;
+	trace_begin(&t, 1);
+	for (uint64_t i = 0; i < 21; i++)
+		write_slot(slots, i, 100 + i);
+	assert_int_equal(ring_read_slice(&(struct ring_slice){slots, SLOTS, 0, 21, 50}, 0, &t), 0);
+	assert_int_equal(t.n_events, SLOTS);
+	assert_int_equal(t.cpus[0].from, 113);
+	assert_int_equal(t.cpus[0].written, 21);
+}
+
+static void torn_slots_are_counted(void **state)
+{
+	_cleanup_(trace_clear) struct trace t = {};
+	struct event slots[SLOTS] = {};
+
+	(void)state;
+	trace_begin(&t, 1);
+	for (uint64_t i = 0; i < 16; i++)
+		write_slot(slots, i, 100 + i);
+	slots[3].kind = EVENT_NONE; /* was being written */
+	slots[5].cpu = 0;	    /* reserved in this lap, and still of the one before */
+	assert_int_equal(ring_read_slice(&(struct ring_slice){slots, SLOTS, 0, 16, 50}, 0, &t), 0);
+	assert_int_equal(t.n_events, SLOTS - 2);
+	assert_int_equal(t.cpus[0].torn, 2);
+}
+
+static struct ring *open_or_skip(void)
+{
+	struct ring_options options = {.bytes = 4 << 20, .stacks = true};
+	const char *why = NULL;
+	struct ring *r;
+
+	if (ring_open(&options, &r, &why) < 0) {
+		print_message("skipped: %s\n", why ? why : "no memory");
+		skip();
+	}
+	return r;
+}
+
+/* A child that sleeps twice for 20 ms. */
+static pid_t sleeper(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		for (int i = 0; i < 2; i++)
+			nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+		_exit(3);
+	}
+	waitpid(pid, NULL, 0);
+	return pid;
+}
+
+static void a_life_is_told_from_fork_to_exit(void **state)
+{
+	_cleanup_(trace_clear) struct trace t = {};
+	size_t naps = 0, woken = 0, came = 0, forks = 0, exits = 0;
+	struct ring *r = open_or_skip();
+	uint32_t pid = (uint32_t)sleeper();
+
+	(void)state;
+	assert_int_equal(ring_freeze(r, &t), 0);
+	for (size_t i = 0; i < t.n_events; i++) {
+		const struct event *e = &t.events[i];
+
+		came += e->kind == EVENT_SWITCH && e->out.next == pid;
+		if (e->thread != pid)
+			continue;
+		naps += e->kind == EVENT_SWITCH && classify(event_facts(e)) == STATE_TIMER;
+		woken += e->kind == EVENT_WAKEUP && !(e->flags & WAKEUP_NEW);
+		forks += e->kind == EVENT_FORK && e->fork.parent == (uint32_t)getpid();
+		exits += e->kind == EVENT_EXIT && e->exit.code == 3 << 8;
+	}
+	/* some kernels leave out a few switches in a thousand */
+	assert_in_range(naps, 1, 2);
+	assert_true(woken >= 2);
+	assert_true(came >= 2);
+	assert_int_equal(forks, 1);
+	assert_int_equal(exits, 1);
+	assert_true(trace_thread(&t, pid, t.to)->flags & THREAD_HAS_ENDED);
+	ring_close(r);
+}
+
+static void two_freezes_do_not_tell_the_same(void **state)
+{
+	_cleanup_(trace_clear) struct trace t = {}, later = {};
+	struct ring *r = open_or_skip();
+	uint32_t pid;
+
+	(void)state;
+	assert_int_equal(ring_freeze(r, &t), 0);
+	pid = (uint32_t)sleeper();
+	assert_int_equal(ring_freeze_since(r, t.frozen, &later), 0);
+	for (size_t i = 0; i < later.n_events; i++)
+		assert_true(later.events[i].time > t.frozen);
+	assert_int_equal(trace_append(&t, &later), 0);
+	assert_non_null(trace_thread(&t, pid, t.to));
+	for (size_t i = 1; i < t.n_events; i++)
+		assert_true(t.events[i - 1].time <= t.events[i].time);
+	ring_close(r);
+}
+
+static void find_self(const struct ring_task *task, void *data)
+{
+	if (task->who.tid == (uint32_t)getpid())
+		*(struct ring_task *)data = *task;
+}
+
+static void sums_follow_a_thread(void **state)
+{
+	struct ring *r = open_or_skip();
+	struct ring_task before = {}, after = {};
+	volatile uint64_t work = 0;
+
+	(void)state;
+	assert_int_equal(ring_look(r, find_self, &before), 0);
+	nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+	for (uint64_t i = 0; i < 100000000; i++)
+		work += i;
+	assert_int_equal(ring_look(r, find_self, &after), 0);
+	assert_true(before.has_sums && after.has_sums);
+	assert_true(after.sum[SUM_IDLE] - before.sum[SUM_IDLE] >= 50000000);
+	assert_true(after.sum[SUM_RUNNING] - before.sum[SUM_RUNNING] > 10000000);
+	assert_int_equal(after.state, STATE_RUNNING);
+	ring_close(r);
+}
+
+RUN_TESTS(cmocka_unit_test(reads_a_ring_that_is_not_full), cmocka_unit_test(what_was_overwritten_is_not_covered),
+	  cmocka_unit_test(torn_slots_are_counted), cmocka_unit_test(a_life_is_told_from_fork_to_exit),
+	  cmocka_unit_test(two_freezes_do_not_tell_the_same), cmocka_unit_test(sums_follow_a_thread))

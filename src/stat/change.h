@@ -1,0 +1,28 @@
+/* When did a series change its level, and did it come back? */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* One window of time. */
+struct window {
+	double count; /* effective number of samples; 0 = nothing happened then */
+	double mean;
+	double variance; /* of the population */
+};
+
+struct change {
+	size_t at;	       /* the first window of the new level */
+	size_t until;	       /* the first window of the old level again; n = it goes on */
+	double before, during; /* means, by count */
+	double z;	       /* of the change, in deviations of what windows differ by */
+	double p;	       /* of the greatest of all splits */
+};
+
+/* The split (or the two) of n windows that explains most, by weighted least squares: the CUSUM statistic of Page and
+ * Hinkley with two changes allowed. Windows vary by sampling and by themselves (a daily cycle, neighbours alike): the
+ * spread is learnt from differences of neighbouring windows, which a few changes cannot move, and p is that of the
+ * greatest of all splits, by permutation (seeded, the same for the same input), where neighbours that are alike count
+ * for as much less as their autocorrelation says.
+ * Returns whether p <= level and fills *ret (always, where there are four windows or more with something in them). */
+bool change_find(const struct window *windows, size_t n, double level, struct change *ret);

@@ -1,0 +1,154 @@
+#include "stat/correlate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stat/width.h"
+
+#define LANES 16
+#define PART  4096
+typedef float lanes __attribute__((vector_size(4 * LANES)));
+typedef int32_t counts __attribute__((vector_size(4 * LANES)));
+
+struct pair_sums {
+	double n, x, y, xx, yy, xy;
+};
+
+EACH_WIDTH static void sum_pairs(const float *x, const float *y, size_t n, float x0, float y0, struct pair_sums *s)
+{
+	lanes sx = {}, sy = {}, sxx = {}, syy = {}, sxy = {}, sn = {};
+
+	for (size_t i = 0; i + LANES <= n; i += LANES) {
+		lanes a, b;
+		counts ok;
+
+		memcpy(&a, x + i, sizeof(a));
+		memcpy(&b, y + i, sizeof(b));
+		ok = (a == a) & (b == b);
+		a = (lanes)((counts)(a - x0) & ok);
+		b = (lanes)((counts)(b - y0) & ok);
+		sn -= __builtin_convertvector(ok, lanes);
+		sx += a;
+		sy += b;
+		sxx += a * a;
+		syy += b * b;
+		sxy += a * b;
+	}
+	for (int i = 0; i < LANES; i++) {
+		s->n += (double)sn[i];
+		s->x += (double)sx[i];
+		s->y += (double)sy[i];
+		s->xx += (double)sxx[i];
+		s->yy += (double)syy[i];
+		s->xy += (double)sxy[i];
+	}
+}
+
+static void sum_rest(const float *x, const float *y, size_t n, float x0, float y0, struct pair_sums *s)
+{
+	for (size_t i = 0; i < n; i++) {
+		double a = (double)(x[i] - x0), b = (double)(y[i] - y0);
+
+		if (isnan(a) || isnan(b))
+			continue;
+		s->n++;
+		s->x += a;
+		s->y += b;
+		s->xx += a * a;
+		s->yy += b * b;
+		s->xy += a * b;
+	}
+}
+
+static float first_number(const float *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!isnan(v[i]))
+			return v[i];
+	return 0;
+}
+
+#define ROUNDING 1e-10 /* of float32 squares against each other: less is no variance */
+
+struct correlation pearson(const float *x, const float *y, size_t n)
+{
+	float x0 = first_number(x, n), y0 = first_number(y, n);
+	size_t whole = n / LANES * LANES;
+	struct pair_sums s = {};
+	double vx, vy, r;
+
+	for (size_t k = 0; k < whole; k += PART)
+		sum_pairs(x + k, y + k, whole - k < PART ? whole - k : PART, x0, y0, &s);
+	sum_rest(x + whole, y + whole, n - whole, x0, y0, &s);
+	if (s.n < 3)
+		return (struct correlation){NAN, (uint32_t)s.n};
+	vx = s.xx - s.x * s.x / s.n;
+	vy = s.yy - s.y * s.y / s.n;
+	if (!(vx > ROUNDING * s.xx) || !(vy > ROUNDING * s.yy))
+		return (struct correlation){NAN, (uint32_t)s.n};
+	r = (s.xy - s.x * s.y / s.n) / sqrt(vx * vy);
+	return (struct correlation){r > 1 ? 1 : r < -1 ? -1 : r, (uint32_t)s.n};
+}
+
+static int compare_indirect(const void *a, const void *b, void *data)
+{
+	const float *v = data;
+	float x = v[*(const uint32_t *)a], y = v[*(const uint32_t *)b];
+
+	if (isnan(x) || isnan(y))
+		return isnan(x) - isnan(y);
+	return x < y ? -1 : x > y;
+}
+
+void rank_values(float *v, size_t n, uint32_t *order)
+{
+	for (size_t i = 0; i < n; i++)
+		order[i] = (uint32_t)i;
+	qsort_r(order, n, sizeof(*order), compare_indirect, v);
+	for (size_t i = 0; i < n && !isnan(v[order[i]]);) {
+		size_t end = i + 1;
+		float value = v[order[i]], rank;
+
+		while (end < n && v[order[end]] == value)
+			end++;
+		rank = (float)((double)(i + end - 1) / 2);
+		for (; i < end; i++)
+			v[order[i]] = rank;
+	}
+}
+
+struct lagged pearson_lagged(const float *x, const float *y, size_t n, uint32_t most)
+{
+	struct correlation at = pearson(x, y, n);
+	struct lagged best = {at.r, 0, at.n};
+
+	for (uint32_t k = 1; k <= most && k + 3 <= n; k++)
+		for (int sign = -1; sign <= 1; sign += 2) {
+			at = sign > 0 ? pearson(x + k, y, n - k) : pearson(x, y + k, n - k);
+			if (isnan(at.r) || (!isnan(best.r) && fabs(at.r) <= fabs(best.r) + (best.lag ? 0 : 0.01)))
+				continue;
+			best = (struct lagged){at.r, sign * (int)k, at.n};
+		}
+	return best;
+}
+
+double shift_p(const float *x, const float *y, size_t n, uint32_t most, uint32_t shifts, double r, float *room)
+{
+	size_t margin = most + 1 + n / 20, span = n > 2 * margin ? n - 2 * margin : 0;
+	uint32_t as_well = 0;
+
+	if (shifts > span)
+		shifts = (uint32_t)span;
+	if (shifts < 10 || isnan(r))
+		return NAN;
+	memcpy(room, x, n * sizeof(*x));
+	memcpy(room + n, x, n * sizeof(*x));
+	for (uint32_t i = 0; i < shifts; i++) {
+		size_t shift = margin + (size_t)((double)i * (double)span / shifts);
+		struct lagged l = pearson_lagged(room + shift, y, n, most);
+
+		as_well += fabs(l.r) >= fabs(r) - 1e-9;
+	}
+	return (1.0 + as_well) / (1.0 + shifts);
+}

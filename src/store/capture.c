@@ -1,0 +1,116 @@
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include "store/internal.h"
+#include "store/store.h"
+
+#define REPORT_MAX ((size_t)8 << 20) /* of one capture, before it is compressed */
+
+void capture_free(struct capture *c)
+{
+	free(c->summary);
+	free(c->text);
+	free(c->json);
+	*c = (struct capture){};
+}
+
+/* Binds a report compressed. */
+static int bind_report(sqlite3_stmt *stmt, int column, const char *report)
+{
+	size_t n = strlen(report), room = ZSTD_compressBound(n), used;
+	_cleanup_free_ void *bytes = NULL;
+
+	if (n > REPORT_MAX)
+		return -E2BIG;
+	bytes = malloc(room);
+	if (!bytes)
+		return -ENOMEM;
+	used = ZSTD_compress(bytes, room, report, n, 3);
+	if (ZSTD_isError(used))
+		return -ENOMEM;
+	return sqlite3_bind_blob64(stmt, column, bytes, used, SQLITE_TRANSIENT) == SQLITE_OK ? 0 : -ENOMEM;
+}
+
+static char *read_report(sqlite3_stmt *stmt, int column)
+{
+	const void *bytes = sqlite3_column_blob(stmt, column);
+	size_t n = (size_t)sqlite3_column_bytes(stmt, column);
+	unsigned long long size = bytes ? ZSTD_getFrameContentSize(bytes, n) : ZSTD_CONTENTSIZE_ERROR;
+	char *text;
+
+	if (size > REPORT_MAX)
+		return NULL;
+	text = malloc((size_t)size + 1);
+	if (!text || ZSTD_decompress(text, (size_t)size, bytes, n) != size) {
+		free(text);
+		return NULL;
+	}
+	text[size] = '\0';
+	return text;
+}
+
+int store_capture(struct store *s, const struct capture *c)
+{
+	sqlite3_stmt *stmt;
+	int r = store_prepare_marks(s,
+				    "INSERT OR REPLACE INTO %s.capture(mark, wall, pid, summary, text, json) "
+				    "VALUES(?, ?, ?, ?, ?, ?)",
+				    &stmt);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(stmt, 1, c->mark);
+	sqlite3_bind_int64(stmt, 2, c->wall);
+	sqlite3_bind_int64(stmt, 3, c->pid);
+	sqlite3_bind_text(stmt, 4, c->summary, -1, SQLITE_STATIC);
+	r = bind_report(stmt, 5, c->text);
+	if (r == 0)
+		r = bind_report(stmt, 6, c->json);
+	if (r < 0) {
+		sqlite3_finalize(stmt);
+		return r;
+	}
+	return store_run(s, stmt);
+}
+
+int store_captures(struct store *s, int64_t mark, struct capture **ret, size_t *ret_n)
+{
+	static const char columns[] = "SELECT mark, wall, pid, summary, text, json FROM ";
+	VEC(struct capture) list = {};
+	char sql[300];
+	sqlite3_stmt *stmt;
+	int r;
+
+	snprintf(sql, sizeof(sql), "%s main.capture WHERE mark = ?1 %s%s%s ORDER BY wall", columns,
+		 s->marks_in_run ? "UNION " : "", s->marks_in_run ? columns : "",
+		 s->marks_in_run ? "run.capture WHERE mark = ?1" : "");
+	*ret = NULL;
+	*ret_n = 0;
+	r = store_prepare(s, sql, &stmt);
+	if (r < 0)
+		return 0; /* a recording from before there were captures */
+	sqlite3_bind_int64(stmt, 1, mark);
+	while (sqlite3_step(stmt) == SQLITE_ROW) {
+		const char *summary = (const char *)sqlite3_column_text(stmt, 3);
+		struct capture c = {
+			.mark = mark,
+			.wall = sqlite3_column_int64(stmt, 1),
+			.pid = (uint32_t)sqlite3_column_int64(stmt, 2),
+			.summary = summary ? strdup(summary) : NULL,
+			.text = read_report(stmt, 4),
+			.json = read_report(stmt, 5),
+		};
+
+		if (!c.summary || !c.text || !c.json || VEC_PUSH(list, c) < 0)
+			capture_free(&c);
+	}
+	sqlite3_finalize(stmt);
+	*ret = list.v;
+	*ret_n = list.n;
+	return 0;
+}

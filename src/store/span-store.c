@@ -1,0 +1,204 @@
+#include "store/span-store.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "base/cleanup.h"
+#include "base/folder.h"
+
+#define SCHEMA_VERSION 1
+#define PART_MAX       ((unsigned long long)2 << 30) /* bytes of one forest */
+
+struct span_store {
+	sqlite3 *db;
+	char *error;
+};
+
+static int fail(struct span_store *s, const char *doing)
+{
+	free(s->error);
+	if (asprintf(&s->error, "%s: %s", doing, sqlite3_errmsg(s->db)) < 0)
+		s->error = NULL;
+	return sqlite3_errcode(s->db) == SQLITE_FULL ? -ENOSPC : -EIO;
+}
+
+const char *span_store_error(const struct span_store *s)
+{
+	return s->error ? s->error : "out of memory";
+}
+
+void span_store_close(struct span_store *s)
+{
+	if (!s)
+		return;
+	sqlite3_close(s->db);
+	free(s->error);
+	free(s);
+}
+
+static int64_t single(struct span_store *s, const char *sql)
+{
+	sqlite3_stmt *statement;
+	int64_t value = -1;
+
+	if (sqlite3_prepare_v2(s->db, sql, -1, &statement, NULL) != SQLITE_OK)
+		return -1;
+	if (sqlite3_step(statement) == SQLITE_ROW)
+		value = sqlite3_column_int64(statement, 0);
+	sqlite3_finalize(statement);
+	return value;
+}
+
+static int prepare_schema(struct span_store *s, bool write)
+{
+	int64_t version = single(s, "PRAGMA user_version");
+
+	if (version == SCHEMA_VERSION)
+		return 0;
+	if (version != 0)
+		return -EPROTONOSUPPORT;
+	if (!write)
+		return -ENOENT;
+	if (sqlite3_exec(s->db,
+			 "PRAGMA journal_mode=WAL;"
+			 "CREATE TABLE part (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, source TEXT NOT NULL,"
+			 " begin INTEGER NOT NULL, finish INTEGER NOT NULL, requests INTEGER NOT NULL, spans INTEGER NOT NULL,"
+			 " length INTEGER NOT NULL, forest BLOB NOT NULL);"
+			 "CREATE INDEX part_time ON part (begin, finish); PRAGMA user_version=1",
+			 NULL, NULL, NULL) != SQLITE_OK)
+		return fail(s, "cannot make the tables");
+	return 0;
+}
+
+static int explain(char **ret_error, const char *file, int r)
+{
+	const char *what = r == -ENOENT		? "nothing was loaded there; 'whyslow spans load FILE ...' does" :
+			   r == -EPROTONOSUPPORT ? "written by another version of whyslow" :
+						   strerror(-r);
+
+	if (asprintf(ret_error, "%s: %s", file, what) < 0)
+		*ret_error = NULL;
+	return r;
+}
+
+int span_store_open(const char *file, bool write, struct span_store **ret, char **ret_error)
+{
+	struct span_store *s = calloc(1, sizeof(*s));
+	int flags = write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY, r;
+
+	if (!s)
+		return -ENOMEM;
+	if (write)
+		make_folder_of(file, 0750);
+	r = sqlite3_open_v2(file, &s->db, flags, NULL) == SQLITE_OK ? 0 : write ? -EACCES : -ENOENT;
+	sqlite3_busy_timeout(s->db, 10000);
+	if (r == 0)
+		r = prepare_schema(s, write);
+	if (r < 0) {
+		explain(ret_error, file, r);
+		span_store_close(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+int span_store_put(struct span_store *s, const struct span_part *part)
+{
+	size_t room = ZSTD_compressBound(part->n), n;
+	_cleanup_free_ void *packed = malloc(room);
+	sqlite3_stmt *q;
+	int r = 0;
+
+	if (!packed)
+		return -ENOMEM;
+	n = ZSTD_compress(packed, room, part->bytes, part->n, 3);
+	if (ZSTD_isError(n))
+		return -EIO;
+	if (sqlite3_prepare_v2(s->db, "REPLACE INTO part (key, source, begin, finish, requests, spans, length, forest)"
+				      " VALUES (?, ?, ?, ?, ?, ?, ?, ?)", -1, &q, NULL) != SQLITE_OK)
+		return fail(s, "cannot write");
+	sqlite3_bind_text(q, 1, part->key, -1, SQLITE_STATIC);
+	sqlite3_bind_text(q, 2, part->source, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(q, 3, part->from);
+	sqlite3_bind_int64(q, 4, part->to);
+	sqlite3_bind_int64(q, 5, (int64_t)part->requests);
+	sqlite3_bind_int64(q, 6, (int64_t)part->spans);
+	sqlite3_bind_int64(q, 7, (int64_t)part->n);
+	sqlite3_bind_blob64(q, 8, packed, n, SQLITE_STATIC);
+	if (sqlite3_step(q) != SQLITE_DONE)
+		r = fail(s, "cannot write");
+	sqlite3_finalize(q);
+	return r;
+}
+
+bool span_store_has(struct span_store *s, const char *key)
+{
+	sqlite3_stmt *q;
+	bool found;
+
+	if (sqlite3_prepare_v2(s->db, "SELECT 1 FROM part WHERE key = ?", -1, &q, NULL) != SQLITE_OK)
+		return false;
+	sqlite3_bind_text(q, 1, key, -1, SQLITE_STATIC);
+	found = sqlite3_step(q) == SQLITE_ROW;
+	sqlite3_finalize(q);
+	return found;
+}
+
+static int read_part(struct span_store *s, sqlite3_stmt *q, void *state,
+		     int (*each)(void *state, const struct span_part *part))
+{
+	struct span_part part = {
+		.id = sqlite3_column_int64(q, 0),
+		.key = (const char *)sqlite3_column_text(q, 1),
+		.source = (const char *)sqlite3_column_text(q, 2),
+		.from = sqlite3_column_int64(q, 3),
+		.to = sqlite3_column_int64(q, 4),
+		.requests = (uint64_t)sqlite3_column_int64(q, 5),
+		.spans = (uint64_t)sqlite3_column_int64(q, 6),
+		.n = (size_t)sqlite3_column_int64(q, 7),
+	};
+	const void *packed = sqlite3_column_blob(q, 8);
+	_cleanup_free_ void *bytes = part.n <= PART_MAX ? malloc(part.n + 1) : NULL;
+	size_t n;
+
+	if (!bytes)
+		return -ENOMEM;
+	n = ZSTD_decompress(bytes, part.n, packed, (size_t)sqlite3_column_bytes(q, 8));
+	if (ZSTD_isError(n) || n != part.n) {
+		free(s->error);
+		s->error = strdup("a part of the stored spans is damaged; load it again");
+		return -EUCLEAN;
+	}
+	part.bytes = bytes;
+	return each(state, &part);
+}
+
+int span_store_each(struct span_store *s, int64_t from, int64_t to, void *state,
+		    int (*each)(void *state, const struct span_part *part))
+{
+	sqlite3_stmt *q;
+	int r = 0, step;
+
+	if (sqlite3_prepare_v2(s->db, "SELECT id, key, source, begin, finish, requests, spans, length, forest FROM part"
+				      " WHERE finish >= ? AND begin <= ? ORDER BY begin, key", -1, &q, NULL) != SQLITE_OK)
+		return fail(s, "cannot read");
+	sqlite3_bind_int64(q, 1, from);
+	sqlite3_bind_int64(q, 2, to);
+	while (r == 0 && (step = sqlite3_step(q)) != SQLITE_DONE)
+		r = step == SQLITE_ROW ? read_part(s, q, state, each) : fail(s, "cannot read");
+	sqlite3_finalize(q);
+	return r;
+}
+
+int span_store_forget(struct span_store *s, int64_t before)
+{
+	char sql[96];
+
+	snprintf(sql, sizeof(sql), "DELETE FROM part WHERE finish < %lld", (long long)before);
+	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(s, "cannot forget old parts");
+}

@@ -1,0 +1,150 @@
+#include "symbol/jit.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+
+#define ENTRIES_MAX 4000000
+#define TEXT_MAX    ((size_t)256 << 20)
+
+struct entry {
+	uint64_t address, size;
+	uint32_t number; /* of its line: code that moved is listed again */
+	uint32_t name;
+	uint64_t reach; /* the highest end of this and all entries before it */
+};
+
+struct jit_map {
+	VEC(struct entry) entries;
+	struct str text;
+	uint64_t damaged;
+};
+
+void jit_map_free(struct jit_map *m)
+{
+	if (!m)
+		return;
+	VEC_FREE(m->entries);
+	str_free(&m->text);
+	free(m);
+}
+
+static void read_line(struct jit_map *m, char *line)
+{
+	struct entry e = {.number = (uint32_t)m->entries.n, .name = (uint32_t)m->text.len};
+	int used = 0;
+
+	line[strcspn(line, "\n")] = '\0';
+	if (sscanf(line, "%" SCNx64 " %" SCNx64 " %n", &e.address, &e.size, &used) < 2 || !used ||
+	    !line[used] || e.address + e.size < e.address) {
+		m->damaged++;
+		return;
+	}
+	for (char *c = line + used; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 127)
+			*c = '?'; /* names are shown on terminals */
+	if (str_append(&m->text, line + used, strlen(line + used) + 1) < 0 || VEC_PUSH(m->entries, e) < 0)
+		m->damaged++;
+}
+
+static int by_address(const void *left, const void *right)
+{
+	const struct entry *a = left, *b = right;
+
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+int jit_map_parse(FILE *f, struct jit_map **ret)
+{
+	struct jit_map *m = calloc(1, sizeof(*m));
+	_cleanup_free_ char *line = NULL;
+	size_t allocated = 0;
+	uint64_t reach = 0;
+
+	if (!m)
+		return -ENOMEM;
+	m->text.max = TEXT_MAX;
+	while (m->entries.n < ENTRIES_MAX && getline(&line, &allocated, f) >= 0)
+		read_line(m, line);
+	if (m->entries.n)
+		qsort(m->entries.v, m->entries.n, sizeof(m->entries.v[0]), by_address);
+	for (size_t i = 0; i < m->entries.n; i++) {
+		struct entry *e = &m->entries.v[i];
+
+		if (e->address + e->size > reach)
+			reach = e->address + e->size;
+		e->reach = reach;
+	}
+	*ret = m;
+	return 0;
+}
+
+static bool trusted(const struct modules *process, int fd)
+{
+	struct stat map, owner;
+
+	return fstat(fd, &map) == 0 && stat(process->folder, &owner) == 0 &&
+	       (map.st_uid == owner.st_uid || map.st_uid == 0);
+}
+
+int jit_map_read(const struct modules *process, struct jit_map **ret)
+{
+	_cleanup_free_ char *root = NULL, *path = NULL;
+	_cleanup_fclose_ FILE *f = NULL;
+	int fd;
+
+	if (asprintf(&root, "%s/root", process->folder) < 0 ||
+	    asprintf(&path, "/tmp/perf-%u.map", process->inner_pid) < 0)
+		return -ENOMEM;
+	fd = open_below(root, path);
+	if (fd < 0)
+		return fd;
+	if (!trusted(process, fd)) {
+		close(fd);
+		return -EPERM;
+	}
+	f = fdopen(fd, "r");
+	if (!f) {
+		close(fd);
+		return -ENOMEM;
+	}
+	return jit_map_parse(f, ret);
+}
+
+const char *jit_map_find(const struct jit_map *m, uint64_t address, uint64_t *ret_offset)
+{
+	const struct entry *best = NULL;
+	size_t low = 0, high = m->entries.n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (m->entries.v[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low-- > 0 && m->entries.v[low].reach > address) {
+		const struct entry *e = &m->entries.v[low];
+
+		if (address - e->address < e->size && (!best || e->number > best->number))
+			best = e;
+	}
+	if (!best)
+		return NULL;
+	*ret_offset = address - best->address;
+	return m->text.data + best->name;
+}
+
+uint64_t jit_map_damaged(const struct jit_map *m)
+{
+	return m->damaged;
+}

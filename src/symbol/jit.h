@@ -1,0 +1,24 @@
+/* Names of generated code, as its maker writes them to /tmp/perf-PID.map (node --perf-basic-prof, Java
+ * agents, ...):
+ *
+ *   3ef414c0 398 LazyCompile:~bar file.js:12
+ */
+#pragma once
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "symbol/module.h"
+
+struct jit_map;
+
+/* Of a process, in its own mount and pid namespace; only a file that it or root owns is believed. 0; -ENOENT
+ * without one; -EPERM for another owner's; -errno. Damaged lines are left out. */
+int jit_map_read(const struct modules *process, struct jit_map **ret);
+/* The same from an open file. */
+int jit_map_parse(FILE *f, struct jit_map **ret);
+void jit_map_free(struct jit_map *m);
+/* The newest entry that has an address; the name belongs to the map. */
+const char *jit_map_find(const struct jit_map *m, uint64_t address, uint64_t *ret_offset);
+/* Lines that could not be read. */
+uint64_t jit_map_damaged(const struct jit_map *m);

@@ -1,0 +1,360 @@
+#include "symbol/module.h"
+
+#include <elfutils/libdwelf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libelf.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+
+#define MAPS_MAX ((size_t)64 << 20) /* 65,530 mappings, the kernel's default limit, take 10 MB */
+
+void modules_free(struct modules *m)
+{
+	for (size_t i = 0; i < m->modules.n; i++)
+		free(m->modules.v[i].path);
+	VEC_FREE(m->modules);
+	VEC_FREE(m->code);
+	free(m->folder);
+	*m = (struct modules){};
+}
+
+/* A file of /proc has no size: read until it ends. */
+static int read_whole(const char *folder, const char *name, struct str *out)
+{
+	_cleanup_free_ char *path = NULL;
+	_cleanup_close_ int fd = -1;
+
+	out->max = MAPS_MAX;
+	if (asprintf(&path, "%s/%s", folder, name) < 0)
+		return -ENOMEM;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	for (;;) {
+		ssize_t n;
+		int r = str_reserve(out, 65536);
+
+		if (r < 0)
+			return r;
+		n = read(fd, out->data + out->len, 65535);
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		out->len += (size_t)n;
+	}
+	out->data[out->len] = '\0';
+	return 0;
+}
+
+static int open_regular(int at, const char *path, int flags)
+{
+	_cleanup_close_ int fd = openat(at, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	return S_ISREG(st.st_mode) ? TAKE_FD(fd) : -EINVAL;
+}
+
+int open_below(const char *root, const char *path)
+{
+	struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+			       .resolve = RESOLVE_IN_ROOT};
+	_cleanup_close_ int folder = open(*root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	if (folder < 0)
+		return -errno;
+	fd = (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	return S_ISREG(st.st_mode) ? TAKE_FD(fd) : -EINVAL;
+}
+
+struct line {
+	uint64_t start, end, offset, inode;
+	char rights[5];
+	const char *path;
+	size_t path_length;
+};
+
+static bool read_line(const char *text, size_t n, struct line *ret)
+{
+	unsigned major, minor;
+	int used = 0;
+
+	if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 "%n", &ret->start,
+		   &ret->end, ret->rights, &ret->offset, &major, &minor, &ret->inode, &used) < 7 ||
+	    (size_t)used > n || ret->end <= ret->start || strlen(ret->rights) != 4)
+		return false;
+	while ((size_t)used < n && text[used] == ' ')
+		used++;
+	ret->path = text + used;
+	ret->path_length = n - (size_t)used;
+	return true;
+}
+
+static bool ends_with(const char *text, size_t n, const char *end)
+{
+	size_t k = strlen(end);
+
+	return n >= k && memcmp(text + n - k, end, k) == 0;
+}
+
+static enum module_kind kind_of(const struct line *l)
+{
+	if (l->path_length == strlen("[vdso]") && memcmp(l->path, "[vdso]", l->path_length) == 0)
+		return MODULE_VDSO;
+	return l->path_length && l->path[0] == '/' && l->inode && !(l->path_length > 1 && l->path[1] == '/')
+		       ? MODULE_FILE
+		       : MODULE_MEMORY;
+}
+
+static bool belongs(const struct module *m, const struct line *l, enum module_kind kind, size_t path_length)
+{
+	return kind == MODULE_FILE && m->kind == MODULE_FILE && m->inode == l->inode &&
+	       strlen(m->path) == path_length && memcmp(m->path, l->path, path_length) == 0;
+}
+
+static int add_line(struct modules *m, const struct line *l)
+{
+	enum module_kind kind = kind_of(l);
+	bool deleted = kind == MODULE_FILE && ends_with(l->path, l->path_length, " (deleted)");
+	size_t n = l->path_length - (deleted ? strlen(" (deleted)") : 0);
+	bool code = l->rights[2] == 'x';
+	size_t at = m->modules.n;
+	struct module fresh = {
+		.kind = kind, .low = l->start, .first_end = l->end, .inode = l->inode, .deleted = deleted};
+
+	/* a library's mappings lie side by side: its parts are looked for among the last few modules */
+	for (size_t back = 1; back <= 4 && back <= m->modules.n; back++)
+		if (belongs(&m->modules.v[m->modules.n - back], l, kind, n) && l->offset)
+			at = m->modules.n - back;
+	if (at == m->modules.n) {
+		if (kind == MODULE_MEMORY && !code)
+			return 0;
+		fresh.path = kind == MODULE_MEMORY ? strdup("[anon]") : strndup(l->path, n);
+		if (!fresh.path || VEC_PUSH(m->modules, fresh) < 0) {
+			free(fresh.path);
+			return -ENOMEM;
+		}
+	}
+	m->modules.v[at].high = l->end;
+	return code ? VEC_PUSH(m->code, (struct mapping){l->start, l->end, l->offset, (uint32_t)at}) : 0;
+}
+
+static int read_maps(struct modules *m, char *text)
+{
+	uint64_t last = 0;
+
+	while (*text) {
+		char *end = strchrnul(text, '\n');
+		bool more = *end;
+		struct line l;
+		int r;
+
+		*end = '\0'; /* sscanf() looks for the end of its whole text first */
+		if (!read_line(text, (size_t)(end - text), &l) || l.start < last)
+			return -EBADMSG;
+		last = l.end;
+		r = add_line(m, &l);
+		if (r < 0)
+			return r;
+		text = end + more;
+	}
+	return 0;
+}
+
+/* "NSpid:	4711	12": the innermost namespace's comes last. */
+static uint32_t read_inner_pid(const char *folder, uint32_t pid)
+{
+	struct str status = {};
+	const char *at;
+	uint64_t inner = pid;
+
+	if (read_whole(folder, "status", &status) == 0 && (at = strstr(status.data, "\nNSpid:"))) {
+		char *line = strndup(at + 1, strcspn(at + 1, "\n"));
+		char *last = line ? strrchr(line, '\t') : NULL;
+
+		if (!last || parse_u64(last + 1, &inner) < 0)
+			inner = pid;
+		free(line);
+	}
+	str_free(&status);
+	return (uint32_t)inner;
+}
+
+int modules_read(const char *proc_root, uint32_t pid, struct modules *ret)
+{
+	struct modules m = {.pid = pid};
+	struct str text = {};
+	int r = asprintf(&m.folder, "%s/%u", proc_root, pid) < 0 ? -ENOMEM : 0;
+
+	if (r == 0)
+		r = read_whole(m.folder, "maps", &text);
+	if (r == 0)
+		r = read_maps(&m, text.data);
+	str_free(&text);
+	if (r < 0) {
+		modules_free(&m);
+		return r;
+	}
+	m.inner_pid = read_inner_pid(m.folder, pid);
+	*ret = m;
+	return 0;
+}
+
+const struct mapping *modules_find(const struct modules *m, uint64_t address)
+{
+	size_t low = 0, high = m->code.n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (m->code.v[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < m->code.n && m->code.v[low].start <= address ? &m->code.v[low] : NULL;
+}
+
+/* /proc/PID/exe leads to the program's file, also where map_files may not be read. */
+static int open_exe(const struct modules *m, const struct module *module)
+{
+	_cleanup_free_ char *path = NULL;
+	char target[4096];
+	ssize_t n;
+
+	if (asprintf(&path, "%s/exe", m->folder) < 0)
+		return -ENOMEM;
+	n = readlink(path, target, sizeof(target) - 1);
+	if (n < 0)
+		return -errno;
+	target[n] = '\0';
+	if (ends_with(target, (size_t)n, " (deleted)"))
+		target[(size_t)n - strlen(" (deleted)")] = '\0';
+	return strcmp(target, module->path) == 0 ? open_regular(AT_FDCWD, path, 0) : -ENOENT;
+}
+
+int modules_open(const struct modules *m, const struct module *module)
+{
+	_cleanup_free_ char *mapped = NULL, *root = NULL;
+	int fd;
+
+	if (module->kind != MODULE_FILE)
+		return -ENOENT;
+	if (asprintf(&mapped, "%s/map_files/%" PRIx64 "-%" PRIx64, m->folder, module->low,
+		     module->first_end) < 0 ||
+	    asprintf(&root, "%s/root", m->folder) < 0)
+		return -ENOMEM;
+	fd = open_regular(AT_FDCWD, mapped, 0);
+	if (fd < 0)
+		fd = open_exe(m, module);
+	if (fd < 0 && !module->deleted)
+		fd = open_below(root, module->path);
+	return fd;
+}
+
+int build_id_read(int fd, struct build_id *ret)
+{
+	const void *bytes;
+	ssize_t n = -1;
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ,
+			NULL); /* not mapped: a file that shrinks under us must be no signal */
+	if (elf && elf_kind(elf) == ELF_K_ELF)
+		n = dwelf_elf_gnu_build_id(elf, &bytes);
+	if (n > 0 && n <= BUILD_ID_MAX) {
+		ret->size = (uint8_t)n;
+		memcpy(ret->bytes, bytes, (size_t)n);
+	}
+	elf_end(elf);
+	return n > 0 && n <= BUILD_ID_MAX ? 0 : -ENOENT;
+}
+
+const struct build_id *modules_identify(struct modules *m, uint32_t index)
+{
+	struct module *module = &m->modules.v[index];
+
+	if (!module->identified) {
+		_cleanup_close_ int fd = modules_open(m, module);
+
+		if (fd >= 0)
+			(void)build_id_read(fd, &module->build_id);
+		module->identified = true;
+	}
+	return &module->build_id;
+}
+
+int modules_place(struct modules *m, uint64_t address, struct place *ret)
+{
+	const struct mapping *at = modules_find(m, address);
+
+	if (!at)
+		return -ENOENT;
+	*ret = (struct place){.build_id = *modules_identify(m, at->module), .offset = address};
+	if (m->modules.v[at->module].kind == MODULE_MEMORY)
+		return 0;
+	ret->path = m->modules.v[at->module].path;
+	ret->offset = at->offset + (address - at->start);
+	return 0;
+}
+
+bool build_id_equal(const struct build_id *a, const struct build_id *b)
+{
+	return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
+}
+
+char *build_id_format(const struct build_id *id, char *buf)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < id->size; i++) {
+		buf[2 * i] = digits[id->bytes[i] >> 4];
+		buf[2 * i + 1] = digits[id->bytes[i] & 15];
+	}
+	buf[2 * id->size] = '\0';
+	return buf;
+}
+
+static int digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int build_id_parse(const char *text, struct build_id *ret)
+{
+	struct build_id id = {};
+	size_t n = strlen(text);
+
+	if (n % 2 || n > 2 * BUILD_ID_MAX)
+		return -EINVAL;
+	for (size_t i = 0; i < n; i += 2) {
+		int high = digit(text[i]), low = digit(text[i + 1]);
+
+		if (high < 0 || low < 0)
+			return -EINVAL;
+		id.bytes[id.size++] = (uint8_t)(high << 4 | low);
+	}
+	*ret = id;
+	return 0;
+}

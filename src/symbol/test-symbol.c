@@ -1,0 +1,489 @@
+#include "symbol/test-stress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "symbol/jit.h"
+#include "symbol/kernel.h"
+#include "symbol/object.h"
+#include "symbol/symbolize.h"
+
+static struct symbolizer *new_symbolizer(const char *root)
+{
+	struct symbolizer_options options = {.root = root, .lines = true};
+	struct symbolizer *s;
+
+	assert_int_equal(symbolizer_new(&options, &s), 0);
+	return s;
+}
+
+static const struct module *main_module(const struct modules *m, const char *name)
+{
+	for (size_t i = 0; i < m->modules.n; i++)
+		if (strstr(m->modules.v[i].path, name))
+			return &m->modules.v[i];
+	fail_msg("%s is not mapped", name);
+	return NULL;
+}
+
+/* In the process, of a function that nm sees at `address`: nm's addresses of a program that is not moved are
+ * real. */
+static uint64_t living_address(const struct module *m, const char *truth, uint64_t address)
+{
+	_cleanup_close_ int fd = open(truth, O_RDONLY);
+	uint64_t first;
+	struct object *o;
+
+	assert_int_equal(object_open(dup(fd), truth, "", &o), 0);
+	assert_int_equal(object_address(o, 0, &first), 0);
+	object_close(o);
+	return m->low + (address - first);
+}
+
+static struct symbol name_it(struct symbolizer *s, struct modules *m, uint64_t address)
+{
+	struct symbol symbols[8];
+	size_t n = symbolize_process(s, m, address, symbols, 8);
+
+	assert_in_range(n, 1, 8);
+	return symbols[n - 1];
+}
+
+/* `program` is run, `truth` is the same build with its names. */
+static struct symbol look_at(struct symbolizer *s, const char *program, const char *truth)
+{
+	struct stress stress = stress_start(program, "idle 1");
+	uint64_t address = nm_address(truth, "busy_start");
+	struct symbol symbol;
+	struct modules m;
+
+	assert_int_equal(modules_read("/proc", (uint32_t)stress.pid, &m), 0);
+	symbol = name_it(s, &m, living_address(main_module(&m, "stress"), truth, address) + 2);
+	assert_int_equal(symbol.module_offset, address + 2);
+	modules_free(&m);
+	stress_stop(&stress);
+	return symbol;
+}
+
+static uint32_t addr2line(const char *program, uint64_t address)
+{
+	char command[512], *colon, text[4096] = "";
+	FILE *f;
+
+	snprintf(command, sizeof(command), "addr2line -e %s 0x%llx", program, (unsigned long long)address);
+	f = popen(command, "r");
+	assert_non_null(fgets(text, sizeof(text), f));
+	pclose(f);
+	colon = strrchr(text, ':');
+	assert_non_null(colon);
+	return (uint32_t)atoi(colon + 1);
+}
+
+static void names_a_function_with_its_line(const char *program)
+{
+	struct symbolizer *s = new_symbolizer("");
+	struct symbol symbol = look_at(s, program, program);
+
+	assert_string_equal(symbol.name, "busy_start");
+	assert_int_equal(symbol.offset, 2);
+	assert_non_null(strstr(symbol.file, "stress.c"));
+	assert_int_equal(symbol.line, addr2line(program, symbol.module_offset));
+	symbolizer_free(s);
+}
+
+static void position_independent(void **state)
+{
+	(void)state;
+	names_a_function_with_its_line(STRESS "/stress");
+}
+
+static void at_a_fixed_address(void **state)
+{
+	(void)state;
+	names_a_function_with_its_line(STRESS "/stress-fixed");
+}
+
+static void statically_linked(void **state)
+{
+	(void)state;
+	names_a_function_with_its_line(STRESS "/stress-static");
+}
+
+static void a_stripped_program_gives_module_and_offset(void **state)
+{
+	struct symbolizer *s = new_symbolizer("");
+	struct symbol symbol = look_at(s, STRESS "/stress-stripped", STRESS "/stress");
+	struct str text = {};
+
+	(void)state;
+	assert_null(symbol.name);
+	assert_null(symbol.file);
+	assert_int_equal(symbol.nameless, NAMELESS_STRIPPED);
+	/* the function's beginning is known all the same */
+	assert_true(symbol.bounded);
+	assert_int_equal(symbol.offset, 2);
+	symbol_write(&symbol, true, &text);
+	assert_int_equal(strncmp(text.data, "stress-stripped+0x", strlen("stress-stripped+0x")), 0);
+	str_free(&text);
+	symbolizer_free(s);
+}
+
+static void names_in_the_program_s_own_debug_data(void **state)
+{
+	struct symbolizer *s = new_symbolizer("");
+	struct symbol symbol = look_at(s, STRESS "/stress-mini", STRESS "/stress");
+
+	(void)state;
+	assert_string_equal(symbol.name, "busy_start");
+	symbolizer_free(s);
+}
+
+static char *make_root(void)
+{
+	char *root = strdup("/tmp/whyslow-symbol-XXXXXX");
+
+	assert_non_null(mkdtemp(root));
+	return root;
+}
+
+static void shell(const char *format, ...)
+{
+	char command[4096];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(command, sizeof(command), format, args);
+	va_end(args);
+	assert_int_equal(system(command), 0);
+}
+
+/* What a recording keeps of an address, long after the process: path, build-id, offset. */
+static struct place stored_place(const char *program, const char *path)
+{
+	_cleanup_close_ int fd = open(program, O_RDONLY);
+	struct place p = {.path = path, .offset = nm_address(STRESS "/stress", "busy_start") + 2};
+
+	assert_int_equal(build_id_read(fd, &p.build_id), 0);
+	return p;
+}
+
+static void a_separate_debug_file_is_found_by_build_id(void **state)
+{
+	_cleanup_free_ char *root = make_root();
+	struct place p = stored_place(STRESS "/stress-stripped", "/usr/bin/stress");
+	struct symbolizer *s = new_symbolizer(root);
+	char hex[2 * BUILD_ID_MAX + 1];
+	struct symbol symbols[4];
+
+	(void)state;
+	build_id_format(&p.build_id, hex);
+	shell("cd %s && mkdir -p usr/bin usr/lib/debug/.build-id/%.2s && cp %s usr/bin/stress && cp %s "
+	      "usr/lib/debug/.build-id/%.2s/%s.debug",
+	      root, hex, STRESS "/stress-stripped", STRESS "/stress.debug", hex, hex + 2);
+	assert_int_equal(symbolize_place(s, &p, symbols, 4), 1);
+	assert_string_equal(symbols[0].name, "busy_start");
+	assert_non_null(strstr(symbols[0].file, "stress.c"));
+	symbolizer_free(s);
+	shell("rm -r %s", root);
+}
+
+static void a_replaced_file_is_not_believed(void **state)
+{
+	_cleanup_free_ char *root = make_root();
+	struct place p = stored_place(STRESS "/stress", "/usr/bin/stress");
+	struct symbolizer *s = new_symbolizer(root);
+	struct symbol symbols[4];
+
+	(void)state;
+	shell("cd %s && mkdir -p usr/bin && cp %s usr/bin/stress", root, STRESS "/stress-nofp");
+	assert_int_equal(symbolize_place(s, &p, symbols, 4), 1);
+	assert_null(symbols[0].name);
+	assert_int_equal(symbols[0].nameless, NAMELESS_REPLACED);
+	shell("rm %s/usr/bin/stress", root);
+	symbolizer_free(s);
+	s = new_symbolizer(root);
+	assert_int_equal(symbolize_place(s, &p, symbols, 4), 1);
+	assert_int_equal(symbols[0].nameless, NAMELESS_GONE);
+	assert_int_equal(symbols[0].module_offset, p.offset);
+	symbolizer_free(s);
+	shell("rm -r %s", root);
+}
+
+/* map_files and exe lead to a file that has no name any more. */
+static void a_deleted_program_is_still_read(void **state)
+{
+	_cleanup_free_ char *root = make_root();
+	uint64_t address = nm_address(STRESS "/stress", "busy_start");
+	struct symbolizer *s = new_symbolizer("");
+	char program[256];
+	struct stress stress;
+	struct modules m;
+
+	(void)state;
+	snprintf(program, sizeof(program), "%s/stress", root);
+	shell("cp %s %s", STRESS "/stress", program);
+	stress = stress_start(program, "idle 1");
+	shell("rm -r %s", root);
+	assert_int_equal(modules_read("/proc", (uint32_t)stress.pid, &m), 0);
+	assert_true(main_module(&m, "stress")->deleted);
+	assert_string_equal(main_module(&m, "stress")->path, program);
+	assert_string_equal(name_it(s, &m, main_module(&m, "stress")->low + address).name, "busy_start");
+	modules_free(&m);
+	stress_stop(&stress);
+	symbolizer_free(s);
+}
+
+/* A container: the program's path leads nowhere (or elsewhere) in our mount namespace. */
+static void a_program_in_another_mount_namespace(void **state)
+{
+	_cleanup_free_ char *root = make_root();
+	uint64_t address = nm_address(STRESS "/stress-static", "busy_start"), there;
+	struct symbolizer *s = new_symbolizer("");
+	char program[512];
+	struct stress stress;
+	struct modules m;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	snprintf(program, sizeof(program),
+		 "unshare -m sh -c 'mount -t tmpfs none %s && cp %s %s/prog-stress && exec %s/prog-stress "
+		 "\"$@\"' sh",
+		 root, STRESS "/stress-static", root, root);
+	stress = stress_start(program, "idle 1");
+	assert_int_equal(modules_read("/proc", (uint32_t)stress.pid, &m), 0);
+	snprintf(program, sizeof(program), "%s/prog-stress", root);
+	assert_int_equal(access(program, F_OK), -1);
+	assert_string_equal(main_module(&m, "stress")->path, program);
+	there = living_address(main_module(&m, "stress"), STRESS "/stress-static", address);
+	assert_string_equal(name_it(s, &m, there).name, "busy_start");
+	modules_free(&m);
+	stress_stop(&stress);
+	rmdir(root);
+	symbolizer_free(s);
+}
+
+static void the_vdso_has_names(void **state)
+{
+	struct symbolizer *s = new_symbolizer("");
+	const struct module *vdso;
+	bool found = false;
+	struct modules m;
+
+	(void)state;
+	assert_int_equal(modules_read("/proc", (uint32_t)getpid(), &m), 0);
+	vdso = main_module(&m, "[vdso]");
+	for (uint64_t address = vdso->low; address < vdso->high; address += 16) {
+		const char *name = name_it(s, &m, address).name;
+
+		found |= name && strstr(name, "clock_gettime");
+	}
+	assert_true(found);
+	modules_free(&m);
+	symbolizer_free(s);
+}
+
+static const char maps[] =
+	"00400000-00401000 r--p 00000000 fd:01 17                      /opt/a b/prog (deleted)\n"
+	"00401000-00500000 r-xp 00001000 fd:01 17                      /opt/a b/prog (deleted)\n"
+	"7f0000000000-7f0000001000 rwxp 00000000 00:00 0 \n"
+	"7fff00000000-7fff00002000 r-xp 00000000 00:00 0                          [vdso]\n";
+
+static void write_tree(const char *root, const char *text)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/42", root);
+	mkdir(path, 0755);
+	snprintf(path, sizeof(path), "%s/42/maps", root);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void a_recorded_tree_can_stand_in(void **state)
+{
+	_cleanup_free_ char *root = make_root();
+	struct modules m;
+	struct place p;
+
+	(void)state;
+	write_tree(root, maps);
+	shell("printf 'Name:\\tprog\\nNSpid:\\t42\\t7\\n' >%s/42/status", root);
+	assert_int_equal(modules_read(root, 42, &m), 0);
+	assert_int_equal(m.inner_pid, 7);
+	assert_int_equal(m.code.n, 3);
+	assert_int_equal(modules_place(&m, 0x401234, &p), 0);
+	assert_string_equal(p.path, "/opt/a b/prog");
+	assert_int_equal(p.offset, 0x1234);
+	assert_int_equal(modules_place(&m, 0x7f0000000010, &p), 0);
+	assert_null(p.path);
+	assert_int_equal(modules_place(&m, 0x400010, &p), -ENOENT); /* no code */
+	assert_int_equal(modules_place(&m, 0x500000, &p), -ENOENT);
+	modules_free(&m);
+	shell("rm -r %s", root);
+}
+
+static void damaged_maps_are_refused(void **state)
+{
+	_cleanup_free_ char *root = make_root();
+	struct modules m;
+	char text[sizeof(maps)];
+
+	(void)state;
+	srandom(7);
+	for (unsigned i = 0; i < 3000; i++) {
+		memcpy(text, maps, sizeof(maps));
+		for (unsigned k = 0; k <= i % 3; k++)
+			text[(size_t)random() % (sizeof(maps) - 1)] = (char)random();
+		write_tree(root, text);
+		if (modules_read(root, 42, &m) == 0)
+			modules_free(&m);
+	}
+	write_tree(root, "once upon a time\n");
+	assert_int_equal(modules_read(root, 42, &m), -EBADMSG);
+	assert_int_equal(modules_read(root, 43, &m), -ESRCH);
+	shell("rm -r %s", root);
+}
+
+static void damaged_programs_name_nothing_and_crash_nothing(void **state)
+{
+	_cleanup_free_ char *root = make_root();
+	char path[256];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/prog", root);
+	srandom(11);
+	for (unsigned i = 0; i < 300; i++) {
+		struct object *o;
+		int fd;
+
+		shell("cp %s %s", STRESS "/stress-mini", path);
+		fd = open(path, O_RDWR);
+		for (unsigned k = 0; k < 20; k++) {
+			uint8_t byte = (uint8_t)random();
+			off_t at = i % 2 ? random() % 1024 : random() % lseek(fd, 0, SEEK_END);
+
+			assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+		}
+		if (i % 5 == 0)
+			assert_int_equal(ftruncate(fd, random() % 8000), 0);
+		if (object_open(fd, path, "", &o) == 0) {
+			struct source_line lines[4];
+
+			for (uint64_t address = 0x1000; address < 0x1400; address += 13) {
+				(void)object_function(o, address);
+				(void)object_lines(o, address, lines, 4);
+			}
+			object_close(o);
+		}
+	}
+	shell("rm -r %s", root);
+}
+
+static struct jit_map *jit_from(const char *text)
+{
+	_cleanup_fclose_ FILE *f = fmemopen((void *)text, strlen(text), "r");
+	struct jit_map *m;
+
+	assert_int_equal(jit_map_parse(f, &m), 0);
+	return m;
+}
+
+static void generated_code_has_the_newest_name(void **state)
+{
+	struct jit_map *m = jit_from("1000 100 LazyCompile:~old a.js:1\n"
+				     "4000 10000 whole region\n"
+				     "1040 40 *new a.js:1\n"
+				     "nonsense\n"
+				     "2000 0 empty\n"
+				     "5000 10 inner\x1b[31m\n");
+	uint64_t offset;
+
+	(void)state;
+	assert_string_equal(jit_map_find(m, 0x1010, &offset), "LazyCompile:~old a.js:1");
+	assert_int_equal(offset, 0x10);
+	assert_string_equal(jit_map_find(m, 0x1044, &offset), "*new a.js:1");
+	assert_string_equal(jit_map_find(m, 0x10f0, &offset), "LazyCompile:~old a.js:1");
+	assert_null(jit_map_find(m, 0x2000, &offset));
+	assert_string_equal(jit_map_find(m, 0x5008, &offset), "inner?[31m");
+	assert_string_equal(jit_map_find(m, 0x5018, &offset), "whole region");
+	assert_null(jit_map_find(m, 0x14000, &offset));
+	assert_int_equal(jit_map_damaged(m), 1);
+	jit_map_free(m);
+}
+
+static void kernel_names(void **state)
+{
+	_cleanup_free_ char *root = make_root();
+	struct kernel_symbols *k;
+	const char *module;
+	uint64_t offset;
+
+	(void)state;
+	shell("printf 'ffffffff81000000 T _stext\\nffffffff81000100 t schedule\\nffffffff81000080 D data\\n"
+	      "ffffffffc0001000 t ext4_readdir\\t[ext4]\\n' >%s/kallsyms",
+	      root);
+	assert_int_equal(kernel_symbols_read(root, &k), 0);
+	assert_string_equal(kernel_symbols_find(k, 0xffffffff81000110, &offset, &module), "schedule");
+	assert_int_equal(offset, 0x10);
+	assert_string_equal(module, "kernel");
+	assert_string_equal(kernel_symbols_find(k, 0xffffffff81000090, &offset, &module), "_stext");
+	assert_string_equal(kernel_symbols_find(k, 0xffffffffc0001000, &offset, &module), "ext4_readdir");
+	assert_string_equal(module, "ext4");
+	assert_null(kernel_symbols_find(k, 0x1000, &offset, &module));
+	kernel_symbols_free(k);
+	shell("printf '0000000000000000 T _stext\\n0000000000000000 t schedule\\n' >%s/kallsyms", root);
+	assert_int_equal(kernel_symbols_read(root, &k), -EACCES);
+	shell("echo hello world, kernel >%s/kallsyms", root);
+	assert_int_equal(kernel_symbols_read(root, &k), -EBADMSG);
+	shell("rm -r %s", root);
+}
+
+static void names_as_they_were_written(void **state)
+{
+	_cleanup_free_ char *cpp = demangle("_ZN5store6Reader4readEPKcm");
+	_cleanup_free_ char *rust = demangle("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE");
+	_cleanup_free_ char *rust_v0 = demangle("_RNvCsh_5crate4main");
+
+	(void)state;
+	assert_string_equal(cpp, "store::Reader::read");
+	assert_string_equal(rust, "core::fmt::Formatter::pad");
+	assert_string_equal(rust_v0, "crate::main");
+	assert_null(demangle("main"));
+	assert_null(demangle("_Znonsense"));
+}
+
+static void build_ids_as_text(void **state)
+{
+	struct build_id id, again;
+	char hex[2 * BUILD_ID_MAX + 1];
+
+	(void)state;
+	assert_int_equal(build_id_parse("00ff12ab", &id), 0);
+	assert_string_equal(build_id_format(&id, hex), "00ff12ab");
+	assert_int_equal(build_id_parse("00ff12ac", &again), 0);
+	assert_false(build_id_equal(&id, &again));
+	assert_int_equal(build_id_parse("00f", &id), -EINVAL);
+	assert_int_equal(build_id_parse("zz", &id), -EINVAL);
+	assert_int_equal(build_id_parse("000102030405060708090a0b0c0d0e0f1011121314", &id), -EINVAL);
+}
+
+RUN_TESTS(cmocka_unit_test(position_independent), cmocka_unit_test(at_a_fixed_address),
+	  cmocka_unit_test(statically_linked), cmocka_unit_test(a_stripped_program_gives_module_and_offset),
+	  cmocka_unit_test(names_in_the_program_s_own_debug_data),
+	  cmocka_unit_test(a_separate_debug_file_is_found_by_build_id),
+	  cmocka_unit_test(a_replaced_file_is_not_believed),
+	  cmocka_unit_test(a_deleted_program_is_still_read),
+	  cmocka_unit_test(a_program_in_another_mount_namespace), cmocka_unit_test(the_vdso_has_names),
+	  cmocka_unit_test(a_recorded_tree_can_stand_in), cmocka_unit_test(damaged_maps_are_refused),
+	  cmocka_unit_test(damaged_programs_name_nothing_and_crash_nothing),
+	  cmocka_unit_test(generated_code_has_the_newest_name), cmocka_unit_test(kernel_names),
+	  cmocka_unit_test(names_as_they_were_written), cmocka_unit_test(build_ids_as_text))

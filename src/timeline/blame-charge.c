@@ -1,0 +1,315 @@
+#include "timeline/blame-charge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MEMO_TICK	  100000000ll
+#define RECLAIM_LOOK_BACK 1000000000ll	/* whoever allocated in the second before made memory short */
+#define DIRTY_LOOK_BACK	  30000000000ll /* dirty_expire_centisecs: pages are written at that age at the latest */
+
+static int by_start(const void *a, const void *b)
+{
+	const struct reclaim_span *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static bool is_reclaim(const struct interval *i)
+{
+	return i->state == STATE_RECLAIM || i->state == STATE_RECLAIMING;
+}
+
+static bool is_page_out(const struct timeline *t, uint32_t thread)
+{
+	const struct thread_line *line = &t->threads.v[thread];
+
+	return line->kernel && strncmp(line->comm, "kswapd", 6) == 0;
+}
+
+static int memo_open(struct owners_memo *m, const struct timeline *t)
+{
+	m->n = (size_t)((t->end - t->origin) / MEMO_TICK) + 2;
+	m->v = calloc(m->n, sizeof(*m->v));
+	return m->v ? 0 : -ENOMEM;
+}
+
+static void memo_close(struct owners_memo *m)
+{
+	for (size_t i = 0; m->v && i < m->n; i++)
+		free(m->v[i]);
+	free(m->v);
+}
+
+int charger_open(struct charger *c, const struct timeline *t, charge_fn charge, void *user)
+{
+	*c = (struct charger){.timeline = t, .charge = charge, .user = user};
+	if (memo_open(&c->allocators, t) < 0 || memo_open(&c->dirtiers, t) < 0)
+		return -ENOMEM;
+	for (uint32_t thread = 0; thread < t->threads.n; thread++) {
+		const struct thread_line *line = &t->threads.v[thread];
+
+		if (is_page_out(t, thread))
+			continue;
+		for (size_t i = 0; i < line->intervals.n; i++)
+			if (is_reclaim(&line->intervals.v[i]) &&
+			    VEC_PUSH(c->reclaims, (struct reclaim_span){line->intervals.v[i].start,
+									line->intervals.v[i].end, thread}) < 0)
+				return -ENOMEM;
+	}
+	if (c->reclaims.n)
+		qsort(c->reclaims.v, c->reclaims.n, sizeof(*c->reclaims.v), by_start);
+	return 0;
+}
+
+void charger_close(struct charger *c)
+{
+	VEC_FREE(c->reclaims);
+	memo_close(&c->allocators);
+	memo_close(&c->dirtiers);
+}
+
+void owners_add(struct owners *o, uint32_t thread, int64_t weight)
+{
+	size_t i = 0;
+
+	if (weight <= 0)
+		return;
+	while (i < o->n && o->v[i].thread != thread)
+		i++;
+	if (i == OWNERS_MAX)
+		i = OWNERS_MAX - 1;
+	else if (i == o->n)
+		o->v[o->n++].thread = thread, o->v[i].weight = 0;
+	o->v[i].weight += weight;
+	o->total += weight;
+}
+
+bool owners_charge(struct charger *c, const struct owners *o, int64_t ns)
+{
+	int64_t left = ns, weight_left = o->total;
+
+	for (size_t i = 0; i < o->n && left > 0; i++) {
+		int64_t part = (int64_t)((__int128)left * o->v[i].weight / weight_left);
+		uint32_t who = o->v[i].thread;
+
+		if (i + 1 == o->n)
+			part = left;
+		left -= part;
+		weight_left -= o->v[i].weight;
+		if (who == NOBODY)
+			charge_to(c, BY_UNKNOWN, 0, part, BLAME_MODELLED);
+		else if (who == c->step->victim)
+			charge_to(c, BY_SELF, who, part, BLAME_MODELLED);
+		else
+			charge_to(c, BY_TASK, who, part, BLAME_MODELLED);
+	}
+	return o->n > 0;
+}
+
+/* The first span that could reach into the look-back: spans are short, so a start some look-backs earlier will do. */
+static size_t first_reclaim(const struct charger *c, int64_t from)
+{
+	size_t low = 0, high = c->reclaims.n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (c->reclaims.v[middle].start < from)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void find_allocators(struct charger *c, struct owners *o, int64_t to)
+{
+	int64_t from = to - RECLAIM_LOOK_BACK;
+
+	for (size_t i = first_reclaim(c, from - RECLAIM_LOOK_BACK); i < c->reclaims.n && c->reclaims.v[i].start < to; i++) {
+		int64_t start = c->reclaims.v[i].start > from ? c->reclaims.v[i].start : from;
+		int64_t end = c->reclaims.v[i].end < to ? c->reclaims.v[i].end : to;
+
+		owners_add(o, c->reclaims.v[i].thread, end - start);
+	}
+}
+
+static void find_dirtiers(struct charger *c, struct owners *o, int64_t to)
+{
+	for (size_t i = 0; i < c->timeline->dirtyings.n && c->timeline->dirtyings.v[i].at < to; i++)
+		if (c->timeline->dirtyings.v[i].at >= to - DIRTY_LOOK_BACK)
+			owners_add(o, c->timeline->dirtyings.v[i].thread, (int64_t)c->timeline->dirtyings.v[i].bytes);
+}
+
+/* NULL without memory. */
+static const struct owners *remembered(struct charger *c, struct owners_memo *m, int64_t at,
+				       void (*find)(struct charger *, struct owners *, int64_t))
+{
+	int64_t tick = (at - c->timeline->origin) / MEMO_TICK;
+	size_t i = tick < 0 ? 0 : (size_t)tick < m->n ? (size_t)tick : m->n - 1;
+
+	if (!m->v[i]) {
+		m->v[i] = calloc(1, sizeof(**m->v));
+		if (m->v[i])
+			find(c, m->v[i], c->timeline->origin + ((int64_t)i + 1) * MEMO_TICK);
+	}
+	return m->v[i];
+}
+
+static void owners_add_shares(struct owners *o, const struct owners *shares, int64_t weight)
+{
+	for (size_t i = 0; i < shares->n; i++)
+		owners_add(o, shares->v[i].thread, (int64_t)((__int128)weight * shares->v[i].weight / shares->total));
+}
+
+void owners_add_cause(struct charger *c, struct owners *o, uint32_t thread, bool write, int64_t at, int64_t weight)
+{
+	const struct owners *shares = NULL;
+
+	if (thread != NOBODY && is_page_out(c->timeline, thread))
+		shares = remembered(c, &c->allocators, at, find_allocators);
+	else if (thread != NOBODY && write && c->timeline->threads.v[thread].kernel)
+		shares = remembered(c, &c->dirtiers, at, find_dirtiers);
+	if (shares && shares->total > 0)
+		owners_add_shares(o, shares, weight);
+	else
+		owners_add(o, thread, weight);
+}
+
+static void charge_memory(struct charger *c, const struct step *step)
+{
+	const struct owners *o = remembered(c, &c->allocators, step->from, find_allocators);
+
+	if (!o || !owners_charge(c, o, step->to - step->from))
+		charge_to(c, BY_UNKNOWN, 0, step->to - step->from, 0);
+}
+
+static void charge_segment(struct charger *c, const struct segment *s, int64_t ns)
+{
+	static const uint8_t by[] = {[SEGMENT_UNKNOWN] = BY_UNKNOWN, [SEGMENT_IDLE] = BY_WAKEUP,
+				     [SEGMENT_TASK] = BY_TASK, [SEGMENT_IRQ] = BY_IRQ, [SEGMENT_SOFTIRQ] = BY_SOFTIRQ};
+	enum blamed who = by[s->kind];
+
+	if (who == BY_TASK && s->who == c->step->thread)
+		who = BY_UNKNOWN; /* events are missing: it cannot have waited for itself */
+	if (who == BY_TASK && s->who == c->step->victim)
+		who = BY_SELF;
+	charge_to(c, who, who == BY_UNKNOWN || who == BY_WAKEUP ? 0 : s->who, ns, 0);
+}
+
+/* What the CPU did meanwhile: of a thread queued on it, or interrupted on it. */
+static void charge_cpu(struct charger *c, const struct step *step)
+{
+	const struct interval *i = step->interval;
+	const struct cpu_line *cpu = &c->timeline->cpus.v[i->cpu];
+	int64_t from = step->from;
+	size_t s = i->start == from ? i->segment : segment_find(cpu, from);
+
+	if (s >= cpu->segments.n || cpu->segments.v[s].start > from)
+		s = segment_find(cpu, from);
+	for (; s < cpu->segments.n && from < step->to; s++) {
+		int64_t end = s + 1 < cpu->segments.n ? cpu->segments.v[s + 1].start : cpu->end;
+
+		if (end > step->to)
+			end = step->to;
+		if (end <= from || cpu->segments.v[s].start > from)
+			continue;
+		charge_segment(c, &cpu->segments.v[s], end - from);
+		from = end;
+	}
+	charge_to(c, BY_UNKNOWN, 0, step->to - from, 0);
+}
+
+static void charge_quota(struct charger *c, const struct step *step)
+{
+	charge_to(c, BY_QUOTA, c->timeline->threads.v[step->thread].unit, step->to - step->from, 0);
+}
+
+static void charge_thread(struct charger *c, const struct step *step)
+{
+	charge_to(c, step->thread == step->victim ? BY_SELF : BY_TASK, step->thread, step->to - step->from, 0);
+}
+
+/* A wait in which nobody could be followed: what ended it. */
+static void charge_ended(struct charger *c, const struct step *step)
+{
+	int64_t ns = step->to - step->from;
+
+	switch (step->interval->waker_kind) {
+	case WAKER_TIMER:
+		charge_to(c, BY_CLOCK, 0, ns, 0);
+		return;
+	case WAKER_NETWORK:
+		charge_to(c, BY_REMOTE, 0, ns, 0);
+		return;
+	case WAKER_BLOCK:
+		charge_disk(c, step);
+		return;
+	default:
+		charge_to(c, BY_UNKNOWN, 0, ns, 0);
+	}
+}
+
+static void charge_blocked(struct charger *c, const struct step *step)
+{
+	static void (*const rules[FOR_COUNT])(struct charger *, const struct step *) = {
+		[FOR_DISK] = charge_disk,
+		[FOR_FAULT] = charge_disk,
+	};
+	const struct interval *i = step->interval;
+	enum wait_for wait = state_table[i->state].wait;
+
+	if (step->flags & STEP_CYCLE)
+		charge_to(c, BY_UNKNOWN, 0, step->to - step->from, 0);
+	else if (wait == FOR_MEMORY && i->request == NOBODY)
+		charge_memory(c, step);
+	else if (wait == FOR_MEMORY)
+		charge_disk(c, step);
+	else
+		(rules[wait] ?: charge_ended)(c, step);
+}
+
+static void charge_resting(struct charger *c, const struct step *step)
+{
+	if (step->interval->state == STATE_IDLE && step->interval->waker_kind == WAKER_NETWORK)
+		charge_to(c, BY_REMOTE, 0, step->to - step->from, 0);
+	else
+		charge_thread(c, step);
+}
+
+static void charge_running(struct charger *c, const struct step *step)
+{
+	uint8_t state = step->interval->state;
+
+	if (state == STATE_IRQ || state == STATE_SOFTIRQ)
+		charge_cpu(c, step);
+	else if (state == STATE_RECLAIMING)
+		charge_memory(c, step);
+	else
+		charge_thread(c, step);
+}
+
+static void charge_runnable(struct charger *c, const struct step *step)
+{
+	if (step->interval->state == STATE_QUOTA)
+		charge_quota(c, step);
+	else
+		charge_cpu(c, step);
+}
+
+static void charge_unknown(struct charger *c, const struct step *step)
+{
+	charge_to(c, BY_UNKNOWN, 0, step->to - step->from, 0);
+}
+
+void charge_step(struct charger *c, const struct step *step)
+{
+	static void (*const rules[])(struct charger *, const struct step *) = {
+		[GROUP_UNKNOWN] = charge_unknown,   [GROUP_RUNNING] = charge_running, [GROUP_RUNNABLE] = charge_runnable,
+		[GROUP_BLOCKED] = charge_blocked, [GROUP_RESTING] = charge_resting,
+	};
+
+	c->step = step;
+	rules[step->interval ? state_table[step->interval->state].group : GROUP_UNKNOWN](c, step);
+}

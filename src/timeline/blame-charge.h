@@ -1,0 +1,61 @@
+/* Within blame: one step of the walk, charged. */
+#pragma once
+
+#include "model/blame.h"
+#include "timeline/wait-walk.h"
+
+#define OWNERS_MAX 64 /* different culprits of one piece of time; what others did goes to the last one's account */
+
+/* Everybody's time in reclaim, by start: who frees memory is who allocates. */
+struct reclaim_span {
+	int64_t start, end;
+	uint32_t thread;
+};
+
+/* Shares of one piece of time among several. */
+struct owners {
+	struct {
+		uint32_t thread;
+		int64_t weight;
+	} v[OWNERS_MAX];
+	size_t n;
+	int64_t total;
+};
+
+/* What is asked for again and again: by tenth of a second since the beginning; NULL = not asked yet. */
+struct owners_memo {
+	struct owners **v;
+	size_t n;
+};
+
+typedef void (*charge_fn)(void *user, const struct step *step, enum blamed by, uint32_t id, int64_t ns, uint8_t flags);
+
+struct charger {
+	const struct timeline *timeline;
+	VEC(struct reclaim_span) reclaims;
+	struct owners_memo allocators, dirtiers;
+	charge_fn charge;
+	void *user;
+	const struct step *step; /* being charged */
+};
+
+/* 0 or -ENOMEM. */
+int charger_open(struct charger *c, const struct timeline *t, charge_fn charge, void *user);
+void charger_close(struct charger *c);
+/* Charges all of step's time, exactly. */
+void charge_step(struct charger *c, const struct step *step);
+
+static inline void charge_to(struct charger *c, enum blamed by, uint32_t id, int64_t ns, uint8_t flags)
+{
+	if (ns > 0)
+		c->charge(c->user, c->step, by, id, ns, flags | (c->step->flags & STEP_INFERRED ? BLAME_INFERRED : 0));
+}
+
+void owners_add(struct owners *o, uint32_t thread, int64_t weight);
+/* Charges ns in proportion to the weights: nothing is lost by rounding. False when there is nobody. */
+bool owners_charge(struct charger *c, const struct owners *o, int64_t ns);
+/* A thread's part; what the kernel does for others is charged on: paging out to those who freed memory in the second
+ * before, writing back to those who dirtied pages in the half minute before, in proportion. */
+void owners_add_cause(struct charger *c, struct owners *o, uint32_t thread, bool write, int64_t at, int64_t weight);
+
+void charge_disk(struct charger *c, const struct step *step);

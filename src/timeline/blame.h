@@ -1,0 +1,17 @@
+/* Each wait charged to whoever was in the way (model/blame.h says what comes out).
+ *
+ * Run queue: the segments of the CPU the victim was queued on. Locks, pipes, children: the walk (wait-walk.h), then the
+ * rule of the state in which the last of the chain was. Disk: blame-disk.c. Memory: those who freed memory in the second
+ * before, in proportion (modelled): only who allocates must free.
+ */
+#pragma once
+
+#include "model/blame.h"
+
+/* The matrix of [from, to) at the level of threads (not sorted yet), of n victims (NULL: of all). The caller frees. 0 or -ENOMEM; -ERANGE for
+ * an empty window; -EBADE when charges and waits differ by as much as a nanosecond, which is a bug. */
+int blame_build(const struct timeline *t, int64_t from, int64_t to, const uint32_t *victims, size_t n, struct blame_matrix *ret);
+/* The same charges at another level, sorted. The caller frees. 0 or -ENOMEM. */
+int blame_raise(const struct timeline *t, const struct blame_matrix *threads, enum blame_level level, struct blame_matrix *ret);
+/* The longest first. */
+void blame_sort(struct blame_matrix *m);

@@ -1,0 +1,522 @@
+/* Parts of a forest put together, and the one order in which a whole is read and written. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "timeline/forest.h"
+
+struct translation {
+	struct forest *to;
+	const struct forest *from;
+	uint32_t *vertex; /* of `from` -> of `to` */
+};
+
+static uint32_t text_of(const struct translation *t, uint32_t id)
+{
+	const char *text = names_get(t->from->names, id);
+
+	return t->from->names == t->to->names ? id : names_text(t->to->names, text, strlen(text));
+}
+
+static uint32_t set_of(const struct translation *t, uint32_t id)
+{
+	const struct attribute_set *set = names_get_set(t->from->names, id);
+	_cleanup_free_ struct attribute *v = NULL;
+
+	if (t->from->names == t->to->names || !id)
+		return id;
+	v = calloc(set->n + 1, sizeof(*v));
+	if (!v)
+		return 0;
+	for (uint32_t i = 0; i < set->n; i++)
+		v[i] = (struct attribute){text_of(t, set->v[i].key), text_of(t, set->v[i].value)};
+	return names_set(t->to->names, text_of(t, set->service), v, set->n);
+}
+
+static int merge_vertices(struct translation *t)
+{
+	t->vertex = reallocarray(NULL, t->from->vertices.n + 1, sizeof(*t->vertex));
+	if (!t->vertex)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->from->vertices.n; i++) {
+		const struct vertex *v = &t->from->vertices.v[i];
+		uint32_t parent = v->parent == NO_VERTEX ? NO_VERTEX : t->vertex[v->parent];
+
+		t->vertex[i] = forest_vertex(t->to, parent, (enum vertex_kind)v->kind, text_of(t, v->caller),
+					     text_of(t, v->service), text_of(t, v->operation));
+		if (t->vertex[i] == NO_VERTEX)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int merge_cell(struct translation *t, struct group *g, const struct cell *from)
+{
+	struct cell *to = forest_cell(g, t->vertex[from->vertex]);
+
+	if (!to)
+		return -ENOMEM;
+	moments_merge(&to->duration, &from->duration);
+	moments_merge(&to->path, &from->path);
+	to->self += from->self;
+	to->called += from->called;
+	to->busy += from->busy;
+	to->wall += from->wall;
+	to->drag += from->drag;
+	to->slack += from->slack;
+	to->parents += from->parents;
+	to->errors += from->errors;
+	to->retries += from->retries;
+	to->asynchronous += from->asynchronous;
+	return sketch_merge(to->sketch, from->sketch);
+}
+
+static int merge_slots(struct translation *t, struct group *g, const struct group *from)
+{
+	int r = from->slot_width > g->slot_width ? forest_coarsen(g, from->slot_width) : 0;
+
+	for (size_t i = 0; r == 0 && i < from->slots.n; i++) {
+		const struct slot *s = &from->slots.v[i];
+		int64_t at = forest_slot(g, s->start);
+
+		if (at < 0)
+			return (int)at;
+		moments_merge(&g->slots.v[at].total, &s->total);
+		for (size_t j = 0; r == 0 && j < s->cells.n; j++)
+			r = slot_add(&g->slots.v[at], t->vertex[s->cells.v[j].vertex], s->cells.v[j].calls,
+				     s->cells.v[j].path);
+	}
+	return r;
+}
+
+static int merge_exemplar(struct translation *t, struct group *g, const struct exemplar *from,
+			  int (*keep)(struct group *, struct exemplar *))
+{
+	struct exemplar e = *from;
+	char buf[33];
+
+	if (t->from->names != t->to->names) {
+		const char *id = trace_id_text(t->from->names, from->high, from->low, buf);
+
+		trace_id_of_text(t->to->names, id, strlen(id), &e.high, &e.low);
+	}
+	e.spans.v = reallocarray(NULL, from->spans.n + 1, sizeof(*e.spans.v));
+	if (!e.spans.v)
+		return -ENOMEM;
+	e.spans.allocated = from->spans.n + 1;
+	for (size_t i = 0; i < from->spans.n; i++) {
+		e.spans.v[i] = from->spans.v[i];
+		e.spans.v[i].vertex = t->vertex[from->spans.v[i].vertex];
+		e.spans.v[i].host = text_of(t, from->spans.v[i].host);
+	}
+	return keep(g, &e);
+}
+
+static int merge_group(struct translation *t, struct group *g, const struct group *from)
+{
+	int r = merge_slots(t, g, from);
+
+	if (from->first_seen < g->first_seen)
+		g->first_seen = from->first_seen;
+	if (from->last_seen > g->last_seen)
+		g->last_seen = from->last_seen;
+	moments_merge(&g->total, &from->total);
+	g->errors += from->errors;
+	if (r == 0)
+		r = sketch_merge(g->sketch, from->sketch);
+	for (size_t i = 0; r == 0 && i < from->cells.n; i++)
+		r = merge_cell(t, g, &from->cells.v[i]);
+	for (size_t i = 0; r == 0 && i < from->leaves.n; i++) {
+		struct leaf *leaf = forest_leaf(t->to, g, set_of(t, from->leaves.v[i].set), from->leaves.v[i].start);
+
+		if (!leaf)
+			return -ENOMEM;
+		moments_merge(&leaf->total, &from->leaves.v[i].total);
+	}
+	for (size_t i = 0; r == 0 && i < from->sample.n; i++)
+		r = merge_exemplar(t, g, &from->sample.v[i], forest_keep_sample);
+	for (size_t i = 0; r == 0 && i < from->slowest.n; i++)
+		r = merge_exemplar(t, g, &from->slowest.v[i], forest_keep_slowest);
+	return r;
+}
+
+static int merge_bucket(struct translation *t, const struct bucket *from)
+{
+	uint32_t values[FOREST_DIMENSIONS] = {};
+	struct bucket *b;
+	int r = 0;
+
+	for (uint32_t i = 0; i < t->from->n_dimensions; i++)
+		values[i] = text_of(t, from->values[i]);
+	b = forest_bucket(t->to, values, text_of(t, from->entry));
+	for (size_t i = 0; b && r == 0 && i < from->groups.n; i++) {
+		struct group *g = forest_group(t->to, b, set_of(t, from->groups.v[i].versions));
+
+		r = g ? merge_group(t, g, &from->groups.v[i]) : -ENOMEM;
+	}
+	return b ? r : -ENOMEM;
+}
+
+static int merge_places(struct translation *t)
+{
+	for (size_t i = 0; i < t->from->places.n; i++) {
+		const struct place *from = &t->from->places.v[i];
+		const struct bucket *old = &t->from->buckets.v[from->bucket];
+		uint32_t values[FOREST_DIMENSIONS] = {};
+		struct bucket *b;
+		struct place *to;
+
+		for (uint32_t d = 0; d < t->from->n_dimensions; d++)
+			values[d] = text_of(t, old->values[d]);
+		b = forest_bucket(t->to, values, text_of(t, old->entry));
+		if (!b)
+			return -ENOMEM;
+		to = forest_place(t->to, (uint32_t)(b - t->to->buckets.v), t->vertex[from->vertex], text_of(t, from->host));
+		if (to)
+			moments_merge(&to->path, &from->path);
+	}
+	return 0;
+}
+
+static void merge_tally(struct forest_tally *to, const struct forest_tally *from)
+{
+	const uint64_t *part = (const uint64_t *)from;
+	uint64_t *whole = (uint64_t *)to;
+
+	_Static_assert(sizeof(*to) % sizeof(uint64_t) == 0, "all counts");
+	for (size_t i = 0; i < sizeof(*to) / sizeof(uint64_t); i++)
+		whole[i] += part[i];
+}
+
+static int same_question(struct translation *t)
+{
+	struct forest *f = t->to;
+
+	if (!f->rule) {
+		f->rule = strdup(t->from->rule ? t->from->rule : "");
+		f->n_dimensions = t->from->n_dimensions;
+		for (uint32_t i = 0; i < f->n_dimensions; i++)
+			f->dimensions[i] = text_of(t, t->from->dimensions[i]);
+		return f->rule ? 0 : -ENOMEM;
+	}
+	if (strcmp(f->rule, t->from->rule ? t->from->rule : "") || f->n_dimensions != t->from->n_dimensions)
+		return -EEXIST;
+	for (uint32_t i = 0; i < f->n_dimensions; i++)
+		if (f->dimensions[i] != text_of(t, t->from->dimensions[i]))
+			return -EEXIST;
+	return 0;
+}
+
+int forest_merge(struct forest *f, const struct forest *part)
+{
+	struct translation t = {.to = f, .from = part};
+	int r = same_question(&t);
+
+	if (r == 0)
+		r = merge_vertices(&t);
+	for (size_t i = 0; r == 0 && i < part->buckets.n; i++)
+		r = merge_bucket(&t, &part->buckets.v[i]);
+	if (r == 0)
+		r = merge_places(&t);
+	if (r == 0)
+		merge_tally(&f->tally, &part->tally);
+	free(t.vertex);
+	return r;
+}
+
+/* --- the order of texts ------------------------------------------------------------------------------------------ */
+
+static int by_text(const struct names *names, uint32_t a, uint32_t b)
+{
+	return a == b ? 0 : strcmp(names_get(names, a), names_get(names, b));
+}
+
+/* Depth first: a vertex, then what it calls, in the order of texts; position[i] = the new index of vertex i. */
+struct ordering {
+	const struct forest *f;
+	uint32_t *position;
+};
+
+static int by_vertex_text(const void *a, const void *b, void *context)
+{
+	const struct forest *f = context;
+	const struct vertex *x = &f->vertices.v[*(const uint32_t *)a], *y = &f->vertices.v[*(const uint32_t *)b];
+	int r = by_text(f->names, x->service, y->service);
+
+	if (!r)
+		r = by_text(f->names, x->operation, y->operation);
+	if (!r)
+		r = (int)x->kind - (int)y->kind;
+	return r ? r : by_text(f->names, x->caller, y->caller);
+}
+
+static int order_vertices(const struct forest *f, uint32_t *position)
+{
+	size_t n = f->vertices.n, depth = 0;
+	_cleanup_free_ uint32_t *first = calloc(n + 2, sizeof(*first)), *child = calloc(n + 1, sizeof(*child)),
+				*stack = calloc(n + 1, sizeof(*stack)), *fill = calloc(n + 2, sizeof(*fill));
+	uint32_t next = 0;
+
+	if (!first || !child || !stack || !fill)
+		return -ENOMEM;
+	/* children of vertex p are listed under p + 1, entry points under 0 */
+	for (size_t i = 0; i < n; i++)
+		first[f->vertices.v[i].parent + 2]++;
+	for (size_t i = 1; i < n + 2; i++)
+		first[i] += first[i - 1];
+	memcpy(fill, first, (n + 2) * sizeof(*fill));
+	for (uint32_t i = 0; i < n; i++)
+		child[fill[f->vertices.v[i].parent + 1]++] = i;
+	for (size_t i = 0; i <= n; i++)
+		if (first[i + 1] > first[i] + 1)
+			qsort_r(child + first[i], first[i + 1] - first[i], sizeof(*child), by_vertex_text, (void *)f);
+	for (uint32_t i = first[1]; i-- > first[0];)
+		stack[depth++] = child[i];
+	while (depth) {
+		uint32_t v = stack[--depth];
+
+		position[v] = next++;
+		for (uint32_t i = first[v + 2]; i-- > first[v + 1];)
+			stack[depth++] = child[i];
+	}
+	return 0;
+}
+
+static int by_vertex(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b; /* the first member of cell, slot_cell */
+
+	return x < y ? -1 : x > y;
+}
+
+static int by_slot_start(const void *a, const void *b)
+{
+	const struct slot *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Where each set stands among all by its text; texts are made once, not for each comparison. */
+struct set_order {
+	uint32_t *rank; /* by set id */
+	uint32_t n;
+};
+
+struct set_line {
+	char *text;
+	uint32_t set;
+};
+
+static int by_line(const void *a, const void *b)
+{
+	return strcmp(((const struct set_line *)a)->text, ((const struct set_line *)b)->text);
+}
+
+static void mark_set(struct set_order *o, uint32_t set, uint32_t *ret_used)
+{
+	if (set < o->n && !o->rank[set]) {
+		o->rank[set] = 1;
+		(*ret_used)++;
+	}
+}
+
+static int order_sets(const struct forest *f, struct set_order *o)
+{
+	struct set_line *lines;
+	uint32_t used = 0, n = 0;
+	int r = 0;
+
+	o->n = names_set_count(f->names);
+	o->rank = calloc(o->n + 1, sizeof(*o->rank));
+	if (!o->rank)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->buckets.n; i++) {
+		for (size_t j = 0; j < f->buckets.v[i].groups.n; j++) {
+			const struct group *g = &f->buckets.v[i].groups.v[j];
+
+			mark_set(o, g->versions, &used);
+			for (size_t k = 0; k < g->leaves.n; k++)
+				mark_set(o, g->leaves.v[k].set, &used);
+		}
+	}
+	lines = calloc(used + 1, sizeof(*lines));
+	if (!lines)
+		return -ENOMEM;
+	for (uint32_t set = 0; set < o->n; set++) {
+		if (!o->rank[set])
+			continue;
+		lines[n] = (struct set_line){set_text(f->names, set), set};
+		if (!lines[n++].text)
+			r = -ENOMEM;
+	}
+	if (r == 0)
+		qsort(lines, n, sizeof(*lines), by_line);
+	for (uint32_t i = 0; i < n; i++) {
+		o->rank[lines[i].set] = i;
+		free(lines[i].text);
+	}
+	free(lines);
+	return r;
+}
+
+static int by_leaf(const void *a, const void *b, void *context)
+{
+	const struct set_order *o = context;
+	const struct leaf *x = a, *y = b;
+
+	if (x->set != y->set)
+		return o->rank[x->set] < o->rank[y->set] ? -1 : 1;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static int by_versions(const void *a, const void *b, void *context)
+{
+	const struct set_order *o = context;
+	uint32_t x = o->rank[((const struct group *)a)->versions], y = o->rank[((const struct group *)b)->versions];
+
+	return x < y ? -1 : x > y;
+}
+
+static int by_values(const void *a, const void *b, void *context)
+{
+	const struct bucket *x = a, *y = b;
+	int r = 0;
+
+	for (uint32_t i = 0; i < FOREST_DIMENSIONS && !r; i++)
+		r = by_text(context, x->values[i], y->values[i]);
+	return r ? r : by_text(context, x->entry, y->entry);
+}
+
+static int by_place(const void *a, const void *b, void *context)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->bucket != y->bucket)
+		return x->bucket < y->bucket ? -1 : 1;
+	if (x->vertex != y->vertex)
+		return x->vertex < y->vertex ? -1 : 1;
+	return by_text(context, x->host, y->host);
+}
+
+static void move_exemplars(struct exemplar *v, size_t n, const uint32_t *position)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < v[i].spans.n; j++)
+			v[i].spans.v[j].vertex = position[v[i].spans.v[j].vertex];
+}
+
+static void drop_unused(struct slot *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->cells.n; i++)
+		if (s->cells.v[i].calls)
+			s->cells.v[kept++] = s->cells.v[i];
+	s->cells.n = kept;
+}
+
+static void finish_group(struct group *g, const uint32_t *position, struct set_order *order)
+{
+	for (size_t i = 0; i < g->cells.n; i++)
+		g->cells.v[i].vertex = position[g->cells.v[i].vertex];
+	qsort(g->cells.v, g->cells.n, sizeof(*g->cells.v), by_vertex);
+	g->cell_at.n = 0;
+	for (size_t i = 0; i < g->slots.n; i++) {
+		struct slot *s = &g->slots.v[i];
+
+		for (size_t j = 0; j < s->cells.n; j++)
+			s->cells.v[j].vertex = position[s->cells.v[j].vertex];
+		drop_unused(s);
+		qsort(s->cells.v, s->cells.n, sizeof(*s->cells.v), by_vertex);
+	}
+	qsort(g->slots.v, g->slots.n, sizeof(*g->slots.v), by_slot_start);
+	for (size_t i = 0; i < g->leaves.n; i++)
+		g->leaves.v[i].start = forest_floor(g->leaves.v[i].start, g->slot_width);
+	qsort_r(g->leaves.v, g->leaves.n, sizeof(*g->leaves.v), by_leaf, order);
+	move_exemplars(g->sample.v, g->sample.n, position);
+	move_exemplars(g->slowest.v, g->slowest.n, position);
+}
+
+/* Leaves of slots that were joined since. */
+static void join_leaves(struct group *g)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < g->leaves.n; i++) {
+		struct leaf *last = kept ? &g->leaves.v[kept - 1] : NULL;
+
+		if (last && last->set == g->leaves.v[i].set && last->start == g->leaves.v[i].start)
+			moments_merge(&last->total, &g->leaves.v[i].total);
+		else
+			g->leaves.v[kept++] = g->leaves.v[i];
+	}
+	g->leaves.n = kept;
+}
+
+static int rebuild_vertices(struct forest *f, const uint32_t *position)
+{
+	size_t n = f->vertices.n;
+	struct vertex *moved = reallocarray(NULL, n + 1, sizeof(*moved));
+
+	if (!moved)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		struct vertex v = f->vertices.v[i];
+
+		if (v.parent != NO_VERTEX)
+			v.parent = position[v.parent];
+		moved[position[i]] = v;
+	}
+	free(f->vertices.v);
+	f->vertices.v = moved;
+	f->vertices.allocated = n + 1;
+	return 0;
+}
+
+static int order_buckets(struct forest *f)
+{
+	size_t n = f->buckets.n;
+	_cleanup_free_ uint32_t *place = calloc(n + 1, sizeof(*place));
+
+	if (!place)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		f->buckets.v[i].was = i;
+	qsort_r(f->buckets.v, n, sizeof(*f->buckets.v), by_values, f->names);
+	for (uint32_t i = 0; i < n; i++)
+		place[f->buckets.v[i].was] = i;
+	for (size_t i = 0; i < f->places.n; i++)
+		f->places.v[i].bucket = place[f->places.v[i].bucket];
+	qsort_r(f->places.v, f->places.n, sizeof(*f->places.v), by_place, f->names);
+	return 0;
+}
+
+int forest_finish(struct forest *f)
+{
+	_cleanup_free_ uint32_t *position = reallocarray(NULL, f->vertices.n + 1, sizeof(*position));
+	struct set_order order = {};
+	int r = position ? order_vertices(f, position) : -ENOMEM;
+
+	if (r == 0)
+		r = rebuild_vertices(f, position);
+	if (r == 0)
+		r = order_sets(f, &order);
+	if (r < 0) {
+		free(order.rank);
+		return r;
+	}
+	for (size_t i = 0; i < f->buckets.n; i++) {
+		struct bucket *b = &f->buckets.v[i];
+
+		for (size_t j = 0; j < b->groups.n; j++) {
+			finish_group(&b->groups.v[j], position, &order);
+			join_leaves(&b->groups.v[j]);
+		}
+		qsort_r(b->groups.v, b->groups.n, sizeof(*b->groups.v), by_versions, &order);
+	}
+	free(order.rank);
+	for (size_t i = 0; i < f->places.n; i++)
+		f->places.v[i].vertex = position[f->places.v[i].vertex];
+	return order_buckets(f);
+}

@@ -1,0 +1,40 @@
+/* Spans in any order become traces, in bounded memory.
+ *
+ * A trace is handed on when nothing of it can come any more: when the latest start seen lies `late` beyond its last
+ * end, when more than `most` spans wait (the trace that waited longest goes first, and is counted), or at the end.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/span.h"
+
+#define ASSEMBLE_SPANS_MAX (4u << 20) /* about 400 MB */
+
+struct assembler_options {
+	int64_t late;  /* ns; INT64_MAX = wait until memory is short */
+	uint32_t most; /* spans that there is room for, in eights of a trace; 0 = ASSEMBLE_SPANS_MAX */
+	void *state;
+	/* Spans of one trace in the order they came; lent. 0, or -errno that ends the reading. */
+	int (*trace)(void *state, const struct span *spans, uint32_t n);
+};
+
+struct assembler_tally {
+	uint64_t spans, traces;
+	uint64_t cut;  /* traces handed on early, for memory */
+	uint64_t late; /* traces, or parts of them, that came after theirs was handed on */
+};
+
+struct assembler;
+
+struct assembler *assembler_new(const struct assembler_options *options);
+void assembler_free(struct assembler *a);
+/* For struct span_sink. 0 or -errno. */
+int assembler_put(void *assembler, const struct span *span);
+/* Hands on all that waits. */
+int assembler_flush(struct assembler *a);
+/* Spans there is still room for before traces are cut. */
+uint32_t assembler_room(const struct assembler *a);
+uint32_t assembler_waiting(const struct assembler *a);
+struct assembler_tally assembler_tally(const struct assembler *a);

@@ -1,0 +1,236 @@
+#include "timeline/wait-walk.h"
+
+#include <stddef.h>
+
+struct walk {
+	const struct timeline *timeline;
+	step_fn step;
+	void *user;
+	uint32_t chain[WALK_DEPTH]; /* who is being looked at, from the one asked about on */
+	const struct interval *top;
+	uint8_t depth;
+	uint8_t flags;
+};
+
+static void walk(struct walk *w, uint32_t thread, int64_t from, int64_t to);
+
+static void put(struct walk *w, const struct interval *interval, int64_t from, int64_t to, uint8_t flags)
+{
+	struct step step = {
+		.from = from,
+		.to = to,
+		.thread = w->chain[w->depth],
+		.interval = interval,
+		.top = w->depth ? w->top : interval,
+		.victim = w->chain[0],
+		.via = w->depth ? w->chain[1] : NOBODY,
+		.depth = w->depth,
+		.flags = (uint8_t)(w->flags | flags),
+	};
+
+	if (from < to)
+		w->step(w->user, &step);
+}
+
+static bool in_chain(const struct walk *w, uint32_t thread)
+{
+	for (unsigned i = 0; i <= w->depth; i++)
+		if (w->chain[i] == thread)
+			return true;
+	return false;
+}
+
+/* One deeper: what `thread` did while the one above it waited. */
+static void follow(struct walk *w, const struct interval *waiting, uint32_t thread, int64_t from, int64_t to)
+{
+	if (from >= to)
+		return;
+	if (thread == NOBODY || thread >= w->timeline->threads.n) {
+		put(w, waiting, from, to, STEP_BLOCKED);
+	} else if (in_chain(w, thread)) {
+		put(w, waiting, from, to, STEP_BLOCKED | STEP_CYCLE);
+	} else if (w->depth + 1 >= WALK_DEPTH) {
+		put(w, waiting, from, to, STEP_BLOCKED | STEP_DEEP);
+	} else {
+		w->depth++;
+		walk(w, thread, from, to);
+		w->depth--;
+	}
+}
+
+static void follow_inferred(struct walk *w, const struct interval *i, uint32_t thread, int64_t from, int64_t to)
+{
+	uint8_t before = w->flags;
+
+	w->flags |= STEP_INFERRED;
+	follow(w, i, thread, from, to);
+	w->flags = before;
+}
+
+/* The last sighting at or before `at`; n when there is none. */
+static size_t sighting_at(const struct lock_line *lock, int64_t at)
+{
+	size_t low = 0, high = lock->sightings.n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (lock->sightings.v[middle].at <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? low - 1 : lock->sightings.n;
+}
+
+/* The holder at the beginning was read by the waiter itself; later ones are what other waiters read and what wakeups
+ * say. Where nobody is known to hold it, whoever ended the wait did. */
+static void follow_holders(struct walk *w, const struct interval *i, int64_t from, int64_t to)
+{
+	const struct lock_line *lock = &w->timeline->locks.v[i->object];
+	uint32_t last = i->waker_kind == WAKER_TASK ? i->waker : NOBODY;
+	size_t n = lock->sightings.n, next = sighting_at(lock, from);
+	struct sighting now = {from, i->holder, false};
+
+	if (next < n && lock->sightings.v[next].at > i->start)
+		now = lock->sightings.v[next];
+	next = next < n ? next + 1 : 0;
+	while (from < to) {
+		int64_t until = next < n && lock->sightings.v[next].at < to ? lock->sightings.v[next].at : to;
+		/* one who was handed the lock and now waits in front of it, or nobody: the waker had it */
+		uint32_t holder = now.holder == NOBODY || now.holder == w->chain[w->depth] ? last : now.holder;
+
+		if (now.inferred || holder != now.holder)
+			follow_inferred(w, i, holder, from, until);
+		else
+			follow(w, i, holder, from, until);
+		from = until;
+		if (next < n)
+			now = lock->sightings.v[next++];
+	}
+}
+
+static void follow_waker(struct walk *w, const struct interval *i, int64_t from, int64_t to)
+{
+	if (i->waker_kind == WAKER_TASK)
+		follow(w, i, i->waker, from, to);
+	else
+		put(w, i, from, to, STEP_BLOCKED);
+}
+
+static void follow_lock(struct walk *w, const struct interval *i, int64_t from, int64_t to)
+{
+	if (i->object != NOBODY)
+		follow_holders(w, i, from, to);
+	else if (i->holder != NOBODY)
+		follow(w, i, i->holder, from, to);
+	else if (i->waker_kind == WAKER_TASK)
+		follow_inferred(w, i, i->waker, from, to);
+	else
+		put(w, i, from, to, STEP_BLOCKED);
+}
+
+/* A request that is known says more than who noticed its completion. */
+static void follow_disk(struct walk *w, const struct interval *i, int64_t from, int64_t to)
+{
+	if (i->request != NOBODY)
+		put(w, i, from, to, STEP_BLOCKED);
+	else
+		follow_waker(w, i, from, to);
+}
+
+static void follow_inferred_waker(struct walk *w, const struct interval *i, int64_t from, int64_t to)
+{
+	if (i->waker_kind == WAKER_TASK)
+		follow_inferred(w, i, i->waker, from, to);
+	else
+		put(w, i, from, to, STEP_BLOCKED);
+}
+
+/* Of its own will; but who answers others only when asked is not what they wait for: who asked it is. */
+static void follow_resting(struct walk *w, const struct interval *i, int64_t from, int64_t to)
+{
+	if (w->depth && (i->state == STATE_IDLE || i->state == STATE_IDLE_KERNEL) && i->waker_kind == WAKER_TASK)
+		follow(w, i, i->waker, from, to);
+	else
+		put(w, i, from, to, 0);
+}
+
+static void stay(struct walk *w, const struct interval *i, int64_t from, int64_t to)
+{
+	put(w, i, from, to, 0);
+}
+
+static void (*const followers[INTERVAL_STATES])(struct walk *, const struct interval *, int64_t, int64_t) = {
+	[STATE_LOCK] = follow_lock,
+	[STATE_KERNEL_LOCK] = follow_lock,
+	[STATE_DISK] = follow_disk,
+	[STATE_FAULT] = follow_disk,
+	[STATE_RECLAIM] = follow_disk,
+	[STATE_NETWORK] = follow_waker,
+	[STATE_PEER] = follow_waker,
+	[STATE_CONDITION] = follow_inferred_waker,
+	[STATE_CHILD] = follow_waker,
+	[STATE_UNINTERRUPTIBLE] = follow_inferred_waker,
+	[STATE_OTHER] = follow_inferred_waker,
+	[STATE_TIMER] = follow_resting,
+	[STATE_IDLE] = follow_resting,
+	[STATE_IDLE_KERNEL] = follow_resting,
+	[STATE_STOPPED] = follow_resting,
+};
+
+/* The last interval of a wait that false wakeups cut into pieces: it knows the true waker. */
+static const struct interval *wait_end(const struct thread_line *line, size_t i)
+{
+	uint8_t state = line->intervals.v[i].state;
+
+	for (size_t k = i + 1; line->intervals.v[i].flags & INTERVAL_RETRY && k < line->intervals.n; k++)
+		if (line->intervals.v[k].state == state)
+			i = k;
+	return &line->intervals.v[i];
+}
+
+static void walk_interval(struct walk *w, const struct thread_line *line, size_t index, int64_t from, int64_t to)
+{
+	struct interval i = line->intervals.v[index];
+
+	if (i.flags & INTERVAL_RETRY) {
+		const struct interval *end = wait_end(line, index);
+
+		i.waker = end->waker;
+		i.waker_kind = end->waker_kind;
+		i.request = end->request;
+	}
+	if (w->depth == 0)
+		w->top = &i;
+	(followers[i.state] ?: stay)(w, &i, from, to);
+}
+
+static void walk(struct walk *w, uint32_t thread, int64_t from, int64_t to)
+{
+	const struct thread_line *line = &w->timeline->threads.v[thread];
+
+	w->chain[w->depth] = thread;
+	for (size_t i = interval_find(line, from); i < line->intervals.n && from < to; i++) {
+		const struct interval *interval = &line->intervals.v[i];
+		int64_t end = interval->end < to ? interval->end : to;
+
+		if (interval->start >= to)
+			break;
+		if (interval->start > from) {
+			put(w, NULL, from, interval->start, STEP_BLOCKED);
+			from = interval->start;
+		}
+		walk_interval(w, line, i, from, end);
+		from = end;
+	}
+	put(w, NULL, from, to, STEP_BLOCKED);
+}
+
+void walk_thread(const struct timeline *t, uint32_t thread, int64_t from, int64_t to, step_fn step, void *user)
+{
+	struct walk w = {.timeline = t, .step = step, .user = user};
+
+	if (thread < t->threads.n)
+		walk(&w, thread, from, to);
+}

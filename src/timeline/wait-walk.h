@@ -1,0 +1,37 @@
+/* One walk over intervals: what was a thread doing from when to when, and where it waited for another thread, what was
+ * that one doing meanwhile, and so on to the end. The critical path (path.h) prints the steps, blame (blame.h) charges
+ * them; both are Perfetto's walk: the blocked part [a, b) of a thread that W woke becomes W's [a, b) one deeper, so
+ * that times only shrink on the way down.
+ *
+ * A lock with known holders is followed through them instead of its waker: split where the holder changes. A wakeup
+ * from interrupt context is not followed: `current` was a bystander.
+ */
+#pragma once
+
+#include "model/interval.h"
+
+#define WALK_DEPTH 24 /* longer chains end in unknown and are counted */
+
+enum step_flags {
+	STEP_CYCLE = 1,	   /* came back to a thread that is already in the chain */
+	STEP_DEEP = 2,	   /* the chain is longer than WALK_DEPTH */
+	STEP_INFERRED = 4, /* somewhere on the way a holder was concluded, not seen */
+	STEP_BLOCKED = 8,  /* ends in a wait: nobody is known that could be followed */
+};
+
+struct step {
+	int64_t from, to;
+	uint32_t thread;
+	const struct interval *interval; /* of that thread; NULL = it did not exist or is not known then. As `top` valid
+					  * during the call only: of a wait cut in pieces it has the true end's waker */
+	const struct interval *top;	 /* at depth 0: what the thread asked about was doing */
+	uint32_t victim;		 /* the thread asked about */
+	uint32_t via;			 /* the first thread after the one asked about; NOBODY at depth 0 */
+	uint8_t depth;
+	uint8_t flags;
+};
+
+typedef void (*step_fn)(void *user, const struct step *step);
+
+/* Calls `step` for every part of [from, to): the parts neither overlap nor leave anything out, in the order of time. */
+void walk_thread(const struct timeline *t, uint32_t thread, int64_t from, int64_t to, step_fn step, void *user);

@@ -1,0 +1,18 @@
+/* Findings as JSON: what why, board and others print alike. Every function returns a new reference, or NULL without
+ * memory. */
+#pragma once
+
+#include <jansson.h>
+
+#include "model/finding.h"
+
+/* JSON has no NaN: what is not known is null. */
+json_t *number_json(double value);
+json_t *text_json(const char *value);
+/* RFC 3339; 0 = null. */
+json_t *moment_json(int64_t wall);
+/* "ns/s" for a counter in ns. */
+json_t *unit_json(const struct feature *f);
+json_t *deviation_json(const struct deviation *f);
+json_t *spark_json(const float spark[SPARK_POINTS]);
+json_t *pressure_json(const struct pressure *p);

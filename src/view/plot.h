@@ -1,0 +1,18 @@
+/* A curve as braille characters: two points across and four up in each cell, from the least to the most of each point. */
+#pragma once
+
+#include <stdint.h>
+
+#include "model/board.h"
+
+struct plot {
+	int width, height;  /* cells */
+	double bottom, top; /* values at the lower and upper edge; bottom is 0 unless all values are far above it */
+	uint8_t *dots;	    /* width * height: the braille patterns */
+};
+
+/* Of no cells without memory. */
+struct plot plot_of(const struct curve *c, int width, int height);
+void plot_free(struct plot *p);
+/* One character, UTF-8; y counts from the top. */
+const char *plot_cell(const struct plot *p, int x, int y);

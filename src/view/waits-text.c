@@ -1,0 +1,519 @@
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include "view/waits-words.h"
+
+#define SMALL_SHARE   0.03 /* of a wait: not worth a name of its own in a line */
+#define NAMED_A_LINE  4
+#define NAMED_A_WAIT  6
+
+static const char *bold(const struct waits_options *o)
+{
+	return o->colour ? "\033[1m" : "";
+}
+
+static const char *plain(const struct waits_options *o)
+{
+	return o->colour ? "\033[0m" : "";
+}
+
+static bool counts(const struct waits_options *o, uint8_t wait)
+{
+	return o->all || wait_is_contended(wait);
+}
+
+/* ---- the matrix ---- */
+
+/* One victim's or culprit's cells, together. */
+struct heap {
+	uint32_t who;
+	int64_t ns;
+	size_t first, n; /* of the sorted cells */
+};
+
+struct heaps {
+	struct blame_cell *cells; /* a copy, by who, then by wait, the longest first */
+	VEC(struct heap) heaps;	  /* the largest first */
+};
+
+static int compare_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int by_victim(const void *a, const void *b)
+{
+	const struct blame_cell *x = a, *y = b;
+
+	if (x->victim != y->victim)
+		return compare_u32(x->victim, y->victim);
+	if (x->wait != y->wait)
+		return x->wait < y->wait ? -1 : 1;
+	return x->ns > y->ns ? -1 : x->ns < y->ns;
+}
+
+static int by_culprit(const void *a, const void *b)
+{
+	const struct blame_cell *x = a, *y = b;
+
+	if (x->id != y->id)
+		return compare_u32(x->id, y->id);
+	if (x->victim != y->victim)
+		return compare_u32(x->victim, y->victim);
+	return x->wait < y->wait ? -1 : x->wait > y->wait;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct heap *x = a, *y = b;
+
+	return x->ns > y->ns ? -1 : x->ns < y->ns;
+}
+
+static bool imposed(const struct blame_cell *c)
+{
+	return c->culprit == BY_TASK;
+}
+
+static bool any(const struct blame_cell *c)
+{
+	(void)c;
+	return true;
+}
+
+static int make_heaps(const struct blame_matrix *m, const struct waits_options *o, bool culprits, struct heaps *ret)
+{
+	bool (*wanted)(const struct blame_cell *) = culprits ? imposed : any;
+	size_t n = 0;
+
+	ret->cells = calloc(m->cells.n + 1, sizeof(*ret->cells));
+	if (!ret->cells)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->cells.n; i++)
+		if (counts(o, m->cells.v[i].wait) && wanted(&m->cells.v[i]))
+			ret->cells[n++] = m->cells.v[i];
+	qsort(ret->cells, n, sizeof(*ret->cells), culprits ? by_culprit : by_victim);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t who = culprits ? ret->cells[i].id : ret->cells[i].victim;
+
+		if (!ret->heaps.n || ret->heaps.v[ret->heaps.n - 1].who != who)
+			if (VEC_PUSH(ret->heaps, (struct heap){.who = who, .first = i}) < 0)
+				return -ENOMEM;
+		ret->heaps.v[ret->heaps.n - 1].ns += ret->cells[i].ns;
+		ret->heaps.v[ret->heaps.n - 1].n++;
+	}
+	if (ret->heaps.n)
+		qsort(ret->heaps.v, ret->heaps.n, sizeof(*ret->heaps.v), by_size);
+	return 0;
+}
+
+static void free_heaps(struct heaps *h)
+{
+	free(h->cells);
+	VEC_FREE(h->heaps);
+}
+
+/* Same culprit, whatever the way: one name in a line. */
+static size_t join_culprits(struct blame_cell *cells, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t k = 0;
+
+		while (k < kept && (cells[k].culprit != cells[i].culprit || cells[k].id != cells[i].id))
+			k++;
+		if (k == kept) {
+			cells[kept++] = cells[i];
+			continue;
+		}
+		cells[k].ns += cells[i].ns;
+		cells[k].flags |= cells[i].flags;
+		if (cells[k].via != cells[i].via)
+			cells[k].via = NOBODY;
+	}
+	return kept;
+}
+
+static int longest_first(const void *a, const void *b)
+{
+	const struct blame_cell *x = a, *y = b;
+
+	return x->ns > y->ns ? -1 : x->ns < y->ns;
+}
+
+/* "  300 ms for a CPU: ffmpeg (4215) 77 %, cc1 (4300) 12 %, 5 others 11 %" */
+static void put_wait(const struct timeline *t, const struct blame_matrix *m, struct blame_cell *cells, size_t n, FILE *out)
+{
+	int64_t total = 0, rest = 0;
+	size_t named = 0, others = 0;
+	char label[LABEL_SIZE], span[32];
+	uint8_t wait = cells[0].wait, flags = 0;
+
+	for (size_t i = 0; i < n; i++)
+		total += cells[i].ns;
+	n = join_culprits(cells, n);
+	qsort(cells, n, sizeof(*cells), longest_first);
+	fprintf(out, "  %8s %s:", short_span(total, span, sizeof(span)), wait_text(wait));
+	for (size_t i = 0; i < n; i++) {
+		if (i && ((double)cells[i].ns < SMALL_SHARE * (double)total || named == NAMED_A_LINE)) {
+			rest += cells[i].ns;
+			others++;
+			continue;
+		}
+		flags |= cells[i].flags;
+		fprintf(out, "%s %s %.0f %%", named++ ? "," : "", culprit_label(t, m, &cells[i], label, sizeof(label)),
+			100.0 * (double)cells[i].ns / (double)total);
+	}
+	if (rest * 200 > total)
+		fprintf(out, ", %zu other%s %.0f %%", others, others == 1 ? "" : "s", 100.0 * (double)rest / (double)total);
+	fputs(flags & BLAME_MODELLED ? " (modelled)\n" : flags & BLAME_INFERRED ? " (inferred)\n" : "\n", out);
+}
+
+struct wait_part {
+	size_t first, n;
+	int64_t ns;
+};
+
+static int largest_part(const void *a, const void *b)
+{
+	const struct wait_part *x = a, *y = b;
+
+	return x->ns > y->ns ? -1 : x->ns < y->ns;
+}
+
+static size_t find_parts(const struct heap *h, const struct blame_cell *cells, struct wait_part *parts)
+{
+	size_t n = 0;
+
+	for (size_t i = h->first; i < h->first + h->n; i++) {
+		if (i == h->first || cells[i].wait != cells[i - 1].wait)
+			parts[n++] = (struct wait_part){.first = i};
+		parts[n - 1].n++;
+		parts[n - 1].ns += cells[i].ns;
+	}
+	qsort(parts, n, sizeof(*parts), largest_part);
+	return n;
+}
+
+static void put_victim(const struct timeline *t, const struct blame_matrix *m, const struct heap *h, struct blame_cell *cells,
+		       const struct waits_options *o, FILE *out)
+{
+	struct wait_part parts[FOR_COUNT];
+	size_t n = find_parts(h, cells, parts);
+	char label[LABEL_SIZE], span[32];
+
+	fprintf(out, "\n%s%s%s waited %s:\n", bold(o), member_label(t, m, h->who, label, sizeof(label)), plain(o),
+		short_span(h->ns, span, sizeof(span)));
+	for (size_t i = 0; i < n && (!i || (double)parts[i].ns > 0.005 * (double)h->ns); i++)
+		put_wait(t, m, &cells[parts[i].first], parts[i].n, out);
+}
+
+/* "ffmpeg (4215) made others wait 1.2 s: nginx (812) 231 ms for a CPU, sshd (4) 20 ms for a lock" */
+static void put_imposer(const struct timeline *t, const struct blame_matrix *m, const struct heap *h, struct blame_cell *cells,
+			FILE *out)
+{
+	char label[LABEL_SIZE], span[32];
+	size_t n = 0;
+
+	for (size_t i = 0; i < h->n; i++) {
+		struct blame_cell *c = &cells[h->first + i];
+
+		if (n && cells[h->first + n - 1].victim == c->victim && cells[h->first + n - 1].wait == c->wait)
+			cells[h->first + n - 1].ns += c->ns;
+		else
+			cells[h->first + n++] = *c;
+	}
+	qsort(&cells[h->first], n, sizeof(*cells), longest_first);
+	fprintf(out, "  %8s  %-24s", short_span(h->ns, span, sizeof(span)), member_label(t, m, h->who, label, sizeof(label)));
+	for (size_t i = 0; i < n && i < 3; i++) {
+		const struct blame_cell *c = &cells[h->first + i];
+
+		fprintf(out, "%s %s %s %s", i ? "," : " ", member_label(t, m, c->victim, label, sizeof(label)),
+			short_span(c->ns, span, sizeof(span)), wait_text(c->wait));
+	}
+	if (n > 3)
+		fprintf(out, ", and %zu more", n - 3);
+	fputc('\n', out);
+}
+
+static int64_t sum_of(const struct blame_matrix *m, const struct waits_options *o)
+{
+	int64_t sum = 0;
+
+	for (int w = 0; w < FOR_COUNT; w++)
+		sum += counts(o, (uint8_t)w) ? m->waits[w] : 0;
+	return sum;
+}
+
+static void put_totals(const struct blame_matrix *m, const struct waits_options *o, FILE *out)
+{
+	char span[32];
+	bool first = true;
+
+	for (int w = 0; w < FOR_COUNT; w++) {
+		if (!counts(o, (uint8_t)w) || !m->waits[w])
+			continue;
+		fprintf(out, "%s %s %s", first ? ":" : ",", short_span(m->waits[w], span, sizeof(span)), wait_text((enum wait_for)w));
+		first = false;
+	}
+	fputs(".\n", out);
+}
+
+/* What is left unexplained is said, for each kind. */
+static void put_unknown(const struct blame_matrix *m, const struct waits_options *o, FILE *out)
+{
+	bool first = true;
+
+	for (int w = 0; w < FOR_COUNT; w++) {
+		if (!counts(o, (uint8_t)w) || m->unknown[w] * 1000 < m->waits[w])
+			continue;
+		fprintf(out, "%s %.1f %% of the waits %s", first ? "\nNobody can be named for" : ",",
+			100.0 * (double)m->unknown[w] / (double)m->waits[w], wait_text((enum wait_for)w));
+		first = false;
+	}
+	fputs(first ? "\nEvery wait has somebody's name.\n" : ".\n", out);
+	if (!o->all)
+		fputs("Waiting for others' work (pipes, sockets, signals, children) is left out; --all shows it. Idle event loops\n"
+		      "and threads asleep by their own timer do not wait.\n", out);
+}
+
+void waits_text(const struct timeline *t, const struct blame_matrix *m, const struct waits_options *o, FILE *out)
+{
+	_cleanup_(free_heaps) struct heaps victims = {}, culprits = {};
+	char span[32];
+
+	put_span(t, m->from, m->to, o, out);
+	if (make_heaps(m, o, false, &victims) < 0 || make_heaps(m, o, true, &culprits) < 0)
+		return;
+	if (!victims.heaps.n) {
+		fputs("Nobody waited for anything that another one had.\n", out);
+		return;
+	}
+	fprintf(out, "All waited %s%s", short_span(sum_of(m, o), span, sizeof(span)), o->all ? "" : " for what others had");
+	put_totals(m, o, out);
+	for (size_t i = 0; i < victims.heaps.n && i < o->top; i++)
+		put_victim(t, m, &victims.heaps.v[i], victims.cells, o, out);
+	if (victims.heaps.n > o->top)
+		fprintf(out, "\n%zu others waited less.\n", victims.heaps.n - o->top);
+	if (culprits.heaps.n)
+		fprintf(out, "\n%sWho made others wait%s\n", bold(o), plain(o));
+	for (size_t i = 0; i < culprits.heaps.n && i < o->top; i++)
+		put_imposer(t, m, &culprits.heaps.v[i], culprits.cells, out);
+	put_unknown(m, o, out);
+}
+
+/* ---- one process or thread ---- */
+
+static void put_name(const struct timeline *t, const struct waits_of *w, FILE *out)
+{
+	const struct thread_line *line = &t->threads.v[w->threads[0]];
+	char label[LABEL_SIZE];
+
+	if (w->n == 1)
+		fputs(thread_label(t, w->threads[0], label, sizeof(label)), out);
+	else
+		fprintf(out, "%s (%" PRIu32 "), %zu threads,", t->names.v[line->program], line->tgid, w->n);
+}
+
+static void put_states(const struct wait_report *r, FILE *out)
+{
+	char span[32];
+	int64_t awaited = 0, resting = 0;
+
+	for (int s = 0; s < INTERVAL_STATES; s++) {
+		if (state_table[s].wait >= FOR_PEER)
+			awaited += r->state[s];
+		else if (state_table[s].group == GROUP_RESTING)
+			resting += r->state[s];
+	}
+	fprintf(out, "It ran %s", short_span(report_running(r) - report_waited(r, FOR_INTERRUPT), span, sizeof(span)));
+	fprintf(out, ", waited for others' work %s", short_span(awaited, span, sizeof(span)));
+	fprintf(out, ", and was idle or asleep by its own will %s", short_span(resting, span, sizeof(span)));
+	if (r->state[STATE_UNKNOWN])
+		fprintf(out, "; %s are not known", short_span(r->state[STATE_UNKNOWN], span, sizeof(span)));
+	fputs(".\n", out);
+}
+
+static void put_cells(const struct timeline *t, const struct blame_matrix *m, uint8_t wait, FILE *out)
+{
+	int64_t rest = 0, total = m->waits[wait];
+	size_t named = 0, others = 0;
+	char label[LABEL_SIZE], how[2 * LABEL_SIZE], span[32], longest[32];
+
+	for (size_t i = 0; i < m->cells.n; i++) {
+		const struct blame_cell *c = &m->cells.v[i];
+
+		if (c->wait != wait)
+			continue;
+		if (named && ((double)c->ns < 0.01 * (double)total || named == NAMED_A_WAIT)) {
+			rest += c->ns;
+			others++;
+			continue;
+		}
+		named++;
+		via_words(t, m, c, how, sizeof(how));
+		fprintf(out, "  %10s %3.0f %%  %s%s%s", short_span(c->ns, span, sizeof(span)),
+			100.0 * (double)c->ns / (double)total, culprit_label(t, m, c, label, sizeof(label)), how[0] ? ", which " : "", how);
+		fprintf(out, " (longest %s%s)\n", short_span(c->longest, longest, sizeof(longest)),
+			c->flags & BLAME_MODELLED ? "; modelled" : c->flags & BLAME_INFERRED ? "; inferred" : "");
+	}
+	if (others)
+		fprintf(out, "  %10s %3.0f %%  %zu others\n", short_span(rest, span, sizeof(span)),
+			100.0 * (double)rest / (double)total, others);
+}
+
+static void put_waits(const struct timeline *t, const struct waits_of *w, bool contended, FILE *out)
+{
+	const struct blame_matrix *m = w->matrix;
+	char span[32];
+
+	for (int wait = 0; wait < FOR_COUNT; wait++) {
+		if (!m->waits[wait] || wait_is_contended((enum wait_for)wait) != contended)
+			continue;
+		fprintf(out, "\n%s %s", short_span(m->waits[wait], span, sizeof(span)), wait_text((enum wait_for)wait));
+		fprintf(out, ", %" PRIu32 " time%s:\n", w->report->waits[wait], w->report->waits[wait] == 1 ? "" : "s");
+		put_cells(t, m, (uint8_t)wait, out);
+	}
+}
+
+static void put_bars(const struct delays *d, FILE *out)
+{
+	uint32_t most = 0;
+	char span[32];
+
+	for (unsigned b = 0; b < DELAY_BUCKETS; b++)
+		most = d->count[b] > most ? d->count[b] : most;
+	for (unsigned b = 0; b < DELAY_BUCKETS; b++) {
+		unsigned length = most ? (unsigned)((uint64_t)d->count[b] * 40 / most) : 0;
+
+		if (!d->count[b])
+			continue;
+		fprintf(out, "    %s %-8s %8" PRIu32 "  ", b + 1 < DELAY_BUCKETS ? "<" : ">",
+			short_span(1000ll << (b + 1 < DELAY_BUCKETS ? b : b - 1), span, sizeof(span)), d->count[b]);
+		for (unsigned i = 0; i < (length ? length : 1); i++)
+			fputs("#", out);
+		fputc('\n', out);
+	}
+}
+
+static void put_delays(const struct timeline *t, const struct waits_of *w, FILE *out)
+{
+	char a[32], b[32], c[32], at[32];
+	bool titled = false;
+
+	for (int s = 0; s < INTERVAL_STATES; s++) {
+		const struct delays *d = &w->report->delays[s];
+
+		if (!d->n)
+			continue;
+		if (!titled)
+			fputs("\nFrom being ready to having a CPU, by why it had none:\n", out);
+		titled = true;
+		fprintf(out, "  %s: %" PRIu32 " times, half within %s, 99 %% within %s", state_table[s].text, d->n,
+			short_span(delays_quantile(d, 0.5), a, sizeof(a)), short_span(delays_quantile(d, 0.99), b, sizeof(b)));
+		fprintf(out, ", longest %s at %s\n", short_span(d->longest, c, sizeof(c)),
+			clock_of_day(t, d->longest_at, at, sizeof(at)));
+		put_bars(d, out);
+	}
+}
+
+static void put_piece(const struct timeline *t, const struct path_piece *p, FILE *out)
+{
+	static const struct blame_matrix threads = {.level = LEVEL_THREAD};
+	struct blame_cell cell = {.culprit = p->culprit, .id = p->id, .via = NOBODY};
+	char at[32], span[32], label[LABEL_SIZE], by[LABEL_SIZE];
+
+	fprintf(out, "  %s %8s  %*s%s: %s", clock_of_day(t, p->from, at, sizeof(at)), short_span(p->to - p->from, span, sizeof(span)),
+		2 * p->depth, "", thread_label(t, p->thread, label, sizeof(label)), state_table[p->state].text);
+	if (p->culprit != BY_TASK || p->id != p->thread)
+		fprintf(out, " (%s)", culprit_label(t, &threads, &cell, by, sizeof(by)));
+	fputc('\n', out);
+}
+
+/* The pieces that matter, in the order of time: as many as fit on some screens. */
+static void put_path(const struct timeline *t, const struct critical_path *p, const struct waits_options *o, FILE *out)
+{
+	int64_t small = 0, left = 0;
+	size_t shown = 8 * (size_t)o->top, longer;
+
+	do {
+		longer = 0;
+		for (size_t i = 0; i < p->pieces.n; i++)
+			longer += p->pieces.v[i].to - p->pieces.v[i].from >= small;
+		if (longer > shown)
+			small = small ? 2 * small : 1000;
+	} while (longer > shown);
+	fputs("\nThe critical path: what it was held up by, moment by moment (deeper = further away):\n", out);
+	for (size_t i = 0; i < p->pieces.n; i++) {
+		if (p->pieces.v[i].to - p->pieces.v[i].from >= small)
+			put_piece(t, &p->pieces.v[i], out);
+		else
+			left += p->pieces.v[i].to - p->pieces.v[i].from;
+	}
+	if (left) {
+		char a[32], b[32];
+
+		fprintf(out, "  %s in %zu pieces shorter than %s are not shown.\n", short_span(left, a, sizeof(a)),
+			p->pieces.n - longer, short_span(small, b, sizeof(b)));
+	}
+}
+
+void waits_of_text(const struct timeline *t, const struct waits_of *w, const struct waits_options *o, FILE *out)
+{
+	char waited[32], alive[32];
+
+	put_span(t, w->report->from, w->report->to, o, out);
+	fputs(bold(o), out);
+	put_name(t, w, out);
+	fprintf(out, "%s waited %s of %s for what others had. ", plain(o), short_span(report_contended(w->report), waited, sizeof(waited)),
+		short_span(w->report->alive, alive, sizeof(alive)));
+	put_states(w->report, out);
+	put_waits(t, w, true, out);
+	put_delays(t, w, out);
+	put_waits(t, w, false, out);
+	if (w->path)
+		put_path(t, w->path, o, out);
+}
+
+/* ---- states ---- */
+
+static double percent(const struct wait_report *r, int64_t ns)
+{
+	return r->alive ? 100.0 * (double)ns / (double)r->alive : 0;
+}
+
+static void put_thread_states(const struct wait_report *r, FILE *out)
+{
+	bool first = true;
+
+	for (int s = 0; s < INTERVAL_STATES; s++) {
+		if (!r->state[s])
+			continue;
+		if (percent(r, r->state[s]) >= 0.05)
+			fprintf(out, "%s %s %.1f %%", first ? "" : ",", state_table[s].text, percent(r, r->state[s]));
+		first = first && percent(r, r->state[s]) < 0.05;
+	}
+}
+
+void threads_text(const struct timeline *t, const uint32_t *threads, const struct wait_report *reports, size_t n,
+		  const struct waits_options *o, FILE *out)
+{
+	char label[LABEL_SIZE];
+
+	put_span(t, n ? reports[0].from : t->start, n ? reports[0].to : t->end, o, out);
+	fprintf(out, "\n%5s %5s  %s\n", "runs", "waits", "thread: how it spent its time");
+	for (size_t i = 0; i < n && i < o->top; i++) {
+		const struct wait_report *r = &reports[i];
+
+		fprintf(out, "%4.0f%% %4.0f%%  %s%s%s:", percent(r, report_running(r) - report_waited(r, FOR_INTERRUPT)),
+			percent(r, report_contended(r)), bold(o), thread_label(t, threads[i], label, sizeof(label)), plain(o));
+		put_thread_states(r, out);
+		fputc('\n', out);
+	}
+	if (n > o->top)
+		fprintf(out, "%zu more; --top shows them.\n", n - o->top);
+}

@@ -1,0 +1,66 @@
+/* Small synchronous writes to a disk that another process keeps busy with big ones. $1 = the disk. */
+#include <fcntl.h>
+
+#include "story.h"
+
+#define BIG    (1 << 20)
+#define WORKERS 8
+
+static volatile bool stop;
+
+static void *run_big(void *argument)
+{
+	int fd = open(argument, O_WRONLY | O_DIRECT);
+	void *block = aligned_alloc(4096, BIG);
+	off_t at = 0;
+
+	be("culprit", -1);
+	memset(block, 1, BIG);
+	while (!stop && fd >= 0) {
+		if (pwrite(fd, block, BIG, (at++ % 32) * BIG) < 0)
+			break;
+	}
+	return NULL;
+}
+
+/* The mean of one small write, over so long. */
+static int64_t small_writes(int fd, void *block, int64_t span, int64_t *ret_total)
+{
+	int64_t end = now() + span, n = 0;
+
+	*ret_total = 0;
+	while (now() < end) {
+		int64_t began = now();
+
+		if (pwrite(fd, block, 4096, (40 << 20) + (n % 64) * 4096) < 0)
+			exit(77);
+		*ret_total += now() - began;
+		n++;
+		rest(MS);
+	}
+	return *ret_total / n;
+}
+
+int main(int argc, char **argv)
+{
+	int fd = argc > 1 ? open(argv[1], O_WRONLY | O_DIRECT | O_DSYNC) : -1;
+	void *block = aligned_alloc(4096, 4096);
+	int64_t alone, behind, total, small_total;
+	pthread_t big[WORKERS];
+
+	if (fd < 0)
+		return 77;
+	memset(block, 2, 4096);
+	be("alone", -1);
+	alone = small_writes(fd, block, 300 * MS, &small_total);
+	be("victim", -1);
+	for (int i = 0; i < WORKERS; i++)
+		big[i] = start(run_big, argv[1]);
+	rest(50 * MS);
+	behind = small_writes(fd, block, SPAN, &total);
+	stop = true;
+	for (int i = 0; i < WORKERS; i++)
+		pthread_join(big[i], NULL);
+	truth("disk", "modelled", "culprit", total, (int64_t)((double)total * (1 - (double)alone / (double)behind)));
+	return 0;
+}

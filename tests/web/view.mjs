@@ -1,0 +1,150 @@
+// The web view in a real browser: view.mjs WHYSLOW MAKE-RECORDING CHROMIUM [SCREENSHOT-FOLDER]
+// A recorded incident is clicked through as the paper's case study: press, answer, process, feature, time series.
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+const [whyslow, makeRecording, browserPath, shots] = process.argv.slice(2);
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const folder = mkdtempSync(join(tmpdir(), "whyslow-web-"));
+const store = join(folder, "r.db");
+const problems = [];
+let server, browser;
+
+function record() {
+	const made = execFileSync(makeRecording, [store, "--hours", "0.4", "--processes", "40", "--active", "10", "--seed", "5"], { encoding: "utf8" });
+	return Number(/^end (\d+)$/m.exec(made)[1].slice(0, -9)) - 5;
+}
+
+async function serve() {
+	server = spawn(whyslow, ["serve", "--listen", "127.0.0.1:0", "--store", store, "--run-dir", folder, "--token-file", join(folder, "tokens")], { stdio: ["ignore", "pipe", "inherit"] });
+	const line = await new Promise((resolve, reject) => {
+		server.stdout.once("data", (d) => resolve(String(d).split("\n")[0]));
+		server.once("exit", () => reject(new Error("whyslow serve ended")));
+	});
+	return line;
+}
+
+async function page(options) {
+	const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+	const p = await context.newPage();
+	p.on("console", (m) => m.type() === "error" && problems.push(`console: ${m.text()}`));
+	p.on("pageerror", (e) => problems.push(`page: ${e.message}`));
+	return p;
+}
+
+async function noSeriousFindings(p, what) {
+	const cdp = await p.context().newCDPSession(p);
+	await cdp.send("Runtime.evaluate", { expression: axe });
+	const found = await p.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+	const serious = found.violations.filter((v) => ["serious", "critical"].includes(v.impact));
+	assert.deepEqual(serious.map((v) => `${what}: ${v.id}: ${v.nodes[0].target}`), []);
+}
+
+const rows = (p, list) => p.locator(`#${list} tbody tr`);
+const shot = (p, name) => (shots ? p.screenshot({ path: join(shots, `${name}.png`), fullPage: true }) : null);
+const nothingWiderThanThePage = async (p, what) =>
+	assert.ok(await p.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${what}: the page is wider than the window`);
+
+async function caseStudy(p, address, at) {
+	await p.goto(`${address}#at=@${at}`);
+	await rows(p, "process-list").first().waitFor();
+	assert.equal(await rows(p, "process-list").count(), 40);
+	// processes by anomaly: bars do not grow downwards
+	const bars = await p.locator("#process-list .full").evaluateAll((all) => all.map((r) => Number(r.getAttribute("width"))));
+	assert.ok(bars.every((b, i) => i === 0 || b <= bars[i - 1] + 1e-9));
+	// the second process's features, ranked
+	const pid = await rows(p, "process-list").nth(1).getAttribute("data-key");
+	await rows(p, "process-list").nth(1).click();
+	await p.locator("#features-title", { hasText: `(${pid})` }).waitFor();
+	assert.ok((await rows(p, "feature-list").count()) > 30);
+	assert.match(p.url(), new RegExp(`pid=${pid}`));
+	// its series, with another feature laid over it
+	const name = await rows(p, "feature-list").nth(2).getAttribute("data-key");
+	await rows(p, "feature-list").nth(2).click();
+	await p.locator("#curves", { hasText: name }).waitFor();
+	await p.locator("#chart canvas").waitFor();
+	await rows(p, "feature-list").nth(3).locator("button").click();
+	await p.locator("#curves .curve").nth(1).waitFor();
+	// zoom by dragging, and back
+	const box = await p.locator("#chart .u-over").boundingBox();
+	await p.mouse.move(box.x + box.width * 0.3, box.y + 50);
+	await p.mouse.down();
+	await p.mouse.move(box.x + box.width * 0.6, box.y + 50, { steps: 5 });
+	await p.mouse.up();
+	await p.waitForURL(/from=/);
+	await p.keyboard.press("0");
+	await p.waitForURL((u) => !u.hash.includes("from="));
+	// every state is in the address: a copy of it shows the same
+	const copy = await p.context().newPage();
+	await copy.goto(p.url());
+	await copy.locator("#curves .curve").nth(1).waitFor();
+	assert.equal(await copy.locator('#process-list tr[aria-selected="true"]').getAttribute("data-key"), pid);
+	await copy.close();
+}
+
+async function byKeyboard(p) {
+	const before = await p.locator("#at").inputValue();
+	await p.locator("#chart").click({ position: { x: 2, y: 2 } });
+	await p.keyboard.press("ArrowLeft");
+	await p.waitForFunction((old) => document.getElementById("at").value !== old, before);
+	await p.locator('#process-list tr[tabindex="0"]').focus();
+	const from = await p.evaluate(() => document.activeElement.dataset.key);
+	await p.keyboard.press("ArrowDown");
+	await p.waitForFunction((old) => document.activeElement.dataset.key !== old && document.activeElement.getAttribute("aria-selected") === "true", from);
+	await p.keyboard.press("/");
+	await p.keyboard.type("kworker");
+	await p.waitForFunction(() => [...document.querySelectorAll("#process-list td.name")].every((td) => td.textContent.includes("kworker")));
+	await p.keyboard.press("Control+a");
+	await p.keyboard.press("Delete");
+}
+
+// The answer shows by itself on a page that is open.
+async function pressed(p) {
+	await p.fill("#note", "video froze");
+	await p.click("#mark button");
+	await p.locator("#incident-list", { hasText: "video froze" }).waitFor();
+	assert.match(p.url(), /mark=1/);
+}
+
+async function refusesStrangers(address) {
+	const origin = new URL(address).origin;
+	assert.equal((await fetch(`${origin}/api/v1/board`)).status, 401);
+	const page = await fetch(address, { redirect: "manual" });
+	assert.match((await fetch(origin, { headers: { Cookie: page.headers.get("set-cookie").split(";")[0] } })).headers.get("content-security-policy"), /default-src 'self'/);
+}
+
+try {
+	const at = record();
+	const address = await serve();
+	await refusesStrangers(address);
+	browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"] });
+	const p = await page({});
+	await caseStudy(p, address, at);
+	await noSeriousFindings(p, "machine");
+	await shot(p, "machine-1440-light");
+	await byKeyboard(p);
+	for (const [width, colorScheme] of [[1440, "dark"], [1024, "light"], [1024, "dark"], [390, "light"], [390, "dark"]]) {
+		const q = await page({ viewport: { width, height: 900 }, colorScheme });
+		await q.goto(`${address}#at=@${at}`);
+		await q.locator("#chart canvas").waitFor();
+		await nothingWiderThanThePage(q, `${width} ${colorScheme}`);
+		await noSeriousFindings(q, `${width} ${colorScheme}`);
+		await shot(q, `machine-${width}-${colorScheme}`);
+		await q.context().close();
+	}
+	await pressed(p);
+	await noSeriousFindings(p, "incidents");
+	await shot(p, "incidents-1440-light");
+	// a mark on a recording that ended long ago has no answer, and the page says so: that is no error of the page
+	assert.deepEqual(problems.filter((t) => !/status of 404/.test(t)), []);
+	console.log("the web view works");
+} finally {
+	await browser?.close();
+	server?.kill("SIGTERM");
+	rmSync(folder, { recursive: true, force: true });
+}

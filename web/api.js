@@ -1,0 +1,24 @@
+// The HTTP interface (/api/v1/openapi.json). Errors come in words.
+async function read(response) {
+	const body = await response.json().catch(() => ({}));
+	if (!response.ok) throw new Error(body.error || `the server says ${response.status}`);
+	return body;
+}
+
+export async function ask(path, parameters = {}) {
+	const query = new URLSearchParams(Object.entries(parameters).filter(([, v]) => v !== null && v !== undefined && v !== ""));
+	return read(await fetch(`/api/v1/${path}?${query}`));
+}
+
+export async function press(note) {
+	return read(await fetch("/api/v1/marks", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(note ? { note } : {}) }));
+}
+
+// Boards and marks as they come; begins anew when the recorder was restarted. Returns a function that ends it.
+export function follow(window, { board, mark, lost }) {
+	const events = new EventSource(`/api/v1/events?window=${encodeURIComponent(window)}`);
+	events.addEventListener("board", (e) => board(JSON.parse(e.data)));
+	events.addEventListener("mark", (e) => mark(JSON.parse(e.data)));
+	events.addEventListener("error", lost);
+	return () => events.close();
+}

@@ -1,0 +1,112 @@
+// Curves over one time axis: the asked-about moment and its value in crosshairs, the usual range as a band, marks.
+import uPlot from "./uPlot.esm.js";
+import { element } from "./dom.js";
+import { formatValue, localTime } from "./format.js";
+
+const COLOURS = ["--accent", "#b06000", "#1a7f37", "#9334e6"];
+const HEIGHT = 280;
+const css = (name) => (name.startsWith("--") ? getComputedStyle(document.documentElement).getPropertyValue(name).trim() : name);
+
+// Every curve on the first one's points: the interface gives all the same number of parts.
+function align(curves) {
+	const first = curves[0].data;
+	const begin = Date.parse(first.from) / 1000, step = first.step_ns / 1e9;
+	const x = first.mean.map((_, i) => begin + (i + 0.5) * step);
+	return [x, ...curves.map(({ data }) => {
+		const from = Date.parse(data.from) / 1000, width = data.step_ns / 1e9;
+		return x.map((t) => data.mean[Math.floor((t - from) / width)] ?? null);
+	})];
+}
+
+function drawBand(u, usual) {
+	if (!usual || usual.usual === null) return;
+	const top = u.valToPos(usual.usual + usual.spread, u.series[1].scale, true), bottom = u.valToPos(Math.max(0, usual.usual - usual.spread), u.series[1].scale, true);
+	u.ctx.save();
+	u.ctx.beginPath();
+	u.ctx.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
+	u.ctx.clip();
+	u.ctx.fillStyle = css("--band");
+	u.ctx.fillRect(u.bbox.left, top, u.bbox.width, Math.max(1, bottom - top));
+	u.ctx.restore();
+}
+
+function line(u, from, to, colour, dashes) {
+	u.ctx.save();
+	u.ctx.strokeStyle = css(colour);
+	u.ctx.lineWidth = devicePixelRatio;
+	u.ctx.setLineDash(dashes);
+	u.ctx.beginPath();
+	u.ctx.moveTo(...from);
+	u.ctx.lineTo(...to);
+	u.ctx.stroke();
+	u.ctx.restore();
+}
+
+function vertical(u, at, colour, dashes, label) {
+	const slack = (u.scales.x.max - u.scales.x.min) / 100; // the newest point lies half a step before the end
+	if (at < u.scales.x.min - slack || at > u.scales.x.max + slack) return;
+	const x = u.valToPos(Math.min(u.scales.x.max, Math.max(u.scales.x.min, at)), "x", true);
+	line(u, [x, u.bbox.top], [x, u.bbox.top + u.bbox.height], colour, dashes);
+	u.ctx.save();
+	u.ctx.fillStyle = css(colour);
+	u.ctx.font = `${11 * devicePixelRatio}px system-ui`;
+	u.ctx.textAlign = x > u.bbox.left + u.bbox.width * 0.8 ? "right" : "left";
+	u.ctx.fillText(label, x + (u.ctx.textAlign === "right" ? -4 : 4) * devicePixelRatio, u.bbox.top + 12 * devicePixelRatio);
+	u.ctx.restore();
+}
+
+function horizontal(u, value, scale) {
+	if (value === null || value === undefined) return;
+	const y = u.valToPos(value, scale, true);
+	if (y >= u.bbox.top && y <= u.bbox.top + u.bbox.height) line(u, [u.bbox.left, y], [u.bbox.left + u.bbox.width, y], "--bad", [4, 4]);
+}
+
+let plot = null;
+
+// curves: [{ data: whyslow.series/1, usual: a feature of whyslow.process/1 or null }]; at: seconds; marks: [{ at, note }].
+export function drawSeries(holder, curves, { at, marks, onZoom }) {
+	plot?.destroy();
+	plot = null;
+	if (!curves.length) {
+		holder.replaceChildren();
+		return;
+	}
+	const units = [...new Set(curves.map((c) => c.data.unit))];
+	const axis = { stroke: css("--faint"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line"), width: 1 } };
+	const options = {
+		width: holder.clientWidth || 600, height: HEIGHT,
+		legend: { live: true },
+		cursor: { drag: { x: true, y: false, setScale: false }, focus: { prox: 20 } },
+		scales: Object.fromEntries(units.map((unit) => [unit, { range: (u, low, high) => [low > 0.8 * high ? low : Math.min(0, low), high > 0 ? high * 1.05 : 1] }])),
+		axes: [{ ...axis, space: 90, values: (u, ticks, i, space, step) => ticks.map((t) => localTime(t * 1000, step >= 86400).slice(0, step < 60 ? undefined : step >= 86400 ? 10 : 5)) }, ...units.slice(0, 2).map((unit, i) => ({ ...axis, scale: unit, side: i ? 1 : 3, size: 80, grid: i ? { show: false } : axis.grid,
+			values: (u, ticks, i, space, step) => ticks.map((v) => formatValue(v, unit, step)) }))],
+		series: [{ value: (u, v) => (v === null ? "" : localTime(v * 1000)) }, ...curves.map((c, i) => ({
+			label: `${c.data.label}: ${c.data.feature}`, scale: c.data.unit, stroke: css(COLOURS[i % COLOURS.length]), width: 1.5, spanGaps: false,
+			value: (u, v) => (v === null ? "" : formatValue(v, c.data.unit)) }))],
+		hooks: {
+			drawClear: [(u) => drawBand(u, curves[0].usual)],
+			draw: [(u) => {
+				for (const m of marks) vertical(u, Date.parse(m.at) / 1000, "--faint", [2, 3], m.note || `mark ${m.id}`);
+				vertical(u, at, "--bad", [4, 4], localTime(at * 1000, false));
+				horizontal(u, curves[0].usual?.value, curves[0].data.unit);
+			}],
+			setSelect: [(u) => {
+				if (u.select.width < 4) return;
+				onZoom(u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x"));
+				u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+			}],
+		},
+	};
+	holder.replaceChildren();
+	plot = new uPlot(options, align(curves), holder);
+	plot.over.addEventListener("dblclick", () => onZoom(null, null));
+	plot.root.querySelector("canvas").setAttribute("aria-label", curves.map((c) => `${c.data.label} ${c.data.feature} over time`).join("; "));
+	plot.root.querySelector("canvas").setAttribute("role", "img");
+}
+
+addEventListener("resize", () => plot?.setSize({ width: plot.root.parentElement.clientWidth, height: HEIGHT }));
+
+export function drawCurveNames(holder, curves, onRemove) {
+	holder.replaceChildren(...curves.map((c, i) => element("span", { class: `curve curve-${i % COLOURS.length}`, title: c.data.help }, `${c.data.label} (${c.data.pid}): ${c.data.feature}`,
+		i ? element("button", { type: "button", "aria-label": `take ${c.data.feature} away`, onclick: () => onRemove(i - 1) }, "×") : null)));
+}

@@ -1,0 +1,36 @@
+// What the page shows is in its address: at, window, pid, feature, more (pid:feature,...), from, to, view, mark, filter.
+const listeners = [];
+let quiet = false;
+
+export function state() {
+	return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+}
+
+// null takes a key out. `replace`: no new entry in the browser's history.
+export function setState(patch, replace = false) {
+	const now = new URLSearchParams(location.hash.slice(1));
+	for (const [key, value] of Object.entries(patch)) {
+		if (value === null || value === undefined || value === "") now.delete(key);
+		else now.set(key, value);
+	}
+	const hash = `#${now}`;
+	if (hash === location.hash) return;
+	if (replace) history.replaceState(null, "", hash);
+	else history.pushState(null, "", hash);
+	tell();
+}
+
+export function onState(listener) {
+	listeners.push(listener);
+}
+
+function tell() {
+	if (quiet) return;
+	quiet = true;
+	queueMicrotask(() => {
+		quiet = false;
+		for (const listener of listeners) listener(state());
+	});
+}
+addEventListener("popstate", tell);
+addEventListener("hashchange", tell);
