@@ -60,8 +60,10 @@ static int run_receiver(struct receiver *r)
 	return result < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 
-int spans_receive(struct common *common, size_t n, char **words)
+int spans_receive(struct common *common, int argc, char **argv)
 {
+	size_t n = (size_t)argc - 1;
+	char **words = argv + 1;
 	_cleanup_free_ char *token_file = spans_arg.token_file ? strdup(spans_arg.token_file) : serve_token_file(), *error = NULL;
 	struct receive_options o = {.listen = spans_arg.listen, .cert_file = spans_arg.cert_file, .key_file = spans_arg.key_file,
 				    .window = spans_arg.window > SHORTEST ? spans_arg.window : SHORTEST, .flush = FLUSH,
@@ -175,8 +177,10 @@ static int look(struct common *common, int64_t now, bool *was_slower)
 	return slower;
 }
 
-int spans_watch(struct common *common, size_t n, char **words)
+int spans_watch(struct common *common, int argc, char **argv)
 {
+	size_t n = (size_t)argc - 1;
+	char **words = argv + 1;
 	bool slower = false;
 	int r = 0;
 

@@ -48,8 +48,9 @@ static int open_forest(struct pipeline *p)
 
 int pipeline_open(struct pipeline *p, const struct pipeline_options *options, char **ret_error)
 {
-	struct assembler_options assembly = {options->late, options->most, options->trace ? options->state : &p->builder,
-					     options->trace ? options->trace : builder_add};
+	struct assembler_options assembly = {.late = options->late, .most = options->most, .ordered = options->ordered,
+					     .state = options->trace ? options->state : &p->builder,
+					     .trace = options->trace ? options->trace : builder_add};
 	struct span_sink sink;
 	int r;
 
@@ -130,6 +131,26 @@ int pipeline_end(struct pipeline *p)
 	return r;
 }
 
+int pipeline_part(const struct forest *f, struct str *bytes, struct span_part *ret)
+{
+	struct span_part part = {.from = INT64_MAX, .to = INT64_MIN, .requests = f->tally.requests, .spans = f->tally.spans};
+	int r = forest_write(f, bytes);
+
+	for (size_t i = 0; i < f->buckets.n; i++) {
+		for (size_t j = 0; j < f->buckets.v[i].groups.n; j++) {
+			const struct group *g = &f->buckets.v[i].groups.v[j];
+
+			part.from = g->first_seen < part.from ? g->first_seen : part.from;
+			part.to = g->last_seen > part.to ? g->last_seen : part.to;
+		}
+	}
+	part.bytes = bytes->data;
+	part.n = bytes->len;
+	if (r == 0)
+		*ret = part;
+	return r;
+}
+
 struct job {
 	struct pipeline pipeline;
 	char *const *paths;
@@ -184,15 +205,6 @@ static int run_jobs(struct job *jobs, unsigned n)
 	return 0;
 }
 
-static void add_faults(struct span_faults *to, const struct span_faults *from)
-{
-	for (int i = 0; i < SPAN_FAULT_COUNT; i++) {
-		if (!to->n[i])
-			memcpy(to->first[i], from->first[i], sizeof(to->first[i]));
-		to->n[i] += from->n[i];
-	}
-}
-
 int pipeline_load(const struct pipeline_options *options, char *const *paths, size_t n, unsigned jobs_wanted,
 		  struct forest *ret, struct span_faults *ret_faults, char **ret_error)
 {
@@ -205,7 +217,7 @@ int pipeline_load(const struct pipeline_options *options, char *const *paths, si
 	for (unsigned i = 0; jobs && i < n_jobs; i++) {
 		if (r == 0)
 			r = forest_merge(ret, &jobs[i].pipeline.forest);
-		add_faults(ret_faults, &jobs[i].pipeline.faults);
+		span_faults_add(ret_faults, &jobs[i].pipeline.faults);
 		if (jobs[i].error && !*ret_error)
 			*ret_error = jobs[i].error;
 		else

@@ -5,6 +5,7 @@
 
 #include "model/span-mapping.h"
 #include "source/span-reader.h"
+#include "store/span-store.h"
 #include "timeline/forest-add.h"
 #include "timeline/span-assemble.h"
 
@@ -19,6 +20,7 @@ struct pipeline_options {
 	int64_t late;	    /* ns */
 	int64_t slot_width; /* ns */
 	uint32_t most;	    /* spans that wait */
+	bool ordered;	    /* as struct assembler_options has it */
 	uint32_t part, parts;
 	int64_t from, to;   /* wall ns: only requests that began in [from, to); both 0 = all */
 	int (*trace)(void *state, const struct span *spans, uint32_t n); /* instead of the forest; NULL = the forest */
@@ -45,6 +47,10 @@ int pipeline_read(struct pipeline *p, const char *path, char **ret_error);
 /* Hands on what waits and counts; the forest is complete, but not finished: forest_finish(). */
 int pipeline_end(struct pipeline *p);
 
-/* Reads all files with `jobs` threads, each of which takes its share of the traces, into *ret (not finished). */
+/* A finished forest as a part for a store: `bytes` holds it; key and source are the caller's. 0 or -errno. */
+int pipeline_part(const struct forest *f, struct str *bytes, struct span_part *ret);
+
+/* Reads all files with `jobs` threads, each of which takes its share of the traces, into *ret (not finished). Tables in
+ * ClickHouse are read as workers do (daemon/span-work.h). */
 int pipeline_load(const struct pipeline_options *options, char *const *paths, size_t n, unsigned jobs,
 		  struct forest *ret, struct span_faults *ret_faults, char **ret_error);
