@@ -48,7 +48,7 @@ int spans_pipeline_options(size_t n_files, struct pipeline_options *ret)
 		.dimensions = spans_arg.by,
 		.format = spans_arg.format,
 		.rule = rule,
-		.late = spans_arg.late >= 0 ? spans_arg.late : n_files > 1 ? INT64_MAX : n_files ? 900 * NS_PER_SEC : 60 * NS_PER_SEC,
+		.late = spans_arg.late >= 0 ? spans_arg.late : n_files > 1 ? INT64_MAX : n_files ? 900 * NS_PER_SEC : 30 * NS_PER_SEC,
 		.from = from,
 		.to = to,
 		.slot_width = spans_arg.slot > 0 ? spans_arg.slot : NS_PER_SEC,

@@ -23,7 +23,7 @@ struct spans_arguments spans_arg = DEFAULTS;
 	{OPTION_TEXT, 0, "rule", "NAME", &spans_arg.rule, "critical path: tolerant (default), crisp, strict; path: also sdiag, the longest path over p95"}, \
 	{OPTION_TEXT, 0, "mapping", "FILE", &spans_arg.mapping, "which attribute is the hardware, the workload, a version ... (default: semantic conventions)"}, \
 	{OPTION_TEXT, 0, "join", "FILE:ATTR", &spans_arg.join, "attributes from a table: inventory.csv:host.name"},                                  \
-	{OPTION_SPAN, 0, "late", "SPAN", &spans_arg.late, "how late a span may come (default: receive 1min, a file 15min, several files as memory allows)"}, \
+	{OPTION_SPAN, 0, "late", "SPAN", &spans_arg.late, "how late a span may come (default: receive 30s, a file 15min, several files as memory allows)"}, \
 	{OPTION_SPAN, 0, "slot", "SPAN", &spans_arg.slot, "resolution in time (default 1min; doubles as needed)"},                                   \
 	{OPTION_COUNT, 0, "spans-in-memory", "N", &spans_arg.memory, "spans that wait for their trace at most (default 4194304); of tables, spans of one piece"}
 
