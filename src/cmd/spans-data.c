@@ -46,6 +46,7 @@ int spans_pipeline_options(size_t n_files, struct pipeline_options *ret)
 		.mapping_file = spans_arg.mapping,
 		.join = spans_arg.join,
 		.dimensions = spans_arg.by,
+		.asynchronous = spans_arg.asynchronous,
 		.format = spans_arg.format,
 		.rule = rule,
 		.late = spans_arg.late >= 0 ? spans_arg.late : n_files > 1 ? INT64_MAX : n_files ? 900 * NS_PER_SEC : 30 * NS_PER_SEC,
@@ -177,6 +178,29 @@ static int read_engine(struct forest *f)
 	return r;
 }
 
+int spans_learn(size_t n, char **files)
+{
+	struct pipeline_options o;
+	_cleanup_free_ char *error = NULL;
+	size_t edges = 0;
+	int r;
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(files[i], "-"))
+			return usage_error("spans", "--learn reads the files twice: standard input is no file"), -EINVAL;
+	r = spans_pipeline_options(n, &o);
+	if (r == 0)
+		r = pipeline_learn(&o, files, n, spans_arg.learn, &edges, &error);
+	if (r == 0) {
+		log_info("%zu kinds of calls outlive their callers, nobody waits for them: %s", edges, spans_arg.learn);
+		spans_arg.asynchronous = spans_arg.learn;
+		spans_arg.learn = NULL;
+	} else if (error) {
+		log_error("%s", error);
+	}
+	return r;
+}
+
 static int read_data(struct common *common, size_t n, char **data, struct forest *f)
 {
 	size_t tables = 0;
@@ -189,6 +213,14 @@ static int read_data(struct common *common, size_t n, char **data, struct forest
 		return read_engine(f);
 	if (tables && tables < n)
 		return usage_error("spans", "files and tables are not read together: load the files first"), -EINVAL;
+	if (spans_arg.learn && (tables || !n))
+		return usage_error("spans", "--learn reads files; what it wrote is for tables too, by --asynchronous"), -EINVAL;
+	if (spans_arg.learn) {
+		int r = spans_learn(n, data);
+
+		if (r < 0)
+			return r;
+	}
 	return tables ? read_tables(n, data, f) : n ? read_files(n, data, f) : read_store(common, f);
 }
 

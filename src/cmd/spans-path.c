@@ -232,7 +232,11 @@ static int single_traces(struct common *common, size_t n, char **files)
 	s.rule = options.rule;
 	options.trace = take_trace;
 	options.state = &s;
+	if (spans_arg.learn && spans_learn(n, files) < 0)
+		return EXIT_CANNOT;
+	options.asynchronous = spans_arg.asynchronous;
 	r = pipeline_open(&pipeline, &options, &error);
+	s.tree.asynchronous = &pipeline.asynchronous;
 	if (spans_arg.trace)
 		trace_id_of_text(pipeline.names, spans_arg.trace, strlen(spans_arg.trace), &s.high, &s.low);
 	if (r == 0 && !common->json)

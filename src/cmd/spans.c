@@ -22,6 +22,7 @@ struct spans_arguments spans_arg = DEFAULTS;
 	{OPTION_TEXT, 0, "by", "LIST", &spans_arg.by, "what buckets are made of: hardware, workload, host, version or any attribute (default hardware,workload)"}, \
 	{OPTION_TEXT, 0, "rule", "NAME", &spans_arg.rule, "critical path: tolerant (default), crisp, strict; path: also sdiag, the longest path over p95"}, \
 	{OPTION_TEXT, 0, "mapping", "FILE", &spans_arg.mapping, "which attribute is the hardware, the workload, a version ... (default: semantic conventions)"}, \
+	{OPTION_TEXT, 0, "asynchronous", "FILE", &spans_arg.asynchronous, "calls that nobody waits for, as --learn writes them: off the critical path"}, \
 	{OPTION_TEXT, 0, "join", "FILE:ATTR", &spans_arg.join, "attributes from a table: inventory.csv:host.name"},                                  \
 	{OPTION_SPAN, 0, "late", "SPAN", &spans_arg.late, "how late a span may come (default: receive 30s, a file 15min, several files as memory allows)"}, \
 	{OPTION_SPAN, 0, "slot", "SPAN", &spans_arg.slot, "resolution in time (default 1min; doubles as needed)"},                                   \
@@ -29,7 +30,8 @@ struct spans_arguments spans_arg = DEFAULTS;
 
 /* Where they come from. */
 #define DATA_OPTIONS                                                                                                              \
-	PIPELINE_OPTIONS, {OPTION_TEXT, 0, "format", "NAME", &spans_arg.format, "otlp, otlp-json, jaeger, csv (default: looked at)"}, \
+	PIPELINE_OPTIONS, {OPTION_TEXT, 0, "learn", "FILE", &spans_arg.learn, "read the files twice: first which calls nobody waits for, into FILE"}, \
+	{OPTION_TEXT, 0, "format", "NAME", &spans_arg.format, "otlp, otlp-json, jaeger, csv (default: looked at)"}, \
 	{OPTION_COUNT, 'j', "jobs", "N", &spans_arg.jobs, "threads to read with (default 1)"},                              \
 	{OPTION_TEXT, 0, "engine", "URL", &spans_arg.engine, "what 'spans work' computed there, clickhouse://HOST/DATABASE; no DATA then"}, \
 	{OPTION_TEXT, 0, "until", "TIME", &spans_arg.until, "nothing after this"}

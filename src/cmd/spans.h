@@ -18,7 +18,7 @@ struct spans_arguments {
 	const char *listen, *token_file, *cert_file, *key_file;
 	int64_t window, keep;
 	const char *run, *webhook, *against, *method;
-	const char *engine, *output, *part;
+	const char *engine, *output, *part, *asynchronous, *learn;
 	bool once, functions;
 	int64_t only_from, only_to; /* wall ns; 0 = no bound */
 };
@@ -56,6 +56,8 @@ int spans_store_forest(struct span_store *store, const char *key, const char *so
 /* All groups of a bucket as one, finished: for what does not tell versions apart. */
 int spans_merge_groups(const struct forest *f, const struct bucket *b, struct forest *ret);
 
+/* --learn: reads the files before they are read; from then on what was learnt counts. Says why not; -errno then. */
+int spans_learn(size_t n, char **files);
 /* What was wrong with the input, as warnings. */
 void spans_print_faults(const struct span_faults *faults);
 /* What the reader must know of the input: left out, mended, counted. On standard output; nothing if all was well. */

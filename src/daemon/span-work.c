@@ -252,6 +252,11 @@ int work_question(const struct work_options *o, char **ret, char **ret_error)
 		if (r == 0)
 			str_printf(&s, " mapping=%016" PRIx64, hash);
 	}
+	if (r == 0 && p->asynchronous) {
+		r = hash_file(p->asynchronous, &hash, ret_error);
+		if (r == 0)
+			str_printf(&s, " asynchronous=%016" PRIx64, hash);
+	}
 	if (r == 0 && p->join)
 		r = put_joins(p->join, &s, ret_error);
 	if (r < 0 || s.error)
