@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -110,8 +111,10 @@ static int run_command(const char *command, const char *finding)
 		return -errno;
 	fputs(finding, f);
 	status = pclose(f);
-	if (status)
-		log_warning("'%s' ended with status %d", command, status);
+	if (WIFSIGNALED(status))
+		log_warning("'%s' was ended by signal %d", command, WTERMSIG(status));
+	else if (status)
+		log_warning("'%s' ended with status %d", command, WEXITSTATUS(status));
 	return 0;
 }
 
