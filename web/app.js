@@ -9,6 +9,10 @@ import { onState, setState, state } from "./state.js";
 import { drawVerdict } from "./verdict.js";
 
 const WINDOW = "1h";
+// Views with a module of their own, loaded when first shown: show(main, state, changed) draws it; `changed(...keys)` tells
+// whether one of these keys of the address is another than when it was last shown.
+const PANES = { timeline: "./timeline.js" };
+const LEAST_CURVE = 30; // s
 const STEP = 10, POINTS = 600, REDRAW_CURVE = 5000;
 const get = (id) => document.getElementById(id);
 
@@ -16,6 +20,7 @@ let board = null, profile = null, marks = [], units = {};
 let unfollow = null, followed = null, drawn = {}, curveDrawn = 0;
 
 const window_ = (s) => s.window || WINDOW;
+const viewOf = (s) => s.view || (s.mark ? "incidents" : "machine");
 
 function say(text, error = false) {
 	get("status").textContent = text;
@@ -30,6 +35,7 @@ function takeBoard(b) {
 	const s = state();
 	drawVerdict(get("verdict"), b.verdict);
 	if (!s.at && document.activeElement !== get("at")) get("at").value = localTime(b.at);
+	if (viewOf(s) !== "machine") return;
 	showProcesses(s);
 	if (chosen(s)) showFeatures(s, s.at || Date.now() - curveDrawn > REDRAW_CURVE);
 }
@@ -60,10 +66,13 @@ async function showFeatures(s, curvesToo) {
 const feature = (s) => s.feature || profile?.features[0]?.name || null;
 const more = (s) => (s.more ? s.more.split(",") : []);
 
-// Seconds: what was zoomed to, else what of the window is recorded.
+// Seconds: what was zoomed to, else what of the window is recorded. Of a moment chosen in the timeline its surroundings:
+// there is one value a second.
 function range(s) {
 	const at = Date.parse(board.at) / 1000, start = Date.parse(board.window.start) / 1000;
-	return [s.from ? Number(s.from) : Math.max(start, at - spanSeconds(window_(s))), s.to ? Number(s.to) : at];
+	const from = s.from ? Number(s.from) : Math.max(start, at - spanSeconds(window_(s))), to = s.to ? Number(s.to) : at;
+	const more = Math.max(0, LEAST_CURVE - (to - from)) / 2;
+	return [from - more, to + more];
 }
 
 async function showCurves(s) {
@@ -127,15 +136,28 @@ async function showMoment(s) {
 
 // --- the address changed ---
 
+const paneDrawn = {};
+async function showPane(view, s) {
+	const before = paneDrawn[view];
+	paneDrawn[view] = s;
+	try {
+		const pane = await import(PANES[view]);
+		await pane.show(get(view), s, (...keys) => !before || keys.some((k) => before[k] !== s[k]));
+	} catch (e) {
+		failed(e);
+	}
+}
+
 function apply(s) {
-	const view = s.view || (s.mark ? "incidents" : "machine");
+	const view = viewOf(s);
 	const changed = (...keys) => keys.some((k) => drawn[k] !== s[k]);
 	for (const a of document.querySelectorAll("nav a")) {
+		a.hash = new URLSearchParams({ ...s, view: a.dataset.view }); // the selection goes along
 		if (a.dataset.view === view) a.setAttribute("aria-current", "page");
 		else a.removeAttribute("aria-current");
 	}
-	get("machine").hidden = view !== "machine";
-	get("incidents").hidden = view !== "incidents";
+	for (const main of document.querySelectorAll("main")) main.hidden = main.id !== view;
+	if (PANES[view]) showPane(view, s);
 	get("window").value = window_(s);
 	get("filter").value = s.filter || "";
 	get("live").setAttribute("aria-pressed", String(!s.at));
@@ -189,11 +211,12 @@ function listen() {
 	});
 	addEventListener("keydown", (e) => {
 		if (e.target.matches("input, select, textarea") || e.ctrlKey || e.metaKey || e.altKey) return;
-		if (e.key === "ArrowLeft") e.shiftKey ? pan(-0.25) : travel(-STEP);
+		if (e.key === "/") document.querySelector("main:not([hidden]) input[type=search]")?.focus();
+		else if (e.key === "m") get("note").focus();
+		else if (PANES[viewOf(state())]) return; // it has keys of its own
+		else if (e.key === "ArrowLeft") e.shiftKey ? pan(-0.25) : travel(-STEP);
 		else if (e.key === "ArrowRight") e.shiftKey ? pan(0.25) : travel(STEP);
 		else if (e.key === "0") setState({ from: null, to: null });
-		else if (e.key === "/") get("filter").focus();
-		else if (e.key === "m") get("note").focus();
 		else return;
 		e.preventDefault();
 	});
