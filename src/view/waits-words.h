@@ -1,6 +1,7 @@
 /* Within the views of waits: names and numbers as people write them. */
 #pragma once
 
+#include <jansson.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -25,3 +26,8 @@ char *via_words(const struct timeline *t, const struct blame_matrix *m, const st
 
 /* The span really covered, what is missing of it. */
 void put_span(const struct timeline *t, int64_t from, int64_t to, const struct waits_options *o, FILE *out);
+
+/* What the JSON of all of them has in common: the window and what was amiss in it, a victim or culprit, the sums by wait. */
+json_t *waits_window_json(const struct timeline *t, int64_t from, int64_t to);
+json_t *waits_who_json(const struct timeline *t, const struct blame_matrix *m, uint32_t id);
+json_t *waits_totals_json(const struct blame_matrix *m);
