@@ -19,7 +19,7 @@ void drawing_free(struct drawing *d)
 	VEC_FREE(d->path.pieces);
 }
 
-void moment_free(struct moment *m)
+void instant_free(struct instant *m)
 {
 	VEC_FREE(m->chain.pieces);
 	blame_matrix_free(&m->matrix);

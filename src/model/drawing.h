@@ -62,7 +62,7 @@ struct drawing {
 };
 
 /* What one thread was doing at one moment, and why. */
-struct moment {
+struct instant {
 	uint32_t thread;
 	const struct interval *interval;
 	struct critical_path chain;	 /* who was waited for, over the interval */
@@ -70,4 +70,4 @@ struct moment {
 };
 
 void drawing_free(struct drawing *d);
-void moment_free(struct moment *m);
+void instant_free(struct instant *m);

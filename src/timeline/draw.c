@@ -85,11 +85,11 @@ int draw_timeline(const struct timeline *t, const struct thread_rows *rows, cons
 	return 0;
 }
 
-int draw_moment(const struct timeline *t, uint32_t thread, int64_t at, struct moment *ret)
+int draw_instant(const struct timeline *t, uint32_t thread, int64_t at, struct instant *ret)
 {
 	const struct thread_line *line = &t->threads.v[thread];
 	size_t place = interval_find(line, at);
-	struct moment m = {.thread = thread};
+	struct instant m = {.thread = thread};
 	int r;
 
 	if (place >= line->intervals.n || line->intervals.v[place].start > at)
@@ -99,7 +99,7 @@ int draw_moment(const struct timeline *t, uint32_t thread, int64_t at, struct mo
 	if (r == 0)
 		r = blame_build(t, m.interval->start, m.interval->end, &thread, 1, &m.matrix);
 	if (r < 0) {
-		moment_free(&m);
+		instant_free(&m);
 		return r;
 	}
 	blame_sort(&m.matrix);

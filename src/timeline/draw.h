@@ -14,6 +14,6 @@ struct draw_question {
 /* `rows` are of the same timeline. The caller frees with drawing_free(). 0 or -ENOMEM. */
 int draw_timeline(const struct timeline *t, const struct thread_rows *rows, const struct draw_question *q, struct drawing *ret);
 
-/* What the thread was doing then; `ret->interval` belongs to the timeline. The caller frees with moment_free(). 0, -ENOMEM,
+/* What the thread was doing then; `ret->interval` belongs to the timeline. The caller frees with instant_free(). 0, -ENOMEM,
  * -ENODATA where nothing is known of it at that time. */
-int draw_moment(const struct timeline *t, uint32_t thread, int64_t at, struct moment *ret);
+int draw_instant(const struct timeline *t, uint32_t thread, int64_t at, struct instant *ret);
