@@ -211,15 +211,16 @@ function listen() {
 	});
 }
 
-async function start() {
-	listen();
-	onState(apply);
+async function loadUnits() {
 	try {
 		units = Object.fromEntries((await ask("features")).features.filter((f) => f.kind === "process").map((f) => [f.name, f.type === "counter" ? `${f.unit}/s` : f.unit]));
 	} catch (e) {
 		failed(e);
 	}
-	drawn = {};
-	apply(state());
+	showProcesses(state());
 }
-start();
+
+listen();
+onState(apply);
+apply(state());
+loadUnits();
