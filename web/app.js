@@ -2,7 +2,6 @@
 import { ask, follow, press } from "./api.js";
 import { drawFeatures } from "./features.js";
 import { localTime, spanSeconds } from "./format.js";
-import { drawAnswer, drawIncidents } from "./incidents.js";
 import { drawProcesses } from "./processes.js";
 import { drawCurveNames, drawSeries } from "./series.js";
 import { onState, setState, state } from "./state.js";
@@ -11,7 +10,7 @@ import { drawVerdict } from "./verdict.js";
 const WINDOW = "1h";
 // Views with a module of their own, loaded when first shown: show(main, state, changed) draws it; `changed(...keys)` tells
 // whether one of these keys of the address is another than when it was last shown.
-const PANES = { timeline: "./timeline.js" };
+const PANES = { timeline: "./timeline.js", blame: "./blame.js", flame: "./flame.js", incidents: "./incidents.js", spans: "./spans.js", fleet: "./fleet.js" };
 const LEAST_CURVE = 30; // s
 const STEP = 10, POINTS = 600, REDRAW_CURVE = 5000;
 const get = (id) => document.getElementById(id);
@@ -96,23 +95,13 @@ async function showCurves(s) {
 
 async function loadMarks() {
 	marks = (await ask("marks")).marks;
-	const s = state();
-	drawIncidents(get("incident-list"), marks, { chosen: s.mark || null, onChoose: (id) => setState({ mark: id, view: "incidents" }) });
-}
-
-async function showIncident(id) {
-	try {
-		drawAnswer(get("incident"), await ask("incident", { id }), (at, c) => setState({ view: "machine", at, pid: c.pid, feature: c.features[0]?.name, mark: null }));
-	} catch (e) {
-		get("incident").textContent = e.message;
-	}
 }
 
 function goLive(s) {
 	if (followed === window_(s)) return;
 	unfollow?.();
 	followed = window_(s);
-	say("reading the recording ...");
+	if (viewOf(s) === "machine") say("reading the recording ...");
 	unfollow = follow(followed, {
 		board: (b) => { if (!state().at) { say(""); takeBoard(b); } },
 		mark: async (m) => {
@@ -162,7 +151,7 @@ function apply(s) {
 	get("filter").value = s.filter || "";
 	get("live").setAttribute("aria-pressed", String(!s.at));
 	goLive(s);
-	if (s.mark && changed("mark")) showIncident(s.mark);
+	document.body.dataset.view = view;
 	if (changed("mark", "view")) loadMarks().catch(failed);
 	if (s.at && changed("at", "window")) showMoment(s);
 	else if (changed("pid", "filter")) showProcesses(s);
@@ -222,15 +211,16 @@ function listen() {
 	});
 }
 
-async function start() {
-	listen();
-	onState(apply);
+async function loadUnits() {
 	try {
 		units = Object.fromEntries((await ask("features")).features.filter((f) => f.kind === "process").map((f) => [f.name, f.type === "counter" ? `${f.unit}/s` : f.unit]));
 	} catch (e) {
 		failed(e);
 	}
-	drawn = {};
-	apply(state());
+	showProcesses(state());
 }
-start();
+
+listen();
+onState(apply);
+apply(state());
+loadUnits();

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/name-stacks.h"
 #include "timeline/state.h"
 #include "view/waits.h"
 
@@ -57,7 +58,7 @@ static int fold(const struct common *common, const struct recall *what, const st
 	if (status != EXIT_ANSWERED)
 		return status;
 	w->flame = (struct flame){&w->events.timeline, {w->events.from, w->events.to, o->waits, o->who ? (n ? threads : &nobody) : NULL, n}, &w->tree};
-	if (fold_stacks(w->flame.t, &w->flame.o, &w->tree) < 0) {
+	if (name_stacks(&w->events.trace) < 0 || fold_stacks(w->flame.t, &w->flame.o, &w->tree) < 0) {
 		log_error("out of memory");
 		status = EXIT_CANNOT;
 	}
