@@ -50,12 +50,15 @@ static void give_back(const struct custody *c)
 
 		if (r < 0)
 			return;
-		r = hold_undo(c->proc_root, &h);
+		if (h.guardian == (uint32_t)getpid())
+			r = hold_undo(c->proc_root, &h);
+		else
+			r = -EPERM; /* another custody's, or what `calm` keeps */
 		hold_free(&h);
-		if (r == 0) {
+		if (r == 0)
 			(void)hold_file_remove(c->run_dir, c->hold.id);
+		if (r == 0 || r == -EPERM)
 			return;
-		}
 		sleep_ms(200);
 	}
 }

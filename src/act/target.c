@@ -33,12 +33,13 @@ static int parse_stat(char *text, struct process *ret)
 {
 	char *open = strchr(text, '('), *close = strrchr(text, ')');
 	unsigned long long start;
-	unsigned flags;
+	unsigned flags, threads;
+	char state;
 	size_t n;
 
 	if (!open || !close || close < open || sscanf(text, "%u", &ret->pid) != 1 ||
-	    sscanf(close + 1, " %*c %u %u %u %d %d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &ret->parent, &ret->group,
-		   &ret->session, &ret->terminal, &ret->foreground, &flags, &start) != 7)
+	    sscanf(close + 1, " %c %u %u %u %d %d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u %*d %llu", &state, &ret->parent, &ret->group,
+		   &ret->session, &ret->terminal, &ret->foreground, &flags, &threads, &start) != 9)
 		return -EBADMSG;
 	n = (size_t)(close - open - 1);
 	n = n < PROCESS_NAME ? n : PROCESS_NAME;
@@ -48,6 +49,8 @@ static int parse_stat(char *text, struct process *ret)
 		*c = iscntrl((unsigned char)*c) ? '?' : *c;
 	ret->start = start;
 	ret->kernel = flags & PF_KTHREAD;
+	/* a leader may be done while its other threads go on */
+	ret->ended = (state == 'Z' || state == 'X') && threads <= 1;
 	return 0;
 }
 
@@ -75,7 +78,7 @@ bool process_lives(const char *proc_root, uint32_t pid, uint64_t start)
 {
 	struct process p;
 
-	return process_read(proc_root, pid, &p) == 0 && p.start == start;
+	return process_read(proc_root, pid, &p) == 0 && p.start == start && !p.ended;
 }
 
 static int compare_processes(const void *a, const void *b)

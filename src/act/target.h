@@ -1,6 +1,6 @@
 /* Who is to be held back: a process with all that descend from it, and whether that may be done.
  *
- * /proc/PID/stat: PID (NAME) STATE PPID PGRP SESSION TTY_NR TPGID FLAGS ... STARTTIME(22nd)
+ * /proc/PID/stat: PID (NAME) STATE PPID PGRP SESSION TTY_NR TPGID FLAGS ... THREADS(20th) 0 STARTTIME
  */
 #pragma once
 
@@ -18,6 +18,7 @@ struct process {
 	uint64_t start;		  /* clock ticks since boot */
 	uint32_t uid;		  /* of its files: root's for those that may not be looked into */
 	bool kernel;
+	bool ended; /* waits for its parent to take note */
 	char name[PROCESS_NAME + 1];
 };
 
@@ -31,6 +32,7 @@ int processes_read(const char *proc_root, struct processes *ret);
 int process_read(const char *proc_root, uint32_t pid, struct process *ret);
 /* NULL = not there. */
 const struct process *processes_find(const struct processes *p, uint32_t pid);
+/* The very process, and it has not ended. */
 bool process_lives(const char *proc_root, uint32_t pid, uint64_t start);
 
 struct target {
