@@ -48,7 +48,7 @@ void wait_sums_close(struct wait_sums *w)
 
 static uint64_t waited(const struct ring_task *t)
 {
-	return t->sum[SUM_RUNNABLE] + t->sum[SUM_PREEMPTED] + t->sum[SUM_LOCK] + t->sum[SUM_DISK] + t->sum[SUM_FAULT];
+	return t->sum[SUM_RUNNABLE] + t->sum[SUM_PREEMPTED] + t->sum[SUM_DISK] + t->sum[SUM_FAULT];
 }
 
 static struct process_waits *find_process(struct wait_sums *w, const struct ring_task *t)

@@ -12,7 +12,7 @@ struct process_waits {
 	char name[RING_COMM + 1];
 	bool kernel;
 	bool young;	 /* began after wait_sums_open() */
-	uint64_t waited; /* ns of all its threads: for a CPU, a lock, a disk, memory. Not for work, timers, peers, its own quota */
+	uint64_t waited; /* ns of all its threads: for a CPU, a disk, memory. Not for locks, by which idle threads wait for work, too */
 	uint64_t ran;	 /* ns */
 };
 
