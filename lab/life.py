@@ -9,7 +9,7 @@ import pwd
 import subprocess
 import time
 
-from stage import FAR, FAR_ADDRESS, QUOTA, SHORT, find_program, has_program
+from stage import FAR, FAR_ADDRESS, QUOTA, SHORT, find_program, has_program, run_quietly
 
 MEBIBYTE = 1 << 20
 ARCHIVE = 2048 * MEBIBYTE
@@ -160,8 +160,17 @@ def postgres_user():
     return who.pw_uid, who.pw_gid
 
 
+def wait_for_postgres(stage, seconds=30):
+    """It may have to recover: it was killed."""
+    for _ in range(seconds * 5):
+        if run_quietly("psql", "-h", stage.work / "postgres", "-U", "postgres", "-c", "SELECT 1", "bench") == 0:
+            return
+        time.sleep(0.2)
+    raise SystemExit("postgres does not answer")
+
+
 def bank(stage):
-    time.sleep(1)  # the server comes up
+    wait_for_postgres(stage)
     stage.start("pgbench", "-h", stage.work / "postgres", "-U", "postgres", "-n", "-R", 20, "-c", 2, "-T", 1000000, "bench",
                 name="pgbench", user="postgres", folder=stage.work / "postgres")
 
