@@ -94,7 +94,7 @@ def act(stage, case, recorder, before):
     return {"case": case.id, "scenario": case.name, "group": case.scenario.GROUP, "seed": case.seed,
             "resource": case.scenario.RESOURCE, "what": case.scenario.__doc__.strip(), "culprits": [c.name for c in culprits],
             "truth": truth.kept(), "tops": {column: tops.first_two(earlier, later, column) for column in tops.COLUMNS},
-            "mark": mark, "calm_from": injected - calm, "injected": injected, "pressed": pressed,
+            "mark": mark, "has_past": not getattr(case.scenario, "WITHOUT_PAST", False), "calm_from": injected - calm, "injected": injected, "pressed": pressed,
             "seconds_until_press": round(until_press, 1), "live_answer_took": round(took, 3),
             "late_ms": life.worst_lateness(stage, injected + 1, pressed),
             "late_ms_usually": life.worst_lateness(stage, injected - calm, injected - 1),

@@ -10,8 +10,8 @@ import score
 import tops
 
 MODELS = ("robust", "gaussian", "blame")  # whoever this whyslow does not know is left out
-PAST_AT_LEAST = 45  # seconds of recording before a calm moment
-MOMENTS_OF_BASELINE = 240
+CALM_AT_LEAST = 2  # seconds, after a recorder's start
+MOMENTS_OF_RECORDING = 100  # of a recording in which nothing is provoked at all (run --calm)
 MOMENTS_OF_CASE = 2  # in the calm before each injection
 
 
@@ -42,28 +42,15 @@ def judge_all(whyslow, cases, models=MODELS):
 
 def calm_moments(work, cases):
     """(recording, Unix time): the same ones each time, at which nothing was provoked."""
-    chance = random.Random("calm moments")
     moments = []
-    for begin, end in recorded_spans(work / "baseline-spans.json"):
-        share = MOMENTS_OF_BASELINE * (end - begin) / whole_span(work)
-        moments += [(work / "baseline.db", chance.uniform(begin + PAST_AT_LEAST, end)) for _ in range(round(share))]
+    for path in sorted((work / "calm").glob("*.json")):
+        chance, (begin, end) = random.Random(path.stem), json.loads(path.read_text())
+        moments += [(path.with_suffix(".db"), chance.uniform(begin + CALM_AT_LEAST, end)) for _ in range(MOMENTS_OF_RECORDING)]
     for case in cases:
         chance = random.Random(case["case"])
-        moments += [(case["folder"] / "recording.db", chance.uniform(case["calm_from"] + 2, case["injected"]))
-                    for _ in range(MOMENTS_OF_CASE) if has_past(case)]
+        moments += [(case["folder"] / "recording.db", chance.uniform(case["calm_from"] + CALM_AT_LEAST, case["injected"]))
+                    for _ in range(MOMENTS_OF_CASE) if case["has_past"]]
     return moments
-
-
-def has_past(case):
-    return (case["folder"] / "recording.db").exists() and not case.get("without_past")
-
-
-def recorded_spans(path):
-    return json.loads(path.read_text()) if path.exists() else []
-
-
-def whole_span(work):
-    return sum(end - begin for begin, end in recorded_spans(work / "baseline-spans.json"))
 
 
 def judge_calm(whyslow, moments, models=MODELS):

@@ -6,6 +6,7 @@ where Debian has them; those that are not installed are left out, and the run sa
 import os
 import pathlib
 import pwd
+import socket
 import subprocess
 import time
 
@@ -85,7 +86,18 @@ def make_web_server(stage):
     (folder / "small").write_bytes(b"page" * 50)
 
 
+def wait_for_web_server(seconds=20):
+    for _ in range(seconds * 10):
+        try:
+            socket.create_connection(("127.0.0.1", PORT), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise SystemExit("nginx does not answer")
+
+
 def visitors(stage):
+    wait_for_web_server()
     stage.start("wrk", "-t", 1, "-c", 8, "-d", 1000000, f"http://127.0.0.1:{PORT}/page", name="wrk")
 
 

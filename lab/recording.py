@@ -46,12 +46,20 @@ class Recorder(Asked):
     """A recorder with a store of its own; a context."""
 
     def __init__(self, stage, store):
-        self.whyslow, self.store = stage.whyslow, pathlib.Path(store)
+        self.stage, self.whyslow, self.store = stage, stage.whyslow, pathlib.Path(store)
         self.here = ["--store", str(store), "--run-dir", str(RUN / "recorder")]
 
     def __enter__(self):
-        """Comes back when it records. It starts before all others and then runs as everybody does: on a machine that has
-        other things to do its programs for the kernel would take half a minute to load."""
+        """Comes back when it records. Everybody else stands still until then: on a machine that has other things to do its
+        programs for the kernel would take half a minute to load."""
+        self.stage.groups.freeze(True)
+        try:
+            self._start()
+        finally:
+            self.stage.groups.freeze(False)
+        return self
+
+    def _start(self):
         shutil.rmtree(RUN / "recorder", ignore_errors=True)
         self.log = open(RUN / "recorder.log", "w+")
         self.process = subprocess.Popen([self.whyslow, "record", *self.here], stdin=subprocess.DEVNULL, stdout=self.log,
@@ -64,7 +72,6 @@ class Recorder(Asked):
             raise SystemExit(f"the recorder does not start: {pathlib.Path(self.log.name).read_text()}")
         for thread in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir():
             os.setpriority(os.PRIO_PROCESS, int(thread.name), 0)
-        return self
 
     def __exit__(self, *_):
         self.process.terminate()

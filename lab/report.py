@@ -11,6 +11,7 @@ import score
 FIGURE = pathlib.Path(__file__).parent.parent / "bench/figure"
 DEFAULT = "robust"  # whose figures have no suffix
 RESOURCES = ("cpu", "memory", "io", "handles", "faults", "threads", "network", "delay", "other")
+SURE = 0.9  # a confidence that must be kept
 BINS = ((0, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.0))  # of stated confidence
 
 
@@ -35,7 +36,7 @@ def tell(whyslow, work, names=(), models=judge.MODELS, each=False, calm=True, ou
 
 
 def print_played(case):
-    print(f"{case['case']}: {case['what'].splitlines()[0]}\n  guilty: {', '.join(case['culprits']) or case['truth']['guilty']}; pressed "
+    print(f"{day(case)} {case['case']}: {case['what'].splitlines()[0]}\n  guilty: {', '.join(case['culprits']) or case['truth']['guilty']}; pressed "
           f"after {case['seconds_until_press']} s; the editor was {case['late_ms']} ms late (usually {case['late_ms_usually']} ms); "
           + "; ".join(f"top by {column}: {first[0][1]}" for column, first in case["tops"].items()), flush=True)
 
@@ -92,7 +93,7 @@ def heading(judged):
 
 
 def day(case):
-    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(case["pressed"]))
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(case["pressed"]))
 
 
 def row(*cells):
@@ -194,16 +195,22 @@ def print_figures(judged, quiet):
     groups = {"all": judged, "six": [case for case in judged if case["group"] == "six"]}
     for group, of_group in groups.items():
         for name in answerers(of_group):
-            suffix = "" if name == DEFAULT else "_" + name.replace(" ", "_")
             for measure, title in (("process", "top_process"), ("of_two", "one_of_top_two"), ("feature", "top_feature"),
                                    ("accused", "innocents_accused")):
-                print_ratio(f"lab.{group}.{title}{suffix}", *counts(of_group, name, measure))
+                print_ratio(f"lab.{group}.{title}{suffix(name)}", *counts(of_group, name, measure))
+    for name in models_of(judged):
+        sure = [case["answers"][name]["process"] for case in judged if (case["answers"].get(name, {}).get("confidence") or 0) >= SURE]
+        print_ratio(f"lab.all.confident_and_right{suffix(name)}", sum(sure), len(sure))
     for name in quiet:
-        print_ratio(f"lab.calm.accused{'' if name == DEFAULT else '_' + name}", *calm_counts(quiet, name))
-    took = [case["live_answer_took"] for case in judged]
-    figure("lab.answer_worst", max(took), "s")
+        print_ratio(f"lab.calm.accused{suffix(name)}", *calm_counts(quiet, name))
+    figure("lab.calm.moments", max(map(len, quiet.values()), default=0), "moments")
+    figure("lab.answer_worst", max(case["live_answer_took"] for case in judged), "s")
     figure("lab.cases", len(judged), "cases")
     figure("lab.kinds", len({case["scenario"] for case in judged}), "kinds")
+
+
+def suffix(name):
+    return "" if name == DEFAULT else "_" + name.replace(" ", "_")
 
 
 def print_ratio(name, hits, n):
@@ -212,6 +219,6 @@ def print_ratio(name, hits, n):
 
 
 def figure(name, value, unit="ratio"):
-    """Beside its goal, where the project's list of goals is at hand."""
+    """Beside its goal, where the project's list of goals has one."""
     known = FIGURE.exists() and subprocess.run([FIGURE, name, str(value)], check=False, capture_output=True, text=True)
     print(known.stdout.strip() if known and known.returncode == 0 else f"figure {name} {value} {unit}", flush=True)

@@ -111,6 +111,10 @@ class Groups:
         else:
             self.quota.write_text(allowed or "-1")
 
+    def freeze(self, yes):
+        """Everybody stands still, or goes on."""
+        (self.top / "cgroup.freeze").write_text(str(int(yes)))
+
     def remove(self):
         """Kills whoever is inside, and takes the groups away."""
         if self.top.exists():
