@@ -6,7 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "answer/facts.h"
 #include "answer/past.h"
+#include "answer/words.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
@@ -281,74 +283,6 @@ static void filter(struct ranking *r, const char *only)
 	r->suspects.n = kept;
 }
 
-static const char *waiting_for(enum bottleneck b)
-{
-	switch (b) {
-	case BOTTLENECK_CPU:
-		return "programs wait for the CPU";
-	case BOTTLENECK_DISK:
-		return "programs wait for the disk";
-	case BOTTLENECK_MEMORY:
-		return "memory is short";
-	case BOTTLENECK_NETWORK:
-		return "the network is busy";
-	default:
-		return "something is out of the ordinary";
-	}
-}
-
-static void put_culprit(struct str *s, const struct suspect *top)
-{
-	_cleanup_free_ char *label = entity_label(&top->subject->info);
-	const struct deviation *f = top->features.n ? &top->features.v[0] : NULL;
-	char now[32], usual[32];
-
-	if (top->kind == CULPRIT_GROUP && top->members > 1)
-		str_printf(s, "%s (%u processes)", label, top->members);
-	else if (top->subject->info.pid)
-		str_printf(s, "%s (pid %u)", label, top->subject->info.pid);
-	else
-		str_puts(s, label);
-	if (!f)
-		return;
-	str_printf(s, ": %s %s", f->feature->name, format_value(f->feature, f->observed, now, sizeof(now)));
-	if (!isnan(f->usual))
-		str_printf(s, ", usually %s", format_value(f->feature, f->usual, usual, sizeof(usual)));
-}
-
-static char *summarise(const struct answer *a, bool gaussian)
-{
-	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
-	bool nobody = !top || (!gaussian && a->slow_since && top->score < NAME_SCORE);
-	struct str s = {};
-	char span[32], ago[32];
-
-	if (!a->slow) {
-		str_printf(&s, "nothing unusual: %u programs compared with their last %s", a->ranking.looked_at,
-			   format_span(a->window_end - a->window_start, span, sizeof(span)));
-		if (top)
-			str_puts(&s, "; the most conspicuous are listed, but none is in the way");
-		return s.data;
-	}
-	if (a->slow_until)
-		str_printf(&s, "was slow for %s, until %s ago: %s",
-			   format_span(a->slow_until - a->slow_since, span, sizeof(span)),
-			   format_span(a->at - a->slow_until, ago, sizeof(ago)), waiting_for(a->bottleneck));
-	else if (a->slow_since)
-		str_printf(&s, "slow for %s: %s", format_span(a->at - a->slow_since, span, sizeof(span)),
-			   waiting_for(a->bottleneck));
-	else
-		str_puts(&s, "no program had to wait much, but one is out of the ordinary");
-	if (!nobody) {
-		/* a leak of handles is worth saying, but no disk is slow for it */
-		str_puts(&s, a->slow_since && !gaussian && top->of == BOTTLENECK_NONE ? "; beside that, out of the ordinary: " : "; ");
-		put_culprit(&s, top);
-	} else {
-		str_puts(&s, ", but no program stands out: it is the sum of many, or work outside of processes");
-	}
-	return s.data;
-}
-
 static uint64_t memory_of(const struct dataset *d, const struct subject *system, uint32_t at)
 {
 	double total = system ? subject_value(d, system, FEATURE_SYS_MEM_TOTAL, at) : NAN;
@@ -469,6 +403,7 @@ struct loader {
 	struct hmap wanted; /* those of which the other features are wanted, by identity */
 };
 
+/* All of the machine's parts are read: few, and what says that it is the machine's fault. */
 static bool is_program(const struct entity_info *info)
 {
 	return info->kind == ENTITY_PROCESS || info->kind == ENTITY_SHORT_LIVED || info->kind == ENTITY_KERNEL;
@@ -478,9 +413,7 @@ static uint64_t first_features(const struct entity_info *info, void *context)
 {
 	const struct loader *loader = context;
 
-	if (info->kind == ENTITY_SYSTEM || info->kind == ENTITY_DISK)
-		return UINT64_MAX;
-	return is_program(info) ? loader->features : 0;
+	return is_program(info) ? loader->features : UINT64_MAX;
 }
 
 /* A process keeps its (pid, start) when a new recorder gives it another id. */
@@ -541,6 +474,37 @@ static void tell_past(struct answer *a, const struct past *past, int64_t exact)
 	remark(a, "what is usual before %s is taken from the hourly summaries", format_local(exact, at, sizeof(at)));
 }
 
+static bool names_culprit(const struct answer *a, const struct method *method)
+{
+	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
+
+	if (!a->slow || !top)
+		return false;
+	return method == &method_gaussian || !a->slow_since || top->score >= NAME_SCORE;
+}
+
+/* The cause, and all of it in words. */
+static int explain(const struct dataset *d, const struct loader *loader, const struct question *q, const struct why_request *request,
+		   struct answer *a)
+{
+	const struct dataset *wide = loader && loader->data->more.ticks.n == d->ticks.n ? &loader->data->more : d;
+	_cleanup_(causes_free) struct causes built_in = {};
+	const struct causes *causes = request->causes;
+	struct facts facts;
+	int r = causes ? 0 : causes_default(&built_in);
+
+	if (r == 0)
+		r = facts_of_answer(d, wide, q, a, &facts);
+	if (r < 0)
+		return r;
+	r = words_of_answer(a, &facts, causes ? causes : &built_in);
+	if (r == 0 && request->ret_facts)
+		*request->ret_facts = facts;
+	else
+		facts_free(&facts);
+	return r;
+}
+
 static int answer_with(struct dataset *d, const struct why_request *request, struct loader *loader, struct answer *ret)
 {
 	struct why_request r = *request;
@@ -580,12 +544,17 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	if (pressed && a.at - d->ticks.v[q.at].wall > OVER)
 		a.slow_until = d->ticks.v[q.at].wall;
 	choose_bottleneck(&a, pressed);
+	a.culprit_is_named = names_culprit(&a, r.method);
+	result = explain(d, loader, &q, &r, &a);
+	if (result < 0) {
+		answer_free(&a);
+		return result;
+	}
 	if (request->only)
 		filter(&a.ranking, request->only);
 	if (!a.has_history)
 		remark(&a, "there is no past to compare with: judged by pressure and shares alone");
 	add_notes(&a, d, &q);
-	a.summary = summarise(&a, r.method == &method_gaussian);
 	*ret = a;
 	return 0;
 }

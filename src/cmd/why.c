@@ -23,17 +23,44 @@ struct why_args why_args = {.top = 5};
 
 static const struct option_row options[] = {WHY_OPTIONS, {}};
 
-static int print(struct common *common, const struct answer *a)
+/* A question, and what it needs until it is answered. */
+struct asked {
+	struct why_request request;
+	struct causes causes;
+	struct facts facts;
+};
+
+static void asked_free(struct asked *a)
+{
+	causes_free(&a->causes);
+	facts_free(&a->facts);
+}
+
+#define _cleanup_asked_ _cleanup_(asked_free)
+
+static int print_facts(const struct facts *facts)
+{
+	struct str text = {};
+
+	facts_write(facts, &text);
+	fputs(text.data ? text.data : "", stdout);
+	str_free(&text);
+	return EXIT_ANSWERED;
+}
+
+static int print(struct common *common, const struct answer *a, const struct facts *facts)
 {
 	struct why_text_options text = {common->colour, (unsigned)why_args.top, why_args.all ? 64 : 5};
 
+	if (facts)
+		return print_facts(facts);
 	if (common->json)
 		return why_json(a, stdout) < 0 ? EXIT_CANNOT : a->slow ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 	why_text(a, &text, stdout);
 	return a->slow ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 }
 
-static int finish(struct common *common, int r, struct answer *a, struct store *store)
+static int finish(struct common *common, int r, const struct why_request *request, struct answer *a, struct store *store)
 {
 	int status;
 
@@ -45,7 +72,7 @@ static int finish(struct common *common, int r, struct answer *a, struct store *
 		log_error("cannot answer: %s", store ? store_error(store) : strerror(-r));
 		return EXIT_CANNOT;
 	}
-	status = print(common, a);
+	status = print(common, a, request->ret_facts);
 	answer_free(a);
 	return status;
 }
@@ -78,7 +105,7 @@ static int look_now(struct common *common, struct why_request *request)
 		dataset_finish(&d);
 		request->at = d.ticks.v[d.ticks.n - 1].wall;
 		r = why_answer(&d, request, &a);
-		status = finish(common, r, &a, NULL);
+		status = finish(common, r, request, &a, NULL);
 	} else {
 		log_error("cannot sample: %s", strerror(-r));
 	}
@@ -107,7 +134,7 @@ static int answer_from(struct common *common, struct store *store, struct why_re
 	request->marks = marks;
 	if (r == 0)
 		r = why_args.boot ? boot_from_store(store, request, &data, &a) : why_from_store(store, request, &data, &a);
-	status = finish(common, r, &a, store);
+	status = finish(common, r, request, &a, store);
 	if (r == 0 && data.damaged)
 		log_warning("%u parts of the recording are damaged and were left out", data.damaged);
 	for (size_t i = 0; i < request->n_marks; i++)
@@ -117,8 +144,22 @@ static int answer_from(struct common *common, struct store *store, struct why_re
 	return status;
 }
 
-static int prepare(struct common *common, struct why_request *request)
+static int load_causes(struct asked *a)
 {
+	_cleanup_free_ char *error = NULL;
+	int r = causes_load(SYSTEM_CAUSES, &a->causes, &error);
+
+	a->request.causes = &a->causes;
+	a->request.ret_facts = why_args.facts ? &a->facts : NULL;
+	if (r < 0)
+		log_error("%s%s%s", error ? "" : SYSTEM_CAUSES, error ? "" : ": ", error ? error : strerror(-r));
+	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+}
+
+static int prepare(struct common *common, struct asked *asked)
+{
+	struct why_request *request = &asked->request;
+
 	request->window = why_args.window ? why_args.window : common->config.answer_window;
 	request->only = why_args.who;
 	request->viewer = common->viewer;
@@ -134,7 +175,7 @@ static int prepare(struct common *common, struct why_request *request)
 			return usage_error("why", "--window-mode is past or block, not '%s'", why_args.window_mode);
 		request->block = *why_args.window_mode == 'b';
 	}
-	return 0;
+	return load_causes(asked);
 }
 
 static bool recording_is_fresh(struct store *store, int64_t now)
@@ -146,16 +187,16 @@ static bool recording_is_fresh(struct store *store, int64_t now)
 
 int why_at(struct common *common, int64_t wall, bool marked)
 {
-	struct why_request request = {.at = wall, .marked = marked};
+	_cleanup_asked_ struct asked asked = {.request = {.at = wall, .marked = marked}};
 	struct store *store;
-	int status = prepare(common, &request);
+	int status = prepare(common, &asked);
 
 	if (status)
 		return status;
 	store = open_common_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
-	status = answer_from(common, store, &request);
+	status = answer_from(common, store, &asked.request);
 	store_close(store);
 	return status;
 }
@@ -163,23 +204,23 @@ int why_at(struct common *common, int64_t wall, bool marked)
 static int why_now(struct common *common)
 {
 	struct store_paths paths = {common->config.store_file, common->config.store_run_dir};
-	struct why_request request = {.at = wall_now()};
+	_cleanup_asked_ struct asked asked = {.request = {.at = wall_now()}};
 	_cleanup_free_ char *error = NULL;
 	struct store *store;
-	int status = prepare(common, &request);
+	int status = prepare(common, &asked);
 
 	if (status)
 		return status;
 	if (store_open(&paths, STORE_READ, &store, &error) == 0) {
-		bool fresh = recording_is_fresh(store, request.at);
+		bool fresh = recording_is_fresh(store, asked.request.at);
 
 		if (fresh)
-			status = answer_from(common, store, &request);
+			status = answer_from(common, store, &asked.request);
 		store_close(store);
 		if (fresh)
 			return status;
 	}
-	return look_now(common, &request);
+	return look_now(common, &asked.request);
 }
 
 /* TIME, or a mark's id. */
@@ -210,18 +251,18 @@ static int resolve_time(struct common *common, const char *text, int64_t *ret, b
 static int why_boot(struct common *common)
 {
 	int64_t now = wall_now(), start = now - boot_now();
-	struct why_request request = {.at = now < start + BOOT_LONGEST ? now : start + BOOT_LONGEST};
+	_cleanup_asked_ struct asked asked = {.request = {.at = now < start + BOOT_LONGEST ? now : start + BOOT_LONGEST}};
 	struct store *store;
-	int status = prepare(common, &request);
+	int status = prepare(common, &asked);
 
 	if (status)
 		return status;
-	request.since = start;
+	asked.request.since = start;
 	store = open_common_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
-	request.window = BOOT_LONGEST;
-	status = answer_from(common, store, &request);
+	asked.request.window = BOOT_LONGEST;
+	status = answer_from(common, store, &asked.request);
 	store_close(store);
 	return status;
 }

@@ -29,6 +29,7 @@ void answer_free(struct answer *a)
 	VEC_FREE(a->remarks);
 	free(a->cause);
 	free(a->summary);
+	free(a->next);
 	*a = (struct answer){};
 }
 

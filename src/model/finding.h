@@ -89,11 +89,13 @@ struct answer {
 	int64_t slow_until;		    /* when it ended; 0 = it goes on */
 	bool slow;
 	bool has_history;
+	bool culprit_is_named; /* the first suspect stands out; else the rest of `ranking` is only what is conspicuous */
 	double confidence; /* NaN until calibrated */
 	enum bottleneck bottleneck;
 	struct pressure pressure;
-	char *cause;   /* NULL = none of the known ones */
+	char *cause;   /* id in the catalogue (rule/cause.h); NULL = none of the known ones */
 	char *summary; /* one sentence */
+	char *next;    /* what can be done; NULL = nothing known */
 	VEC(char *) remarks; /* what the reader must know to judge it: gaps, missing sources */
 	struct ranking ranking;
 };

@@ -161,4 +161,6 @@ void why_text(const struct answer *a, const struct why_text_options *o, FILE *ou
 		if (worth_showing(a, &a->ranking.suspects.v[i]))
 			put_suspect(&a->ranking.suspects.v[i], (unsigned)i + 1, o, out);
 	put_victims(a, out);
+	if (a->next)
+		fprintf(out, "\nWhat can be done:\n   %s\n", a->next);
 }
