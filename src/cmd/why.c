@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "daemon/recorder.h"
 #include "store/frame.h"
+#include "store/trace-file.h"
 #include "view/why.h"
 
 #define LOOK_TICKS   6 /* without a recording: five seconds between six samples */
@@ -28,10 +29,12 @@ struct asked {
 	struct why_request request;
 	struct causes causes;
 	struct facts facts;
+	struct trace trace;
 };
 
 static void asked_free(struct asked *a)
 {
+	trace_clear(&a->trace);
 	causes_free(&a->causes);
 	facts_free(&a->facts);
 }
@@ -168,7 +171,7 @@ static int prepare(struct common *common, struct asked *asked)
 	if (why_args.model) {
 		request->method = method_find(why_args.model);
 		if (!request->method)
-			return usage_error("why", "there is no model '%s': robust or gaussian", why_args.model);
+			return usage_error("why", "there is no model '%s': robust, blame, gaussian or unusual", why_args.model);
 	}
 	if (why_args.window_mode) {
 		if (strcmp(why_args.window_mode, "block") != 0 && strcmp(why_args.window_mode, "past") != 0)
@@ -185,14 +188,27 @@ static bool recording_is_fresh(struct store *store, int64_t now)
 	return store_extent(store, &from, &to) == 0 && now - to < FRESH_ENOUGH;
 }
 
-int why_at(struct common *common, int64_t wall, bool marked)
+/* The events kept of a mark, where there are any. Without them the answer is made of counters. */
+static void find_events(const struct common *common, int64_t mark, struct asked *asked)
 {
-	_cleanup_asked_ struct asked asked = {.request = {.at = wall, .marked = marked}};
+	_cleanup_free_ char *folder = trace_folder(common->from_file ? common->from_file : common->config.store_file);
+	_cleanup_free_ char *path = folder && mark ? trace_file_of(folder, mark) : NULL, *error = NULL;
+
+	if (asked->request.method == &method_blame && path && access(path, R_OK) == 0 && trace_read_file(path, &asked->trace, &error) == 0)
+		asked->request.trace = &asked->trace;
+	if (error)
+		log_warning("%s", error);
+}
+
+int why_at(struct common *common, int64_t wall, int64_t mark)
+{
+	_cleanup_asked_ struct asked asked = {.request = {.at = wall, .marked = mark != 0}};
 	struct store *store;
 	int status = prepare(common, &asked);
 
 	if (status)
 		return status;
+	find_events(common, mark, &asked);
 	store = open_common_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
@@ -224,14 +240,14 @@ static int why_now(struct common *common)
 }
 
 /* TIME, or a mark's id. */
-static int resolve_time(struct common *common, const char *text, int64_t *ret, bool *ret_marked)
+static int resolve_time(struct common *common, const char *text, int64_t *ret, int64_t *ret_mark)
 {
 	struct store *store;
 	struct mark mark;
 	uint64_t id;
 	int r;
 
-	*ret_marked = false;
+	*ret_mark = 0;
 	if (parse_u64(text, &id) < 0)
 		return parse_time(text, wall_now(), ret);
 	store = open_common_store(common, STORE_READ);
@@ -242,7 +258,7 @@ static int resolve_time(struct common *common, const char *text, int64_t *ret, b
 	if (r < 0)
 		return r;
 	*ret = mark.wall;
-	*ret_marked = true;
+	*ret_mark = mark.id;
 	mark_free(&mark);
 	return 0;
 }
@@ -269,8 +285,7 @@ static int why_boot(struct common *common)
 
 static int run(struct common *common, int argc, char **argv)
 {
-	int64_t at;
-	bool marked;
+	int64_t at, mark;
 	int r;
 
 	if (argc > 1)
@@ -281,14 +296,14 @@ static int run(struct common *common, int argc, char **argv)
 		return why_now(common);
 	if (!why_args.at)
 		return usage_error("why", "--from needs --at TIME: a recording has no 'now'");
-	r = resolve_time(common, why_args.at, &at, &marked);
+	r = resolve_time(common, why_args.at, &at, &mark);
 	if (r == -EIO)
 		return EXIT_CANNOT;
 	if (r == -ENOENT)
 		return usage_error("why", "there is no mark %s; 'whyslow list' shows them", why_args.at);
 	if (r < 0)
 		return usage_error("why", "'%s' is no TIME: now, -5min, 14:32, '2026-11-20 14:32:07' or a mark's id", why_args.at);
-	return why_at(common, at, marked);
+	return why_at(common, at, mark);
 }
 
 const struct verb verb_why = {

@@ -142,7 +142,9 @@ static bool worth_showing(const struct answer *a, const struct suspect *s)
 {
 	double first = a->ranking.suspects.v[0].score;
 
-	return strcmp(a->ranking.method, "robust") != 0 || s->score >= fmax(0.05 * first, 0.002);
+	bool guilt = strcmp(a->ranking.method, "robust") == 0 || strcmp(a->ranking.method, "blame") == 0;
+
+	return !guilt || s->score >= fmax(0.05 * first, 0.002);
 }
 
 void why_text(const struct answer *a, const struct why_text_options *o, FILE *out)
