@@ -49,6 +49,7 @@ static enum bottleneck bottleneck_of(enum wait_for wait)
 }
 
 struct joining {
+	struct hmap places; /* of (victim, culprit) -> index in charges.list, + 1 */
 	const struct timeline *timeline;
 	struct hmap programs; /* pid -> struct subject, alive in the window */
 	struct charges charges;
@@ -88,17 +89,25 @@ static bool gives_way(const struct joining *j, uint32_t thread)
 
 static int add(struct joining *j, const struct charge *one)
 {
-	j->charges.total[one->of] += one->seconds;
-	for (size_t i = 0; i < j->charges.list.n; i++) {
-		struct charge *c = &j->charges.list.v[i];
+	uint64_t victim = hash_text(one->victim) * 64 + (uint64_t)one->of * 2 + one->inferred, culprit = hash_text(one->culprit);
+	uintptr_t place = (uintptr_t)hmap_get(&j->places, victim, culprit);
+	int r;
 
-		if (c->of != one->of || c->inferred != one->inferred || strcmp(c->victim, one->victim) != 0 ||
-		    strcmp(c->culprit, one->culprit) != 0)
-			continue;
-		c->seconds += one->seconds;
+	j->charges.total[one->of] += one->seconds;
+	if (place) {
+		j->charges.list.v[place - 1].seconds += one->seconds;
 		return 0;
 	}
-	return VEC_PUSH(j->charges.list, *one);
+	r = VEC_PUSH(j->charges.list, *one);
+	return r < 0 ? r : hmap_put(&j->places, victim, culprit, (void *)(uintptr_t)j->charges.list.n);
+}
+
+/* Longest first: what others say of it is told in that order. */
+static int longest_first(const void *a, const void *b)
+{
+	const struct charge *x = a, *y = b;
+
+	return x->seconds > y->seconds ? -1 : x->seconds < y->seconds;
 }
 
 static int take_cell(struct joining *j, const struct blame_cell *cell)
@@ -141,6 +150,8 @@ static int join(struct joining *j, const struct dataset *d, uint32_t from, uint3
 	for (size_t i = 0; r == 0 && i < m.cells.n; i++)
 		r = take_cell(j, &m.cells.v[i]);
 	blame_matrix_free(&m);
+	if (j->charges.list.n)
+		qsort(j->charges.list.v, j->charges.list.n, sizeof(j->charges.list.v[0]), longest_first);
 	return r;
 }
 
@@ -153,6 +164,7 @@ int charges_of_trace(const struct trace *t, const struct dataset *d, uint32_t fr
 	if (r == 0)
 		r = join(&j, d, from, to);
 	hmap_free(&j.programs);
+	hmap_free(&j.places);
 	if (r < 0)
 		charges_free(&j.charges);
 	if (r == 0)

@@ -16,7 +16,7 @@ struct charge {
 
 struct charges {
 	double covered; /* seconds of the trouble of which events are kept; 0 = none */
-	VEC(struct charge) list;
+	VEC(struct charge) list; /* the most first */
 	double total[BOTTLENECK_COUNT]; /* of the list */
 };
 

@@ -24,6 +24,7 @@
 #include "analysis/method.h"
 #include "analysis/startup.h"
 #include "base/clock.h"
+#include "base/str.h"
 #include "stat/robust.h"
 
 #define BLOCK_MIN_NS	(5 * NS_PER_SEC)
@@ -39,6 +40,7 @@
 #define SAME_START	0.5 /* an earlier start with this share of the value did the same */
 #define MEMORY_STALL	0.10 /* from this pressure on memory outranks CPU and disk */
 #define SUSPECTS_MAX	32
+#define CHARGES_TOLD	3
 #define CHARGED_LEAST	0.02 /* s/s: fewer waits are no evidence */
 #define WAIT_LEAST	5e7  /* ns/s: a twentieth of a thread */
 #define HELD_BEFORE	0.3  /* of the guilt of holding a lock, where it may always have held it */
@@ -1041,6 +1043,43 @@ static int tell_start(struct robust *r, struct verdict *v)
 	return -ENOMEM;
 }
 
+/* "editor" of "/usr/bin/editor|session.scope" */
+static void put_program(struct str *s, const char *program)
+{
+	size_t n = strcspn(program, "|");
+	const char *base = memrchr(program, '/', n);
+
+	if (base)
+		n -= (size_t)(base + 1 - program);
+	str_append(s, base ? base + 1 : program, n);
+}
+
+/* Who waited for it, and how much, where events were kept of that. */
+static int tell_charges(const struct robust *r, struct verdict *v)
+{
+	const struct charges *c = r->joined ? r->q->charges : NULL;
+	double all = c ? charges_against(c, v->program->key, v->suspect.of) : 0;
+	struct str text = {};
+	unsigned told = 0;
+
+	if (all < CHARGED_LEAST)
+		return 0;
+	str_printf(&text, "others waited %.2g s in each second on its account:", all);
+	for (size_t i = 0; i < c->list.n && told < CHARGES_TOLD; i++) {
+		const struct charge *one = &c->list.v[i];
+
+		if (one->of != v->suspect.of || strcmp(one->culprit, v->program->key) != 0)
+			continue;
+		str_puts(&text, told++ ? ", " : " ");
+		put_program(&text, one->victim);
+		str_printf(&text, " %.0f %%", 100 * one->seconds / all);
+	}
+	if (!text.error && VEC_PUSH(v->suspect.evidence, text.data) == 0)
+		return 0;
+	str_free(&text);
+	return -ENOMEM;
+}
+
 static int describe_in_full(struct robust *r, const struct dataset *wide, struct verdict *v)
 {
 	uint64_t features = wide == r->d ? UINT64_MAX : r->method->features;
@@ -1048,6 +1087,8 @@ static int describe_in_full(struct robust *r, const struct dataset *wide, struct
 
 	if (result == 0)
 		result = tell_start(r, v);
+	if (result == 0)
+		result = tell_charges(r, v);
 	finish_suspect(r, &v->suspect);
 	return result == 0 && wide != r->d ? describe_further(r, wide, v) : result;
 }

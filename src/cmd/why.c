@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "answer/boot.h"
+#include "answer/told.h"
 #include "answer/why.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -30,6 +31,7 @@ struct asked {
 	struct causes causes;
 	struct facts facts;
 	struct trace trace;
+	int64_t mark; /* 0 = none */
 };
 
 static void asked_free(struct asked *a)
@@ -126,8 +128,30 @@ static int boot_from_store(struct store *store, const struct why_request *reques
 	return r < 0 ? r : boot_answer(&data->first, request, ret);
 }
 
-static int answer_from(struct common *common, struct store *store, struct why_request *request)
+/* Those of earlier marks that were like it; and it is kept itself, where this user may write. */
+static void compare_with_earlier(struct common *common, struct store *store, int64_t mark, struct answer *a)
 {
+	struct store_paths paths = {common->config.store_file, common->config.store_run_dir};
+	_cleanup_free_ char *error = NULL;
+	struct mark *marks;
+	struct store *keep;
+	size_t n;
+
+	if (store_marks(store, INT64_MIN, a->at, &marks, &n) < 0)
+		return;
+	(void)told_find_like(store, marks, n, mark, common->viewer, a);
+	for (size_t i = 0; i < n; i++)
+		mark_free(&marks[i]);
+	free(marks);
+	if (!mark || common->from_file || why_args.who || why_args.model || why_args.since || store_open(&paths, STORE_MARK, &keep, &error) < 0)
+		return;
+	(void)told_keep(keep, mark, common->viewer, a);
+	store_close(keep);
+}
+
+static int answer_from(struct common *common, struct store *store, struct asked *asked)
+{
+	struct why_request *request = &asked->request;
 	struct why_data data = {};
 	struct mark *marks = NULL;
 	struct answer a;
@@ -137,6 +161,8 @@ static int answer_from(struct common *common, struct store *store, struct why_re
 	request->marks = marks;
 	if (r == 0)
 		r = why_args.boot ? boot_from_store(store, request, &data, &a) : why_from_store(store, request, &data, &a);
+	if (r == 0 && !why_args.boot)
+		compare_with_earlier(common, store, asked->mark, &a);
 	status = finish(common, r, request, &a, store);
 	if (r == 0 && data.damaged)
 		log_warning("%u parts of the recording are damaged and were left out", data.damaged);
@@ -202,7 +228,7 @@ static void find_events(const struct common *common, int64_t mark, struct asked 
 
 int why_at(struct common *common, int64_t wall, int64_t mark)
 {
-	_cleanup_asked_ struct asked asked = {.request = {.at = wall, .marked = mark != 0}};
+	_cleanup_asked_ struct asked asked = {.request = {.at = wall, .marked = mark != 0}, .mark = mark};
 	struct store *store;
 	int status = prepare(common, &asked);
 
@@ -212,7 +238,7 @@ int why_at(struct common *common, int64_t wall, int64_t mark)
 	store = open_common_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
-	status = answer_from(common, store, &asked.request);
+	status = answer_from(common, store, &asked);
 	store_close(store);
 	return status;
 }
@@ -231,7 +257,7 @@ static int why_now(struct common *common)
 		bool fresh = recording_is_fresh(store, asked.request.at);
 
 		if (fresh)
-			status = answer_from(common, store, &asked.request);
+			status = answer_from(common, store, &asked);
 		store_close(store);
 		if (fresh)
 			return status;
@@ -278,7 +304,7 @@ static int why_boot(struct common *common)
 	if (!store)
 		return EXIT_CANNOT;
 	asked.request.window = BOOT_LONGEST;
-	status = answer_from(common, store, &asked.request);
+	status = answer_from(common, store, &asked);
 	store_close(store);
 	return status;
 }
