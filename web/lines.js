@@ -31,6 +31,7 @@ export const classOfState = (state) => BY_WAIT[state.wait] ?? (state.name === "r
 export const classOfUse = (use) => BY_USE[use];
 
 export const KINDS = 32; // beyond it the runs are mixes
+const NOTHING = KINDS - 1; // no state has this number
 
 // The answer's text of runs -> { from, to (ns from the window's start), what, who }, typed arrays.
 export function decodeRuns(text, unit, cpu) {
@@ -96,12 +97,12 @@ class Palette {
 	fill(classes, classOf, kinds, mixes) {
 		const byKey = Object.fromEntries(classes.map((c, i) => [c.key, { ...c, order: i, colour: rgba(css(`--state-${c.key}`)) }]));
 		const of = (kind) => byKey[classOf(kinds[kind])];
-		this.#grow(KINDS + 1 + mixes.length);
+		this.#grow(KINDS + mixes.length);
 		const column = (i) => this.table.subarray(i * this.height, (i + 1) * this.height);
 		kinds.forEach((_, k) => column(k).fill(of(k).colour, this.height - Math.max(1, Math.round(of(k).height * this.height))));
-		mixes.forEach((mix, m) => {
+		mixes.forEach((mix, m) => { // states' and CPUs' stand side by side: those of the other have kinds that are none here
 			const parts = [];
-			for (let i = 0; i < mix.length; i += 2) parts.push([of(mix[i]), mix[i + 1]]);
+			for (let i = 0; i < mix.length; i += 2) if (mix[i] < kinds.length) parts.push([of(mix[i]), mix[i + 1]]);
 			parts.sort((a, b) => b[0].order - a[0].order); // what ran lies at the foot
 			const c = column(KINDS + m);
 			let share = 0, top = 0;
@@ -146,7 +147,7 @@ export class Rows {
 		const width = this.canvas.width, height = this.canvas.height;
 		const pitch = (this.row + this.gap) * ratio, top = scroll * ratio;
 		pixels.fill(palette.ground);
-		for (let i = Math.floor(top / pitch); i < count && i * pitch - top < height; i++) {
+		for (let i = Math.max(0, Math.floor(top / pitch)); i < count && i * pitch - top < height; i++) {
 			const runs = lineAt(i);
 			if (!runs || !this.#fillColumns(runs, axis, begin, width)) continue;
 			const y = Math.round(i * pitch - top), h = palette.height;
@@ -162,7 +163,7 @@ export class Rows {
 		const k = width / axis.span, shift = (begin - axis.from) * k;
 		const { columns } = this;
 		let i = runAfter(runs, axis.from - begin), cursor = 0, any = false;
-		columns.fill(KINDS); // nothing
+		columns.fill(NOTHING);
 		for (; i < runs.from.length; i++) {
 			const start = Math.floor(runs.from[i] * k + shift);
 			if (start >= width) break;

@@ -3,6 +3,7 @@
 import { ask } from "./api.js";
 import { Axis, drawRuler, formatMoment, formatSpan, momentOf, parseMoment } from "./axis.js";
 import { css, element, loadStyle } from "./dom.js";
+import { gestures } from "./gestures.js";
 import { drawInstant } from "./instant.js";
 import { CLASSES, KINDS, Rows, USES, classOfState, classOfUse, decodeRuns, runAt } from "./lines.js";
 import { choice, eventsChoice, field, keys, redrawn, statusLine } from "./pane.js";
@@ -13,12 +14,11 @@ import { setState, state } from "./state.js";
 const ROW = 16, GAP = 2, PITCH = ROW + GAP, RULER = 24;
 const SPARE_ROWS = 12; // asked for above and below those that are seen
 const SETTLED = 140; // ms without a change until the address and the profile follow
-const CLICK = 4; // px
 
 let ui = null, status = null;
 let known = null; // of the recording: { key, origin, limits, states, frozen }
 let axis = null, data = null, profile = null, instant = null, marks = [];
-let asking = false, settle = 0, frame = 0, drag = null;
+let asking = false, settle = 0, frame = 0;
 
 const recording = (s) => `${s.mark ?? ""}:${s.mark ? "" : s.freeze ?? ""}`;
 const source = (s) => ({ mark: s.mark, freeze: s.mark ? null : s.freeze });
@@ -41,8 +41,10 @@ async function openRecording(s) {
 	marks = (await ask("marks").catch(() => ({ marks: [] }))).marks;
 }
 
+const everything = () => new Axis(known.origin, 0, known.limits.to, ui.width, known.limits);
+
 function placeAxis(s) {
-	const range = chosenRange(s), all = new Axis(known.origin, 0, known.limits.to, ui.width, known.limits);
+	const range = chosenRange(s), all = everything();
 	const from = range ? Number(range.from - known.origin) : 0, to = range ? Number(range.to - known.origin) : 0;
 	axis = range && to > 0 && from < known.limits.to ? all.within(Math.max(0, from), Math.min(known.limits.to, to)) : all;
 }
@@ -374,7 +376,7 @@ function stepInstant(by) {
 
 // --- mouse and fingers ---
 
-function hover(e, runs, kinds, classOf, who) {
+function hover(e, runs, kinds, who) {
 	const x = e.offsetX, t = axis.at(x) - data.base, i = runs ? runAt(runs, t) : -1;
 	ui.hover.hidden = i < 0;
 	if (i < 0) return;
@@ -391,71 +393,6 @@ function hover(e, runs, kinds, classOf, who) {
 	ui.hover.style.left = `${Math.min(e.clientX - box.left + 12, box.width - 180)}px`;
 }
 
-const pointers = new Map();
-let pinch = null;
-
-function wheel(e) {
-	if (!axis) return;
-	const body = e.currentTarget === ui.body.canvas;
-	if (e.ctrlKey || e.metaKey || !body) {
-		e.preventDefault();
-		moveTo(axis.zoom(Math.exp(Math.max(-1, Math.min(1, e.deltaY / 240))), e.offsetX));
-	} else if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) {
-		e.preventDefault();
-		moveTo(axis.pan((e.deltaX || e.deltaY) / axis.width * axis.span));
-	}
-}
-
-function down(e) {
-	if (!axis || e.button > 1) return;
-	e.currentTarget.setPointerCapture(e.pointerId);
-	pointers.set(e.pointerId, e.offsetX);
-	if (pointers.size === 2) {
-		const [a, b] = [...pointers.values()];
-		pinch = { axis, a, b };
-		drag = null;
-		return;
-	}
-	drag = { x: e.offsetX, axis, moved: false, pan: e.shiftKey || e.button === 1 || e.pointerType === "touch" };
-}
-
-function move(e) {
-	if (!axis) return;
-	if (pointers.has(e.pointerId)) pointers.set(e.pointerId, e.offsetX);
-	if (pinch && pointers.size === 2) {
-		const [a, b] = [...pointers.values()], was = Math.max(8, Math.abs(pinch.a - pinch.b)), is = Math.max(8, Math.abs(a - b));
-		const t = pinch.axis.at((pinch.a + pinch.b) / 2), zoomed = pinch.axis.zoom(was / is, (pinch.a + pinch.b) / 2);
-		moveTo(zoomed.pan(t - zoomed.at((a + b) / 2)));
-		return;
-	}
-	if (!drag) return hoverAt(e);
-	drag.moved ||= Math.abs(e.offsetX - drag.x) >= CLICK;
-	if (!drag.moved) return;
-	ui.hover.hidden = true;
-	if (drag.pan) {
-		moveTo(drag.axis.pan((drag.x - e.offsetX) / axis.width * axis.span));
-		return;
-	}
-	const left = Math.max(0, Math.min(drag.x, e.offsetX)), right = Math.min(axis.width, Math.max(drag.x, e.offsetX));
-	ui.brush.hidden = false;
-	ui.brush.style.left = `${ui.body.canvas.getBoundingClientRect().left - ui.lines.getBoundingClientRect().left + left}px`;
-	ui.brush.style.width = `${right - left}px`;
-}
-
-function up(e) {
-	pointers.delete(e.pointerId);
-	if (pinch) {
-		if (!pointers.size) pinch = null;
-		return;
-	}
-	const d = drag;
-	drag = null;
-	ui.brush.hidden = true;
-	if (!d || e.type === "pointercancel") return;
-	if (d.moved && !d.pan) moveTo(axis.within(...[axis.at(d.x), axis.at(e.offsetX)].sort((a, b) => a - b)));
-	else if (!d.moved) click(e);
-}
-
 function click(e) {
 	if (e.currentTarget === ui.body.canvas) {
 		const line = lineAt(Math.floor((e.offsetY + ui.rows.scrollTop) / PITCH));
@@ -469,24 +406,26 @@ function click(e) {
 }
 
 function hoverAt(e) {
-	if (!data) return;
+	ui.hover.hidden = true;
+	if (!e || !data) return;
 	if (e.currentTarget === ui.body.canvas) {
 		const line = lineAt(Math.floor((e.offsetY + ui.rows.scrollTop) / PITCH));
-		hover(e, line?.decoded, (k) => known.states[k].text, null, null);
+		hover(e, line?.decoded, (k) => known.states[k].text, null);
 	} else {
 		const cpu = data.cpus[Math.floor((e.offsetY - RULER) / (14 + GAP))];
-		hover(e, cpu?.decoded, (k) => USES.find((u) => u.key === classOfUse(known.uses[k])).text, null, (k) => `${data.people[k].name} (${data.people[k].tid})`);
+		hover(e, cpu?.decoded, (k) => USES.find((u) => u.key === classOfUse(known.uses[k])).text, (k) => `${data.people[k].name} (${data.people[k].tid})`);
 	}
 }
 
+function showBrush(left, width) {
+	ui.brush.hidden = width === 0;
+	ui.brush.style.left = `${ui.body.canvas.getBoundingClientRect().left - ui.lines.getBoundingClientRect().left + left}px`;
+	ui.brush.style.width = `${width}px`;
+}
+
 function listen(canvas) {
-	canvas.addEventListener("wheel", wheel, { passive: false });
-	canvas.addEventListener("pointerdown", down);
-	canvas.addEventListener("pointermove", move);
-	canvas.addEventListener("pointerup", up);
-	canvas.addEventListener("pointercancel", up);
-	canvas.addEventListener("pointerleave", () => { ui.hover.hidden = true; });
-	canvas.addEventListener("dblclick", () => axis && moveTo(new Axis(known.origin, 0, known.limits.to, ui.width, known.limits)));
+	gestures(canvas, { axis: () => axis, moveTo, click, hover: hoverAt, brush: showBrush, scrolls: canvas === ui.body.canvas });
+	canvas.addEventListener("dblclick", () => axis && moveTo(everything()));
 }
 
 // --- the pane ---
@@ -517,7 +456,7 @@ function build(main) {
 	ui.showProfile = (s) => profile && drawProfile(ui.profile, profile, { tid: s.tid, classOfState, classOfUse });
 	main.replaceChildren(
 		element("section", { class: "toolbar", "aria-label": "what is shown" }, events, freeze, order, sort, filter, path,
-			button("Everything", "all that is recorded (0)", () => moveTo(new Axis(known.origin, 0, known.limits.to, ui.width, known.limits))), status),
+			button("Everything", "all that is recorded (0)", () => moveTo(everything())), status),
 		element("section", { class: "threads", "aria-label": "threads over time" }, ui.lines,
 			element("p", { class: "hint" }, "Drag to zoom, shift + drag or arrows to pan, + and - or Ctrl + wheel to zoom, 0 for everything; up and down choose a thread, Enter its interval, , and . the one before and after, p its critical path, f folds its process.")),
 		element("section", { class: "beside", "aria-label": "of what is seen" },
@@ -530,7 +469,7 @@ function build(main) {
 	keys(main, {
 		ArrowLeft: () => axis && moveTo(axis.pan(-axis.span / 5)), ArrowRight: () => axis && moveTo(axis.pan(axis.span / 5)),
 		"+": () => axis && moveTo(axis.zoom(0.5)), "=": () => axis && moveTo(axis.zoom(0.5)), "-": () => axis && moveTo(axis.zoom(2)),
-		0: () => axis && moveTo(new Axis(known.origin, 0, known.limits.to, ui.width, known.limits)),
+		0: () => axis && moveTo(everything()),
 		ArrowUp: () => step(-1), ArrowDown: () => step(1), Enter: (e) => (e.target.matches("button, a") ? false : stepInstant(0)),
 		",": () => stepInstant(-1), ".": () => stepInstant(1), p: togglePath, Escape: () => setState({ tid: null, when: null, path: null }),
 		f: () => { const l = lineAt(rowOf(Number(state().tid))); if (l) toggleFold(l.pid); },
@@ -544,8 +483,11 @@ function togglePath() {
 }
 
 function measure() {
+	if (!ui.rows.clientHeight) return; // not seen
 	const style = getComputedStyle(ui.lines).gridTemplateColumns.split(" ");
-	ui.width = Math.max(60, Math.floor(parseFloat(style[1]) - (ui.rows.offsetWidth - ui.rows.clientWidth)));
+	const width = Math.floor(parseFloat(style[1]) - (ui.rows.offsetWidth - ui.rows.clientWidth));
+	if (!(width > 0)) return; // the style sheet has not come yet
+	ui.width = width;
 	if (axis) axis = new Axis(axis.origin, axis.from, axis.to, ui.width, axis.limits);
 	ui.body.resize(ui.width, ui.rows.clientHeight);
 	ui.head.resize(ui.width, RULER + (data?.cpus.length ?? 2) * (14 + GAP) + 2);
