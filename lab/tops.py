@@ -8,10 +8,12 @@ COLUMNS = ("cpu", "io", "memory")
 
 
 def read_process(path):
-    fields = (path / "stat").read_text().rpartition(")")[2].split()
+    name, _, rest = (path / "stat").read_text().rpartition(")")
+    fields = rest.split()
     io = dict(line.split(": ") for line in (path / "io").read_text().splitlines())
     return {
         "pid": int(path.name),
+        "name": name.partition("(")[2],
         "start": int(fields[19]),
         "cpu": (int(fields[11]) + int(fields[12])) / TICK,
         "memory": int(fields[21]) * PAGE,
@@ -31,9 +33,9 @@ def snapshot():
 
 
 def first_two(before, after, column):
-    """Pids of the two biggest: by growth between the snapshots, by level for memory."""
+    """[pid, name] of the two biggest: by growth between the snapshots, by level for memory."""
     def size(key):
         earlier = before.get(key, {}).get(column, 0) if column != "memory" else 0
         return after[key][column] - earlier
 
-    return [pid for pid, _ in sorted(after, key=size, reverse=True)[:2]]
+    return [[after[key]["pid"], after[key]["name"]] for key in sorted(after, key=size, reverse=True)[:2]]

@@ -1,7 +1,6 @@
 /* Reads or writes a file from end to end, again and again, at an even rate: a backup, a camera's recording.
  * Reading goes round the page cache; writing goes through it and asks for no sync. */
 #include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 

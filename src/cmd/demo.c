@@ -1,0 +1,352 @@
+/* A newcomer's first minute: plays one harmless slowdown before a recorder of its own, presses the button and
+ * prints the answer beside the truth. */
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "cmd/verb.h"
+
+#define ARGUMENTS_MAX 8
+#define PAST_SECONDS  34 /* an answer takes less for no past at all */
+#define SLOW_SECONDS  9
+#define START_TRIES                                                                             \
+	300 /* of 100 ms: to load its programs into the kernel takes a recorder a second or two \
+	     */
+#define PATH_LONGEST 256
+#define FOLDER	     "FOLDER" /* in arguments: the demo's own */
+#define CPUS	     "CPUS"
+
+/* `arguments` are of one of the lab's programs; `victim` starts with the past, where the culprit needs one.
+ */
+struct demo {
+	const char *name, *help, *program;
+	const char *arguments[ARGUMENTS_MAX];
+	const char *victim_program;
+	const char *victim[ARGUMENTS_MAX];
+};
+
+static const struct demo demos[] = {
+	{.name = "cpu",
+	 .help = "a program computes on all CPUs",
+	 .program = "burn",
+	 .arguments = {CPUS, "100"}},
+	{.name = "disk",
+	 .help = "a program writes 150 MB a second into one file of 256 MB",
+	 .program = "stream",
+	 .arguments = {"write", FOLDER "/file", "256", "150"}},
+	{.name = "threads",
+	 .help = "a program starts 400 threads that never rest",
+	 .program = "swarm",
+	 .arguments = {"400", "150", "10"}},
+	{.name = "files",
+	 .help = "a program opens 300 files a second and closes none",
+	 .program = "leak",
+	 .arguments = {"300"}},
+	{.name = "lock",
+	 .help = "a program holds a lock that another one needs",
+	 .program = "ledger",
+	 .arguments = {FOLDER "/book", "1", "100000", "500", "sleep"},
+	 .victim_program = "ledger",
+	 .victim = {FOLDER "/book", "1", "300", "20000", "compute"}},
+	{},
+};
+
+static const struct option_row options[] = {{}};
+
+struct play {
+	char programs[PATH_LONGEST]; /* the lab's */
+	char folder[PATH_LONGEST], store[PATH_LONGEST], run_dir[PATH_LONGEST];
+	pid_t recorder, victim, culprit;
+};
+
+static volatile sig_atomic_t is_stopped;
+
+static void stop(int unused)
+{
+	(void)unused;
+	is_stopped = 1;
+}
+
+static int list(void)
+{
+	puts("A demo takes three quarters of a minute and does no harm. There are:");
+	for (const struct demo *d = demos; d->name; d++)
+		printf("  whyslow demo %-8s %s\n", d->name, d->help);
+	return EXIT_ANSWERED;
+}
+
+static const struct demo *find(const char *name)
+{
+	for (const struct demo *d = demos; d->name; d++)
+		if (strcmp(d->name, name) == 0)
+			return d;
+	return NULL;
+}
+
+/* Installed below the prefix, or beside the program in a build folder. */
+static int find_programs(char *ret, size_t size)
+{
+	static const char *const places[] = {"../lib/whyslow/lab", "../lab/programs"};
+	char self[PATH_LONGEST];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	if (n < 0)
+		return -errno;
+	self[n] = '\0';
+	slash = strrchr(self, '/');
+	*slash = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		char probe[PATH_LONGEST * 2];
+
+		snprintf(probe, sizeof(probe), "%s/%s/burn", self, places[i]);
+		if (access(probe, X_OK) == 0)
+			return (size_t)snprintf(ret, size, "%s/%s", self, places[i]) < size ? 0
+											    : -ENAMETOOLONG;
+	}
+	return -ENOENT;
+}
+
+static bool nap(int ms)
+{
+	poll(NULL, 0, ms);
+	return !is_stopped;
+}
+
+static void wait_seconds(int seconds, const char *what)
+{
+	for (int left = seconds; left > 0 && !is_stopped; left--) {
+		if (isatty(STDERR_FILENO))
+			fprintf(stderr, "\r%s: %d s ... ", what, left);
+		nap(1000);
+	}
+	if (isatty(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
+}
+
+/* Dies with this process. Its words go nowhere. Returns its pid or -errno. */
+static pid_t start(const char *path, char *const *argv)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid == 0) {
+		int null = open("/dev/null", O_RDWR);
+
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (getppid() != parent || null < 0)
+			_exit(127);
+		for (int fd = 0; fd <= 2; fd++)
+			dup2(null, fd);
+		execv(path, argv);
+		_exit(127);
+	}
+	return pid < 0 ? -errno : pid;
+}
+
+static pid_t start_recorder(const struct play *p)
+{
+	char *const argv[] = {(char *)"whyslow",
+			      (char *)"record",
+			      (char *)"--store",
+			      (char *)p->store,
+			      (char *)"--run-dir",
+			      (char *)p->run_dir,
+			      NULL};
+
+	return start("/proc/self/exe", argv);
+}
+
+/* What stands for the demo's folder and the number of CPUs is put in. */
+static void fill_in(const struct play *p, const char *argument, char *ret, size_t size)
+{
+	if (strncmp(argument, FOLDER, strlen(FOLDER)) == 0)
+		snprintf(ret, size, "%s%s", p->folder, argument + strlen(FOLDER));
+	else if (strcmp(argument, CPUS) == 0)
+		snprintf(ret, size, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+	else
+		snprintf(ret, size, "%s", argument);
+}
+
+static pid_t start_program(const struct play *p, const char *program, const char *const *arguments)
+{
+	char path[PATH_LONGEST * 2], filled[ARGUMENTS_MAX][PATH_LONGEST * 2];
+	char *argv[ARGUMENTS_MAX + 2] = {path};
+
+	snprintf(path, sizeof(path), "%s/%s", p->programs, program);
+	for (size_t i = 0; i < ARGUMENTS_MAX && arguments[i]; i++) {
+		fill_in(p, arguments[i], filled[i], sizeof(filled[i]));
+		argv[i + 1] = filled[i];
+	}
+	return start(path, argv);
+}
+
+static bool has_ended(pid_t pid)
+{
+	return pid <= 0 || waitpid(pid, NULL, WNOHANG) != 0;
+}
+
+/* It has recorded: there is a segment. */
+static bool has_journal(const struct play *p)
+{
+	_cleanup_free_ char *pattern = NULL;
+	glob_t found = {};
+	bool any;
+
+	if (asprintf(&pattern, "%s/journal/*", p->run_dir) < 0)
+		return false;
+	any = glob(pattern, 0, NULL, &found) == 0;
+	globfree(&found);
+	return any;
+}
+
+static int wait_for_recorder(struct play *p)
+{
+	for (int i = 0; i < START_TRIES && nap(100); i++) {
+		if (has_ended(p->recorder)) {
+			p->recorder = 0;
+			break;
+		}
+		if (has_journal(p))
+			return 0;
+	}
+	if (is_stopped)
+		return -EINTR;
+	log_error(
+		"the demo's recorder does not start; 'whyslow record' says why, 'whyslow doctor' what to do");
+	return -ECHILD;
+}
+
+static int make_folder(struct play *p)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	snprintf(p->folder, sizeof(p->folder), "%s/whyslow-demo.XXXXXX", tmp ? tmp : "/var/tmp");
+	if (!mkdtemp(p->folder)) {
+		int r = -errno;
+
+		log_error("cannot make a folder %s: %s", p->folder, strerror(errno));
+		*p->folder = '\0';
+		return r;
+	}
+	if ((size_t)snprintf(p->store, sizeof(p->store), "%s/recording.db", p->folder) >= sizeof(p->store) ||
+	    (size_t)snprintf(p->run_dir, sizeof(p->run_dir), "%s/run", p->folder) >= sizeof(p->run_dir))
+		return -ENAMETOOLONG;
+	return 0;
+}
+
+/* The button and the answer, as `whyslow mark --why` prints them. Returns that verb's status, or -errno. */
+static int press(const struct play *p, bool json)
+{
+	pid_t pid;
+	int status;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		execl("/proc/self/exe", "whyslow", "mark", "--why", "--store", p->store, "--run-dir",
+		      p->run_dir, "a demo", json ? "--json" : NULL, NULL);
+		_exit(EXIT_CANNOT);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		return -errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_CANNOT;
+}
+
+static int act(struct play *p, const struct demo *d, bool json)
+{
+	int status;
+
+	if (!json)
+		printf("Demo '%s': %s.\nFirst %d seconds of what this machine usually does, then %d of "
+		       "that.\n\n",
+		       d->name, d->help, PAST_SECONDS, SLOW_SECONDS);
+	fflush(stdout);
+	p->recorder = start_recorder(p);
+	if (wait_for_recorder(p) < 0)
+		return EXIT_CANNOT;
+	if (d->victim_program)
+		p->victim = start_program(p, d->victim_program, d->victim);
+	wait_seconds(PAST_SECONDS, "recording what is usual");
+	p->culprit = start_program(p, d->program, d->arguments);
+	wait_seconds(SLOW_SECONDS, "making it slow");
+	if (is_stopped || has_ended(p->culprit)) {
+		if (!is_stopped)
+			log_error("the demo's program %s/%s did not stay", p->programs, d->program);
+		return EXIT_CANNOT;
+	}
+	status = press(p, json);
+	if (!json && (status == EXIT_ANSWERED || status == EXIT_NOTHING_FOUND))
+		printf("\nThe truth: %s (pid %d) did it, which this demo started %d seconds before it "
+		       "pressed the button.\n"
+		       "'make start' or the service whyslow records for good; then press with 'whyslow "
+		       "mark', and ask with 'whyslow'.\n",
+		       d->program, (int)p->culprit, SLOW_SECONDS);
+	return status < 0 ? EXIT_CANNOT : status;
+}
+
+static void end(pid_t pid)
+{
+	if (pid <= 0)
+		return;
+	kill(pid, SIGTERM);
+	waitpid(pid, NULL, 0);
+}
+
+static void clean_up(struct play *p)
+{
+	pid_t pid;
+	char *const argv[] = {(char *)"rm", (char *)"-rf", (char *)"--", p->folder, NULL};
+
+	end(p->culprit);
+	end(p->victim);
+	end(p->recorder);
+	if (*p->folder && posix_spawnp(&pid, "rm", NULL, NULL, argv, environ) == 0)
+		waitpid(pid, NULL, 0);
+}
+
+static int run(struct common *common, int argc, char **argv)
+{
+	const struct sigaction on_stop = {.sa_handler = stop};
+	const struct demo *demo;
+	struct play play = {};
+	int status = EXIT_CANNOT;
+
+	if (argc == 1)
+		return list();
+	demo = argc == 2 ? find(argv[1]) : NULL;
+	if (!demo)
+		return usage_error("demo", "there is no demo '%s'; 'whyslow demo' lists them",
+				   argv[argc - 1]);
+	if (find_programs(play.programs, sizeof(play.programs)) < 0) {
+		log_error("the lab's programs are not installed beside this whyslow "
+			  "(PREFIX/lib/whyslow/lab): 'make install' puts them there");
+		return EXIT_CANNOT;
+	}
+	sigaction(SIGINT, &on_stop, NULL);
+	sigaction(SIGTERM, &on_stop, NULL);
+	sigaction(SIGHUP, &on_stop, NULL);
+	if (make_folder(&play) == 0)
+		status = act(&play, demo, common->json);
+	clean_up(&play);
+	return status;
+}
+
+const struct verb verb_demo = {
+	.name = "demo",
+	.group = "Run and tend",
+	.words = "[NAME] ",
+	.help = "play a harmless slowdown and see the answer; alone: which there are",
+	.options = options,
+	.run = run,
+};

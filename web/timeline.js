@@ -1,0 +1,2 @@
+// The threads' states over time.
+export async function show() {}
