@@ -22,7 +22,7 @@ def tell(whyslow, work, names=(), models=judge.MODELS, each=False, calm=True, ou
         raise SystemExit("no cases are kept: play some ('make lab')")
     begin = time.monotonic()
     judged = judge.judge_all(whyslow, played, models)
-    quiet = judge.judge_calm(whyslow, judge.calm_moments(work, judged), models) if calm else {}
+    quiet = judge.judge_calm(whyslow, judge.calm_moments(work, judged), models, judged[0]["truth"]["recorder"]) if calm else {}
     if each:
         for case in judged:
             print_judged(case)
@@ -89,6 +89,9 @@ def heading(judged):
         yield f"- Machine: {machine} ({n} cases)."
     yield f"- {len(judged)} cases of {len(kinds)} kinds; played {day(judged[0])} to {day(judged[-1])} (UTC)."
     yield f"- In {len(felt)} the editor was more than twice as late as in the calm before; it is not in every kind's way."
+    passed = {name: counts(judged, name, "passed_over")[0] for name in models_of(judged)}
+    yield ("- Other programs ran on the machine. Where one of them was named first it is passed over, as nobody knows whether it was innocent: "
+           + ", ".join(f"{n} times with {name}" for name, n in passed.items()) + ".")
     yield "- Shares come with 95 % Wilson intervals. `top` cannot say that no program is to blame: those cases are not counted for it.\n"
 
 
