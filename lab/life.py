@@ -63,7 +63,7 @@ def make_backup(stage):
 
 
 def camera(stage):
-    stage.start("stream", "write", stage.work / "footage", 2048, 40, name="camera")
+    stage.start("stream", "write", stage.work / "footage", 4096, 40, name="camera")
 
 
 def application(stage):
