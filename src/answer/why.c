@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "answer/confidence.h"
 #include "answer/facts.h"
 #include "answer/past.h"
 #include "answer/words.h"
@@ -597,15 +598,16 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 		a.slow_since = d->ticks.v[q.focus].wall - d->ticks.v[q.focus].span;
 	if (pressed && a.at - d->ticks.v[q.at].wall > OVER)
 		a.slow_until = d->ticks.v[q.at].wall;
+	if (request->only)
+		filter(&a.ranking, request->only);
 	choose_bottleneck(&a, pressed);
+	a.confidence = confidence_of(&a);
 	a.culprit_is_named = names_culprit(&a, r.method);
 	result = explain(d, loader, &q, &r, &a);
 	if (result < 0) {
 		answer_free(&a);
 		return result;
 	}
-	if (request->only)
-		filter(&a.ranking, request->only);
 	if (!a.has_history)
 		remark(&a, "there is no past to compare with: judged by pressure and shares alone");
 	add_notes(&a, d, &q);

@@ -140,6 +140,7 @@ static void compare_with_earlier(struct common *common, struct store *store, int
 	if (store_marks(store, INT64_MIN, a->at, &marks, &n) < 0)
 		return;
 	(void)told_find_like(store, marks, n, mark, common->viewer, a);
+	told_calibrate(store, marks, n, common->viewer, a);
 	for (size_t i = 0; i < n; i++)
 		mark_free(&marks[i]);
 	free(marks);
