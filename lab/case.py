@@ -8,6 +8,7 @@ DIR/cases/NAME-SEED/ holds
 """
 import dataclasses
 import json
+import os
 import random
 import shutil
 import time
@@ -16,10 +17,12 @@ import life
 import recording
 import score
 import tops
+from stage import SceneBroken
 
+STRANGERS_AT_MOST = 0.25  # CPUs' worth of work by whoever is not the lab's: the case would be theirs as well
 SNAPSHOTS_APART = 5  # seconds, as `top` is used
 AFTERWARDS = 5.5  # the flight recorder keeps the five seconds after the press as well
-PRESS = (5, 13)  # seconds from the injection to the button
+PRESS = (5, 11)  # seconds from the injection to the button
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +41,7 @@ class Case:
     def plan(self):
         """Seconds of calm before, and from the injection to the button."""
         chance = self.chance("plan")
-        calm, until_press = chance.uniform(4, 7), chance.uniform(*getattr(self.scenario, "PRESS", PRESS))
+        calm, until_press = chance.uniform(3, 5), chance.uniform(*getattr(self.scenario, "PRESS", PRESS))
         return (self.scenario.calm(until_press) if hasattr(self.scenario, "calm") else calm), until_press
 
 
@@ -81,21 +84,27 @@ def act(stage, case, recorder, before):
     injected = time.time()
     culprits = case.scenario.inject(stage, case.chance("inject"))
     stage.watch(injected + until_press - SNAPSHOTS_APART - time.time())
-    earlier = tops.snapshot()
+    earlier, begin = tops.snapshot(), time.monotonic()
     stage.watch(injected + until_press - time.time())
-    later = tops.snapshot()
+    later, apart = tops.snapshot(), time.monotonic() - begin
+    ours = {recorder.process.pid, os.getpid()}.union(*(actor.descendants for actor in stage.actors))
+    first = {column: tops.first_two(earlier, later, column, ours) for column in tops.COLUMNS}
+    strangers, most = tops.strangers(earlier, later, apart, ours)
     pressed = time.time()
     mark = recorder.mark(f"lab: {case.id}")
     took = recorder.why(mark)[1]
+    if strangers > STRANGERS_AT_MOST:
+        raise SceneBroken(f"others used {strangers:.2f} CPUs, most of it {most}")
     stage.watch(pressed + AFTERWARDS - time.time())
     stage.expect_alive(except_for=culprits)
     innocents = [actor for actor in stage.actors if actor not in culprits]
-    truth = score.Truth.of(getattr(case.scenario, "GUILTY", "program"), culprits, innocents, case.scenario.FEATURES)
+    truth = score.Truth.of(getattr(case.scenario, "GUILTY", "program"), culprits, innocents, case.scenario.FEATURES,
+                           stage.whyslow)
     return {"case": case.id, "scenario": case.name, "group": case.scenario.GROUP, "seed": case.seed,
             "resource": case.scenario.RESOURCE, "what": case.scenario.__doc__.strip(), "culprits": [c.name for c in culprits],
-            "truth": truth.kept(), "tops": {column: tops.first_two(earlier, later, column) for column in tops.COLUMNS},
+            "truth": truth.kept(), "tops": first,
             "mark": mark, "has_past": not getattr(case.scenario, "WITHOUT_PAST", False), "calm_from": injected - calm, "injected": injected, "pressed": pressed,
-            "seconds_until_press": round(until_press, 1), "live_answer_took": round(took, 3),
+            "seconds_until_press": round(until_press, 1), "live_answer_took": round(took, 3), "strangers_cpus": round(strangers, 3),
             "late_ms": life.worst_lateness(stage, injected + 1, pressed),
             "late_ms_usually": life.worst_lateness(stage, injected - calm, injected - 1),
             "machine": recording.describe_machine()}

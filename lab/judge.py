@@ -53,18 +53,20 @@ def calm_moments(work, cases):
     return moments
 
 
-def judge_calm(whyslow, moments, models=MODELS):
+def judge_calm(whyslow, moments, models, recorder):
     """{model: [accused at that moment or None]}: whoever is named guilty by an answer that says the machine is slow."""
+    nobody = score.Truth.of("nobody", (), (), (), recorder)
+
     def ask(moment):
         path, at = moment
         kept, when = recording.Kept(whyslow, path), datetime.datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M:%S")
         said = {model: kept.why(when, model)[0] for model in models}
-        return {model: who_is_accused(answer) for model, answer in said.items() if answer}
+        return {model: who_is_accused(nobody, answer) for model, answer in said.items() if answer}
     told = in_parallel(ask, moments)
     return {model: [(str(moment[0]), moment[1], each[model]) for moment, each in zip(moments, told)]
             for model in (told[0] if told else {})}
 
 
-def who_is_accused(answer):
-    suspects = answer["culprits"]
-    return score.named(suspects[0]) if answer["slow"] and suspects else None
+def who_is_accused(nobody, answer):
+    suspects = nobody.suspects_of(answer)
+    return score.named(suspects[0]) if suspects else None

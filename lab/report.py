@@ -6,6 +6,7 @@ import time
 
 import case as cases
 import judge
+import recording
 import score
 
 FIGURE = pathlib.Path(__file__).parent.parent / "bench/figure"
@@ -15,14 +16,14 @@ SURE = 0.9  # a confidence that must be kept
 BINS = ((0, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.0))  # of stated confidence
 
 
-def tell(whyslow, work, names=(), models=judge.MODELS, each=False, calm=True, output=None):
+def tell(whyslow, work, names=(), models=judge.MODELS, each=False, calm=True, output=None, answers=None):
     """Asks again and prints; with output writes the tables there instead."""
     played = [case for case in cases.read_all(work) if not names or names & {case["scenario"], case["group"], case["case"]}]
     if not played:
         raise SystemExit("no cases are kept: play some ('make lab')")
     begin = time.monotonic()
     judged = judge.judge_all(whyslow, played, models)
-    quiet = judge.judge_calm(whyslow, judge.calm_moments(work, judged), models) if calm else {}
+    quiet = judge.judge_calm(whyslow, judge.calm_moments(work, judged), models, judged[0]["truth"]["recorder"]) if calm else {}
     if each:
         for case in judged:
             print_judged(case)
@@ -31,6 +32,8 @@ def tell(whyslow, work, names=(), models=judge.MODELS, each=False, calm=True, ou
         pathlib.Path(output).write_text(text)
     else:
         print(text)
+    if answers:
+        write_answers(whyslow, judged, answers)
     print_figures(judged, quiet)
     print(f"{len(judged)} cases and {sum(map(len, quiet.values()))} calm answers judged in {time.monotonic() - begin:.0f} s", flush=True)
 
@@ -89,6 +92,9 @@ def heading(judged):
         yield f"- Machine: {machine} ({n} cases)."
     yield f"- {len(judged)} cases of {len(kinds)} kinds; played {day(judged[0])} to {day(judged[-1])} (UTC)."
     yield f"- In {len(felt)} the editor was more than twice as late as in the calm before; it is not in every kind's way."
+    passed = {name: counts(judged, name, "passed_over")[0] for name in models_of(judged)}
+    yield ("- Other programs ran on the machine. Where one of them was named first it is passed over, as nobody knows whether it was innocent: "
+           + ", ".join(f"{n} times with {name}" for name, n in passed.items()) + ".")
     yield "- Shares come with 95 % Wilson intervals. `top` cannot say that no program is to blame: those cases are not counted for it.\n"
 
 
@@ -189,6 +195,23 @@ def missed(judged):
     for name in models_of(judged):
         wrong = [case for case in judged if name in case["answers"] and not case["answers"][name]["process"]]
         yield f"{name}: " + (", ".join(f"{case['case']} (named {case['answers'][name]['first'] or 'nobody'})" for case in wrong) or "none") + ".\n"
+
+
+def write_answers(whyslow, judged, path):
+    """What a user reads: of each kind with a real program the first case, right or wrong, as printed."""
+    first = {}
+    for case in judged:
+        if case["group"] == "real":
+            first.setdefault(case["scenario"], case)
+    with open(path, "w") as out:
+        out.write("# Answers, as printed\n\nWritten by `lab/tables BUILD --answers docs/answers.md`: of each kind with a real program the first "
+                  "case that was played, right or wrong ([how the lab works](lab.md)).\n")
+        for kind, case in sorted(first.items()):
+            words = recording.Kept(whyslow, case["folder"] / "recording.db").words(case["mark"])
+            top = ", ".join(f"{first[0][1]} by {column}" for column, first in case["tops"].items())
+            out.write(f"\n## {kind}\n\n{case['what']}\n\nGuilty: {', '.join(case['culprits'])}; the button was pressed after "
+                      f"{case['seconds_until_press']} s. `top` shows {top} first.\n\n    $ whyslow why --at {case['mark']}\n")
+            out.writelines(f"    {line}".rstrip() + "\n" for line in words.rstrip().splitlines())
 
 
 def print_figures(judged, quiet):

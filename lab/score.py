@@ -4,6 +4,7 @@ import math
 
 SHARED_GUILT = 1 / 3  # who has this share of the first one's score is accused too
 SCALELESS = {"gaussian"}  # models whose scores are no proportions: only their first one is accused
+STAGE = "whyslow-lab"  # in the names of the lab's control groups
 NOT_THE_MACHINE = {"remote", "network", "none"}
 
 
@@ -22,24 +23,26 @@ class Truth:
     exes: frozenset
     names: frozenset
     innocents: dict  # pid -> name
+    recorder: str = ""  # the recorder's executable: it is on the stage as well
 
     @classmethod
-    def of(cls, guilty, culprits, innocents, features):
+    def of(cls, guilty, culprits, innocents, features, recorder=""):
         def together(get):
             return frozenset().union(*map(get, culprits))
         pids = together(lambda actor: actor.descendants)
         others = {pid: actor.name for actor in innocents for pid in actor.descendants if pid not in pids}
-        return cls(guilty, frozenset(features), pids, together(lambda actor: actor.exes), together(lambda actor: actor.names), others)
+        return cls(guilty, frozenset(features), pids, together(lambda actor: actor.exes), together(lambda actor: actor.names),
+                   others, recorder)
 
     def kept(self):
         """As it is kept beside a recording."""
         return {"guilty": self.guilty, "features": sorted(self.features), "pids": sorted(self.pids), "exes": sorted(self.exes),
-                "names": sorted(self.names), "innocents": sorted(self.innocents.items())}
+                "names": sorted(self.names), "innocents": sorted(self.innocents.items()), "recorder": self.recorder}
 
     @classmethod
     def read(cls, kept):
         return cls(kept["guilty"], frozenset(kept["features"]), frozenset(kept["pids"]), frozenset(kept["exes"]),
-                   frozenset(kept["names"]), dict(kept["innocents"]))
+                   frozenset(kept["names"]), dict(kept["innocents"]), kept["recorder"])
 
     def did_it(self, suspect):
         if suspect["pid"] in self.pids:
@@ -47,9 +50,18 @@ class Truth:
         known = suspect["exe"] in self.exes or (not suspect["exe"] and suspect["name"] in self.names)
         return known and suspect["pid"] not in self.innocents
 
+    def is_stranger(self, suspect):
+        """Somebody else's program on this machine: nobody knows whether it is innocent."""
+        if suspect.get("kind") not in ("process", "group") or self.did_it(suspect) or suspect["pid"] in self.innocents:
+            return False
+        return STAGE not in (suspect.get("unit") or "") and suspect["exe"] != self.recorder
+
+    def suspects_of(self, answer):
+        return [suspect for suspect in answer["culprits"] if not self.is_stranger(suspect)] if answer["slow"] else []
+
     def ranks(self, answer):
         """For each of those named, whether it is right to name him at that place."""
-        suspects = answer["culprits"] if answer["slow"] else []
+        suspects = self.suspects_of(answer)
         if self.guilty == "program":
             return [self.did_it(suspect) for suspect in suspects]
         if self.guilty == "limit":
@@ -59,7 +71,7 @@ class Truth:
         return [not suspects]
 
     def judge(self, answer):
-        suspects, right = answer["culprits"] if answer["slow"] else [], self.ranks(answer)
+        suspects, right = self.suspects_of(answer), self.ranks(answer)
         features = [feature["name"] for feature in suspects[0]["features"]] if suspects else []
         return {
             "first": named(suspects[0]) if suspects else None,
@@ -71,6 +83,7 @@ class Truth:
             "feature": features[0] in self.features if self.guilty == "program" and right[:1] == [True] and features else None,
             "resources": list(dict.fromkeys(feature["resource"] for feature in suspects[0]["features"])) if suspects else [],
             "accused": self.accused(answer),
+            "passed_over": answer["slow"] and self.suspects_of(answer)[:1] != answer["culprits"][:1],
             "slow": answer["slow"],
             "confidence": answer["confidence"],
             "bottleneck": answer["bottleneck"],
@@ -78,8 +91,8 @@ class Truth:
 
     def accused(self, answer):
         """Innocents that the answer names as guilty."""
-        suspects = answer["culprits"]
-        if not answer["slow"] or not suspects:
+        suspects = self.suspects_of(answer)
+        if not suspects:
             return []
         enough = suspects[0]["score"] * SHARED_GUILT
         named_guilty = suspects[:1] if answer["model"] in SCALELESS else [

@@ -40,11 +40,13 @@
 #define SAME_START	0.5 /* an earlier start with this share of the value did the same */
 #define MEMORY_STALL	0.10 /* from this pressure on memory outranks CPU and disk */
 #define SUSPECTS_MAX	32
+#define IMPOSSIBLE	1.5 /* waits are added when they end: a second's may be longer than a second, but not by much */
+#define UNKNOWN_THREADS 16  /* of processes that lived for less than a sample */
+#define TIE		0.01 /* of features as guilty as each other the more conspicuous one comes first */
 #define CHARGES_TOLD	3
 #define CHARGED_LEAST	0.02 /* s/s: fewer waits are no evidence */
 #define WAIT_LEAST	5e7  /* ns/s: a twentieth of a thread */
 #define HELD_BEFORE	0.3  /* of the guilt of holding a lock, where it may always have held it */
-#define REMOTE_SHORTAGE 0.03 /* others are blamed only where nobody here is: a busy machine answers late, too */
 #define DESCRIBED_IN_FULL 8 /* of them, with all features they have */
 #define REPORT_SCORE	1e-4
 #define USES (sizeof(uses) / sizeof(uses[0]))
@@ -70,7 +72,6 @@ static const struct use uses[] = {
 	{BOTTLENECK_NETWORK, FEATURE_NET_RX_BYTES, false, 0, 0.01, false},
 	{BOTTLENECK_NETWORK, FEATURE_NET_TX_BYTES, false, 0, 0.01, false},
 	{BOTTLENECK_QUOTA, FEATURE_WAIT_QUOTA, false, 0, 0, true},
-	{BOTTLENECK_REMOTE, FEATURE_WAIT_NETWORK, false, 0, 0, true},
 	{BOTTLENECK_NONE, FEATURE_HANDLES_FILES, false, 1000, 0.05, false},
 	{BOTTLENECK_NONE, FEATURE_THREADS, false, 300, 0.05, false},
 };
@@ -190,6 +191,17 @@ static int gather_programs(struct robust *r)
 	return result == 0 ? gather_kind(r, ENTITY_SHORT_LIVED) : result;
 }
 
+/* More than all threads can wait in a second: of tasks that were asleep when delay accounting was switched on (or whose
+ * wait the kernel does not see begin) the kernel adds the time since the machine was started. */
+static bool is_impossible(const struct robust *r, const struct subject *s, size_t f, double rate)
+{
+	double threads = subject_has(s, FEATURE_THREADS) ? subject_value(r->d, s, FEATURE_THREADS, s->last < r->q->at ? s->last : r->q->at) : NAN;
+
+	if (s->features[f].resource != RESOURCE_DELAY || s->features[f].unit != NS)
+		return false;
+	return rate > IMPOSSIBLE * 1e9 * fmax(isnan(threads) ? UNKNOWN_THREADS : threads, 1);
+}
+
 /* What one member adds to the focus: growth per second of the *whole* focus, or the time-weighted level. */
 static double member_now(const struct robust *r, const struct subject *s, size_t f)
 {
@@ -197,8 +209,11 @@ static double member_now(const struct robust *r, const struct subject *s, size_t
 
 	if (!subject_has(s, f) || s->last < r->q->focus || s->first > r->q->at)
 		return 0;
-	if (s->features[f].kind == COUNTER)
-		return subject_growth(r->d, s, f, from, r->q->at) / r->focus_seconds;
+	if (s->features[f].kind == COUNTER) {
+		double rate = subject_growth(r->d, s, f, from, r->q->at) / r->focus_seconds;
+
+		return is_impossible(r, s, f, rate) ? 0 : rate;
+	}
 	/* the level at the end: what is there now */
 	return s->last >= r->q->at ? subject_value(r->d, s, f, r->q->at) : 0;
 }
@@ -477,8 +492,6 @@ static double shortage_of(struct robust *r, enum bottleneck b)
 		return r->joined && r->q->charges ? fmin(1, r->q->charges->total[b]) : 0;
 	if (r->joined && b == BOTTLENECK_QUOTA)
 		return waited_more(r, FEATURE_WAIT_QUOTA);
-	if (r->joined && b == BOTTLENECK_REMOTE)
-		return REMOTE_SHORTAGE;
 	if (isnan(now))
 		return 0;
 	if (b == BOTTLENECK_CPU)
@@ -686,10 +699,11 @@ static int describe_feature(struct robust *r, struct program *p, size_t f, doubl
 		dev.flags |= FINDING_LEFT_ONLY_VALUE;
 	if (!isnan(u.median) && dev.observed > u.highest)
 		dev.flags |= FINDING_HIGHEST;
-	/* guilt first; behind it what is conspicuous without being to blame, never above it */
-	dev.score = guilt > 0 ? 1 + guilt : 0;
 	if (!isnan(dev.deviation) && dev.deviation > 3)
-		dev.score += surprise(&u) * dev.deviation / (dev.deviation + 10);
+		dev.score = surprise(&u) * dev.deviation / (dev.deviation + 10);
+	/* guilt first; behind it what is conspicuous without being to blame, never above it */
+	if (guilt > 0)
+		dev.score = 1 + guilt + TIE * dev.score;
 	if (dev.score <= 0)
 		return 0;
 	dev.shape = shape_of(r, &u, dev.feature);
@@ -813,7 +827,6 @@ static int judge(struct robust *r, struct program *p, struct verdict *ret)
 	s->members = count_members(r, p);
 	s->starter = find_starter(r, s->subject);
 	s->kind = s->of == BOTTLENECK_QUOTA				  ? CULPRIT_LIMIT :
-		  s->of == BOTTLENECK_REMOTE				  ? CULPRIT_HOST :
 		  works_for_others(p)					  ? CULPRIT_KERNEL :
 		  part < 0.7 || s->subject->info.kind == ENTITY_SHORT_LIVED ? CULPRIT_GROUP :
 									      CULPRIT_PROCESS;
@@ -1181,6 +1194,6 @@ const struct method method_robust = {
 const struct method method_blame = {
 	.name = "blame",
 	.help = "as robust, and what the victims waited for: who was in their way, locks, limits",
-	.features = USED | BIT(SCHED_NICE) | BIT(WAIT_LOCK) | BIT(WAIT_QUOTA) | BIT(WAIT_NETWORK) | BIT(CPU_IMPOSED),
+	.features = USED | BIT(SCHED_NICE) | BIT(WAIT_LOCK) | BIT(WAIT_QUOTA),
 	.rank = blame_rank,
 };

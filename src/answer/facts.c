@@ -210,14 +210,12 @@ static int add_told(struct facts *facts, const char *name, double now)
 	return isnan(now) ? 0 : facts_add(facts, (struct fact){.of = FACT_CULPRIT, .feature = derived_feature(name, NULL), .now = now, .usual = NAN, .spread = NAN});
 }
 
-static int add_culprit(struct observer *o, const struct suspect *top)
+/* All instances of the culprit's program, the features of `mask` alone. */
+static int add_program(struct observer *o, const struct suspect *top, uint64_t mask)
 {
 	struct together t = {};
-	double age = (double)(o->d->ticks.v[o->q->at].boot - (int64_t)top->subject->info.start);
-	int r = take_who(top, &o->facts->culprit);
+	int r = 0;
 
-	o->facts->named = true;
-	o->facts->kind = top->kind;
 	for (size_t i = 0; r == 0 && i < o->d->subjects.n && t.v.n < SUBJECTS_MAX; i++) {
 		const struct subject *s = o->d->subjects.v[i];
 
@@ -227,10 +225,25 @@ static int add_culprit(struct observer *o, const struct suspect *top)
 	for (size_t f = 0; r == 0 && t.v.n && f < t.v.v[0]->n_features; f++) {
 		struct fact fact = {.of = FACT_CULPRIT};
 
-		if (observe(o, &t, f, &fact))
+		if ((mask >> f & 1) && observe(o, &t, f, &fact))
 			r = facts_add(o->facts, fact);
 	}
 	VEC_FREE(t.v);
+	return r;
+}
+
+static int add_culprit(struct observer *o, const struct suspect *top, const struct dataset *wide, uint64_t narrow)
+{
+	double age = (double)(o->d->ticks.v[o->q->at].boot - (int64_t)top->subject->info.start);
+	int r = take_who(top, &o->facts->culprit);
+
+	o->facts->named = true;
+	o->facts->kind = top->kind;
+	if (r == 0)
+		r = add_program(o, top, narrow);
+	o->d = wide; /* the same ticks */
+	if (r == 0 && ~narrow)
+		r = add_program(o, top, ~narrow);
 	if (r == 0)
 		r = add_told(o->facts, "share", 1000 * top->share);
 	if (r == 0)
@@ -295,8 +308,8 @@ static int add_said(struct observer *o)
 	return 0;
 }
 
-int facts_of_answer(const struct dataset *d, const struct dataset *wide, const struct question *q, const struct answer *a,
-		    struct facts *ret)
+int facts_of_answer(const struct dataset *d, const struct dataset *wide, uint64_t narrow, const struct question *q,
+		    const struct answer *a, struct facts *ret)
 {
 	struct facts facts = {.bottleneck = a->bottleneck, .slow = a->slow};
 	const struct suspect *top = a->slow && a->ranking.suspects.n && a->culprit_is_named ? &a->ranking.suspects.v[0] : NULL;
@@ -309,10 +322,8 @@ int facts_of_answer(const struct dataset *d, const struct dataset *wide, const s
 		r = add_said(&o);
 	if (r == 0)
 		r = add_victims(&o, a);
-	if (r == 0 && top) {
-		o.d = wide; /* the same ticks */
-		r = add_culprit(&o, top);
-	}
+	if (r == 0 && top)
+		r = add_culprit(&o, top, wide, narrow);
 	close_observer(&o);
 	if (r < 0)
 		facts_free(&facts);

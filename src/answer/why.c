@@ -532,14 +532,15 @@ static bool names_culprit(const struct answer *a, const struct method *method)
 static int explain(const struct dataset *d, const struct loader *loader, const struct question *q, const struct why_request *request,
 		   struct answer *a)
 {
-	const struct dataset *wide = loader && loader->data->more.ticks.n == d->ticks.n ? &loader->data->more : d;
+	bool widened = loader && loader->data->more.ticks.n == d->ticks.n;
+	const struct dataset *wide = widened ? &loader->data->more : d;
 	_cleanup_(causes_free) struct causes built_in = {};
 	const struct causes *causes = request->causes;
 	struct facts facts;
 	int r = causes ? 0 : causes_default(&built_in);
 
 	if (r == 0)
-		r = facts_of_answer(d, wide, q, a, &facts);
+		r = facts_of_answer(d, wide, widened ? loader->features : UINT64_MAX, q, a, &facts);
 	if (r < 0)
 		return r;
 	r = words_of_answer(a, &facts, causes ? causes : &built_in);

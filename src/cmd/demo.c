@@ -191,9 +191,13 @@ static pid_t start_program(const struct play *p, const char *program, const char
 	return start(path, argv);
 }
 
-static bool has_ended(pid_t pid)
+/* Who has ended is forgotten: the number may be somebody else's by now. */
+static bool has_ended(pid_t *pid)
 {
-	return pid <= 0 || waitpid(pid, NULL, WNOHANG) != 0;
+	if (*pid > 0 && waitpid(*pid, NULL, WNOHANG) == 0)
+		return false;
+	*pid = 0;
+	return true;
 }
 
 /* It has recorded: there is a segment. */
@@ -213,10 +217,8 @@ static bool has_journal(const struct play *p)
 static int wait_for_recorder(struct play *p)
 {
 	for (int i = 0; i < START_TRIES && nap(100); i++) {
-		if (has_ended(p->recorder)) {
-			p->recorder = 0;
+		if (has_ended(&p->recorder))
 			break;
-		}
 		if (has_journal(p))
 			return 0;
 	}
@@ -280,9 +282,10 @@ static int act(struct play *p, const struct demo *d, bool json)
 	wait_seconds(PAST_SECONDS, "recording what is usual");
 	p->culprit = start_program(p, d->program, d->arguments);
 	wait_seconds(SLOW_SECONDS, "making it slow");
-	if (is_stopped || has_ended(p->culprit)) {
-		if (!is_stopped)
-			log_error("the demo's program %s/%s did not stay", p->programs, d->program);
+	if (is_stopped)
+		return EXIT_CANNOT;
+	if (has_ended(&p->culprit)) {
+		log_error("the demo's program %s/%s did not stay", p->programs, d->program);
 		return EXIT_CANNOT;
 	}
 	status = press(p, json);

@@ -80,6 +80,8 @@ void timeline_free(struct timeline *t)
 	VEC_FREE(t->disks);
 	VEC_FREE(t->locks);
 	VEC_FREE(t->requests);
+	VEC_FREE(t->dirtyings);
+	VEC_FREE(t->freeings);
 	VEC_FREE(t->names);
 }
 

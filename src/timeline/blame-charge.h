@@ -1,16 +1,11 @@
 /* Within blame: one step of the walk, charged. */
 #pragma once
 
+#include "base/hmap.h"
 #include "model/blame.h"
 #include "timeline/wait-walk.h"
 
 #define OWNERS_MAX 64 /* different culprits of one piece of time; what others did goes to the last one's account */
-
-/* Everybody's time in reclaim, by start: who frees memory is who allocates. */
-struct reclaim_span {
-	int64_t start, end;
-	uint32_t thread;
-};
 
 /* Shares of one piece of time among several. */
 struct owners {
@@ -22,25 +17,18 @@ struct owners {
 	int64_t total;
 };
 
-/* What is asked for again and again: by tenth of a second since the beginning; NULL = not asked yet. */
-struct owners_memo {
-	struct owners **v;
-	size_t n;
-};
 
 typedef void (*charge_fn)(void *user, const struct step *step, enum blamed by, uint32_t id, int64_t ns, uint8_t flags);
 
 struct charger {
 	const struct timeline *timeline;
-	VEC(struct reclaim_span) reclaims;
-	struct owners_memo allocators, dirtiers;
+	struct hmap allocators, dirtiers; /* what is asked for again and again: (tenth of a second, unit) -> struct owners */
 	charge_fn charge;
 	void *user;
 	const struct step *step; /* being charged */
 };
 
-/* 0 or -ENOMEM. */
-int charger_open(struct charger *c, const struct timeline *t, charge_fn charge, void *user);
+void charger_open(struct charger *c, const struct timeline *t, charge_fn charge, void *user);
 void charger_close(struct charger *c);
 /* Charges all of step's time, exactly. */
 void charge_step(struct charger *c, const struct step *step);

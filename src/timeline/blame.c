@@ -190,8 +190,9 @@ int blame_build(const struct timeline *t, int64_t from, int64_t to, const uint32
 {
 	struct blame_matrix matrix = {.level = LEVEL_THREAD, .from = from, .to = to};
 	struct blame_walk w = {.cells = {.matrix = &matrix}};
-	int r = from < to ? charger_open(&w.charger, t, on_charge, &w.cells) : -ERANGE;
+	int r = from < to ? 0 : -ERANGE;
 
+	charger_open(&w.charger, t, on_charge, &w.cells);
 	w.cells.queue = calloc(t->threads.n + 1, sizeof(*w.cells.queue));
 	if (r == 0 && !w.cells.queue)
 		r = -ENOMEM;

@@ -161,12 +161,18 @@ static void stay(struct walk *w, const struct interval *i, int64_t from, int64_t
 	put(w, i, from, to, 0);
 }
 
+/* Whoever ended it wrote or read pages for those who wanted memory: they are known otherwise. */
+static void follow_nobody(struct walk *w, const struct interval *i, int64_t from, int64_t to)
+{
+	put(w, i, from, to, STEP_BLOCKED);
+}
+
 static void (*const followers[INTERVAL_STATES])(struct walk *, const struct interval *, int64_t, int64_t) = {
 	[STATE_LOCK] = follow_lock,
 	[STATE_KERNEL_LOCK] = follow_lock,
 	[STATE_DISK] = follow_disk,
 	[STATE_FAULT] = follow_disk,
-	[STATE_RECLAIM] = follow_disk,
+	[STATE_RECLAIM] = follow_nobody,
 	[STATE_NETWORK] = follow_waker,
 	[STATE_PEER] = follow_waker,
 	[STATE_CONDITION] = follow_inferred_waker,
