@@ -20,17 +20,14 @@
 #include "cmd/why.h"
 
 #define ARGUMENTS_MAX 8
-#define PAST_SECONDS  34 /* an answer takes less for no past at all */
+#define PAST_SECONDS  40 /* an answer takes less than 30 for no past at all */
 #define SLOW_SECONDS  9
-#define START_TRIES                                                                             \
-	300 /* of 100 ms: to load its programs into the kernel takes a recorder a second or two \
-	     */
-#define PATH_LONGEST 256
-#define FOLDER	     "FOLDER" /* in arguments: the demo's own */
-#define CPUS	     "CPUS"
+#define START_TRIES   300 /* of 100 ms: a recorder loads its programs into the kernel */
+#define PATH_LONGEST  256
+#define FOLDER	      "FOLDER" /* in arguments: the demo's own */
+#define TWICE_CPUS    "CPUS"   /* so many threads that they are in each other's way at once */
 
-/* `arguments` are of one of the lab's programs; `victim` starts with the past, where the culprit needs one.
- */
+/* `arguments` are of one of the lab's programs. */
 struct demo {
 	const char *name, *help, *program;
 	const char *arguments[ARGUMENTS_MAX];
@@ -40,7 +37,7 @@ static const struct demo demos[] = {
 	{.name = "cpu",
 	 .help = "a program computes on all CPUs",
 	 .program = "burn",
-	 .arguments = {CPUS, "100"}},
+	 .arguments = {TWICE_CPUS, "100"}},
 	{.name = "disk",
 	 .help = "a program writes 150 MB a second into one file of 256 MB",
 	 .program = "stream",
@@ -161,13 +158,13 @@ static pid_t start_recorder(const struct play *p)
 	return start("/proc/self/exe", argv);
 }
 
-/* What stands for the demo's folder and the number of CPUs is put in. */
+/* What stands for the demo's folder and a number of CPUs are put in. */
 static void fill_in(const struct play *p, const char *argument, char *ret, size_t size)
 {
 	if (strncmp(argument, FOLDER, strlen(FOLDER)) == 0)
 		snprintf(ret, size, "%s%s", p->folder, argument + strlen(FOLDER));
-	else if (strcmp(argument, CPUS) == 0)
-		snprintf(ret, size, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+	else if (strcmp(argument, TWICE_CPUS) == 0)
+		snprintf(ret, size, "%ld", 2 * sysconf(_SC_NPROCESSORS_ONLN));
 	else
 		snprintf(ret, size, "%s", argument);
 }
