@@ -192,5 +192,8 @@ struct timeline {
 void timeline_free(struct timeline *t);
 /* The first interval that ends after `at`; intervals.n when there is none. */
 size_t interval_find(const struct thread_line *line, int64_t at);
+/* The same, quick when it lies near `guess`. */
+size_t interval_near(const struct thread_line *line, int64_t at, size_t guess);
 /* The segment that holds `at`; 0 before the first. */
 size_t segment_find(const struct cpu_line *cpu, int64_t at);
+size_t segment_near(const struct cpu_line *cpu, int64_t at, size_t guess);
