@@ -28,6 +28,8 @@
 #define NAME_SCORE	0.01 /* below it nobody is named for a pressure that is there */
 #define ACCUSE_MARKED	0.008 /* ... when somebody says that it was slow */
 #define NOTES_MAX	5
+#define GUARD		(15 * NS_PER_SEC) /* before a trouble: not learnt from, but no more than ... */
+#define GUARD_PART	5		  /* ... this part of the past */
 #define GIVES_WAY	10 /* a nice value from which on a program waits by choice */
 #define MARK_BEFORE	(60 * NS_PER_SEC) /* a marked incident began before its press ... */
 #define EXACT_WINDOW_MAX (12 * 3600 * NS_PER_SEC) /* longer windows are read tick by tick only ... */
@@ -355,6 +357,16 @@ static void set_window(const struct dataset *d, const struct why_request *reques
 	}
 }
 
+/* Who makes others wait may have begun before anybody else wanted what he takes: the moments just before the trouble are
+ * not what is usual, where there are enough others. */
+static int64_t last_learnt(const struct dataset *d, const struct question *q)
+{
+	int64_t past = d->ticks.v[q->focus].elapsed - d->ticks.v[q->train_from].elapsed;
+	int64_t guard = past / GUARD_PART < GUARD ? past / GUARD_PART : GUARD;
+
+	return (int64_t)tick_before(d, q->focus, guard) - 1;
+}
+
 static int measure(const struct dataset *d, const struct why_request *request, struct question *q, bool *ret_pressed)
 {
 	const struct subject *system = find_system(d, q->at);
@@ -380,7 +392,7 @@ static int measure(const struct dataset *d, const struct why_request *request, s
 	}
 	/* the paper's model trains on all of the past; the others on what lies before the trouble */
 	if (request->method != &method_gaussian)
-		q->train_to = (int64_t)q->focus - 1;
+		q->train_to = last_learnt(d, q);
 	q->cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 	q->memory = memory_of(d, system, q->at);
 	return 0;
