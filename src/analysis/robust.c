@@ -1,4 +1,4 @@
-/* Unusual, and in the way: the default model.
+/* Unusual, and in the way: the robust model, and the default one, which joins it with what victims waited for.
  *
  * The unit of judgement is the *program* (exe + unit): what all its processes do together, so that history outlives
  * restarts and many small processes count as one. The time before the trouble is cut into blocks half as long as
@@ -1132,14 +1132,14 @@ static int blame_rank(const struct dataset *d, const struct question *q, struct 
 
 const struct method method_robust = {
 	.name = "robust",
-	.help = "beyond its usual, of what is short: median and episodes, weighed by pressure (default)",
+	.help = "beyond its usual, of what is short: median and episodes, weighed by pressure",
 	.features = USED,
 	.rank = robust_rank,
 };
 
 const struct method method_blame = {
 	.name = "blame",
-	.help = "as robust, and what the victims waited for: who was in their way, locks, limits",
+	.help = "as robust, and what the victims waited for: who was in their way, locks, limits (default)",
 	.features = USED | BIT(SCHED_NICE) | BIT(WAIT_LOCK) | BIT(WAIT_QUOTA) | BIT(NET_RX_CALLS) |
 		    BIT(NET_TX_CALLS),
 	.rank = blame_rank,

@@ -580,7 +580,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	if (at < 0 || request->at - d->ticks.v[at].wall > NEAR_ENOUGH)
 		return -ENODATA;
 	if (!r.method)
-		r.method = &method_robust;
+		r.method = methods[0];
 	hide_command_lines(d, request->viewer);
 	q.at = (uint32_t)at;
 	if (exclude_marks(d, request, &excluded) < 0)
@@ -634,7 +634,7 @@ int why_answer(struct dataset *d, const struct why_request *request, struct answ
 
 int why_from_store(struct store *store, const struct why_request *request, struct why_data *data, struct answer *ret)
 {
-	const struct method *method = request->method ? request->method : &method_robust;
+	const struct method *method = request->method ? request->method : methods[0];
 	struct past past = {};
 	struct loader loader = {.past = &past, .data = data, .request = request};
 	struct load_filter filter = {first_features, &loader};
