@@ -33,7 +33,7 @@ def database_size():
 
 
 def renderer(stage):
-    stage.start("burn", os.cpu_count(), 45, name="renderer")
+    stage.start("burn", os.cpu_count(), 38, name="renderer")
 
 
 def encoder(stage):
@@ -222,7 +222,7 @@ def guard(stage):
 
 
 def shop(stage):
-    stage.start("burn", 1, 25, name="shop", group=QUOTA)
+    stage.start("burn", 1, 15, name="shop", group=QUOTA)
 
 
 def far(stage):
