@@ -446,7 +446,7 @@ function build(main) {
 		() => setState({ osince: formatMoment(axis.moment(axis.from)), ountil: formatMoment(axis.moment(axis.to)) }));
 	const path = element("button", { type: "button", title: "of the chosen thread (p)", "aria-pressed": false, onclick: togglePath }, "Critical path");
 	const head = element("canvas", { class: "head", role: "img", "aria-label": "what ran on each CPU" });
-	const body = element("canvas", { class: "body", role: "img", "aria-label": "states of the threads over time" });
+	const body = element("canvas", { class: "body", "aria-hidden": true }); // what it shows is told by the rows, and of one interval by its panel
 	ui = { main, events, order, filter, path, freeze, sort, width: 600,
 		head: new Rows(head, { row: 14, gap: GAP, classes: USES, classOf: classOfUse }),
 		body: new Rows(body, { row: ROW, gap: GAP, classes: CLASSES, classOf: classOfState }),
