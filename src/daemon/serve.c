@@ -8,9 +8,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "net/http-server.h"
+#include "daemon/kept.h"
 #include "daemon/web-assets.h"
 
-#define PARAMETERS_MAX 12
+#define PARAMETERS_MAX 16
 #define BODY_MAX       4096 /* a note */
 #define WINDOW_MAX     32
 #define RETRY_AFTER    (2 * NS_PER_SEC)
@@ -19,6 +20,7 @@ struct serve {
 	struct http_server *server;
 	struct asker asker, spans_asker; /* the latter's store is that of the spans */
 	const char *fleet_file;
+	struct kept *kept;
 };
 
 #define FLEET_FILE "FLEET" /* among a call's words: the file that is served */
@@ -38,6 +40,7 @@ struct call {
 #define AT     {"at", "--at", "a moment as `whyslow why --at` takes it"}
 #define WINDOW {"window", "--window", "how far back to look for what is usual, e.g. 4h"}
 #define MARK   {"mark", "--mark", "the events kept of this mark (default: those of now)"}
+#define FREEZE {"freeze", "", "any word: another one freezes the flight recorder anew, where no mark is given"}
 #define SINCE  {"since", "--since", "from here"}
 #define UNTIL  {"until", "--until", "up to here"}
 #define SPANS_PARAMETERS {"by", "--by", "what buckets are made of"}, {"where", "--where", "only buckets with these values: KEY=VALUE,..."}, \
@@ -53,6 +56,15 @@ static const struct call calls[] = {
 	{"/api/v1/process", "GET", "the features of one process at a moment", NULL, {"show", "--json"}, {AT, WINDOW, WHO}},
 	{"/api/v1/series", "GET", "one feature of a process over the window", NULL, {"show", "--json"},
 	 {AT, WINDOW, WHO, {"since", "--since", "the curve's beginning"}, {"until", "--until", "and its end"}, {"feature", "--feature", "a feature's name"}, {"points", "--points", "at most so many"}}},
+	{"/api/v1/timeline", "GET", "threads' states and the CPUs' use over a window, to be drawn", NULL, {"threads", "--json"},
+	 {MARK, FREEZE, SINCE, UNTIL, {"points", "--points", "on so many points; required"}, {"first", "--first", "begin with this row"},
+	  {"rows", "--rows", "and so many rows"}, {"order", "--order", "waited, ran, name or pid"},
+	  {"order_since", "--order-since", "order by what happened from here"}, {"order_until", "--order-until", "up to here"},
+	  {"filter", "--filter", "only threads with this in their name or unit, or with this number"},
+	  {"folded", "--folded", "one row for all threads of these PIDs"}, {"pid", "--chosen", "whose use of the CPUs is told apart"},
+	  {"path", "--path", "with the critical path of the thread of this number"}}},
+	{"/api/v1/instant", "GET", "what a thread was doing at a moment, and what ended it", NULL, {"threads", "--json"},
+	 {MARK, FREEZE, {"tid", NULL, "the thread's number"}, AT}},
 	{"/api/v1/marks", "GET", "marked moments", NULL, {"list", "--json"}, {}},
 	{"/api/v1/marks", "POST", "the button: it is slow now; the body is {\"note\": TEXT} or empty", NULL, {"mark", "--json"}, {}},
 	{"/api/v1/notes", "POST", "an earlier mark's note; the body is {\"id\": NUMBER, \"note\": TEXT}", "text/plain; charset=utf-8", {"mark"}, {}},
@@ -117,6 +129,21 @@ static bool is_flag(const struct parameter *p)
 	return text_starts(p->help, "1: ");
 }
 
+/* Not the verb's, but this server's. */
+static bool is_ours(const struct parameter *p)
+{
+	return p->option && !*p->option;
+}
+
+/* Asked again and again of one recording of events: its reader stays (kept.h). */
+static bool is_kept(const struct call *call)
+{
+	for (size_t i = 0; i < PARAMETERS_MAX && call->parameters[i].name; i++)
+		if (is_ours(&call->parameters[i]))
+			return true;
+	return false;
+}
+
 static void put_words(const struct call *call, const struct http_exchange *e, struct words *w)
 {
 	const struct serve *s = e->context;
@@ -130,7 +157,7 @@ static void put_words(const struct call *call, const struct http_exchange *e, st
 			const struct parameter *p = &call->parameters[i];
 			const char *value = http_query(e, p->name);
 
-			if (!value || !p->option != (pass == 1))
+			if (!value || !p->option != (pass == 1) || is_ours(p))
 				continue;
 			if (p->option)
 				w->v[w->n++] = p->option;
@@ -199,6 +226,20 @@ static void finish(struct http_exchange *e, const struct call *call, int status,
 	*text = (struct str){};
 }
 
+static int ask_reader(const struct serve *s, const struct http_exchange *e, const struct words *words, struct str *text, struct str *errors)
+{
+	const char *mark = http_query(e, "mark"), *freeze = http_query(e, "freeze");
+	const char *begin[] = {"threads", "--json", "--questions", "--mark", mark};
+	char key[64];
+
+	if (s->asker.through_daemon) {
+		str_puts(errors, "the events of the flight recorder are shown to root alone: run 'whyslow serve' as root");
+		return 3;
+	}
+	snprintf(key, sizeof(key), "%s:%.40s", mark ? mark : "", mark ? "" : freeze ? freeze : "");
+	return kept_ask(s->kept, key, mark ? 5 : 3, begin, words->n - 2, words->v + 2, text, errors); /* "threads --json" is said */
+}
+
 static void answer_call(struct http_exchange *e)
 {
 	const struct serve *s = e->context;
@@ -221,7 +262,10 @@ static void answer_call(struct http_exchange *e)
 		http_fail(e, 400, "the body must be as /api/v1/openapi.json says");
 		return;
 	}
-	status = ask_all(is_about(call, "spans") ? &s->spans_asker : &s->asker, words.n, words.v, &text, &errors);
+	if (is_kept(call))
+		status = ask_reader(s, e, &words, &text, &errors);
+	else
+		status = ask_all(is_about(call, "spans") ? &s->spans_asker : &s->asker, words.n, words.v, &text, &errors);
 	finish(e, call, status, &text, &errors);
 }
 
@@ -423,8 +467,11 @@ int serve_start(const struct serve_options *o, struct serve **ret, char **ret_er
 	s->spans_asker.through_daemon = false;
 	s->spans_asker.from_file = NULL; /* a recording of the machine */
 	s->fleet_file = o->fleet_file;
-	r = http_server_start(&server, &s->server, ret_error);
+	r = kept_new(&s->asker, &s->kept);
+	if (r == 0)
+		r = http_server_start(&server, &s->server, ret_error);
 	if (r < 0) {
+		kept_free(s->kept);
 		free(s);
 		return r;
 	}
@@ -440,5 +487,6 @@ uint16_t serve_port(const struct serve *s)
 void serve_stop(struct serve *s)
 {
 	http_server_stop(s->server);
+	kept_free(s->kept);
 	free(s);
 }

@@ -27,23 +27,9 @@ static void begin_name(struct fold *f)
 
 static void put_frame(struct fold *f, uint32_t process, uint64_t address)
 {
-	const struct trace *trace = f->t->trace;
-	bool kernel = address >> 63;
-	const char *name = trace_symbol(trace, kernel ? 0 : process, address);
-	const struct trace_mapping *mapping = kernel ? NULL : trace_mapping(trace, process, address);
-	const char *path, *slash;
-
 	begin_name(f);
-	if (name) {
-		str_puts(&f->text, name);
-	} else if (!mapping || mapping->module >= trace->modules.n) {
-		str_printf(&f->text, "0x%" PRIx64, address);
-	} else {
-		path = trace->modules.v[mapping->module].path;
-		slash = strrchr(path, '/');
-		str_printf(&f->text, "%s+0x%" PRIx64, slash ? slash + 1 : path, address - mapping->start + mapping->offset);
-	}
-	str_puts(&f->text, kernel ? "_[k]" : "");
+	frame_words(f->t, process, address, &f->text);
+	str_puts(&f->text, address >> 63 ? "_[k]" : "");
 	str_append(&f->text, "", 1);
 }
 

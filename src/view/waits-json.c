@@ -28,7 +28,7 @@ json_t *waits_window_json(const struct timeline *t, int64_t from, int64_t to)
 			 (json_int_t)f->odd_requests);
 }
 
-static json_t *thread_json(const struct timeline *t, uint32_t thread)
+json_t *waits_thread_json(const struct timeline *t, uint32_t thread)
 {
 	const struct thread_line *line = &t->threads.v[thread];
 
@@ -44,7 +44,7 @@ json_t *waits_who_json(const struct timeline *t, const struct blame_matrix *m, u
 	if (id == NOBODY)
 		return json_null();
 	if (m->level == LEVEL_THREAD)
-		return thread_json(t, id);
+		return waits_thread_json(t, id);
 	member = &m->members.v[id];
 	return json_pack("{s:o, s:o, s:I}", "name", text(member->name == NOBODY ? NULL : t->names.v[member->name]), "pid",
 			 member->pid ? json_integer(member->pid) : json_null(), "threads", (json_int_t)member->threads);
@@ -143,7 +143,7 @@ static json_t *piece_json(const struct timeline *t, const struct path_piece *p)
 	char label[LABEL_SIZE];
 
 	return json_pack("{s:o, s:I, s:o, s:i, s:s, s:s, s:s}", "start", moment(t, p->from), "ns", (json_int_t)(p->to - p->from),
-			 "thread", thread_json(t, p->thread), "depth", (int)p->depth, "state", state_table[p->state].name,
+			 "thread", waits_thread_json(t, p->thread), "depth", (int)p->depth, "state", state_table[p->state].name,
 			 "culprit_kind", blamed_name(p->culprit), "culprit_text",
 			 culprit_label(t, &threads, &cell, label, sizeof(label)));
 }
@@ -166,7 +166,7 @@ int waits_of_json(const struct timeline *t, const struct waits_of *w, const stru
 
 	(void)o;
 	for (size_t i = 0; i < w->n; i++)
-		json_array_append_new(threads, thread_json(t, w->threads[i]));
+		json_array_append_new(threads, waits_thread_json(t, w->threads[i]));
 	return dump(json_pack("{s:s, s:o, s:s, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "schema", "whyslow.waits/1", "window",
 			      waits_window_json(t, w->report->from, w->report->to), "level", "thread", "threads", threads, "alive_ns",
 			      (json_int_t)w->report->alive, "contended_ns", (json_int_t)report_contended(w->report), "states",
@@ -180,7 +180,7 @@ int threads_json(const struct timeline *t, const uint32_t *threads, const struct
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(array, json_pack("{s:o, s:I, s:I, s:o}", "thread", thread_json(t, threads[i]), "alive_ns",
+		json_array_append_new(array, json_pack("{s:o, s:I, s:I, s:o}", "thread", waits_thread_json(t, threads[i]), "alive_ns",
 						       (json_int_t)reports[i].alive, "contended_ns",
 						       (json_int_t)report_contended(&reports[i]), "states", states_json(&reports[i])));
 	return dump(json_pack("{s:s, s:o, s:o}", "schema", "whyslow.threads/1", "window",

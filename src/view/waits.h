@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "model/blame.h"
+#include "model/drawing.h"
 #include "model/tree.h"
 
 struct waits_options {
@@ -62,5 +62,9 @@ struct flame {
 	const struct path_tree *tree;
 };
 int flame_json(const struct flame *flame, const struct flame *base, FILE *out);
+/* Schemas "whyslow.timeline/1", "whyslow.instant/1": one line each. */
+int timeline_json(const struct timeline *t, const struct drawing *d, FILE *out);
+int instant_json(const struct timeline *t, const struct instant *m, FILE *out);
+
 /* 0, -EIO, -ENOMEM. */
 int perfetto_write(const struct timeline *t, int64_t from, int64_t to, FILE *out);
