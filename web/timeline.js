@@ -367,11 +367,21 @@ function step(by) {
 	else if (y + PITCH > ui.rows.scrollTop + ui.rows.clientHeight) ui.rows.scrollTop = y + PITCH - ui.rows.clientHeight;
 }
 
+// The moment nearest to `t` at which something is known of a line.
+function nearest(runs, t) {
+	let best = t, off = Infinity;
+	for (let i = 0; i < (runs?.from.length ?? 0); i++) {
+		const there = Math.max(data.base + runs.from[i] + 1, Math.min(data.base + runs.to[i] - 1, t));
+		if (Math.abs(there - t) < off) [best, off] = [there, Math.abs(there - t)];
+	}
+	return best;
+}
+
 // The chosen thread's interval in the middle of what is seen, or the one before or after the chosen one.
 function stepInstant(by) {
 	const s = state(), line = lineAt(rowOf(Number(s.tid)));
 	if (!line) return step(0);
-	let t = axis.from + axis.span / 2;
+	let t = nearest(line.decoded, axis.from + axis.span / 2);
 	if (by && instant && !instant.error) t = by > 0 ? instant.to + 1 : instant.from - 1;
 	if (t < axis.from || t > axis.to) moveTo(axis.pan(t - (axis.from + axis.span / 2)));
 	chooseInstant(line, t);
