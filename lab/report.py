@@ -10,7 +10,7 @@ import recording
 import score
 
 FIGURE = pathlib.Path(__file__).parent.parent / "bench/figure"
-DEFAULT = "robust"  # whose figures have no suffix
+DEFAULT = "blame"  # whose figures have no suffix
 RESOURCES = ("cpu", "memory", "io", "handles", "faults", "threads", "network", "delay", "other")
 SURE = 0.9  # a confidence that must be kept
 BINS = ((0, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.0))  # of stated confidence
