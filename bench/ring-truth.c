@@ -13,6 +13,8 @@
 #include "base/vec.h"
 #include "source/ring.h"
 
+static bool verbose;
+
 struct reading {
 	VEC(struct ring_task) tasks;
 };
@@ -42,6 +44,9 @@ static void compare(struct account *a, const struct ring_task *t, double ours, d
 		return;
 	}
 	a->differ++;
+	if (verbose)
+		printf("  %s: %s (%u): %.1f us, kernel %.1f us, slack %.1f us\n", a->name, t->who.comm, t->who.tid, ours / 1e3,
+		       kernels / 1e3, fmax(part * kernels, slack) / 1e3);
 	if (off <= a->worst)
 		return;
 	a->worst = off;
@@ -71,6 +76,7 @@ int main(int argc, char **argv)
 	const char *why = "";
 	struct ring *r;
 
+	verbose = argc > 2;
 	if (ring_open(&options, &r, &why) < 0) {
 		fprintf(stderr, "%s\n", why);
 		return 1;
