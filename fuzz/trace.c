@@ -58,6 +58,8 @@ static void show(const struct timeline *t)
 	struct blame_matrix threads, programs;
 	struct critical_path path;
 	struct waits_options o = {.top = 8};
+	const struct fold_options stacks = {t->start, t->end, true, NULL, 0};
+	struct path_tree tree = {};
 
 	if (blame_build(t, t->start, t->end, NULL, 0, &threads) == 0) {
 		if (blame_raise(t, &threads, LEVEL_PROGRAM, &programs) == 0) {
@@ -69,7 +71,9 @@ static void show(const struct timeline *t)
 	}
 	if (path_build(t, 0, t->start, t->end, &path) == 0)
 		path_free(&path);
-	folded_text(t, t->start, t->end, true, nowhere);
+	if (fold_stacks(t, &stacks, &tree) == 0)
+		folded_text(&tree, nowhere);
+	path_tree_free(&tree);
 	perfetto_write(t, t->start, t->end, nowhere);
 }
 

@@ -59,17 +59,33 @@ static int read_rules(const char *path, struct fleet_thresholds *ret, char **ret
 	return r;
 }
 
-static int run_check(struct common *common, struct fleet_args *args, int argc, char **argv)
+/* --rule TEXT, else the file of that name. */
+static int rules_asked_for(const struct fleet_args *args, const char *path, struct fleet_thresholds *ret, char **ret_error)
 {
+	struct rules rules = {};
+	int r;
+
+	if (!args->rule)
+		return read_rules(path, ret, ret_error);
+	r = rules_parse(args->rule, "rule", &rules, ret_error);
+	if (r == 0)
+		r = fleet_thresholds_of(&rules, "rule", ret, ret_error);
+	rules_free(&rules);
+	return r;
+}
+
+static int run_check(struct common *common, int argc, char **argv)
+{
+	struct fleet_args *args = &fleet_args;
 	struct fleet_thresholds rules = {};
 	_cleanup_free_ char *error = NULL;
 	struct fleet_question q;
 	struct fleet *f;
 	int r, status = EXIT_CANNOT;
 
-	if (argc != 3)
-		return usage_error("fleet", "check takes DATA and a file of rules: 'when average QUEUE in time view > 5 report', or PAD's XML");
-	r = read_rules(argv[2], &rules, &error);
+	if (argc != (args->rule ? 2 : 3))
+		return usage_error("fleet", "check takes DATA and a file of rules: 'when average QUEUE in time view > 5 report', or PAD's XML; or --rule");
+	r = rules_asked_for(args, argv[2], &rules, &error);
 	if (r < 0) {
 		log_error("%s%s%s", error ? "" : argv[2], error ? "" : ": ", error ? error : strerror(-r));
 		fleet_thresholds_free(&rules);
@@ -85,13 +101,14 @@ static int run_check(struct common *common, struct fleet_args *args, int argc, c
 }
 
 static const struct option_row check_options[] = {
+	{OPTION_TEXT, 0, "rule", "TEXT", &fleet_args.rule, "these rules, instead of a file's"},
 	{OPTION_COUNT, 'n', "top", "N", &fleet_args.top, "how many of each rule to list (default 10, 0 = all)"},
 	FLEET_WINDOW_OPTIONS,
 	FLEET_INPUT_OPTIONS,
 	{},
 };
 
-const struct fleet_subverb fleet_check_verb = {"check", "DATA RULES ", "who breaks which threshold", check_options, run_check};
+const struct subverb fleet_check_verb = {"check", "DATA [RULES] ", "who breaks which threshold", check_options, run_check, NULL};
 
 /* --- correlate --- */
 
@@ -108,8 +125,9 @@ static bool take_symptom(struct fleet_args *args, char *text)
 	return *text;
 }
 
-static int run_correlate(struct common *common, struct fleet_args *args, int argc, char **argv)
+static int run_correlate(struct common *common, int argc, char **argv)
 {
+	struct fleet_args *args = &fleet_args;
 	struct fleet_question q;
 	struct fleet *f;
 	int status = EXIT_CANNOT;
@@ -141,8 +159,8 @@ static const struct option_row correlate_options[] = {
 	{},
 };
 
-const struct fleet_subverb fleet_correlate = {"correlate", "DATA SYMPTOM ", "which counters moved with a symptom, on any server", correlate_options,
-					      run_correlate};
+const struct subverb fleet_correlate = {"correlate", "DATA SYMPTOM ", "which counters moved with a symptom, on any server", correlate_options,
+					      run_correlate, NULL};
 
 /* --- compare --- */
 
@@ -185,8 +203,9 @@ static int compare_two(struct common *common, struct fleet_args *args, struct fl
 	return EXIT_CANNOT;
 }
 
-static int run_compare(struct common *common, struct fleet_args *args, int argc, char **argv)
+static int run_compare(struct common *common, int argc, char **argv)
 {
+	struct fleet_args *args = &fleet_args;
 	struct fleet *a, *b = NULL;
 	int status = EXIT_CANNOT;
 
@@ -223,13 +242,14 @@ static const struct option_row compare_options[] = {
 	{},
 };
 
-const struct fleet_subverb fleet_compare = {"compare", "DATA [DATA] ", "which counters of which servers are unusual, or differ between two sets", compare_options,
-					    run_compare};
+const struct subverb fleet_compare = {"compare", "DATA [DATA] ", "which counters of which servers are unusual, or differ between two sets", compare_options,
+					    run_compare, NULL};
 
 /* --- rank --- */
 
-static int run_rank(struct common *common, struct fleet_args *args, int argc, char **argv)
+static int run_rank(struct common *common, int argc, char **argv)
 {
+	struct fleet_args *args = &fleet_args;
 	struct fleet_question q;
 	struct fleet *f;
 	int status = EXIT_CANNOT;
@@ -253,4 +273,4 @@ static const struct option_row rank_options[] = {
 	{},
 };
 
-const struct fleet_subverb fleet_rank = {"rank", "DATA ", "which servers are conspicuous, at a known rate of false alarms", rank_options, run_rank};
+const struct subverb fleet_rank = {"rank", "DATA ", "which servers are conspicuous, at a known rate of false alarms", rank_options, run_rank, NULL};
