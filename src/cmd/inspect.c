@@ -13,6 +13,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/str.h"
+#include "cmd/inspect-recorded.h"
 #include "cmd/verb.h"
 #include "source/describe.h"
 #include "source/look.h"
@@ -24,7 +26,7 @@
 #define FREQUENCY_DEFAULT 499  /* no multiple of what timers like */
 #define FILES_SHOWN	  10
 
-static uint64_t arg_samples = SAMPLES_DEFAULT, arg_frequency = FREQUENCY_DEFAULT, arg_depth = 14;
+static uint64_t arg_samples = SAMPLES_DEFAULT, arg_frequency = FREQUENCY_DEFAULT, arg_depth = 14, arg_phase;
 static int64_t arg_seconds;
 static bool arg_folded;
 static const char *arg_keep;
@@ -38,6 +40,7 @@ static const struct option_row options[] = {
 	{OPTION_COUNT, 0, "depth", "N", &arg_depth, "how deep call trees are printed (default: 14)"},
 	{OPTION_TEXT, 0, "keep", "ID", &arg_keep,
 	 "keep what is found with that incident or mark ('whyslow show ID'), instead of printing it"},
+	{OPTION_COUNT, 0, "phase", "N", &arg_phase, "with --keep: as what it did in that phase of the incident"},
 	{OPTION_FLAG, 0, "folded", NULL, &arg_folded,
 	 "only the call paths and how often each was seen, for flame graphs"},
 	{},
@@ -154,22 +157,29 @@ static char *to_text(const struct inspection *n, bool json)
 	return text;
 }
 
+/* 0 = that is no number of an incident. */
+static int64_t kept_with(void)
+{
+	uint64_t id;
+
+	return parse_u64(arg_keep, &id) < 0 ? 0 : (int64_t)id;
+}
+
 static int keep(const struct common *common, const struct inspection *n, int64_t began)
 {
-	struct capture c = {.wall = began, .pid = n->pid, .summary = n->summary};
+	struct capture c = {.wall = began, .pid = n->pid, .phase = (uint32_t)arg_phase, .summary = n->summary};
 	_cleanup_free_ char *text = to_text(n, false), *json = to_text(n, true);
 	struct store *store;
-	uint64_t id;
 	int r;
 
-	if (parse_u64(arg_keep, &id) < 0)
+	c.mark = kept_with();
+	if (!c.mark)
 		return usage_error(
 			"inspect",
 			"--keep takes the number of an incident or a mark ('whyslow list' shows them)");
 	store = text && json ? open_common_store(common, STORE_MARK) : NULL;
 	if (!store)
 		return -EIO;
-	c.mark = (int64_t)id;
 	c.text = text;
 	c.json = json;
 	r = store_capture(store, &c);
@@ -236,6 +246,9 @@ static int run(struct common *common, int argc, char **argv)
 	}
 	if (r == 0)
 		r = finish(&i, &result);
+	result.phase = (uint32_t)arg_phase;
+	if (r == 0)
+		inspect_recorded(common, arg_keep && arg_phase <= 1 ? kept_with() : 0, began, wall_now(), &result);
 	if (r == 0 && arg_keep)
 		r = keep(common, &result, began);
 	else if (r == 0)

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "daemon/hook.h"
 #include "daemon/request.h"
 
 #define SHARED_FOR_CLIENTS 4 /* of the shared options a client may give only those from --json on */
@@ -176,6 +177,8 @@ int verbs_main(int argc, char **argv)
 		help_overview();
 		return EXIT_ANSWERED;
 	}
+	if (argc == 2 && strcmp(argv[1], "--post") == 0)
+		return hook_post_from_input() < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 	if (argc > 1 && strcmp(argv[1], "--version") == 0) {
 		puts("whyslow " WHYSLOW_VERSION);
 		return EXIT_ANSWERED;

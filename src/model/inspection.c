@@ -11,6 +11,8 @@ void inspection_free(struct inspection *n)
 	free(n->package);
 	free(n->version);
 	free(n->summary);
+	free(n->recorded);
+	free(n->recorded_json);
 	for (size_t k = 0; k < n->threads.n; k++) {
 		VEC_FREE(n->threads.v[k].instructions);
 		VEC_FREE(n->threads.v[k].functions);

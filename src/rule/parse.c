@@ -727,6 +727,13 @@ static int take_until(struct parser *p)
 	return r == 0 && take(p, "for") ? take_span(p, &rule->down) : r;
 }
 
+static bool text_begins(const struct token *t, const char *with)
+{
+	size_t n = strlen(with);
+
+	return t->length > n && strncmp(t->text, with, n) == 0;
+}
+
 static int take_run(struct parser *p)
 {
 	if (p->token.kind != TOKEN_TEXT)
@@ -738,6 +745,19 @@ static int take_run(struct parser *p)
 	return p->rule->command ? 0 : -ENOMEM;
 }
 
+static int take_post(struct parser *p)
+{
+	const struct token *t = &p->token;
+
+	if (t->kind != TOKEN_TEXT || (!text_begins(t, "http://") && !text_begins(t, "https://")))
+		return expected(p, "an address in quotes, \"https://...\"");
+	if (p->rule->url)
+		return fail_at(p, t, "a rule posts to one address");
+	p->rule->url = token_copy(t);
+	next(p);
+	return p->rule->url ? 0 : -ENOMEM;
+}
+
 static int take_actions(struct parser *p)
 {
 	static const struct {
@@ -746,7 +766,8 @@ static int take_actions(struct parser *p)
 	} actions[] = {{"capture", ACTION_CAPTURE},
 		       {"notify", ACTION_NOTIFY},
 		       {"report", ACTION_REPORT},
-		       {"run", ACTION_RUN}};
+		       {"run", ACTION_RUN},
+		       {"post", ACTION_POST}};
 	int r = 0;
 
 	do {
@@ -757,11 +778,13 @@ static int take_actions(struct parser *p)
 		if (i == ARRAY_SIZE(actions))
 			return expected(p, p->rule->actions ? "another action"
 							    : "'for', 'until', 'and', 'or', or what to do: "
-							      "capture, notify, report or run \"COMMAND\"");
+							      "capture, notify, report, run \"COMMAND\" or post \"URL\"");
 		next(p);
 		p->rule->actions |= actions[i].action;
 		if (actions[i].action == ACTION_RUN)
 			r = take_run(p);
+		if (actions[i].action == ACTION_POST)
+			r = take_post(p);
 	} while (r == 0 && (take(p, ",") || take(p, "and")));
 	return r;
 }
@@ -802,6 +825,7 @@ static void rule_free(struct rule *r)
 	condition_free(r->when);
 	condition_free(r->until);
 	free(r->command);
+	free(r->url);
 }
 
 void rules_free(struct rules *r)
