@@ -117,13 +117,30 @@ static void describe(struct inspecting *i)
 	inspector_describe(i->inspector, text.exe, text.cmdline, text.unit, text.container);
 }
 
+static void tell_missing(const struct inspecting *i, struct inspection *n)
+{
+	const char *missing[LOOK_MISSING_MAX];
+	unsigned count = look_missing(i->look, missing);
+
+	for (unsigned k = 0; k < count; k++) {
+		char *text = strdup(missing[k]);
+
+		if (text && VEC_PUSH(n->missing, text) < 0)
+			free(text);
+	}
+}
+
 static int finish(struct inspecting *i, struct inspection *ret)
 {
 	struct capture_file files[FILES_SHOWN];
 	struct inspected_counts counts = {.files = files, .lost = look_lost(i->look)};
+	int r;
 
 	counts.n_files = look_files(i->look, files, FILES_SHOWN);
-	return inspector_finish(i->inspector, &counts, ret);
+	r = inspector_finish(i->inspector, &counts, ret);
+	if (r == 0)
+		tell_missing(i, ret);
+	return r;
 }
 
 static void print(const struct common *common, const struct inspection *n)
@@ -208,16 +225,16 @@ static unsigned frequency(void)
 
 static int open_both(struct inspecting *i)
 {
-	const struct look_options look = {i->pid, frequency()};
-	const char *why = NULL;
+	const struct look_options look = {i->pid, frequency(), "/proc"};
 	int r = inspector_new("/proc", i->pid, &i->inspector);
 
 	if (r == 0)
-		r = look_open(&look, &i->look, &why);
+		r = look_open(&look, &i->look);
 	if (r == -ESRCH)
 		log_error("there is no process %u", i->pid);
 	else if (r < 0)
-		log_error("cannot look into process %u: %s", i->pid, why ? why : strerror(-r));
+		log_error("cannot look into process %u: %s", i->pid,
+			  r == -EACCES || r == -EPERM ? "it is another user's, and only root may look into it: use sudo" : strerror(-r));
 	return r;
 }
 

@@ -55,8 +55,8 @@ static int read_config(struct common *c)
 
 	if (r == 0)
 		r = config_read(&c->config, path, &error);
-	if (r == -ENOENT && !c->config_file)
-		r = 0;
+	if ((r == -ENOENT || r == -EACCES) && !c->config_file)
+		r = 0; /* where the administrator keeps it to himself, users have the defaults */
 	if (r < 0) {
 		log_error("%s", error ? error : strerror(-r));
 		return r;

@@ -25,6 +25,9 @@ void inspection_free(struct inspection *n)
 	for (size_t k = 0; k < n->limits.n; k++)
 		free(n->limits.v[k]);
 	VEC_FREE(n->limits);
+	for (size_t k = 0; k < n->missing.n; k++)
+		free(n->missing.v[k]);
+	VEC_FREE(n->missing);
 	for (size_t k = 0; k < n->remarks.n; k++)
 		free(n->remarks.v[k]);
 	VEC_FREE(n->remarks);

@@ -64,6 +64,7 @@ struct inspection {
 	/* By the flight recorder: how each thread spent its time, before and while it was looked at, and who was in its way;
 	 * for people, and as JSON. NULL = none ran. */
 	char *recorded, *recorded_json;
+	VEC(char *) missing; /* what was not seen, and what would mend it */
 	VEC(char *) remarks; /* what the reader must know */
 	char *summary;
 };

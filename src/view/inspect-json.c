@@ -117,6 +117,7 @@ void inspect_json(const struct inspection *n, FILE *out)
 	json_object_set_new(root, "files", files(n));
 	json_object_set_new(root, "phase", n->phase ? json_integer(n->phase) : json_null());
 	json_object_set_new(root, "recorded", recorded(n));
+	json_object_set_new(root, "missing", texts(n->missing.v, n->missing.n));
 	json_object_set_new(root, "remarks", texts(n->remarks.v, n->remarks.n));
 	json_dumpf(root, out, JSON_INDENT(1));
 	fputc('\n', out);
