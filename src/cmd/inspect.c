@@ -17,6 +17,7 @@
 #include "cmd/inspect-recorded.h"
 #include "cmd/verb.h"
 #include "source/describe.h"
+#include "source/instructions.h"
 #include "source/look.h"
 #include "view/inspect.h"
 
@@ -27,7 +28,7 @@
 #define FILES_SHOWN	  10
 
 static uint64_t arg_samples = SAMPLES_DEFAULT, arg_frequency = FREQUENCY_DEFAULT, arg_depth = 14, arg_phase;
-static int64_t arg_seconds;
+static int64_t arg_seconds, arg_instructions;
 static bool arg_folded;
 static const char *arg_keep;
 
@@ -37,6 +38,8 @@ static const struct option_row options[] = {
 	{OPTION_SPAN, 0, "seconds", "SPAN", &arg_seconds, "how long to look, instead"},
 	{OPTION_COUNT, 0, "frequency", "HZ", &arg_frequency,
 	 "samples a second of what runs on each CPU (default: 499)"},
+	{OPTION_SPAN, 0, "instructions", "SPAN", &arg_instructions,
+	 "then trace every instruction for so long, e.g. 50ms, and count those instead of samples (Intel PT, by perf)"},
 	{OPTION_COUNT, 0, "depth", "N", &arg_depth, "how deep call trees are printed (default: 14)"},
 	{OPTION_TEXT, 0, "keep", "ID", &arg_keep,
 	 "keep what is found with that incident or mark ('whyslow show ID'), instead of printing it"},
@@ -50,13 +53,32 @@ struct inspecting {
 	struct inspector *inspector;
 	struct look *look;
 	uint32_t pid;
+	struct capture_thread scratch;
+	bool traces; /* every instruction, instead of samples */
+	const char *no_instructions; /* why none were traced */
 };
 
 static void take(const struct capture_thread *t, const uint64_t *user, void *data)
 {
 	const struct inspecting *i = data;
 
+	if (t->kind == CAPTURE_SAMPLE && i->traces)
+		return; /* counts of two kinds do not add up */
 	inspector_take(i->inspector, t, user, boot_now());
+}
+
+static void take_instruction(uint32_t tid, uint64_t address, void *data)
+{
+	struct inspecting *i = data;
+
+	i->scratch = (struct capture_thread){.kind = CAPTURE_SAMPLE, .tid = tid, .state = CAPTURE_RUNNING, .syscall = -1, .n_user = 1};
+	inspector_take(i->inspector, &i->scratch, &address, boot_now());
+}
+
+static void trace_instructions(struct inspecting *i)
+{
+	if (i->traces && instructions_trace(i->pid, arg_instructions, take_instruction, i) < 0)
+		i->no_instructions = "every instruction: perf could not trace them (is the CPU's trace in use, or only root's?)";
 }
 
 static int stop_signals(void)
@@ -106,6 +128,8 @@ static int look_on(struct inspecting *i, int stop_fd)
 			break;
 	}
 	look_take_samples(i->look, &callbacks);
+	if (r >= 0 && rounds)
+		trace_instructions(i);
 	return r < 0 ? r : rounds ? 0 : -ESRCH;
 }
 
@@ -119,9 +143,11 @@ static void describe(struct inspecting *i)
 
 static void tell_missing(const struct inspecting *i, struct inspection *n)
 {
-	const char *missing[LOOK_MISSING_MAX];
+	const char *missing[LOOK_MISSING_MAX + 1];
 	unsigned count = look_missing(i->look, missing);
 
+	if (i->no_instructions)
+		missing[count++] = i->no_instructions;
 	for (unsigned k = 0; k < count; k++) {
 		char *text = strdup(missing[k]);
 
@@ -252,6 +278,8 @@ static int run(struct common *common, int argc, char **argv)
 	if (arg_frequency < 1 || arg_frequency > 10000)
 		return usage_error("inspect", "--frequency is 1 to 10000");
 	i.pid = (uint32_t)pid;
+	i.no_instructions = arg_instructions ? instructions_missing("/sys") : NULL;
+	i.traces = arg_instructions && !i.no_instructions;
 	be_preferred();
 	stop_fd = stop_signals();
 	r = open_both(&i);
