@@ -3,7 +3,10 @@
 
 #include "analysis/method.h"
 #include "model/dataset.h"
+#include "model/facts.h"
 #include "model/finding.h"
+#include "model/trace.h"
+#include "rule/cause.h"
 #include "store/store.h"
 
 struct why_request {
@@ -17,6 +20,9 @@ struct why_request {
 	const char *only;	     /* pid, unit or name: suspects and victims other than this are left out; NULL = all */
 	const struct mark *marks;    /* incidents that must not be learnt as usual */
 	size_t n_marks;
+	const struct trace *trace;   /* events of the trouble; NULL = none are kept */
+	const struct causes *causes; /* the catalogue; NULL = what is built in */
+	struct facts *ret_facts;     /* what the causes were tried on; the caller frees. NULL = not wanted */
 };
 
 /* What an answer's findings point into: keep it as long as the answer. */

@@ -11,7 +11,7 @@
 #include "view/report.h"
 #include "view/why.h"
 
-#define NOBODY 65534 /* whose eyes see no command line */
+#define NO_USER 65534 /* whose eyes see no command line */
 
 static char *answer_text(struct common *common, struct store *store, const struct mark *mark, bool redact)
 {
@@ -19,7 +19,7 @@ static char *answer_text(struct common *common, struct store *store, const struc
 	struct why_request request = {.at = mark->wall,
 				      .window = common->config.answer_window,
 				      .marked = true,
-				      .viewer = redact ? NOBODY : common->viewer,
+				      .viewer = redact ? NO_USER : common->viewer,
 				      .marks = mark,
 				      .n_marks = 1};
 	struct why_data data = {};

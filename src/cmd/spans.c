@@ -56,6 +56,7 @@ static const struct subverb subverbs[] = {
 	{"forest", "[FILE ...]", "every call path of every bucket: how often, how long, where the time goes", spans_forest},
 	{"path", "[FILE ...]", "the critical path of every bucket, or of single traces", spans_path},
 	{"groups", "[FILE ...]", "versions of each bucket against the older ones (z-scores), and who is an outlier", spans_groups},
+	{"exemplars", "[FILE ...]", "requests that were kept whole: the slowest of each version, and ordinary ones", spans_exemplars},
 	{"why", "[FILE ...]", "which bucket, version and call path became slower, and why", spans_why},
 	{"compare", "[FILE ...]", "baseline and candidate: where the milliseconds went", spans_compare},
 	{"gate", "--baseline V1 --candidate V2 [FILE ...]", "exit status for a deployment: 0 pass, 1 regression, 3 cannot tell", spans_gate},

@@ -37,6 +37,7 @@ int spans_compare(struct common *common, size_t n, char **words);
 int spans_why(struct common *common, size_t n, char **words);
 int spans_gate(struct common *common, size_t n, char **words);
 int spans_groups(struct common *common, size_t n, char **words);
+int spans_exemplars(struct common *common, size_t n, char **words);
 int spans_receive(struct common *common, size_t n, char **words);
 int spans_watch(struct common *common, size_t n, char **words);
 

@@ -18,13 +18,15 @@
 
 extern const struct verb
 	verb_why, verb_mark, verb_list, verb_show, verb_top, verb_open, verb_cpu, verb_threads, verb_waits,
-	verb_inspect, verb_compare, verb_export, verb_fleet, verb_spans, verb_record, verb_serve, verb_agent,
-	verb_run, verb_feedback, verb_doctor, verb_config, verb_features, verb_help;
+	verb_inspect, verb_compare, verb_confirm, verb_calm, verb_export, verb_fleet, verb_spans, verb_record,
+	verb_serve, verb_agent, verb_run, verb_demo, verb_feedback, verb_doctor, verb_config, verb_features,
+	verb_help;
 
 const struct verb *const verbs[] = {
 	&verb_why, &verb_mark, &verb_list, &verb_show, &verb_top, &verb_open, &verb_cpu, &verb_threads, &verb_waits,
-	&verb_inspect, &verb_compare, &verb_export, &verb_fleet, &verb_spans, &verb_record, &verb_serve, &verb_agent,
-	&verb_run, &verb_feedback, &verb_doctor, &verb_config, &verb_features, &verb_help, NULL,
+	&verb_inspect, &verb_compare, &verb_confirm, &verb_calm, &verb_export, &verb_fleet, &verb_spans,
+	&verb_record, &verb_serve, &verb_agent, &verb_run, &verb_demo, &verb_feedback, &verb_doctor, &verb_config,
+	&verb_features, &verb_help, NULL,
 };
 
 const struct verb *verb_find(const char *name)

@@ -62,6 +62,11 @@ enum rule_operator {
 
 enum rule_derived { DERIVED_NONE, DERIVED_U1, DERIVED_U2 };
 
+/* What a comparison asks: rules compare values; the others are the causes' (rule/cause.h). */
+enum rule_question { ASK_VALUE, ASK_DIRECTION, ASK_SHORT, ASK_NAMED, ASK_KIND, ASK_SAID, ASK_NOBODY };
+/* Whose value, in a cause. */
+enum rule_owner { OWNER_MACHINE, OWNER_CULPRIT, OWNER_VICTIMS };
+
 #define SMOOTHING_MAX 64 /* samples */
 #define RULES_MAX     256
 #define DEPTH_MAX     32 /* of parentheses and "not" */
@@ -76,6 +81,10 @@ struct quantity {
 };
 
 struct comparison {
+	enum rule_question question;
+	enum rule_owner owner;
+	int direction; /* ASK_DIRECTION: 1 up, -1 down, 0 either; ASK_SHORT, ASK_KIND: which */
+	bool of_usual; /* `value` is a percentage of what is usual */
 	bool z_score; /* (value - mean) / standard deviation of the view's values */
 	enum rule_statistic statistic;
 	double quantile; /* 0..1 */
@@ -83,7 +92,7 @@ struct comparison {
 	enum rule_smoothing smoothing;
 	unsigned samples;
 	unsigned slot; /* numbers the rule's smoothed comparisons */
-	struct quantity quantity;
+	struct quantity quantity; /* ASK_NAMED, ASK_SAID: its name is the pattern */
 	enum rule_operator operator;
 	double value; /* in the feature's unit, counters per second; a percentage where `of` is set */
 	char *unit;   /* as written; NULL = none */

@@ -29,6 +29,9 @@ struct store {
 	" PRIMARY KEY(mark, pid, phase));"
 #define CAPTURED_MAX "200"
 
+/* What was answered for a mark, and to whom: others may not see as much. */
+#define TOLD_TABLE "told(mark INTEGER, uid INTEGER, json TEXT, PRIMARY KEY(mark, uid));"
+
 /* store.c: each keeps what went wrong, in words, for store_error(), and returns -errno */
 int store_fail(struct store *s, int code, const char *what);
 int store_prepare(struct store *s, const char *sql, sqlite3_stmt **ret);

@@ -216,6 +216,12 @@ void on_reclaim(struct build *b, const struct event *e)
 	if (thread == NOBODY)
 		return;
 	b->now.v[thread].reclaims = e->kind == EVENT_RECLAIM_BEGIN;
+	if (e->kind == EVENT_RECLAIM_END) {
+		struct freeing f = {(int64_t)e->time, thread, e->flags & RECLAIM_GROUP, e->reclaim.pages};
+
+		if (VEC_PUSH(b->t->freeings, f) < 0)
+			b->error = -ENOMEM;
+	}
 	if (b->cpus[e->cpu].current == thread)
 		thread_to(b, thread, (int64_t)e->time, running_state(b, thread), e->cpu);
 }

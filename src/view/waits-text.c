@@ -269,7 +269,7 @@ static void put_unknown(const struct blame_matrix *m, const struct waits_options
 	bool first = true;
 
 	for (int w = 0; w < FOR_COUNT; w++) {
-		if (!counts(o, (uint8_t)w) || !m->waits[w] || m->unknown[w] * 1000 < m->waits[w])
+		if (!counts(o, (uint8_t)w) || !m->unknown[w] || m->unknown[w] * 1000 < m->waits[w])
 			continue;
 		fprintf(out, "%s %.1f %% of the waits %s", first ? "\nNobody can be named for" : ",",
 			100.0 * (double)m->unknown[w] / (double)m->waits[w], wait_text((enum wait_for)w));

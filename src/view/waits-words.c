@@ -163,6 +163,25 @@ char *clock_of_day(const struct timeline *t, int64_t at, char *buf, size_t n)
 	return buf;
 }
 
+void frame_words(const struct timeline *t, uint32_t process, uint64_t address, struct str *out)
+{
+	const struct trace *trace = t->trace;
+	bool kernel = address >> 63;
+	const char *name = trace_symbol(trace, kernel ? 0 : process, address);
+	const struct trace_mapping *mapping = kernel ? NULL : trace_mapping(trace, process, address);
+	const char *path, *slash;
+
+	if (name) {
+		str_puts(out, name);
+	} else if (!mapping || mapping->module >= trace->modules.n) {
+		str_printf(out, "0x%" PRIx64, address);
+	} else {
+		path = trace->modules.v[mapping->module].path;
+		slash = strrchr(path, '/');
+		str_printf(out, "%s+0x%" PRIx64, slash ? slash + 1 : path, address - mapping->start + mapping->offset);
+	}
+}
+
 static uint32_t cpus_there(const struct timeline *t)
 {
 	uint32_t n = 0;
