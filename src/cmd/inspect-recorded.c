@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -192,8 +193,10 @@ void inspect_recorded(const struct common *common, int64_t mark, int64_t began, 
 	trace_clear(&trace);
 	if (n->recorded)
 		return;
-	remark = strdup("no flight recorder ran: what it waited for is known of the moments of the looks alone ('whyslow "
-			"record' keeps every switch)");
+	remark = strdup(geteuid() == 0 ? "no flight recorder runs: what it waited for is known of the moments of the looks alone "
+					 "('whyslow record' keeps every switch)"
+				       : "what it waited for is known of the moments of the looks alone: the flight recorder's events are "
+					 "root's (use sudo)");
 	if (remark && VEC_PUSH(n->remarks, remark) < 0)
 		free(remark);
 }
