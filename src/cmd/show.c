@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/board.h"
+#include "cmd/capture-phases.h"
 #include "cmd/verb.h"
 #include "cmd/why.h"
 
@@ -21,45 +22,24 @@ static const struct option_row options[] = {
 	{},
 };
 
-/* "phase 2: ", where the incident had more than one. */
-static const char *phase_text(const struct capture *list, size_t n, size_t i, char *buf, size_t size)
-{
-	uint32_t last = 0;
-
-	for (size_t k = 0; k < n; k++)
-		last = list[k].phase > last ? list[k].phase : last;
-	if (last > 1 && list[i].phase)
-		snprintf(buf, size, "phase %u: ", list[i].phase);
-	else
-		*buf = '\0';
-	return buf;
-}
-
 static void print_captures(const struct common *common, const struct capture *list, size_t n)
 {
 	if (common->json)
 		fputs("{\"schema\": \"whyslow.captures/1\", \"captures\": [", stdout);
-	for (size_t i = 0; i < n; i++) {
-		char phase[24];
-
-		if (common->json)
-			printf("%s%s\n", i ? "," : "", list[i].json);
-		else
-			printf("%s%s\n", phase_text(list, n, i, phase, sizeof(phase)), list[i].text);
-	}
+	for (size_t i = 0; i < n; i++)
+		printf("%s%s\n", common->json && i ? "," : "", common->json ? list[i].json : list[i].text);
 	if (common->json)
 		fputs("]}\n", stdout);
 }
 
 static void print_summaries(const struct capture *list, size_t n, const char *id)
 {
-	char at[40], phase[24];
+	char at[40];
 
 	if (n)
 		fputs("\nLooked into while it lasted:\n", stdout);
 	for (size_t i = 0; i < n; i++)
-		printf("  %s  %s%s\n", format_local(list[i].wall, at, sizeof(at)), phase_text(list, n, i, phase, sizeof(phase)),
-		       list[i].summary);
+		printf("  %s  %s\n", format_local(list[i].wall, at, sizeof(at)), list[i].summary);
 	if (n)
 		printf("  ('whyslow show %s --captures' has all of it)\n", id);
 }
@@ -73,7 +53,7 @@ static int show_captures(struct common *common, int64_t id, const char *text)
 
 	if (!store)
 		return EXIT_CANNOT;
-	(void)store_captures(store, id, &list, &n);
+	(void)captures_by_phase(store, id, &list, &n);
 	store_close(store);
 	if (common->viewer != 0 && !common->from_file)
 		fputs(n && arg_captures ? "only root may see what was found in processes\n" : "", stderr);
