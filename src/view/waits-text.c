@@ -286,19 +286,24 @@ void waits_text(const struct timeline *t, const struct blame_matrix *m, const st
 	_cleanup_(free_heaps) struct heaps victims = {}, culprits = {};
 	char span[32];
 
-	put_span(t, m->from, m->to, o, out);
+	if (!o->brief)
+		put_span(t, m->from, m->to, o, out);
 	if (make_heaps(m, o, false, &victims) < 0 || make_heaps(m, o, true, &culprits) < 0)
 		return;
 	if (!victims.heaps.n) {
 		fputs("Nobody waited for anything that another one had.\n", out);
 		return;
 	}
-	fprintf(out, "All waited %s%s", short_span(sum_of(m, o), span, sizeof(span)), o->all ? "" : " for what others had");
-	put_totals(m, o, out);
+	if (!o->brief) {
+		fprintf(out, "All waited %s%s", short_span(sum_of(m, o), span, sizeof(span)), o->all ? "" : " for what others had");
+		put_totals(m, o, out);
+	}
 	for (size_t i = 0; i < victims.heaps.n && i < o->top; i++)
 		put_victim(t, m, &victims.heaps.v[i], victims.cells, o, out);
 	if (victims.heaps.n > o->top)
 		fprintf(out, "\n%zu others waited less.\n", victims.heaps.n - o->top);
+	if (o->brief)
+		return;
 	if (culprits.heaps.n)
 		fprintf(out, "\n%sWho made others wait%s\n", bold(o), plain(o));
 	for (size_t i = 0; i < culprits.heaps.n && i < o->top; i++)
