@@ -1,11 +1,14 @@
-/* How fast events become answers, on one core: timeline EVENTS. Prints "events seconds_states seconds_blame seconds_all",
+/* How fast events become answers, on one core: timeline EVENTS [FILE]. With a file the events are only written to it, as a
+ * trace; else it prints "events seconds_states seconds_blame seconds_all",
  * where all is from the events as a freeze leaves them (CPU after CPU) to the printed matrix. */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "store/trace-file.h"
 #include "timeline/blame.h"
 #include "timeline/state.h"
 #include "view/waits.h"
@@ -151,6 +154,11 @@ int main(int argc, char **argv)
 	began = seconds();
 	if (trace_finish(&t) < 0)
 		return 1;
+	if (argc > 2) {
+		_cleanup_close_ int fd = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+		return fd < 0 || trace_write(&t, fd) < 0;
+	}
 	sorted = seconds();
 	if (timeline_build(&t, &line) < 0)
 		return 1;

@@ -1,15 +1,28 @@
-"""One case: a scenario with a seed, from its beginning to what everybody said about it."""
+"""One case: a scenario with a seed, from its beginning to a folder that can be judged again without playing it again.
+
+DIR/cases/NAME-SEED/ holds
+    recording.db   the recorder's store: `whyslow why --from FILE --at 1` asks again
+    traces/1.trace the flight recorder's events around the press
+    case.json      what was done, the truth, and what `top` showed
+    answers/       what each model said at the last judging (judge.py)
+"""
 import dataclasses
+import json
+import os
 import random
+import shutil
 import time
 
 import life
 import recording
 import score
 import tops
+from stage import SceneBroken
 
-MODELS = ("robust", "gaussian")
+STRANGERS_AT_MOST = 0.5  # CPUs' worth of work by whoever is not the lab's: the case would be theirs as well
 SNAPSHOTS_APART = 5  # seconds, as `top` is used
+AFTERWARDS = 5.5  # the flight recorder keeps the five seconds after the press as well
+PRESS = (5, 11)  # seconds from the injection to the button
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,62 +35,76 @@ class Case:
     def id(self):
         return f"{self.name}-{self.seed}"
 
+    def chance(self, what):
+        return random.Random(f"{self.id}/{what}")
+
     def plan(self):
         """Seconds of calm before, and from the injection to the button."""
-        chance = random.Random(self.id)
-        slow_after = getattr(self.scenario, "SLOW_AFTER", 5)
-        return chance.uniform(6, 9), slow_after + chance.uniform(0, 14)
+        chance = self.chance("plan")
+        calm, until_press = chance.uniform(3, 5), chance.uniform(*getattr(self.scenario, "PRESS", PRESS))
+        return (self.scenario.calm(until_press) if hasattr(self.scenario, "calm") else calm), until_press
 
 
-def play(stage, case, baseline, innocents):
-    """Returns the case's result: what is kept as one line of JSON."""
+def folder_of(work, case_id):
+    return work / "cases" / case_id
+
+
+def read_all(work):
+    """What is kept of every case that was played to its end, oldest first."""
+    kept = [json.loads(path.read_text()) | {"folder": path.parent} for path in (work / "cases").glob("*/case.json")]
+    return sorted(kept, key=lambda case: case["pressed"])
+
+
+def play(stage, case, baseline):
+    """Leaves the case's folder; its case.json comes last."""
+    folder = folder_of(stage.work, case.id)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    if not getattr(case.scenario, "WITHOUT_PAST", False):
+        recording.copy(baseline, folder / "recording.db")
+    before = list(stage.actors)
+    try:
+        if hasattr(case.scenario, "prepare"):
+            case.scenario.prepare(stage, case.chance("prepare"))
+        with recording.Recorder(stage, folder / "recording.db") as recorder:
+            kept = act(stage, case, recorder, before)
+    finally:
+        for actor in [actor for actor in stage.actors if actor not in before]:
+            stage.stop(actor)
+        if hasattr(case.scenario, "restore"):
+            case.scenario.restore(stage)
+    (folder / "case.json").write_text(json.dumps(kept, indent=1))
+    return kept | {"folder": folder}
+
+
+def act(stage, case, recorder, before):
     calm, until_press = case.plan()
-    store = stage.work / "recordings" / f"{case.id}.db"
-    store.parent.mkdir(exist_ok=True)
-    recording.copy(baseline, store)
-    if hasattr(case.scenario, "prepare"):
-        case.scenario.prepare(stage)
-    with recording.Recorder(stage, store) as recorder:
-        time.sleep(calm)
-        injected = time.time()
-        culprits = case.scenario.inject(stage)
-        try:
-            time.sleep(max(0, until_press - SNAPSHOTS_APART))
-            before = tops.snapshot()
-            time.sleep(min(SNAPSHOTS_APART, until_press))
-            result = ask(stage, recorder, case, culprits, innocents, before)
-        finally:
-            for culprit in culprits:
-                stage.stop(culprit)
-            if hasattr(case.scenario, "restore"):
-                case.scenario.restore(stage)
-    pressed = injected + until_press
-    return result | {"case": case.id, "scenario": case.name, "group": case.scenario.GROUP, "seed": case.seed,
-                     "what": case.scenario.__doc__.strip(), "seconds_until_press": round(until_press, 1),
-                     "late_ms": life.worst_lateness(stage, injected + 1, pressed),
-                     "late_ms_usually": life.worst_lateness(stage, injected - calm, injected - 1),
-                     "recording": str(store)}
-
-
-def ask(stage, recorder, case, culprits, innocents, before):
-    after = tops.snapshot()
+    stage.watch(calm)
     stage.expect_alive()
+    injected = time.time()
+    culprits = case.scenario.inject(stage, case.chance("inject"))
+    stage.watch(injected + until_press - SNAPSHOTS_APART - time.time())
+    earlier, begin = tops.snapshot(), time.monotonic()
+    stage.watch(injected + until_press - time.time())
+    later, apart = tops.snapshot(), time.monotonic() - begin
+    ours = {recorder.process.pid, os.getpid()}.union(*(actor.descendants for actor in stage.actors))
+    first = {column: tops.first_two(earlier, later, column, ours) for column in tops.COLUMNS}
+    strangers, most = tops.strangers(earlier, later, apart, ours)
+    pressed = time.time()
     mark = recorder.mark(f"lab: {case.id}")
-    truth = score.Truth(culprits, innocents, case.scenario.FEATURES)
-    answers = ask_models(recorder, mark, truth)
-    for column in tops.COLUMNS:
-        answers[f"top by {column}"] = truth.judge_pids(tops.first_two(before, after, column))
-    return {"culprits": [culprit.name for culprit in culprits], "answers": answers, "words": recorder.words(mark), "mark": mark,
-            "truth": truth.kept()}
-
-
-def ask_models(asked, mark, truth):
-    said = {model: asked.why(mark, model) for model in MODELS}
-    return {model: truth.judge(answer) | {"took": round(took, 3)} for model, (answer, took) in said.items()}
-
-
-def ask_again(stage, result):
-    """The same case, judged from its recording by today's models."""
-    kept = recording.Kept(stage.whyslow, result["recording"])
-    answers = ask_models(kept, result["mark"], score.Truth.read(result["truth"]))
-    return result | {"answers": result["answers"] | answers, "words": kept.words(result["mark"])}
+    took = recorder.why(mark)[1]
+    if strangers > STRANGERS_AT_MOST:
+        raise SceneBroken(f"others used {strangers:.2f} CPUs, most of it {most}")
+    stage.watch(pressed + AFTERWARDS - time.time())
+    stage.expect_alive(except_for=culprits)
+    innocents = [actor for actor in stage.actors if actor not in culprits]
+    truth = score.Truth.of(getattr(case.scenario, "GUILTY", "program"), culprits, innocents, case.scenario.FEATURES,
+                           stage.whyslow)
+    return {"case": case.id, "scenario": case.name, "group": case.scenario.GROUP, "seed": case.seed,
+            "resource": case.scenario.RESOURCE, "what": case.scenario.__doc__.strip(), "culprits": [c.name for c in culprits],
+            "truth": truth.kept(), "tops": first,
+            "mark": mark, "has_past": not getattr(case.scenario, "WITHOUT_PAST", False), "calm_from": injected - calm, "injected": injected, "pressed": pressed,
+            "seconds_until_press": round(until_press, 1), "live_answer_took": round(took, 3), "strangers_cpus": round(strangers, 3),
+            "late_ms": life.worst_lateness(stage, injected + 1, pressed),
+            "late_ms_usually": life.worst_lateness(stage, injected - calm + 1.5, injected),
+            "machine": recording.describe_machine()}

@@ -1,15 +1,29 @@
 """The background: normal life, with innocents who are the biggest in every resource, but always are.
 
-A `top` sorted by whatever names one of these. `edit` is the one who suffers, and says how late it was.
+A `top` sorted by whatever names one of these. `editor` is the one who suffers, and says how late it was. Real programs
+where Debian has them; those that are not installed are left out, and the run says so.
 """
 import os
 import pathlib
+import pwd
+import socket
+import subprocess
 import time
 
-from stage import SHORT
+from stage import FAR, FAR_ADDRESS, QUOTA, SHORT, find_program, has_program, run_quietly
 
 MEBIBYTE = 1 << 20
 ARCHIVE = 2048 * MEBIBYTE
+PORT = 18088
+NIGHTLY_EVERY, NIGHTLY_LASTS = 40, 5  # seconds; by the wall clock, as cron does
+BUILD_EVERY = 14
+KEYS = 1500000  # in redis
+SCALE = 20  # of pgbench: 300 MB
+
+NGINX = """daemon off; user root; worker_processes 1; pid nginx.pid; error_log error.log;
+events {{ }}
+http {{ access_log off; server {{ listen 127.0.0.1:{port}; root {root}; limit_rate 1m; location /fast/ {{ alias {root}/; limit_rate 0; }} }} }}
+"""
 
 
 def database_size():
@@ -18,19 +32,242 @@ def database_size():
     return min(1536, memory // 8 // MEBIBYTE)
 
 
-def start(stage):
-    archive = stage.file("archive", ARCHIVE)
-    stage.start("burn", os.cpu_count(), 65, name="renderer")
+def renderer(stage):
+    stage.start("burn", os.cpu_count(), 38, name="renderer")
+
+
+def encoder(stage):
     stage.start("burn", 1, 100, name="encoder", nice=19)
-    stage.start("stream", "read", archive, ARCHIVE // MEBIBYTE, 250, name="backup")
-    stage.start("stream", "write", stage.work / "footage", 2048, 40, name="camera")
+
+
+def video(stage):
+    stage.start("ffmpeg", "-nostdin", "-re", "-stream_loop", -1, "-threads", 1, "-i", stage.work / "video.mkv", "-f", "null", "-",
+                name="video")
+
+
+def make_video(stage):
+    path = stage.work / "video.mkv"
+    if not path.exists():
+        partial = path.with_suffix(".part.mkv")
+        subprocess.run(["ffmpeg", "-nostdin", "-y", "-loglevel", "error", "-f", "lavfi", "-i", "testsrc2=size=1920x1080:rate=25", "-t",
+                        "12", "-c:v", "libx264", "-preset", "veryfast", partial], check=True)
+        partial.rename(path)
+
+
+def backup(stage):
+    stage.start("stream", "read", stage.work / "archive", ARCHIVE // MEBIBYTE, 250, name="backup")
+
+
+def make_backup(stage):
+    stage.file("archive", ARCHIVE)
+
+
+def camera(stage):
+    stage.start("stream", "write", stage.work / "footage", 4096, 40, name="camera")
+
+
+def application(stage):
     stage.start("serve", 800, 12000, 64, name="application")
+
+
+def database(stage):
     stage.start("serve", 8, 64, database_size(), name="database", group=SHORT)
+
+
+def web_server(stage):
+    stage.start("nginx", "-p", stage.work / "web", "-c", "nginx.conf", name="nginx")
+
+
+def make_web_server(stage):
+    folder = stage.work / "web"
+    folder.mkdir(exist_ok=True)
+    (folder / "nginx.conf").write_text(NGINX.format(port=PORT, root=folder))
+    (folder / "page").write_bytes(b"page" * 25000)
+    (folder / "small").write_bytes(b"page" * 50)
+
+
+def wait_for_web_server(seconds=20):
+    for _ in range(seconds * 10):
+        try:
+            socket.create_connection(("127.0.0.1", PORT), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise SystemExit("nginx does not answer")
+
+
+def visitors(stage):
+    wait_for_web_server()
+    stage.start("wrk", "-t", 1, "-c", 8, "-d", 1000000, f"http://127.0.0.1:{PORT}/page", name="wrk")
+
+
+def redis(stage):
+    stage.start("redis-server", "--port", 0, "--unixsocket", redis_socket(stage), "--save", "", "--dir", stage.work / "redis",
+                "--enable-debug-command", "local", name="redis")
+
+
+def redis_socket(stage):
+    return stage.work / "redis" / "socket"
+
+
+def make_redis(stage):
+    folder = stage.work / "redis"
+    folder.mkdir(exist_ok=True)
+    if (folder / "dump.rdb").exists():
+        return
+    server = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", redis_socket(stage), "--save", "", "--dir", folder,
+                               "--enable-debug-command", "local"], stdout=subprocess.DEVNULL)
+    try:
+        wait_for_redis(stage)
+        ask = ["redis-cli", "-s", redis_socket(stage)]
+        subprocess.run([*ask, "DEBUG", "POPULATE", str(KEYS), "key", "100"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([*ask, "SAVE"], check=True, stdout=subprocess.DEVNULL)
+    finally:
+        server.kill()
+        server.wait()
+
+
+def wait_for_redis(stage, seconds=20):
+    for _ in range(seconds * 10):
+        said = subprocess.run(["redis-cli", "-s", redis_socket(stage), "PING"], capture_output=True, text=True, check=False).stdout
+        if said.strip() == "PONG":
+            return
+        time.sleep(0.1)
+    raise SystemExit("redis does not answer")
+
+
+def redis_user(stage):
+    wait_for_redis(stage)
+    ask = f"redis-cli -s {redis_socket(stage)} -r -1 -i 0.02 SET visitor somebody"
+    stage.start("sh", "-c", f"while :; do {ask}; sleep 0.1; done", name="redis-user")  # who asks gives up when the server is gone
+
+
+def postgres(stage):
+    folder = stage.work / "postgres"
+    (folder / "postmaster.pid").unlink(missing_ok=True)  # of one that was killed
+    stage.start("postgres", "-D", folder, "-c", "listen_addresses=", "-k", folder, "-c", "shared_buffers=128MB", name="postgres",
+                user="postgres", folder=folder)
+
+
+def make_postgres(stage):
+    folder = stage.work / "postgres"
+    if (folder / "made").exists():
+        return
+    subprocess.run(["rm", "-rf", folder], check=True)
+    folder.mkdir()
+    os.chown(folder, *postgres_user())
+    run = dict(user="postgres", cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run([find_program("initdb"), "-D", folder, "-A", "trust", "-U", "postgres"], **run)
+    control = [find_program("pg_ctl"), "-D", folder, "-o", f"-c listen_addresses= -k {folder}", "-w"]
+    subprocess.run([*control, "start"], **run)
+    try:
+        subprocess.run(["createdb", "-h", folder, "-U", "postgres", "bench"], **run)
+        subprocess.run([find_program("pgbench"), "-h", folder, "-U", "postgres", "-i", "-s", str(SCALE), "-q", "bench"], **run)
+    finally:
+        subprocess.run([*control, "stop"], **run)
+    (folder / "made").touch()
+
+
+def postgres_user():
+    who = pwd.getpwnam("postgres")
+    return who.pw_uid, who.pw_gid
+
+
+def wait_for_postgres(stage, seconds=30):
+    """It may have to recover: it was killed."""
+    for _ in range(seconds * 5):
+        if run_quietly("psql", "-h", stage.work / "postgres", "-U", "postgres", "-c", "SELECT 1", "bench") == 0:
+            return
+        time.sleep(0.2)
+    raise SystemExit("postgres does not answer")
+
+
+def bank(stage):
+    wait_for_postgres(stage)
+    stage.start("pgbench", "-h", stage.work / "postgres", "-U", "postgres", "-n", "-R", 20, "-c", 2, "-T", 1000000, "bench",
+                name="pgbench", user="postgres", folder=stage.work / "postgres")
+
+
+def builder(stage):
+    stage.start("sh", "-c", f"while sleep {BUILD_EVERY}; do gcc -O2 -c code.c -o code.o; done", name="builder")
+
+
+def make_builder(stage):
+    write_code(stage.work / "code.c", 400)
+
+
+def write_code(path, functions):
+    body = "".join(f"int f{i}(int *a, int n) {{ int s = {i}; for (int i = 0; i < n; i++) {{ s += a[i] * (s ^ {i}); "
+                   f"switch (s % 7) {{ case 0: s += a[(i + {i}) % n]; break; case 3: s -= n / (i + 1); break; default: s ^= i; }} }} "
+                   f"return s; }}\n" for i in range(functions))
+    path.write_text(body)
+
+
+def nightly(stage):
+    compute, read = stage.named("burn", "nightly"), stage.named("stream", "nightly-copy")
+    once = (f"timeout {NIGHTLY_LASTS} {compute} {os.cpu_count()} 70 & "
+            f"timeout {NIGHTLY_LASTS} {read} read {stage.work}/archive {ARCHIVE // MEBIBYTE} 300 & wait")
+    stage.start("sh", "-c", f"while :; do sleep $(({NIGHTLY_EVERY} - $(date +%s) % {NIGHTLY_EVERY})); {once}; done", name="cron")
+
+
+def tellers(stage):
+    book = stage.work / "book"
+    stage.start("ledger", book, 1, 300, 20000, "compute", name="teller")
+    stage.start("ledger", book, 1, 1000, 30000, "compute", name="clerk", nice=19)
+
+
+def guard(stage):
+    folder = stage.work / "documents"
+    folder.mkdir(exist_ok=True)
+    stage.start("guard", folder, name="guard")
+
+
+def shop(stage):
+    stage.start("burn", 1, 15, name="shop", group=QUOTA)
+
+
+def far(stage):
+    if "far" not in stage.undo and not stage.make_far():
+        print("no network of another machine here: the scenario 'remote' cannot be played", flush=True)
+        return
+    stage.start("remote", "serve", FAR_ADDRESS, PORT, name="far", before=(find_program("ip"), "netns", "exec", FAR))
+    stage.start("remote", "ask", FAR_ADDRESS, PORT, name="mail", output=open(stage.work / "mail-lateness", "w"))
+
+
+def office(stage):
+    stage.start("edit", stage.work / "archive", stage.work / "office-text", name="office")
+
+
+def editor(stage):
     with open(lateness_file(stage), "w") as late:
-        stage.start("edit", archive, stage.work / "text", name="editor", output=late)
-    time.sleep(6)  # they open their files and fill their memory
+        stage.start("edit", stage.work / "archive", stage.work / "text", name="editor", output=late)
+
+
+# who (with what must be made once, and the programs it needs); servers first, who only computes last: so all are up sooner
+PARTS = (
+    (postgres, make_postgres, ("postgres", "pgbench")), (redis, make_redis, ("redis-server",)), (web_server, make_web_server, ("nginx",)),
+    (database, None, ()), (backup, make_backup, ()), (camera, None, ()), (application, None, ()), (guard, None, ()), (far, None, ()),
+    (tellers, None, ()), (visitors, None, ("nginx", "wrk")), (redis_user, None, ("redis-server",)),
+    (bank, None, ("postgres", "pgbench")), (builder, make_builder, ("gcc",)), (nightly, None, ()), (video, make_video, ("ffmpeg",)),
+    (office, None, ()), (editor, None, ()), (shop, None, ()), (renderer, None, ()), (encoder, None, ()))
+
+
+def make(stage):
+    """What takes long and is made once: files, databases."""
+    for _, make_part, needs in PARTS:
+        if make_part and all(map(has_program, needs)):
+            make_part(stage)
+
+
+def start(stage):
+    for part, _, needs in PARTS:
+        missing = [program for program in needs if not has_program(program)]
+        if missing:
+            print(f"not installed: {', '.join(missing)}; normal life goes on without {part.__name__}", flush=True)
+        else:
+            part(stage)
+    time.sleep(3)  # they open their files and fill their memory
     stage.expect_alive()
-    return list(stage.actors)
 
 
 def lateness_file(stage):

@@ -1,96 +1,248 @@
-"""Results as tables, as figures and as a transcript; computes nothing that is not counted here."""
+"""Kept cases as tables and figures; computes nothing that is not counted here."""
+import collections
 import pathlib
 import subprocess
+import time
 
+import case as cases
+import judge
+import recording
 import score
 
-MEASURES = (("process", "top process"), ("of_two", "one of top two"), ("feature", "top feature"))
 FIGURE = pathlib.Path(__file__).parent.parent / "bench/figure"
+DEFAULT = "blame"  # whose figures have no suffix
+RESOURCES = ("cpu", "memory", "io", "handles", "faults", "threads", "network", "delay", "other")
+SURE = 0.9  # a confidence that must be kept
+BINS = ((0, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.0))  # of stated confidence
 
 
-def counts(results, answerer, measure):
-    """Hits and cases in which this answerer says such a thing at all (top names no features)."""
-    said = [result["answers"][answerer].get(measure) for result in results if answerer in result["answers"]]
-    said = [value for value in said if value is not None]
-    return sum(said), len(said)
+def tell(whyslow, work, names=(), models=judge.MODELS, each=False, calm=True, output=None, answers=None):
+    """Asks again and prints; with output writes the tables there instead."""
+    played = [case for case in cases.read_all(work) if not names or names & {case["scenario"], case["group"], case["case"]}]
+    if not played:
+        raise SystemExit("no cases are kept: play some ('make lab')")
+    begin = time.monotonic()
+    judged = judge.judge_all(whyslow, played, models)
+    quiet = judge.judge_calm(whyslow, judge.calm_moments(work, judged), models, judged[0]["truth"]["recorder"]) if calm else {}
+    if each:
+        for case in judged:
+            print_judged(case)
+    text = "\n".join(lines(judged, quiet))
+    if output:
+        pathlib.Path(output).write_text(text)
+    else:
+        print(text)
+    if answers:
+        write_answers(whyslow, judged, answers)
+    print_figures(judged, quiet)
+    print(f"{len(judged)} cases and {sum(map(len, quiet.values()))} calm answers judged in {time.monotonic() - begin:.0f} s", flush=True)
 
 
-def answerers(results):
-    return list(dict.fromkeys(name for result in results for name in result["answers"]))
+def print_played(case):
+    print(f"{day(case)} {case['case']}: {case['what'].splitlines()[0]}\n  guilty: {', '.join(case['culprits']) or case['truth']['guilty']}; pressed "
+          f"after {case['seconds_until_press']} s; the editor was {case['late_ms']} ms late (usually {case['late_ms_usually']} ms); "
+          + "; ".join(f"top by {column}: {first[0][1]}" for column, first in case["tops"].items()), flush=True)
 
 
-def print_case(result):
-    print(f"\n{result['case']}: {result['what']}")
-    print(f"  guilty: {', '.join(result['culprits'])}; pressed after {result['seconds_until_press']} s; the editor was "
-          f"{result['late_ms']} ms late (usually {result['late_ms_usually']} ms)")
-    for name, answer in result["answers"].items():
-        mark = "right" if answer["process"] else "2nd  " if answer["of_two"] else "wrong"
+def print_judged(case):
+    print_played(case)
+    for name, answer in case["answers"].items():
+        mark = "right" if answer["process"] else "2nd  " if answer["of_two"] else "  -  " if answer["process"] is None else "wrong"
         line = f"  {mark} {name:14} {answer['first']}"
-        if "feature_named" in answer:
-            line += f", {answer['feature_named']}{'' if answer['feature'] else ' (not a right feature)'}"
+        if "bottleneck" in answer:
+            line += f", {answer['feature_named']}{' (not a right feature)' if answer['feature'] is False else ''}"
             line += f"; bottleneck {answer['bottleneck']}"
         if answer.get("accused"):
             line += f"; ACCUSED INNOCENTS: {', '.join(answer['accused'])}"
         print(line, flush=True)
 
 
-def print_tables(results):
-    columns = answerers(results)
-    for measure, title in MEASURES:
-        print(f"\n{title} right, with 95 % intervals")
-        rows = [name for name in columns if counts(results, name, measure)[1]]
-        print_row("", rows)
-        for scenario in dict.fromkeys(result["scenario"] for result in results):
-            of_kind = [result for result in results if result["scenario"] == scenario]
-            print_row(scenario, [score.proportion(*counts(of_kind, name, measure)) for name in rows])
-        print_row("all", [score.proportion(*counts(results, name, measure)) for name in rows])
-    print("\ncases in which an innocent of the background was accused")
-    for name in columns:
-        said = [bool(result["answers"][name]["accused"]) for result in results if "accused" in result["answers"][name]]
-        if said:
-            print_row(name, [score.proportion(sum(said), len(said))])
+def answerers(judged):
+    return list(dict.fromkeys(name for case in judged for name in case["answers"]))
 
 
-def print_row(title, cells):
-    print(f"  {title:16}" + "".join(f"{cell:>24}" for cell in cells))
+def models_of(judged):
+    return [name for name in answerers(judged) if not name.startswith("top by ")]
 
 
-def print_figures(results):
-    for group in dict.fromkeys(result["group"] for result in results):
-        of_group = [result for result in results if result["group"] == group]
+def counts(judged, answerer, measure):
+    """Hits, and the cases in which this answerer says such a thing at all (`top` names no features)."""
+    said = [case["answers"][answerer].get(measure) for case in judged if answerer in case["answers"]]
+    said = [bool(value) for value in said if value is not None]
+    return sum(said), len(said)
+
+
+def lines(judged, quiet):
+    yield from heading(judged)
+    yield from table_1(judged)
+    yield from per_kind(judged)
+    yield from table_2(judged)
+    yield from table_3(judged)
+    yield from accusations(judged, quiet)
+    yield from calibration(judged)
+    yield from missed(judged)
+
+
+def heading(judged):
+    kinds = {case["scenario"] for case in judged}
+    felt = [case for case in judged if case["late_ms"] and case["late_ms_usually"] and case["late_ms"] > 2 * case["late_ms_usually"]]
+    yield "# What the lab measured\n"
+    yield "Written by `lab/tables BUILD --output docs/lab-results.md` from the kept cases ([how the lab works](lab.md)); not by hand.\n"
+    for machine, n in collections.Counter(case["machine"] for case in judged).items():
+        yield f"- Machine: {machine} ({n} cases)."
+    yield f"- {len(judged)} cases of {len(kinds)} kinds; played {day(judged[0])} to {day(judged[-1])} (UTC)."
+    yield f"- In {len(felt)} the editor was more than twice as late as in the calm before; it is not in every kind's way."
+    passed = {name: counts(judged, name, "passed_over")[0] for name in models_of(judged)}
+    strangers = sorted(case["strangers_cpus"] for case in judged)
+    yield (f"- Other programs ran on the machine ({strangers[len(strangers) // 2]:.2f} CPUs' worth in the median case, {strangers[-1]:.2f} at most). Where one of them was named first it is passed over, as nobody knows whether it was innocent: "
+           + ", ".join(f"{n} times with {name}" for name, n in passed.items()) + ".")
+    yield "- Shares come with 95 % Wilson intervals. `top` cannot say that no program is to blame: those cases are not counted for it.\n"
+
+
+def day(case):
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(case["pressed"]))
+
+
+def row(*cells):
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def head(*cells):
+    return [row(*cells), "|" + "---|" * len(cells)]
+
+
+def table_1(judged):
+    yield "## Who did it (the paper's Table 1)\n"
+    yield from head("", "first named is right", "one of the first two", "unclear: nobody named")
+    for name in answerers(judged):
+        unclear = score.proportion(*counts(judged, name, "unclear")) if name in models_of(judged) else "-"
+        yield row(name, score.proportion(*counts(judged, name, "process")), score.proportion(*counts(judged, name, "of_two")), unclear)
+    yield row("*the paper*", "26/31 84 %", "28/31 90 %", "3/31 6 %")
+    yield ""
+
+
+def per_kind(judged):
+    columns = answerers(judged)
+    yield "## By kind: first named is right\n"
+    yield from head("kind", *columns)
+    for kind in sorted({case["scenario"] for case in judged}):
+        of_kind = [case for case in judged if case["scenario"] == kind]
+        yield row(kind, *(score.proportion(*counts(of_kind, name, "process")) for name in columns))
+    yield ""
+
+
+def table_2(judged):
+    yield "## Which feature (the paper's Table 2): of those named rightly, the first feature is right\n"
+    yield from head("", "first feature is right")
+    for name in models_of(judged):
+        yield row(name, score.proportion(*counts(judged, name, "feature")))
+    yield row("*the paper*", "25/26 96 %")
+    yield ""
+
+
+def table_3(judged):
+    """Of what resource the first feature of rightly named culprits is, and which others are among its features."""
+    yield "## Which resource (the paper's Table 3)\n"
+    yield "What the scenarios were made to be short of, and of which resource the features of rightly named culprits are.\n"
+    yield from head("", *RESOURCES)
+    made = collections.Counter(case["resource"] for case in judged)
+    yield row("played", *(made[resource] for resource in RESOURCES))
+    for name in models_of(judged):
+        right = [case["answers"][name]["resources"] for case in judged if name in case["answers"] and case["answers"][name]["process"]]
+        right = [resources for resources in right if resources]
+        first = collections.Counter(resources[0] for resources in right)
+        among = collections.Counter(resource for resources in right for resource in resources)
+        yield row(f"{name}: first", *(f"{first[resource]}/{len(right)}" for resource in RESOURCES))
+        yield row(f"{name}: among them", *(f"{among[resource]}/{len(right)}" for resource in RESOURCES))
+    yield row("*the paper: first*", "8/25", "4/25", "11/25", "1/25", "1/25", "0/25", "-", "-", "-")
+    yield ""
+
+
+def accusations(judged, quiet):
+    yield "## False accusations\n"
+    yield ("An innocent is accused when he is named first, or with a third of the first one's score (for models whose scores are "
+           "proportions); at a calm moment, when anybody is.\n")
+    yield from head("", "cases with an innocent accused", "calm moments with anybody accused")
+    for name in models_of(judged):
+        yield row(name, score.proportion(*counts(judged, name, "accused")), score.proportion(*calm_counts(quiet, name)))
+    yield ""
+    for name, moments in quiet.items():
+        blamed = collections.Counter(who for _, _, who in moments if who)
+        if blamed:
+            yield f"Accused at calm moments by {name}: " + ", ".join(f"{who} ({n})" for who, n in blamed.most_common(8)) + ".\n"
+
+
+def calm_counts(quiet, name):
+    said = [who for _, _, who in quiet.get(name, ())]
+    return sum(who is not None for who in said), len(said)
+
+
+def calibration(judged):
+    yield "## Is the stated confidence true?\n"
+    stated = {name: [case["answers"][name] for case in judged if case["answers"].get(name, {}).get("confidence") is not None]
+              for name in models_of(judged)}
+    yield from head("confidence stated", *(name for name in stated))
+    for low, high in BINS:
+        def share(answers, low=low, high=high):
+            inside = [a["process"] for a in answers if low <= a["confidence"] < high or (high == 1.0 and a["confidence"] == 1.0)]
+            return score.proportion(sum(inside), len(inside))
+        yield row(f"{low} to {high}", *(share(answers) for answers in stated.values()))
+    yield ""
+
+
+def missed(judged):
+    """For each model the cases in which it was wrong, and whom it named instead."""
+    yield "## Wrong answers\n"
+    for name in models_of(judged):
+        wrong = [case for case in judged if name in case["answers"] and not case["answers"][name]["process"]]
+        yield f"{name}: " + (", ".join(f"{case['case']} (named {case['answers'][name]['first'] or 'nobody'})" for case in wrong) or "none") + ".\n"
+
+
+def write_answers(whyslow, judged, path):
+    """What a user reads: of each kind with a real program the first case, right or wrong, as printed."""
+    first = {}
+    for case in judged:
+        if case["group"] == "real":
+            first.setdefault(case["scenario"], case)
+    with open(path, "w") as out:
+        out.write("# Answers, as printed\n\nWritten by `lab/tables BUILD --answers docs/answers.md`: of each kind with a real program the first "
+                  "case that was played, right or wrong ([how the lab works](lab.md)).\n")
+        for kind, case in sorted(first.items()):
+            words = recording.Kept(whyslow, case["folder"] / "recording.db").words(case["mark"])
+            top = ", ".join(f"{first[0][1]} by {column}" for column, first in case["tops"].items())
+            out.write(f"\n## {kind}\n\n{case['what']}\n\nGuilty: {', '.join(case['culprits'])}; the button was pressed after "
+                      f"{case['seconds_until_press']} s. `top` shows {top} first.\n\n    $ whyslow why --at {case['mark']}\n")
+            out.writelines(f"    {line}".rstrip() + "\n" for line in words.rstrip().splitlines())
+
+
+def print_figures(judged, quiet):
+    groups = {"all": judged, "six": [case for case in judged if case["group"] == "six"]}
+    for group, of_group in groups.items():
         for name in answerers(of_group):
-            suffix = "" if name == "robust" else "_" + name.replace(" ", "_")
-            for measure, title in MEASURES:
-                hits, n = counts(of_group, name, measure)
-                if n:
-                    figure(f"lab.{group}.{title.replace(' ', '_')}{suffix}", f"{hits / n:.2f}")
-        accused = sum(bool(result["answers"]["robust"]["accused"]) for result in of_group)
-        figure(f"lab.{group}.innocents_accused", f"{accused / len(of_group):.2f}")
-        figure(f"lab.{group}.answer_worst", max(result["answers"]["robust"]["took"] for result in of_group), "s")
+            for measure, title in (("process", "top_process"), ("of_two", "one_of_top_two"), ("feature", "top_feature"),
+                                   ("accused", "innocents_accused")):
+                print_ratio(f"lab.{group}.{title}{suffix(name)}", *counts(of_group, name, measure))
+    for name in models_of(judged):
+        sure = [case["answers"][name]["process"] for case in judged if (case["answers"].get(name, {}).get("confidence") or 0) >= SURE]
+        print_ratio(f"lab.all.confident_and_right{suffix(name)}", sum(sure), len(sure))
+    for name in quiet:
+        print_ratio(f"lab.calm.accused{suffix(name)}", *calm_counts(quiet, name))
+    figure("lab.calm.moments", max(map(len, quiet.values()), default=0), "moments")
+    figure("lab.answer_worst", max(case["live_answer_took"] for case in judged), "s")
+    figure("lab.cases", len(judged), "cases")
+    figure("lab.kinds", len({case["scenario"] for case in judged}), "kinds")
+
+
+def suffix(name):
+    return "" if name == DEFAULT else "_" + name.replace(" ", "_")
+
+
+def print_ratio(name, hits, n):
+    if n:
+        figure(name, f"{hits / n:.3f}")
 
 
 def figure(name, value, unit="ratio"):
-    """Beside its goal, where the project's list of goals is at hand."""
+    """Beside its goal, where the project's list of goals has one."""
     known = FIGURE.exists() and subprocess.run([FIGURE, name, str(value)], check=False, capture_output=True, text=True)
     print(known.stdout.strip() if known and known.returncode == 0 else f"figure {name} {value} {unit}", flush=True)
-
-
-def write_transcript(results, path, machine):
-    """The first case of each scenario, as printed, right or wrong."""
-    seen = set()
-    with open(path, "w") as out:
-        out.write(f"# Answers to the lab's slowdowns, as printed\n\nWritten by `lab/run --transcript`: the first case of each "
-                  f"scenario, right or wrong. {machine}\n")
-        for result in results:
-            if result["scenario"] in seen:
-                continue
-            seen.add(result["scenario"])
-            answer = result["answers"]["robust"]
-            verdict = "right process" if answer["process"] else "WRONG process"
-            verdict += ", right feature" if answer["feature"] else ", not a right feature"
-            out.write(f"\n## {result['scenario']}\n\n{result['what']}\n\nGuilty: `{', '.join(result['culprits'])}`; the button was "
-                      f"pressed after {result['seconds_until_press']} s. The answer has the {verdict}.\n")
-            for column in ("cpu", "io", "memory"):
-                out.write(f"`top` by {column} shows `{result['answers'][f'top by {column}']['first']}` first. ")
-            out.write(f"\n\n    # whyslow why --at MARK\n")
-            out.writelines(f"    {line}".rstrip() + "\n" for line in result["words"].rstrip().splitlines())

@@ -1,80 +1,118 @@
 """Right or wrong, and how sure one can be of it."""
+import dataclasses
 import math
-import pathlib
 
 SHARED_GUILT = 1 / 3  # who has this share of the first one's score is accused too
 SCALELESS = {"gaussian"}  # models whose scores are no proportions: only their first one is accused
+STAGE = "whyslow-lab"  # in the names of the lab's control groups
+NOT_THE_MACHINE = {"remote", "network", "none"}
 
 
+@dataclasses.dataclass(frozen=True)
 class Truth:
-    """Who did it, who did not, and which features count as right."""
+    """Who did it, who did not, and which features count as right.
 
-    def __init__(self, culprits, innocents, features):
-        self.features = set(features)
-        self.guilty_exes = {actor.exe for actor in culprits}
-        self.guilty_pids = set().union(*(actor.pids() for actor in culprits))
-        self.innocents = {actor.process.pid: actor.name for actor in innocents}
+    guilty is "program", or what is to blame where no program is: "limit" (a quota), "remote" (somebody else's machine),
+    "nobody" (nothing is slow). Pids decide; an executable or a name only where the pid is no innocent's, so that one
+    ffmpeg may be guilty beside another one.
+    """
+
+    guilty: str
+    features: frozenset
+    pids: frozenset
+    exes: frozenset
+    names: frozenset
+    innocents: dict  # pid -> name
+    recorder: str = ""  # the recorder's executable: it is on the stage as well
+
+    @classmethod
+    def of(cls, guilty, culprits, innocents, features, recorder=""):
+        def together(get):
+            return frozenset().union(*map(get, culprits))
+        pids = together(lambda actor: actor.descendants)
+        others = {pid: actor.name for actor in innocents for pid in actor.descendants if pid not in pids}
+        return cls(guilty, frozenset(features), pids, together(lambda actor: actor.exes), together(lambda actor: actor.names),
+                   others, recorder)
 
     def kept(self):
         """As it is kept beside a recording."""
-        return {"features": sorted(self.features), "exes": sorted(self.guilty_exes), "pids": sorted(self.guilty_pids),
-                "innocents": [[pid, name] for pid, name in self.innocents.items()]}
+        return {"guilty": self.guilty, "features": sorted(self.features), "pids": sorted(self.pids), "exes": sorted(self.exes),
+                "names": sorted(self.names), "innocents": sorted(self.innocents.items()), "recorder": self.recorder}
 
     @classmethod
     def read(cls, kept):
-        truth = cls([], [], kept["features"])
-        truth.guilty_exes, truth.guilty_pids = set(kept["exes"]), set(kept["pids"])
-        truth.innocents = dict(kept["innocents"])
-        return truth
+        return cls(kept["guilty"], frozenset(kept["features"]), frozenset(kept["pids"]), frozenset(kept["exes"]),
+                   frozenset(kept["names"]), dict(kept["innocents"]), kept["recorder"])
 
-    def is_guilty(self, suspect):
-        return suspect["pid"] in self.guilty_pids or suspect["exe"] in self.guilty_exes
+    def did_it(self, suspect):
+        if suspect["pid"] in self.pids:
+            return True
+        known = suspect["exe"] in self.exes or (not suspect["exe"] and suspect["name"] in self.names)
+        return known and suspect["pid"] not in self.innocents
+
+    def is_stranger(self, suspect):
+        """Somebody else's program on this machine: nobody knows whether it is innocent."""
+        if suspect.get("kind") not in ("process", "group") or self.did_it(suspect) or suspect["pid"] in self.innocents:
+            return False
+        return STAGE not in (suspect.get("unit") or "") and suspect["exe"] != self.recorder
+
+    def suspects_of(self, answer):
+        return [suspect for suspect in answer["culprits"] if not self.is_stranger(suspect)] if answer["slow"] else []
+
+    def ranks(self, answer):
+        """For each of those named, whether it is right to name him at that place."""
+        suspects = self.suspects_of(answer)
+        if self.guilty == "program":
+            return [self.did_it(suspect) for suspect in suspects]
+        if self.guilty == "limit":
+            return [answer["bottleneck"] == "quota"] + [suspect.get("kind") == "limit" for suspect in suspects]
+        if self.guilty == "remote":
+            return [not suspects or answer["bottleneck"] in NOT_THE_MACHINE or suspects[0].get("kind") == "host"]
+        return [not suspects]
 
     def judge(self, answer):
-        suspects = answer["culprits"]
-        right = [self.is_guilty(suspect) for suspect in suspects]
-        feature = suspects[0]["features"][0]["name"] if suspects and suspects[0]["features"] else None
+        suspects, right = self.suspects_of(answer), self.ranks(answer)
+        features = [feature["name"] for feature in suspects[0]["features"]] if suspects else []
         return {
             "first": named(suspects[0]) if suspects else None,
             "second": named(suspects[1]) if suspects[1:] else None,
             "process": right[:1] == [True],
             "of_two": any(right[:2]),
-            "feature_named": feature,
-            "feature": right[:1] == [True] and feature in self.features,
+            "unclear": not suspects or answer["bottleneck"] == "unclear",
+            "feature_named": features[0] if features else None,
+            "feature": features[0] in self.features if self.guilty == "program" and right[:1] == [True] and features else None,
+            "resources": list(dict.fromkeys(feature["resource"] for feature in suspects[0]["features"])) if suspects else [],
             "accused": self.accused(answer),
+            "passed_over": answer["slow"] and self.suspects_of(answer)[:1] != answer["culprits"][:1],
             "slow": answer["slow"],
+            "confidence": answer["confidence"],
             "bottleneck": answer["bottleneck"],
-            "rank": right.index(True) + 1 if True in right else None,
         }
 
     def accused(self, answer):
-        """Innocents of the background that the answer names as guilty."""
-        suspects = answer["culprits"]
-        if not answer["slow"] or not suspects:
+        """Innocents that the answer names as guilty."""
+        suspects = self.suspects_of(answer)
+        if not suspects:
             return []
         enough = suspects[0]["score"] * SHARED_GUILT
         named_guilty = suspects[:1] if answer["model"] in SCALELESS else [
             suspect for suspect in suspects if suspect["score"] >= enough]
-        return [self.innocents[s["pid"]] for s in named_guilty if s["pid"] in self.innocents]
+        return [self.innocents[s["pid"]] for s in named_guilty if s["pid"] in self.innocents and not self.did_it(s)]
 
-    def judge_pids(self, pids):
+    def judge_top(self, first_two):
+        """[[pid, name], ...]. `top` cannot say that no program is to blame: such cases are not counted for it."""
+        pids = [pid for pid, _ in first_two]
+        counts = self.guilty == "program"
         return {
-            "first": comm(pids[0]) if pids else None,
-            "second": comm(pids[1]) if pids[1:] else None,
-            "process": bool(pids) and pids[0] in self.guilty_pids,
-            "of_two": any(pid in self.guilty_pids for pid in pids),
+            "first": first_two[0][1] if first_two else None,
+            "second": first_two[1][1] if first_two[1:] else None,
+            "process": pids[:1] != [] and pids[0] in self.pids if counts else None,
+            "of_two": any(pid in self.pids for pid in pids) if counts else None,
         }
 
 
 def named(suspect):
     return suspect.get("label") or suspect["name"]
-
-
-def comm(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
-    except OSError:
-        return "?"
 
 
 def wilson(hits, n, z=1.959964):
@@ -89,4 +127,4 @@ def wilson(hits, n, z=1.959964):
 
 def proportion(hits, n):
     low, high = wilson(hits, n)
-    return f"{hits}/{n} {100 * hits / n:3.0f} % ({100 * low:.0f}-{100 * high:.0f})" if n else "-"
+    return f"{hits}/{n} {100 * hits / n:.0f} % ({100 * low:.0f}-{100 * high:.0f})" if n else "-"

@@ -9,6 +9,8 @@ import fcntl
 import json
 import os
 import pathlib
+import pwd
+import shutil
 import signal
 import subprocess
 import time
@@ -16,9 +18,16 @@ import time
 RUN = pathlib.Path("/run/whyslow-lab")
 UNDO = RUN / "undo.json"
 PR_SET_PDEATHSIG = 1
-NORMAL, SHORT = "normal", "short-of-memory"
+NORMAL, SHORT, QUOTA = "normal", "short-of-memory", "quota"
+PERIOD = 100000  # microseconds of a CPU quota's period
+FAR = "whyslow-lab-far"  # the network namespace that stands for another machine
+HERE_ADDRESS, FAR_ADDRESS = "10.211.7.1", "10.211.7.2"
 
 _libc = ctypes.CDLL(None, use_errno=True)
+
+
+class SceneBroken(Exception):
+    """What happened on the stage is not what the scenario says: its case would mean nothing."""
 
 
 class Actor:
@@ -26,53 +35,85 @@ class Actor:
 
     def __init__(self, name, process, exe):
         self.name, self.process, self.exe = name, process, exe
-        self.descendants = set()
+        self.descendants, self.exes, self.names = {process.pid}, {exe}, {name}
 
-    def pids(self):
-        """Every process it ever was seen to consist of."""
-        children = {}
-        for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
-            try:
-                pid, rest = int(stat.parent.name), stat.read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            children.setdefault(int(rest[1]), []).append(pid)
+    def look(self, children):
+        """Remembers who descends from it now. children: pid -> pids."""
         wanted = [self.process.pid]
         for pid in wanted:
             wanted += children.get(pid, [])
+        for pid in wanted[1:]:
+            try:
+                self.exes.add(os.readlink(f"/proc/{pid}/exe"))
+                self.names.add(pathlib.Path(f"/proc/{pid}/comm").read_text().strip())
+            except OSError:
+                pass
         self.descendants.update(wanted)
+
+    def pids(self):
+        """Every process it ever was seen to consist of."""
+        self.look(read_children())
         return self.descendants
 
 
+def read_children():
+    """Of all processes: pid -> the pids it is the parent of."""
+    children = {}
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            pid, rest = int(stat.parent.name), stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        children.setdefault(int(rest[1]), []).append(pid)
+    return children
+
+
 class Groups:
-    """Two control groups: one without limits, one that can be made short of memory."""
+    """Control groups: one without limits, one that can be made short of memory, one that can be given a CPU quota."""
 
     def __init__(self):
         self.v2 = find_mount("cgroup2")
         if not self.v2:
             raise SystemExit("the lab needs control groups version 2: mount -t cgroup2 none /sys/fs/cgroup")
         self.top = self.v2 / "whyslow-lab"
-        self.dirs = {name: [self.top / name] for name in (NORMAL, SHORT)}
-        self.limit = self._memory_limit()
+        self.dirs = {name: [self.top / name] for name in (NORMAL, SHORT, QUOTA)}
+        self.controllers = []
+        self.limit = self._control("memory", SHORT, "memory.limit_in_bytes", "memory.max")
+        self.quota = self._control("cpu", QUOTA, "cpu.cfs_quota_us", "cpu.max")
 
-    def _memory_limit(self):
-        v1 = find_mount("cgroup", "memory")
-        if v1:
-            for name, dirs in self.dirs.items():
-                dirs.append(v1 / f"whyslow-lab-{name}")
-            return self.dirs[SHORT][1] / "memory.limit_in_bytes"
-        return self.top / SHORT / "memory.max"
+    def _control(self, controller, group, v1_file, v2_file):
+        """The file that holds the group's limit, under whichever version has the controller here."""
+        v1 = find_mount("cgroup", controller)
+        if not v1:
+            self.controllers.append(controller)
+            return self.top / group / v2_file
+        for name, dirs in self.dirs.items():
+            dirs.append(v1 / f"whyslow-lab-{name}")
+        return v1 / f"whyslow-lab-{group}" / v1_file
 
     def make(self):
         self.top.mkdir(exist_ok=True)
-        if self.limit.name == "memory.max":
-            for parent in (self.v2, self.top):
-                (parent / "cgroup.subtree_control").write_text("+memory")
+        for parent in (self.v2, self.top) if self.controllers else ():
+            (parent / "cgroup.subtree_control").write_text(" ".join("+" + name for name in self.controllers))
         for path in sum(self.dirs.values(), []):
             path.mkdir(exist_ok=True)
 
     def set_memory(self, size):
-        self.limit.write_text(str(size))
+        """Bytes that SHORT may use; None: as much as there is."""
+        none = "max" if self.limit.name == "memory.max" else "-1"
+        self.limit.write_text(none if size is None else str(size))
+
+    def set_quota(self, percent):
+        """How much of one CPU QUOTA may use; None: as much as there is."""
+        allowed = percent and str(percent * PERIOD // 100)
+        if self.quota.name == "cpu.max":
+            self.quota.write_text(f"{allowed or 'max'} {PERIOD}")
+        else:
+            self.quota.write_text(allowed or "-1")
+
+    def freeze(self, yes):
+        """Everybody stands still, or goes on."""
+        (self.top / "cgroup.freeze").write_text(str(int(yes)))
 
     def remove(self):
         """Kills whoever is inside, and takes the groups away."""
@@ -98,13 +139,28 @@ def find_mount(kind, option=None):
     return None
 
 
-def enter(dirs, nice, die_by):
+def enter(dirs, nice, die_by, user=None):
     """Runs in the child, before the program: its own session, in its groups, gone when the lab is gone."""
     os.setsid()
     for path in dirs:
         (path / "cgroup.procs").write_text("0")
     os.nice(nice)
-    _libc.prctl(PR_SET_PDEATHSIG, die_by)
+    if user:
+        who = pwd.getpwnam(user)
+        os.setgroups([])
+        os.setgid(who.pw_gid)
+        os.setuid(who.pw_uid)
+    _libc.prctl(PR_SET_PDEATHSIG, die_by)  # forgotten at setuid(), so after it
+
+
+def has_program(name):
+    return find_program(name) is not None
+
+
+def find_program(name):
+    """Also what Debian keeps out of the PATH."""
+    beside = sorted(pathlib.Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
+    return shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin") or (str(beside[-1]) if beside else None)
 
 
 class Stage:
@@ -154,12 +210,21 @@ class Stage:
     def _undo_all(self):
         self.groups.remove()
         if "swap" in self.undo:
-            subprocess.run(["swapoff", self.undo["swap"]], check=False, stderr=subprocess.DEVNULL)
-            pathlib.Path(self.undo["swap"]).unlink(missing_ok=True)
+            self._give_swap_back(self.undo["swap"])
+        if "far" in self.undo:
+            run_quietly("ip", "netns", "delete", FAR)
+            run_quietly("ip", "link", "delete", "whyslow-lab0")
         if "delayacct" in self.undo:
             pathlib.Path("/proc/sys/kernel/task_delayacct").write_text(self.undo["delayacct"])
         UNDO.unlink(missing_ok=True)
         self.undo = {}
+
+    def _give_swap_back(self, path):
+        run_quietly("swapoff", path)
+        if path.startswith("/dev/zram"):
+            pathlib.Path(f"/sys/block/{path[5:]}/reset").write_text("1")
+        else:
+            pathlib.Path(path).unlink(missing_ok=True)
 
     def _switch_on_delay_accounting(self):
         setting = pathlib.Path("/proc/sys/kernel/task_delayacct")
@@ -167,16 +232,31 @@ class Stage:
             self._remember("delayacct", setting.read_text().strip())
             setting.write_text("1")
 
-    def use_swap(self, size):
-        """A swap file, for the time of the lab."""
-        path = self.work / "swap"
-        if "swap" in self.undo:
-            return
-        self._remember("swap", str(path))
-        write_file(path, size)
-        path.chmod(0o600)
+    def use_swap(self, size, compressed=False):
+        """A swap file, or compressed memory where the kernel has that, until drop_swap()."""
+        path = find_zram() if compressed else None
+        if path:
+            self._remember("swap", path)
+            pathlib.Path(f"/sys/block/{path[5:]}/disksize").write_text(str(size))
+        else:
+            path = str(self.work / "swap")
+            self._remember("swap", path)
+            subprocess.run(["fallocate", "-l", str(size), path], check=True)
+            os.chmod(path, 0o600)
         subprocess.run(["mkswap", path], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         subprocess.run(["swapon", path], check=True)
+
+    def drop_swap(self):
+        self._give_swap_back(self.undo.pop("swap"))
+        UNDO.write_text(json.dumps(self.undo))
+
+    def make_far(self):
+        """A network that stands for another machine's; False where the kernel or `ip` cannot."""
+        self._remember("far", True)
+        commands = (f"netns add {FAR}", f"link add whyslow-lab0 type veth peer name far0 netns {FAR}",
+                    f"address add {HERE_ADDRESS}/30 dev whyslow-lab0", "link set whyslow-lab0 up",
+                    f"-n {FAR} address add {FAR_ADDRESS}/30 dev far0", f"-n {FAR} link set far0 up")
+        return has_program("ip") and all(run_quietly("ip", *command.split()) == 0 for command in commands)
 
     def file(self, name, size):
         """A file of real blocks on the disk, made once."""
@@ -185,16 +265,17 @@ class Stage:
             write_file(path, size)
         return str(path)
 
-    def start(self, program, *arguments, name=None, group=NORMAL, nice=0, output=None):
-        """Starts a program: one of the lab's, under a name of its own if it is given one, or one of the system's."""
+    def start(self, program, *arguments, name=None, group=NORMAL, nice=0, output=None, user=None, folder=None, before=()):
+        """Starts a program: one of the lab's, under a name of its own if it is given one, or one of the system's.
+        before: a command that starts it (it must exec)."""
         path = self.programs / program
         if path.exists() and name:
-            path = self._named(path, name)
-        target = str(path) if path.exists() else program
+            path = self.named(program, name)
+        target = str(path) if path.exists() else find_program(program) or program
         process = subprocess.Popen(
-            [target, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=output or subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, cwd=self.work,
-            preexec_fn=lambda: enter(self.groups.dirs[group], nice, signal.SIGKILL))
+            [*before, target, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=output or subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, cwd=folder or self.work,
+            preexec_fn=lambda: enter(self.groups.dirs[group], nice, signal.SIGKILL, user))
         try:
             exe = os.readlink(f"/proc/{process.pid}/exe")
         except FileNotFoundError:
@@ -203,8 +284,21 @@ class Stage:
         self.actors.append(actor)
         return actor
 
-    def _named(self, path, name):
-        """A copy: a program is known by its executable."""
+    def actor(self, name):
+        return next(actor for actor in self.actors if actor.name == name)
+
+    def watch(self, seconds):
+        """Waits, and sees meanwhile who descends from whom: many do not live long."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            children = read_children()
+            for actor in self.actors:
+                actor.look(children)
+            time.sleep(min(0.5, max(0, left)))
+
+    def named(self, program, name):
+        """A copy of one of the lab's programs: a program is known by its executable."""
+        path = self.programs / program
         copy = self.work / "bin" / name
         copy.parent.mkdir(exist_ok=True)
         if not copy.exists() or copy.read_bytes() != path.read_bytes():
@@ -212,10 +306,10 @@ class Stage:
             copy.chmod(0o755)
         return copy
 
-    def expect_alive(self):
+    def expect_alive(self, except_for=()):
         for actor in self.actors:
-            if actor.process.poll() is not None:
-                raise SystemExit(f"{actor.name} ended by itself (status {actor.process.returncode}): its case would mean nothing")
+            if actor not in except_for and actor.process.poll() is not None:
+                raise SceneBroken(f"{actor.name} ended by itself (status {actor.process.returncode}): its case would mean nothing")
 
     def stop(self, actor):
         for pid in actor.pids():
@@ -225,6 +319,18 @@ class Stage:
                 pass
         actor.process.wait()
         self.actors.remove(actor)
+
+
+def find_zram():
+    """A compressed block device nobody uses, or None."""
+    for sizes in sorted(pathlib.Path("/sys/block").glob("zram*/disksize")):
+        if sizes.read_text().strip() == "0":
+            return f"/dev/{sizes.parent.name}"
+    return None
+
+
+def run_quietly(*command):
+    return subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
 
 
 def write_file(path, size):

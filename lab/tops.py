@@ -1,6 +1,9 @@
 """Who `top` would show first: every process's counters at two moments, sorted by one of them."""
+import itertools
 import os
 import pathlib
+
+from score import STAGE
 
 TICK = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -8,15 +11,25 @@ COLUMNS = ("cpu", "io", "memory")
 
 
 def read_process(path):
-    fields = (path / "stat").read_text().rpartition(")")[2].split()
+    name, _, rest = (path / "stat").read_text().rpartition(")")
+    fields = rest.split()
     io = dict(line.split(": ") for line in (path / "io").read_text().splitlines())
     return {
         "pid": int(path.name),
+        "name": name.partition("(")[2],
         "start": int(fields[19]),
         "cpu": (int(fields[11]) + int(fields[12])) / TICK,
         "memory": int(fields[21]) * PAGE,
         "io": int(io["read_bytes"]) + int(io["write_bytes"]),
     }
+
+
+def is_ours(pid, ours):
+    """Whether it is one of the lab's programs; who has ended since was in nobody's list."""
+    try:
+        return pid in ours or STAGE in pathlib.Path(f"/proc/{pid}/cgroup").read_text()
+    except OSError:
+        return False
 
 
 def snapshot():
@@ -30,10 +43,20 @@ def snapshot():
     return processes
 
 
-def first_two(before, after, column):
-    """Pids of the two biggest: by growth between the snapshots, by level for memory."""
+def first_two(before, after, column, ours):
+    """[pid, name] of the two biggest: by growth between the snapshots, by level for memory. Strangers are passed over, as they
+    are in answers."""
     def size(key):
         earlier = before.get(key, {}).get(column, 0) if column != "memory" else 0
         return after[key][column] - earlier
 
-    return [pid for pid, _ in sorted(after, key=size, reverse=True)[:2]]
+    biggest = (after[key] for key in sorted(after, key=size, reverse=True) if is_ours(key[0], ours))
+    return [[process["pid"], process["name"]] for process in itertools.islice(biggest, 2)]
+
+
+def strangers(before, after, seconds, ours):
+    """CPUs' worth of work that processes other than `ours` (pids) and kernel threads did between the snapshots, and who did most."""
+    used = {key: after[key]["cpu"] - before[key]["cpu"] for key in after
+            if key in before and key[0] not in ours and after[key]["memory"]}  # kernel threads have none
+    most = max(used, key=used.get, default=None)
+    return sum(used.values()) / seconds, after[most]["name"] if most else None

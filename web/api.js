@@ -10,9 +10,11 @@ export async function ask(path, parameters = {}) {
 	return read(await fetch(`/api/v1/${path}?${query}`));
 }
 
-export async function press(note) {
-	return read(await fetch("/api/v1/marks", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(note ? { note } : {}) }));
+export async function tell(path, body) {
+	return read(await fetch(`/api/v1/${path}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }));
 }
+
+export const press = (note) => tell("marks", note ? { note } : {});
 
 // Boards and marks as they come; begins anew when the recorder was restarted. Returns a function that ends it.
 export function follow(window, { board, mark, lost }) {

@@ -2,13 +2,18 @@
 import { ask, follow, press } from "./api.js";
 import { drawFeatures } from "./features.js";
 import { localTime, spanSeconds } from "./format.js";
-import { drawAnswer, drawIncidents } from "./incidents.js";
+import { drawLives } from "./lives.js";
 import { drawProcesses } from "./processes.js";
 import { drawCurveNames, drawSeries } from "./series.js";
 import { onState, setState, state } from "./state.js";
 import { drawVerdict } from "./verdict.js";
 
-const WINDOW = "1h";
+const WINDOW = "4h";
+// Views with a module of their own, loaded when first shown: show(main, state, changed) draws it; `changed(...keys)` tells
+// whether one of these keys of the address is another than when it was last shown.
+const PANES = { timeline: "./timeline.js", blame: "./blame.js", flame: "./flame.js", incidents: "./incidents.js", spans: "./spans.js", fleet: "./fleet.js" };
+const LEAST_CURVE = 30; // s
+const LIVES = 60; // bars
 const STEP = 10, POINTS = 600, REDRAW_CURVE = 5000;
 const get = (id) => document.getElementById(id);
 
@@ -16,6 +21,7 @@ let board = null, profile = null, marks = [], units = {};
 let unfollow = null, followed = null, drawn = {}, curveDrawn = 0;
 
 const window_ = (s) => s.window || WINDOW;
+const viewOf = (s) => s.view || (s.mark ? "incidents" : "machine");
 
 function say(text, error = false) {
 	get("status").textContent = text;
@@ -30,6 +36,7 @@ function takeBoard(b) {
 	const s = state();
 	drawVerdict(get("verdict"), b.verdict);
 	if (!s.at && document.activeElement !== get("at")) get("at").value = localTime(b.at);
+	if (viewOf(s) !== "machine") return;
 	showProcesses(s);
 	if (chosen(s)) showFeatures(s, s.at || Date.now() - curveDrawn > REDRAW_CURVE);
 }
@@ -60,10 +67,13 @@ async function showFeatures(s, curvesToo) {
 const feature = (s) => s.feature || profile?.features[0]?.name || null;
 const more = (s) => (s.more ? s.more.split(",") : []);
 
-// Seconds: what was zoomed to, else what of the window is recorded.
+// Seconds: what was zoomed to, else what of the window is recorded. Of a moment chosen in the timeline its surroundings:
+// there is one value a second.
 function range(s) {
 	const at = Date.parse(board.at) / 1000, start = Date.parse(board.window.start) / 1000;
-	return [s.from ? Number(s.from) : Math.max(start, at - spanSeconds(window_(s))), s.to ? Number(s.to) : at];
+	const from = s.from ? Number(s.from) : Math.max(start, at - spanSeconds(window_(s))), to = s.to ? Number(s.to) : at;
+	const more = Math.max(0, LEAST_CURVE - (to - from)) / 2;
+	return [from - more, to + more];
 }
 
 async function showCurves(s) {
@@ -78,32 +88,34 @@ async function showCurves(s) {
 			data: await ask("series", { at: `@${at.toFixed(3)}`, since: `@${from.toFixed(3)}`, until: `@${to.toFixed(3)}`, for: who, feature: what, points: POINTS }),
 			usual: who === pid ? profile?.features.find((f) => f.name === what) : null })));
 		drawCurveNames(get("curves"), curves, (i) => setState({ more: more(state()).filter((_, k) => k !== i).join(",") }));
-		drawSeries(get("chart"), curves, { at, marks, onZoom: (a, b) => setState({ from: a && a.toFixed(3), to: b && b.toFixed(3) }) });
+		showLives(from, to, drawSeries(get("chart"), curves, { at, marks, onZoom: (a, b) => setState({ from: a && a.toFixed(3), to: b && b.toFixed(3) }) }));
 		say("");
 	} catch (e) {
 		failed(e);
 	}
 }
 
-async function loadMarks() {
-	marks = (await ask("marks")).marks;
-	const s = state();
-	drawIncidents(get("incident-list"), marks, { chosen: s.mark || null, onChoose: (id) => setState({ mark: id, view: "incidents" }) });
+// Asked anew when the range has moved by a twentieth: a live page moves on each second.
+let livesOf = null;
+async function showLives(from, to, place) {
+	if (!place || (livesOf && livesOf.span === to - from && Math.abs(livesOf.from - from) < (to - from) / 20)) return drawLivesAgain(place);
+	const mine = livesOf = { from, span: to - from };
+	mine.answer = await ask("lives", { at: `@${to.toFixed(3)}`, since: `@${from.toFixed(3)}`, until: `@${to.toFixed(3)}`, points: LIVES }).catch(() => null);
+	if (mine === livesOf) drawLivesAgain(place);
+}
+function drawLivesAgain(place) {
+	if (livesOf?.answer && place) drawLives(get("lives"), livesOf.answer, place, { chosen: chosen(state()), onChoose: (pid) => setState({ pid, feature: null }) });
 }
 
-async function showIncident(id) {
-	try {
-		drawAnswer(get("incident"), await ask("incident", { id }), (at, c) => setState({ view: "machine", at, pid: c.pid, feature: c.features[0]?.name, mark: null }));
-	} catch (e) {
-		get("incident").textContent = e.message;
-	}
+async function loadMarks() {
+	marks = (await ask("marks")).marks;
 }
 
 function goLive(s) {
 	if (followed === window_(s)) return;
 	unfollow?.();
 	followed = window_(s);
-	say("reading the recording ...");
+	if (viewOf(s) === "machine") say("reading the recording ...");
 	unfollow = follow(followed, {
 		board: (b) => { if (!state().at) { say(""); takeBoard(b); } },
 		mark: async (m) => {
@@ -127,20 +139,33 @@ async function showMoment(s) {
 
 // --- the address changed ---
 
+const paneDrawn = {};
+async function showPane(view, s) {
+	const before = paneDrawn[view];
+	paneDrawn[view] = s;
+	try {
+		const pane = await import(PANES[view]);
+		await pane.show(get(view), s, (...keys) => !before || keys.some((k) => before[k] !== s[k]));
+	} catch (e) {
+		failed(e);
+	}
+}
+
 function apply(s) {
-	const view = s.view || (s.mark ? "incidents" : "machine");
+	const view = viewOf(s);
 	const changed = (...keys) => keys.some((k) => drawn[k] !== s[k]);
 	for (const a of document.querySelectorAll("nav a")) {
+		a.hash = new URLSearchParams({ ...s, view: a.dataset.view }); // the selection goes along
 		if (a.dataset.view === view) a.setAttribute("aria-current", "page");
 		else a.removeAttribute("aria-current");
 	}
-	get("machine").hidden = view !== "machine";
-	get("incidents").hidden = view !== "incidents";
+	for (const main of document.querySelectorAll("main")) main.hidden = main.id !== view;
+	if (PANES[view]) showPane(view, s);
 	get("window").value = window_(s);
 	get("filter").value = s.filter || "";
 	get("live").setAttribute("aria-pressed", String(!s.at));
 	goLive(s);
-	if (s.mark && changed("mark")) showIncident(s.mark);
+	document.body.dataset.view = view;
 	if (changed("mark", "view")) loadMarks().catch(failed);
 	if (s.at && changed("at", "window")) showMoment(s);
 	else if (changed("pid", "filter")) showProcesses(s);
@@ -189,25 +214,27 @@ function listen() {
 	});
 	addEventListener("keydown", (e) => {
 		if (e.target.matches("input, select, textarea") || e.ctrlKey || e.metaKey || e.altKey) return;
-		if (e.key === "ArrowLeft") e.shiftKey ? pan(-0.25) : travel(-STEP);
+		if (e.key === "/") document.querySelector("main:not([hidden]) input[type=search]")?.focus();
+		else if (e.key === "m") get("note").focus();
+		else if (PANES[viewOf(state())]) return; // it has keys of its own
+		else if (e.key === "ArrowLeft") e.shiftKey ? pan(-0.25) : travel(-STEP);
 		else if (e.key === "ArrowRight") e.shiftKey ? pan(0.25) : travel(STEP);
 		else if (e.key === "0") setState({ from: null, to: null });
-		else if (e.key === "/") get("filter").focus();
-		else if (e.key === "m") get("note").focus();
 		else return;
 		e.preventDefault();
 	});
 }
 
-async function start() {
-	listen();
-	onState(apply);
+async function loadUnits() {
 	try {
 		units = Object.fromEntries((await ask("features")).features.filter((f) => f.kind === "process").map((f) => [f.name, f.type === "counter" ? `${f.unit}/s` : f.unit]));
 	} catch (e) {
 		failed(e);
 	}
-	drawn = {};
-	apply(state());
+	showProcesses(state());
 }
-start();
+
+listen();
+onState(apply);
+apply(state());
+loadUnits();

@@ -65,3 +65,11 @@ export function replaceTable(holder, table) {
 	holder.scrollTop = top;
 	if (focused) holder.querySelector(`tr[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
 }
+
+// A pane's own style sheet; once.
+export function loadStyle(href) {
+	if (!document.head.querySelector(`link[href="${href}"]`)) document.head.append(element("link", { rel: "stylesheet", href }));
+}
+
+// A colour by its name in a style sheet ("--accent").
+export const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

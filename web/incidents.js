@@ -1,14 +1,38 @@
-import { choosableTable, element, replaceTable } from "./dom.js";
+// Incidents: moments that were marked, and those that rules caught; each with its answer, its note, similar ones, ways into
+// the other panes, and another one beside it.
+import { ask, tell } from "./api.js";
+import { confirmButton } from "./confirm.js";
+import { choosableTable, element, loadStyle, replaceTable } from "./dom.js";
 import { formatValue, localTime } from "./format.js";
+import { field, keys, link, markText, questions, statusLine } from "./pane.js";
+import { setState, state } from "./state.js";
 
-export function drawIncidents(holder, marks, { chosen, onChoose }) {
-	const rows = [...marks].reverse().map((m) => ({ key: String(m.id), cells: [String(m.id), localTime(m.at), m.note || "", m.presses > 1 ? `${m.presses} times` : "", m.feedback || ""] }));
+let parts = null, question = null, marks = [];
+
+function build(main) {
+	loadStyle("/panes.css");
+	parts = { status: statusLine(), list: element("div", { id: "incident-list", class: "scroll tall" }), filter: field("filter", "", { width: 12, type: "search", live: true, placeholder: "filter" }),
+		one: element("section", { id: "incident", "aria-label": "the answer" }), other: element("section", { id: "other", "aria-label": "the other answer" }) };
+	parts.filter.input.setAttribute("aria-label", "list only incidents with these letters");
+	question = questions(parts.status);
+	main.replaceChildren(
+		element("section", { class: "list", "aria-labelledby": "incidents-title" }, element("div", { class: "head" }, element("h2", { id: "incidents-title" }, "Incidents"), parts.filter), parts.status, parts.list,
+			element("p", { class: "hint" }, "Marked with the button, or caught by a rule. Choose one; “beside” lays another one next to it.")),
+		element("div", { class: "pair" }, parts.one, parts.other));
+	keys(main, { Escape: () => setState({ with: null }) });
+}
+
+const passes = (m, filter) => !filter || `${m.id} ${m.kind} ${m.note ?? ""} ${localTime(m.at)} ${m.feedback ?? ""}`.toLowerCase().includes(filter.toLowerCase());
+
+export function drawIncidents(holder, list, { chosen, other, filter, onChoose }) {
+	const rows = [...list].reverse().filter((m) => passes(m, filter)).map((m) => ({ key: String(m.id), kind: String(m.id) === other ? "other" : null, titles: [null, null, null, m.note],
+		cells: [String(m.id), localTime(m.at), m.kind === "caught" ? "caught" : m.presses > 1 ? `${m.presses} presses` : "mark", m.note || "", m.feedback || ""] }));
 	if (!rows.length) {
-		holder.replaceChildren(element("p", {}, "Nothing is marked yet: press “It is slow now” when it is."));
+		holder.replaceChildren(element("p", {}, list.length ? "None has these letters." : "Nothing is marked yet: press “It is slow now” when it is."));
 		return;
 	}
-	const columns = [{ title: "mark", class: "number" }, { title: "when" }, { title: "note", class: "name" }, { title: "pressed" }, { title: "verdict was" }];
-	replaceTable(holder, choosableTable({ label: "marked moments", columns, rows, chosen, onChoose }));
+	const columns = [{ title: "", class: "number" }, { title: "when" }, { title: "kind", class: "wide" }, { title: "note", class: "note" }, { title: "answer was" }];
+	replaceTable(holder, choosableTable({ label: "incidents", columns, rows, chosen, onChoose }));
 }
 
 const featureLine = (f) => element("li", {}, `${f.name}: ${formatValue(f.value, f.unit)}`,
@@ -16,13 +40,96 @@ const featureLine = (f) => element("li", {}, `${f.name}: ${formatValue(f.value, 
 
 export function drawAnswer(holder, answer, onProcess) {
 	const culprits = answer.culprits.slice(0, 5).map((c) => element("li", {},
-		element("button", { type: "button", class: "who", onclick: () => onProcess(answer.at, c) }, c.members > 1 ? `${c.label}, ${c.members} processes` : `${c.label}, pid ${c.pid}`),
+		element("button", { type: "button", class: "who", onclick: () => onProcess(answer.at, c) }, c.members > 1 ? `${c.label}, ${c.members} processes` : c.pid ? `${c.label}, pid ${c.pid}` : c.label),
 		c.share === null ? "" : ` ${Math.round(100 * c.share)} % of what all used`,
-		element("ul", { class: "features" }, ...c.features.slice(0, 4).map(featureLine))));
-	const victims = answer.victims.slice(0, 5).map((v) => element("li", {}, `${v.label}, pid ${v.pid}`, element("ul", { class: "features" }, ...v.features.slice(0, 2).map(featureLine))));
+		element("ul", { class: "features" }, ...c.features.slice(0, 4).map(featureLine)), c.pid && c.kind !== "kernel" ? confirmButton(c, answer.bottleneck) : ""));
+	const victims = answer.victims.slice(0, 5).map((v) => element("li", {}, v.pid ? `${v.label}, pid ${v.pid}` : v.label, element("ul", { class: "features" }, ...v.features.slice(0, 2).map(featureLine))));
 	holder.replaceChildren(element("div", { class: "answer" },
 		element("p", { class: `summary ${answer.slow ? "slow" : "calm"}` }, answer.summary),
 		...answer.remarks.map((r) => element("p", { class: "hint" }, r)),
 		element("h3", {}, "Accused"), culprits.length ? element("ol", {}, ...culprits) : element("p", {}, "nobody"),
 		victims.length ? element("h3", {}, "Who waited") : "", victims.length ? element("ul", {}, ...victims) : ""));
+}
+
+// Similar ones, where the answer tells them: [{ id or name, at, similarity (0..1), note, culprit ... }].
+function similarList(answer, id) {
+	const list = (answer.similar ?? []).filter((x) => String(x.id) !== String(id));
+	if (!list.length) return [];
+	return [element("h3", {}, "Similar ones"), element("ul", { class: "similar" }, ...list.map((x) => element("li", {},
+		x.id ? link({ mark: String(x.id), with: null }, `${x.kind === "caught" ? "caught" : "mark"} ${x.id}`) : element("span", {}, x.name ?? "?"),
+		x.at ? `, ${localTime(x.at)}` : "", x.similarity === undefined || x.similarity === null ? "" : `, ${Math.round(100 * x.similarity)} % alike`, x.note ? `: ${x.note}` : "", " ",
+		x.id ? link({ with: String(x.id) }, "beside") : "")))];
+}
+
+async function change(path, body, done) {
+	try {
+		await tell(path, body);
+		marks = (await ask("marks")).marks;
+		done();
+	} catch (e) {
+		parts.status.textContent = e.message;
+		parts.status.classList.add("error");
+	}
+}
+
+function noteForm(m) {
+	const input = element("input", { type: "text", maxlength: 200, value: m.note ?? "", "aria-label": `note of ${m.kind} ${m.id}`, placeholder: "note" });
+	return element("form", { class: "note-form", onsubmit: (e) => { e.preventDefault(); change("notes", { id: m.id, note: input.value.trim() }, () => { drawList(state()); parts.status.textContent = `note of ${m.id} kept`; }); } },
+		input, element("button", { type: "submit" }, "keep note"));
+}
+
+function feedback(m) {
+	return element("span", { class: "feedback", role: "group", "aria-label": "was the answer right?" }, "The answer was ", ...["right", "wrong", "fixed"].map((word) =>
+		element("button", { type: "button", "aria-pressed": m.feedback === word, onclick: (e) => change("feedback", { id: m.id, feedback: word }, () => {
+			for (const b of e.target.parentElement.querySelectorAll("button")) b.setAttribute("aria-pressed", String(b === e.target));
+			drawList(state());
+		}) }, word)));
+}
+
+function besideChoice(id, s) {
+	const select = element("select", { "aria-label": "another incident beside it", onchange: (e) => setState({ with: e.target.value || null }) },
+		element("option", { value: "" }, "nothing"), ...[...marks].reverse().filter((m) => String(m.id) !== id).map((m) => element("option", { value: String(m.id) }, markText(m))));
+	select.value = s.with ?? "";
+	return element("label", { class: "choice" }, "beside ", select);
+}
+
+async function drawOne(holder, id, first, s) {
+	const m = marks.find((x) => String(x.id) === id);
+	if (!m) {
+		holder.replaceChildren(element("p", {}, first ? "There is no such incident." : ""));
+		return;
+	}
+	const body = element("div", {}, element("p", { class: "hint" }, "asking ...")), similar = element("div", {});
+	const ways = element("p", { class: "ways" }, link({ view: "machine", at: m.at, mark: null, with: null, pid: null }, "machine then"), " ", ...["timeline", "blame", "flame"].flatMap((view) => [link({ view, mark: id, with: null, from: null, to: null }, { timeline: "timeline", blame: "blame", flame: "flame graph" }[view]), " "]),
+		!first ? link({ view: "flame", mark: s.mark, base: id, with: null, from: null, to: null }, "difference of the flame graphs") : "");
+	holder.replaceChildren(element("h2", {}, `${m.kind === "caught" ? "Caught" : "Mark"} ${m.id}, ${localTime(m.at)}${m.until && m.until !== m.at ? ` until ${localTime(m.until, false)}` : ""}`), ways,
+		noteForm(m), element("p", { class: "row" }, feedback(m), first ? besideChoice(id, s) : element("button", { type: "button", onclick: () => setState({ with: null }) }, "take away")), body, similar);
+	try {
+		const answer = await ask("incident", { id });
+		if (!holder.contains(body)) return; // another one was chosen meanwhile
+		drawAnswer(body, answer, (at, c) => setState({ view: "machine", at, pid: c.pid || null, feature: c.features[0]?.name, mark: null, with: null }));
+		similar.replaceChildren(...similarList(answer, id));
+	} catch (e) {
+		body.replaceChildren(element("p", { class: "error-text" }, e.message));
+	}
+}
+
+function drawList(s) {
+	drawIncidents(parts.list, marks, { chosen: s.mark || null, other: s.with || null, filter: s.filter, onChoose: (id) => setState({ mark: id, with: s.with === id ? null : s.with }) });
+}
+
+export async function show(main, s, changed) {
+	if (!parts) build(main);
+	parts.filter.show(s);
+	if (changed("mark", "view") || !marks.length) {
+		const answer = await question(() => ask("marks"));
+		if (!answer) return;
+		marks = answer.marks;
+	}
+	s = state();
+	drawList(s);
+	const id = s.mark || (marks.length ? String(marks.at(-1).id) : null);
+	parts.other.hidden = !s.with;
+	main.classList.toggle("two", Boolean(s.with));
+	if (changed("mark", "view", "with")) await Promise.all([id ? drawOne(parts.one, id, true, s) : parts.one.replaceChildren(element("p", {}, "The answer stands here.")), s.with ? drawOne(parts.other, s.with, false, s) : parts.other.replaceChildren()]);
 }

@@ -1,4 +1,5 @@
-// What the page shows is in its address: at, window, pid, feature, more (pid:feature,...), from, to, view, mark, filter.
+// What the page shows is in its address: view, at, window, pid, feature, more (pid:feature,...), filter; what panes share
+// (selection.js): from, to, mark, tid.
 const listeners = [];
 let quiet = false;
 

@@ -1,7 +1,10 @@
 """A program reads a big file in small pieces from the disk, past the cache, at little CPU."""
+from resources import READING
+
 GROUP = "six"
-FEATURES = {"io.read_bytes", "io.read_chars", "io.read_calls", "delay.block", "delay.block_count"}
+RESOURCE = "io"
+FEATURES = READING
 
 
-def inject(stage):
-    return [stage.start("dd", f"if={stage.work}/archive", "of=/dev/null", "bs=4k", "iflag=direct")]
+def inject(stage, chance):
+    return [stage.start("dd", f"if={stage.work}/archive", "of=/dev/null", f"bs={chance.choice((4, 8, 16))}k", "iflag=direct")]

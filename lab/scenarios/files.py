@@ -1,7 +1,8 @@
 """A program opens hundreds of files a second and never closes one."""
 GROUP = "six"
+RESOURCE = "handles"
 FEATURES = {"handles.files"}
 
 
-def inject(stage):
-    return [stage.start("leak", 300)]
+def inject(stage, chance):
+    return [stage.start("leak", chance.choice((200, 400)))]

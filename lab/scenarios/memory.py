@@ -1,22 +1,24 @@
 """A program takes more and more memory, until its control group reclaims and swaps."""
 import life
+from resources import MEMORY
 from stage import SHORT
 
 GROUP = "six"
-FEATURES = {"mem.anon", "mem.swap", "mem.data", "mem.virtual", "mem.page_tables", "faults.minor", "faults.major",
-            "delay.swapin", "delay.reclaim"}
-SLOW_AFTER = 9
+RESOURCE = "memory"
+FEATURES = MEMORY
+PRESS = (8, 15)
 ROOM = 320  # megabytes beside the database
 
 
-def prepare(stage):
-    stage.use_swap(1024 * life.MEBIBYTE)
+def prepare(stage, chance):
+    stage.use_swap(1024 * life.MEBIBYTE, compressed=chance.random() < 0.5)
     stage.groups.set_memory((life.database_size() + ROOM) * life.MEBIBYTE)
 
 
-def inject(stage):
-    return [stage.start("grow", 60, 1200, group=SHORT)]
+def inject(stage, chance):
+    return [stage.start("grow", chance.choice((50, 70)), 1200, group=SHORT)]
 
 
 def restore(stage):
-    stage.groups.set_memory(-1 if stage.groups.limit.name == "memory.limit_in_bytes" else "max")
+    stage.groups.set_memory(None)
+    stage.drop_swap()

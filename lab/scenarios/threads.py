@@ -1,7 +1,10 @@
 """A program starts hundreds of threads, each of which wakes up all the time."""
+from resources import CPU, SWITCHING
+
 GROUP = "six"
-FEATURES = {"threads.count", "threads.runnable", "threads.running", "cpu.slices", "ctx.voluntary"}
+RESOURCE = "threads"
+FEATURES = CPU | SWITCHING | {"threads.count"}
 
 
-def inject(stage):
-    return [stage.start("swarm", 500, 150, 10)]
+def inject(stage, chance):
+    return [stage.start("swarm", chance.choice((400, 700)), 150, 10)]

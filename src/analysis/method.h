@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "analysis/charges.h"
 #include "analysis/older.h"
 #include "model/finding.h"
 
@@ -15,8 +16,10 @@ struct question {
 	const bool *excluded;	     /* one per tick: not to be learnt from (marked incidents); may be NULL */
 	int64_t tolerance;	     /* ns: how far from `at` a subject's sample may lie */
 	struct pressure pressure;    /* during the trouble, and usually */
+	const double *waited;	     /* by tick: s/s that programs which do not give way waited for a CPU; NULL = not known */
 	unsigned cpus;
 	uint64_t memory; /* bytes in the machine; 0 = not known */
+	const struct charges *charges; /* what the flight recorder's events say of the trouble; NULL = nothing */
 	/* Where the dataset holds of processes only method.features: the other features of these subjects, over the same
 	 * ticks. NULL = the dataset has everything. *ret lives as long as the answer. 0 or -errno. */
 	int (*widen)(void *context, const struct subject *const *subjects, size_t n, const struct dataset **ret);
@@ -34,8 +37,8 @@ struct method {
 	int (*rank)(const struct dataset *d, const struct question *q, struct ranking *ret);
 };
 
-extern const struct method method_gaussian, method_robust, method_unusual;
-extern const struct method *const methods[]; /* NULL-terminated */
+extern const struct method method_blame, method_gaussian, method_robust, method_unusual;
+extern const struct method *const methods[]; /* NULL-terminated; the first is the default */
 /* NULL if there is none of that name. */
 const struct method *method_find(const char *name);
 

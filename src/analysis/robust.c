@@ -1,4 +1,4 @@
-/* Unusual, and in the way: the default model.
+/* Unusual, and in the way: the robust model, and the default one, which joins it with what victims waited for.
  *
  * The unit of judgement is the *program* (exe + unit): what all its processes do together, so that history outlives
  * restarts and many small processes count as one. The time before the trouble is cut into blocks half as long as
@@ -22,8 +22,10 @@
 
 #include "analysis/blocks.h"
 #include "analysis/method.h"
+#include "analysis/robust.h"
 #include "analysis/startup.h"
 #include "base/clock.h"
+#include "base/str.h"
 #include "stat/robust.h"
 
 #define BLOCK_MIN_NS	(5 * NS_PER_SEC)
@@ -39,78 +41,34 @@
 #define SAME_START	0.5 /* an earlier start with this share of the value did the same */
 #define MEMORY_STALL	0.10 /* from this pressure on memory outranks CPU and disk */
 #define SUSPECTS_MAX	32
+#define IMPOSSIBLE	1.5 /* waits are added when they end: a second's may be longer than a second, but not by much */
+#define UNKNOWN_THREADS 16  /* of processes that lived for less than a sample */
+#define TIE		0.01 /* of features as guilty as each other the more conspicuous one comes first */
+#define CHARGES_TOLD	3
+#define CHARGED_LEAST	0.02 /* s/s: fewer waits are no evidence */
+#define WAIT_LEAST	5e7  /* ns/s: a twentieth of a thread */
+#define HELD_BEFORE	0.3  /* of the guilt of holding a lock, where it may always have held it */
 #define DESCRIBED_IN_FULL 8 /* of them, with all features they have */
 #define REPORT_SCORE	1e-4
-#define USES (sizeof(uses) / sizeof(uses[0]))
 
-/* What uses up a thing that can be short. One feature may stand for two of them. */
-struct use {
-	enum bottleneck resource;
-	int feature;
-	bool of_memory; /* its share is of the machine's memory, not of what all use */
-	double scale;	/* if set: the share is value / (value + scale), where there is no total */
-	double weight;	/* how bad it is when nothing is measured to be short */
-};
-
-static const struct use uses[] = {
-	{BOTTLENECK_CPU, FEATURE_CPU_TIME, false, 0, 0.02},
-	{BOTTLENECK_CPU, FEATURE_CHILDREN_CPU, false, 0, 0.02},
-	{BOTTLENECK_DISK, FEATURE_IO_READ_BYTES, false, 0, 0.02},
-	{BOTTLENECK_DISK, FEATURE_IO_WRITE_BYTES, false, 0, 0.02},
-	{BOTTLENECK_MEMORY, FEATURE_MEM_ANON, true, 0, 0.05},
-	{BOTTLENECK_MEMORY, FEATURE_MEM_SHMEM, true, 0, 0.05},
-	{BOTTLENECK_MEMORY, FEATURE_MEM_LOCKED, true, 0, 0.05},
-	{BOTTLENECK_NETWORK, FEATURE_NET_RX_BYTES, false, 0, 0.01},
-	{BOTTLENECK_NETWORK, FEATURE_NET_TX_BYTES, false, 0, 0.01},
-	{BOTTLENECK_NONE, FEATURE_HANDLES_FILES, false, 1000, 0.05},
-	{BOTTLENECK_NONE, FEATURE_THREADS, false, 300, 0.05},
+const struct use uses[USES] = {
+	{BOTTLENECK_CPU, FEATURE_CPU_TIME, false, 0, 0.02, false},
+	{BOTTLENECK_CPU, FEATURE_CHILDREN_CPU, false, 0, 0.02, false},
+	{BOTTLENECK_DISK, FEATURE_IO_READ_BYTES, false, 0, 0.02, false},
+	{BOTTLENECK_DISK, FEATURE_IO_WRITE_BYTES, false, 0, 0.02, false},
+	{BOTTLENECK_MEMORY, FEATURE_MEM_ANON, true, 0, 0.05, false},
+	{BOTTLENECK_MEMORY, FEATURE_MEM_SHMEM, true, 0, 0.05, false},
+	{BOTTLENECK_MEMORY, FEATURE_MEM_LOCKED, true, 0, 0.05, false},
+	{BOTTLENECK_NETWORK, FEATURE_NET_RX_BYTES, false, 0, 0.01, false},
+	{BOTTLENECK_NETWORK, FEATURE_NET_TX_BYTES, false, 0, 0.01, false},
+	{BOTTLENECK_QUOTA, FEATURE_WAIT_QUOTA, false, 0, 0, true},
+	{BOTTLENECK_NONE, FEATURE_HANDLES_FILES, false, 1000, 0.05, false},
+	{BOTTLENECK_NONE, FEATURE_THREADS, false, 300, 0.05, false},
 };
 
 /* What a victim waits in. */
 static const int delays[] = {FEATURE_CPU_RUN_DELAY, FEATURE_DELAY_BLOCK,     FEATURE_DELAY_RECLAIM,
 			     FEATURE_DELAY_SWAPIN,  FEATURE_DELAY_THRASHING, FEATURE_QUOTA_THROTTLED};
-
-/* All processes of one program. */
-struct program {
-	const char *key;
-	VEC(const struct subject *) members;
-	bool there; /* some member was there during the trouble */
-	bool wide;  /* of the dataset that has all features, but not all programs */
-	bool starts_known;	 /* startup was looked for */
-	struct startup *startup; /* NULL = it has not just begun, or has too few earlier starts */
-};
-
-/* A program that may be guilty, before its features are described. */
-struct verdict {
-	struct program *program;
-	struct suspect suspect;
-	double guilt[USES];
-};
-
-struct robust {
-	const struct dataset *d;
-	const struct question *q;
-	struct blocks blocks;
-	double *sum, *sorted; /* scratch, by block: one feature of one program */
-	const struct stretch *older; /* the same feature of the same program, before the dataset */
-	size_t n_older;
-	double focus_seconds;
-	VEC(struct program *) programs;
-	VEC(struct verdict) verdicts;
-	struct hmap by_key, by_name;
-	double shortage[BOTTLENECK_COUNT]; /* 0..1 */
-	double read_part, write_part;	   /* of the disk's time */
-	double total[FEATURES_MAX]; /* of all programs during the trouble */
-	double growth[FEATURES_MAX]; /* of memory: what all programs have beyond their usual */
-};
-
-struct usual {
-	double median, spread, highest;
-	double often; /* of a counter: what it reaches a tenth of the time; of a level: the median */
-	uint32_t n, episodes, as_high; /* blocks; runs of blocks with >= 70 % of the value; blocks at or above it */
-	double fraction;	       /* of blocks with >= 70 % */
-	bool only_value;	       /* it never was anything but the median */
-};
 
 static int make_blocks(struct robust *r)
 {
@@ -178,6 +136,17 @@ static int gather_programs(struct robust *r)
 	return result == 0 ? gather_kind(r, ENTITY_SHORT_LIVED) : result;
 }
 
+/* More than all threads can wait in a second: of tasks that were asleep when delay accounting was switched on (or whose
+ * wait the kernel does not see begin) the kernel adds the time since the machine was started. */
+static bool is_impossible(const struct robust *r, const struct subject *s, size_t f, double rate)
+{
+	double threads = subject_has(s, FEATURE_THREADS) ? subject_value(r->d, s, FEATURE_THREADS, s->last < r->q->at ? s->last : r->q->at) : NAN;
+
+	if (s->features[f].resource != RESOURCE_DELAY || s->features[f].unit != NS)
+		return false;
+	return rate > IMPOSSIBLE * 1e9 * fmax(isnan(threads) ? UNKNOWN_THREADS : threads, 1);
+}
+
 /* What one member adds to the focus: growth per second of the *whole* focus, or the time-weighted level. */
 static double member_now(const struct robust *r, const struct subject *s, size_t f)
 {
@@ -185,13 +154,16 @@ static double member_now(const struct robust *r, const struct subject *s, size_t
 
 	if (!subject_has(s, f) || s->last < r->q->focus || s->first > r->q->at)
 		return 0;
-	if (s->features[f].kind == COUNTER)
-		return subject_growth(r->d, s, f, from, r->q->at) / r->focus_seconds;
+	if (s->features[f].kind == COUNTER) {
+		double rate = subject_growth(r->d, s, f, from, r->q->at) / r->focus_seconds;
+
+		return is_impossible(r, s, f, rate) ? 0 : rate;
+	}
 	/* the level at the end: what is there now */
 	return s->last >= r->q->at ? subject_value(r->d, s, f, r->q->at) : 0;
 }
 
-static double program_now(const struct robust *r, const struct program *p, size_t f)
+double program_now(const struct robust *r, const struct program *p, size_t f)
 {
 	double sum = 0;
 	bool any = false;
@@ -378,8 +350,7 @@ static void learn_from_starts(const struct robust *r, const struct startup *s, c
 	u->fraction = (double)u->episodes / (double)n;
 }
 
-/* What is usual for a program, and how often it did what it does now. */
-static struct usual usual_of(struct robust *r, struct program *p, size_t f, double value)
+struct usual usual_of(struct robust *r, struct program *p, size_t f, double value)
 {
 	const struct feature *feature = &p->members.v[0]->features[f];
 	const struct startup *s = startup_of(r, p);
@@ -402,7 +373,7 @@ static double surprise(const struct usual *u)
 	return 1 / (1 + pow(u->episodes, 1.5)) / (1 + often * often);
 }
 
-static double excess_of(const struct usual *u, double value)
+double excess_of(const struct usual *u, double value)
 {
 	double usual = isnan(u->median) ? 0 : fmax(u->median, u->often);
 
@@ -437,11 +408,34 @@ static double new_waiting(struct robust *r, enum entity_kind kind, size_t f)
 	return isnan(u.median) ? 1 : fmax(0, 1 - u.median / now);
 }
 
+/* Of waits that no pressure is measured for: what all programs together wait beyond their usual, a whole thread = 1. */
+static double waited_more(struct robust *r, size_t f)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < r->programs.n; i++) {
+		struct program *p = r->programs.v[i];
+		double now = p->there ? program_now(r, p, f) : NAN;
+		struct usual u;
+
+		if (isnan(now) || now < WAIT_LEAST)
+			continue;
+		u = usual_of(r, p, f, now);
+		sum += excess_of(&u, now) * surprise(&u);
+	}
+	return fmin(1, sum / 1e9);
+}
+
 static double shortage_of(struct robust *r, enum bottleneck b)
 {
 	const struct pressure *p = &r->q->pressure;
 	double now = p->now[b], usual = isnan(p->usual[b]) ? 0 : fmin(p->usual[b], now), more = NAN;
 
+	/* threads that wait for work wait in the same call: only events tell them from those that wait for a lock */
+	if (b == BOTTLENECK_LOCK)
+		return r->joined && r->q->charges ? fmin(1, r->q->charges->total[b]) : 0;
+	if (r->joined && b == BOTTLENECK_QUOTA)
+		return waited_more(r, FEATURE_WAIT_QUOTA);
 	if (isnan(now))
 		return 0;
 	if (b == BOTTLENECK_CPU)
@@ -503,6 +497,33 @@ static double share_of_memory(const struct robust *r, const struct use *use, dou
 	return fmin(1, share);
 }
 
+/* What others waited on account of a program, as a share of all such waits; NaN where no events tell. */
+static double charged_share(const struct robust *r, const struct program *p, enum bottleneck of)
+{
+	const struct charges *c = r->joined ? r->q->charges : NULL;
+
+	if (!c || !(c->total[of] >= CHARGED_LEAST))
+		return NAN;
+	return charges_against(c, p->key, of) / c->total[of];
+}
+
+/* Of what programs can have, the scheduler gives a nice one less than a normal one: next to nothing at nice 19. */
+static double right_to_cpu(const struct robust *r, const struct program *p)
+{
+	double least = 20;
+
+	for (size_t i = 0; r->joined && i < p->members.n; i++) {
+		const struct subject *s = p->members.v[i];
+		double nice = s->last >= r->q->focus && subject_has(s, FEATURE_SCHED_NICE) ?
+				      subject_value(r->d, s, FEATURE_SCHED_NICE, s->last < r->q->at ? s->last : r->q->at) :
+				      NAN;
+
+		if (!isnan(nice) && nice < least)
+			least = nice;
+	}
+	return least > 0 && least < 20 ? pow(1.25, -least) : 1; /* kernel/sched/core.c: sched_prio_to_weight */
+}
+
 static double share_of(const struct robust *r, const struct use *use, double excess)
 {
 	if (use->scale > 0)
@@ -510,6 +531,18 @@ static double share_of(const struct robust *r, const struct use *use, double exc
 	if (use->of_memory)
 		return share_of_memory(r, use, excess);
 	return r->total[use->feature] > 0 ? disk_part(r, use) * fmin(1, excess / r->total[use->feature]) : 0;
+}
+
+/* What it used of it, and what others waited for that: each is half of the evidence, where both are known. */
+static double joined_share(const struct robust *r, const struct program *p, const struct use *use, double now, double excess)
+{
+	double share = share_of(r, use, excess), charged = charged_share(r, p, use->resource);
+
+	if (use->resource == BOTTLENECK_CPU)
+		share *= right_to_cpu(r, p);
+	if (isnan(charged) || use->joined)
+		return share;
+	return (share + charged * excess / now) / 2;
 }
 
 static enum shape shape_of(const struct robust *r, const struct usual *u, const struct feature *f)
@@ -610,18 +643,37 @@ static int describe_feature(struct robust *r, struct program *p, size_t f, doubl
 		dev.flags |= FINDING_LEFT_ONLY_VALUE;
 	if (!isnan(u.median) && dev.observed > u.highest)
 		dev.flags |= FINDING_HIGHEST;
-	/* guilt first; behind it what is conspicuous without being to blame, never above it */
-	dev.score = guilt > 0 ? 1 + guilt : 0;
 	if (!isnan(dev.deviation) && dev.deviation > 3)
-		dev.score += surprise(&u) * dev.deviation / (dev.deviation + 10);
+		dev.score = surprise(&u) * dev.deviation / (dev.deviation + 10);
+	/* guilt first; behind it what is conspicuous without being to blame, never above it */
+	if (guilt > 0)
+		dev.score = 1 + guilt + TIE * dev.score;
 	if (dev.score <= 0)
 		return 0;
 	dev.shape = shape_of(r, &u, dev.feature);
 	return VEC_PUSH(suspect->features, dev);
 }
 
+/* Whoever holds a lock that others wait for. A program that always did so is less of a surprise than a new one. */
+static double guilt_of_lock(const struct robust *r, const struct program *p)
+{
+	double share = charged_share(r, p, BOTTLENECK_LOCK);
+
+	return isnan(share) ? 0 : r->shortage[BOTTLENECK_LOCK] * share * (is_new(r, p) ? 1 : HELD_BEFORE);
+}
+
+/* What has no limit but its process's own leaks in one process: four hundred new ones with eight files each are no leak. */
+static double leakers(const struct robust *r, const struct program *p, const struct use *use)
+{
+	uint32_t there = 0;
+
+	for (size_t i = 0; use->resource == BOTTLENECK_NONE && i < p->members.n; i++)
+		there += p->members.v[i]->last >= r->q->at && p->members.v[i]->first <= r->q->at;
+	return there > 1 ? there : 1;
+}
+
 /* The guilt of a program by each use; *ret_worst = the use with the most. */
-static double guilt_of(struct robust *r, struct program *p, double guilt[USES], size_t *ret_worst)
+static double guilt_of(struct robust *r, struct program *p, double guilt[USES], size_t *ret_worst, double *ret_lock)
 {
 	double by_resource[BOTTLENECK_COUNT] = {}, sum = 0, worst = 0, crowd = 0;
 	size_t cpu = 0, threads = USES - 1; /* their places in `uses` */
@@ -632,13 +684,16 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 		struct usual u;
 
 		guilt[i] = 0;
+		if (uses[i].joined && !r->joined)
+			continue;
 		if (isnan(now) || now < noticeable(&p->members.v[0]->features[f]))
 			continue;
 		/* even if all of it were new, would it matter? */
 		if (shortage(r, &uses[i]) * share_of(r, &uses[i], now) < REPORT_SCORE)
 			continue;
 		u = usual_of(r, p, f, now);
-		guilt[i] = shortage(r, &uses[i]) * share_of(r, &uses[i], excess_of(&u, now)) * surprise(&u);
+		guilt[i] = shortage(r, &uses[i]) * joined_share(r, p, &uses[i], now, excess_of(&u, now) / leakers(r, p, &uses[i])) *
+			   surprise(&u);
 		if (f == FEATURE_THREADS)
 			crowd = excess_of(&u, now);
 		if (f == FEATURE_CHILDREN_CPU)
@@ -652,6 +707,7 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 			*ret_worst = i;
 		}
 	}
+	*ret_lock = by_resource[BOTTLENECK_LOCK] = guilt_of_lock(r, p);
 	for (size_t i = 0; i < BOTTLENECK_COUNT; i++)
 		sum += by_resource[i];
 	/* a CPU taken by hundreds of threads is first of all too many threads */
@@ -661,7 +717,7 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 }
 
 /* kswapd, kworkers and soft interrupts work for others: they are named when nobody else can be. */
-static bool works_for_others(const struct program *p)
+bool works_for_others(const struct program *p)
 {
 	const struct entity_info *info = &p->members.v[0]->info;
 
@@ -710,29 +766,33 @@ static int judge(struct robust *r, struct program *p, struct verdict *ret)
 {
 	struct suspect *s = &ret->suspect;
 	size_t worst = 0;
-	double part;
+	double part, lock;
 
 	ret->program = p;
-	s->score = guilt_of(r, p, ret->guilt, &worst);
+	s->score = guilt_of(r, p, ret->guilt, &worst, &lock);
 	if (works_for_others(p))
 		s->score *= 0.25;
 	if (s->score < REPORT_SCORE)
 		return 0;
-	s->of = uses[worst].resource;
+	s->of = lock > ret->guilt[worst] ? BOTTLENECK_LOCK : uses[worst].resource;
+	ret->lock = lock;
 	s->subject = most_responsible(r, p, (size_t)uses[worst].feature, &part);
 	if (!s->subject)
 		return 0;
 	s->members = count_members(r, p);
 	s->starter = find_starter(r, s->subject);
-	s->kind = works_for_others(p)					  ? CULPRIT_KERNEL :
+	s->kind = s->of == BOTTLENECK_QUOTA				  ? CULPRIT_LIMIT :
+		  works_for_others(p)					  ? CULPRIT_KERNEL :
 		  part < 0.7 || s->subject->info.kind == ENTITY_SHORT_LIVED ? CULPRIT_GROUP :
 									      CULPRIT_PROCESS;
 	s->share = share_in_use(r, p, &uses[worst]);
 	return 1;
 }
 
-static int describe(struct robust *r, struct program *p, const double guilt[USES], uint64_t features, struct suspect *s)
+static int describe(struct robust *r, struct program *p, const struct verdict *v, uint64_t features, struct suspect *s)
 {
+	const double *guilt = v->guilt;
+
 	for (size_t i = 0; i < p->members.v[0]->n_features; i++) {
 		double of_feature = 0;
 
@@ -741,6 +801,8 @@ static int describe(struct robust *r, struct program *p, const double guilt[USES
 		for (size_t k = 0; k < USES; k++)
 			if ((size_t)uses[k].feature == i)
 				of_feature = guilt[k];
+		if (i == FEATURE_WAIT_LOCK)
+			of_feature = v->lock;
 		if (describe_feature(r, p, i, of_feature, s) < 0)
 			return -ENOMEM;
 	}
@@ -874,6 +936,8 @@ static int judge_all(struct robust *r, struct ranking *ret)
 		if (judge(r, r->programs.v[i], &v) && VEC_PUSH(r->verdicts, v) < 0)
 			return -ENOMEM;
 	}
+	if (r->joined && move_guilt(r) < 0)
+		return -ENOMEM;
 	if (r->verdicts.n)
 		qsort(r->verdicts.v, r->verdicts.n, sizeof(r->verdicts.v[0]), by_guilt);
 	return 0;
@@ -921,7 +985,7 @@ static int describe_further(struct robust *r, const struct dataset *wide, struct
 
 	r->d = wide;
 	if (result == 0 && subject && p.members.n == v->program->members.n) {
-		result = describe(r, &p, v->guilt, ~method_robust.features, &v->suspect);
+		result = describe(r, &p, v, ~r->method->features, &v->suspect);
 		finish_features(r, &v->suspect, subject, before);
 	}
 	r->d = narrow;
@@ -949,13 +1013,52 @@ static int tell_start(struct robust *r, struct verdict *v)
 	return -ENOMEM;
 }
 
+/* "editor" of "/usr/bin/editor|session.scope" */
+static void put_program(struct str *s, const char *program)
+{
+	size_t n = strcspn(program, "|");
+	const char *base = memrchr(program, '/', n);
+
+	if (base)
+		n -= (size_t)(base + 1 - program);
+	str_append(s, base ? base + 1 : program, n);
+}
+
+/* Who waited for it, and how much, where events were kept of that. */
+static int tell_charges(const struct robust *r, struct verdict *v)
+{
+	const struct charges *c = r->joined ? r->q->charges : NULL;
+	double all = c ? charges_against(c, v->program->key, v->suspect.of) : 0;
+	struct str text = {};
+	unsigned told = 0;
+
+	if (all < CHARGED_LEAST)
+		return 0;
+	str_printf(&text, "others waited %.2g s in each second on its account:", all);
+	for (size_t i = 0; i < c->list.n && told < CHARGES_TOLD; i++) {
+		const struct charge *one = &c->list.v[i];
+
+		if (one->of != v->suspect.of || strcmp(one->culprit, v->program->key) != 0)
+			continue;
+		str_puts(&text, told++ ? ", " : " ");
+		put_program(&text, one->victim);
+		str_printf(&text, " %.0f %%", 100 * one->seconds / all);
+	}
+	if (!text.error && VEC_PUSH(v->suspect.evidence, text.data) == 0)
+		return 0;
+	str_free(&text);
+	return -ENOMEM;
+}
+
 static int describe_in_full(struct robust *r, const struct dataset *wide, struct verdict *v)
 {
-	uint64_t features = wide == r->d ? UINT64_MAX : method_robust.features;
-	int result = describe(r, v->program, v->guilt, features, &v->suspect);
+	uint64_t features = wide == r->d ? UINT64_MAX : r->method->features;
+	int result = describe(r, v->program, v, features, &v->suspect);
 
 	if (result == 0)
 		result = tell_start(r, v);
+	if (result == 0)
+		result = tell_charges(r, v);
 	finish_suspect(r, &v->suspect);
 	return result == 0 && wide != r->d ? describe_further(r, wide, v) : result;
 }
@@ -1004,12 +1107,12 @@ static int rank_all(struct robust *r, struct ranking *ret)
 	return result;
 }
 
-static int robust_rank(const struct dataset *d, const struct question *q, struct ranking *ret)
+static int rank_by(const struct method *method, const struct dataset *d, const struct question *q, struct ranking *ret)
 {
-	struct robust r = {.d = d, .q = q};
+	struct robust r = {.d = d, .q = q, .method = method, .joined = method == &method_blame};
 	int result;
 
-	ret->method = "robust";
+	ret->method = method->name;
 	for (uint32_t t = q->focus; t <= q->at; t++)
 		r.focus_seconds += (double)d->ticks.v[t].span / 1e9;
 	if (r.focus_seconds <= 0)
@@ -1019,15 +1122,36 @@ static int robust_rank(const struct dataset *d, const struct question *q, struct
 	return result;
 }
 
+static int robust_rank(const struct dataset *d, const struct question *q, struct ranking *ret)
+{
+	return rank_by(&method_robust, d, q, ret);
+}
+
+static int blame_rank(const struct dataset *d, const struct question *q, struct ranking *ret)
+{
+	return rank_by(&method_blame, d, q, ret);
+}
+
 #define BIT(f) (1ull << FEATURE_##f)
+
+/* what `uses` and `delays` name */
+#define USED                                                                                                         \
+	(BIT(CPU_TIME) | BIT(CHILDREN_CPU) | BIT(CHILDREN_SHORT) | BIT(IO_READ_BYTES) | BIT(IO_WRITE_BYTES) |        \
+	 BIT(MEM_ANON) | BIT(MEM_SHMEM) | BIT(MEM_LOCKED) | BIT(NET_RX_BYTES) | BIT(NET_TX_BYTES) | BIT(HANDLES_FILES) | \
+	 BIT(THREADS) | BIT(CPU_RUN_DELAY) | BIT(DELAY_BLOCK) | BIT(DELAY_RECLAIM) | BIT(DELAY_SWAPIN) |             \
+	 BIT(DELAY_THRASHING) | BIT(QUOTA_THROTTLED))
 
 const struct method method_robust = {
 	.name = "robust",
-	.help = "beyond its usual, of what is short: median and episodes, weighed by pressure (default)",
-	/* what `uses` and `delays` name */
-	.features = BIT(CPU_TIME) | BIT(CHILDREN_CPU) | BIT(CHILDREN_SHORT) | BIT(IO_READ_BYTES) | BIT(IO_WRITE_BYTES) | BIT(MEM_ANON) |
-		    BIT(MEM_SHMEM) | BIT(MEM_LOCKED) | BIT(NET_RX_BYTES) | BIT(NET_TX_BYTES) | BIT(HANDLES_FILES) |
-		    BIT(THREADS) | BIT(CPU_RUN_DELAY) | BIT(DELAY_BLOCK) | BIT(DELAY_RECLAIM) | BIT(DELAY_SWAPIN) |
-		    BIT(DELAY_THRASHING) | BIT(QUOTA_THROTTLED),
+	.help = "beyond its usual, of what is short: median and episodes, weighed by pressure",
+	.features = USED,
 	.rank = robust_rank,
+};
+
+const struct method method_blame = {
+	.name = "blame",
+	.help = "as robust, and what the victims waited for: who was in their way, locks, limits (default)",
+	.features = USED | BIT(SCHED_NICE) | BIT(WAIT_LOCK) | BIT(WAIT_QUOTA) | BIT(NET_RX_CALLS) |
+		    BIT(NET_TX_CALLS),
+	.rank = blame_rank,
 };

@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/likeness.h"
 #include "base/cleanup.h"
 
 void fleet_incidents_free(struct fleet_incidents *i)
@@ -19,45 +19,36 @@ void fleet_incidents_free(struct fleet_incidents *i)
 }
 
 /* {"counter": +-score}: findings come most unusual first, so the first of a counter is its highest. */
-static json_t *fingerprint(const struct fleet *f, const struct fleet_answer *a)
+static int fingerprint_of(const struct fleet *f, const struct fleet_answer *a, struct fingerprint *ret)
 {
-	json_t *print = json_object();
+	struct fingerprint print = {};
+	int r = 0;
 
-	for (size_t i = 0; i < a->unusual.list.n && json_object_size(print) < FINGERPRINT_COUNTERS; i++) {
+	for (size_t i = 0; r == 0 && i < a->unusual.list.n && print.parts.n < FINGERPRINT_COUNTERS; i++) {
 		const struct fleet_finding *x = &a->unusual.list.v[i];
-		const char *name = f->counters.v[x->counter].name;
 
-		if (!json_object_get(print, name))
-			json_object_set_new(print, name, json_real(x->flags & FLEET_LOWER ? -x->score : x->score));
+		r = fingerprint_add(&print, f->counters.v[x->counter].name, x->flags & FLEET_LOWER ? -x->score : x->score);
 	}
-	return print;
-}
-
-static double cosine(json_t *a, json_t *b)
-{
-	double aa = 0, bb = 0, ab = 0;
-	const char *key;
-	json_t *value;
-
-	json_object_foreach(a, key, value) {
-		aa += json_number_value(value) * json_number_value(value);
-		ab += json_number_value(value) * json_number_value(json_object_get(b, key));
-	}
-	json_object_foreach(b, key, value)
-		bb += json_number_value(value) * json_number_value(value);
-	return aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : 0;
+	if (r < 0)
+		fingerprint_free(&print);
+	else
+		*ret = print;
+	return r;
 }
 
 int fleet_incident_remember(const char *path, const char *name, const struct fleet *f, const struct fleet_answer *a)
 {
 	_cleanup_fclose_ FILE *file = fopen(path, "ae");
+	_cleanup_(fingerprint_free) struct fingerprint print = {};
 	_cleanup_free_ char *line = NULL;
 	json_t *root;
 
 	if (!file)
 		return -errno;
+	if (fingerprint_of(f, a, &print) < 0)
+		return -ENOMEM;
 	root = json_pack("{s:s, s:s, s:I, s:o}", "name", name, "symptom", f->counters.v[a->counter].name, "at", (json_int_t)a->window.from,
-			 "fingerprint", fingerprint(f, a));
+			 "fingerprint", fingerprint_json(&print));
 	line = root ? json_dumps(root, JSON_COMPACT) : NULL;
 	json_decref(root);
 	if (!line)
@@ -72,8 +63,9 @@ static int compare_incidents(const void *a, const void *b)
 	return x > y ? -1 : x < y;
 }
 
-static int take_line(const char *line, json_t *now, struct fleet_incidents *ret)
+static int take_line(const char *line, const struct fingerprint *now, struct fleet_incidents *ret)
 {
+	_cleanup_(fingerprint_free) struct fingerprint earlier = {};
 	json_t *root = json_loads(line, 0, NULL), *print;
 	struct fleet_incident x = {};
 	const char *name, *symptom;
@@ -81,8 +73,8 @@ static int take_line(const char *line, json_t *now, struct fleet_incidents *ret)
 	int r = 0;
 
 	if (root && json_unpack(root, "{s:s, s:s, s:I, s:o}", "name", &name, "symptom", &symptom, "at", &at, "fingerprint", &print) == 0 &&
-	    json_is_object(print)) {
-		x = (struct fleet_incident){strdup(name), strdup(symptom), at, cosine(now, print)};
+	    fingerprint_read(print, &earlier) == 0) {
+		x = (struct fleet_incident){strdup(name), strdup(symptom), at, fingerprint_likeness(now, &earlier)};
 		r = x.name && x.counter ? VEC_PUSH(ret->list, x) : -ENOMEM;
 	}
 	json_decref(root);
@@ -93,16 +85,15 @@ int fleet_incidents_like(const char *path, const struct fleet *f, const struct f
 {
 	_cleanup_fclose_ FILE *file = fopen(path, "re");
 	_cleanup_free_ char *line = NULL;
+	_cleanup_(fingerprint_free) struct fingerprint now = {};
 	size_t size = 0;
-	json_t *now;
-	int r = 0;
+	int r;
 
 	if (!file)
 		return -errno;
-	now = fingerprint(f, a);
+	r = fingerprint_of(f, a, &now);
 	while (r == 0 && getline(&line, &size, file) > 0)
-		r = take_line(line, now, ret);
-	json_decref(now);
+		r = take_line(line, &now, ret);
 	if (r == 0 && ret->list.n)
 		qsort(ret->list.v, ret->list.n, sizeof(*ret->list.v), compare_incidents);
 	return r;

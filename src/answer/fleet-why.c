@@ -203,7 +203,7 @@ static int write_summary(const struct fleet *f, struct fleet_answer *a)
 	name_leader(f, a, &s);
 	name_servers(f, a, &s);
 	if (a->cause)
-		str_printf(&s, " That looks like %s: %s.", a->cause->name, a->cause->words);
+		str_printf(&s, " That looks like %s: %s.", a->cause->id, a->cause->say);
 	if (s.error)
 		return -ENOMEM;
 	a->summary = s.data;
@@ -219,7 +219,7 @@ static int analyse(const char *name, const struct fleet_question *q, struct flee
 	return r;
 }
 
-int fleet_why_answer(const struct fleet_question *asked, const struct fleet_causes *causes, struct fleet_answer *ret)
+int fleet_why_answer(const struct fleet_question *asked, const struct causes *causes, struct fleet_answer *ret)
 {
 	struct fleet_question q = *asked, all;
 	struct fleet_answer a = {};
@@ -242,7 +242,7 @@ int fleet_why_answer(const struct fleet_question *asked, const struct fleet_caus
 		a.window = q.window;
 		a.server = q.server;
 		a.counter = q.counter;
-		a.cause = fleet_cause_find(causes, q.fleet, &a.unusual, a.explain.list.n && a.explain.list.v[0].score >= 0.5 ? a.explain.list.v[0].server : q.server, ENOUGH);
+		a.cause = cause_find_of_fleet(causes, q.fleet, &a.unusual, a.explain.list.n && a.explain.list.v[0].score >= 0.5 ? a.explain.list.v[0].server : q.server, ENOUGH);
 		r = write_summary(q.fleet, &a);
 	}
 	if (r < 0) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analysis/fleet-analysis.h"
-#include "answer/fleet-causes.h"
+#include "rule/cause.h"
 
 struct fleet_answer {
 	int server, counter;	    /* the symptom */
@@ -14,12 +14,12 @@ struct fleet_answer {
 	struct fleet_findings alarms;  /* servers */
 	struct fleet_findings explain; /* counters, by how much of the symptom they explain */
 	struct fleet_findings unusual; /* counters, by how unusual they are */
-	const struct fleet_cause *cause; /* NULL = none of the known */
+	const struct cause *cause; /* NULL = none of the known */
 	char *summary;
 };
 
 /* q: symptom (-1: to be found), window and usual time. 0, -ENODATA, -ENOMEM. */
-int fleet_why_answer(const struct fleet_question *q, const struct fleet_causes *causes, struct fleet_answer *ret);
+int fleet_why_answer(const struct fleet_question *q, const struct causes *causes, struct fleet_answer *ret);
 void fleet_answer_free(struct fleet_answer *a);
 /* The stretch in which a symptom (of a server; -1: of the fleet's highest) lay farthest from its usual: *ret. -ENODATA: it
  * never did. */

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/told.h"
+#include "base/cleanup.h"
+
 void incidents_free(struct incidents *i)
 {
 	for (size_t k = 0; k < i->list.n; k++)
@@ -14,19 +17,14 @@ void incidents_free(struct incidents *i)
 /* Label of the first culprit of a marked moment; NULL = nobody. */
 static int culprit_of(struct store *store, const struct mark *mark, int64_t window, uint32_t viewer, char **ret)
 {
-	struct why_request request = {
-		.at = mark->wall, .window = window, .marked = true, .viewer = viewer, .marks = mark, .n_marks = 1};
-	struct why_data data = {};
-	struct answer a;
-	int r = why_from_store(store, &request, &data, &a);
+	struct told told;
+	int r = told_get(store, NULL, mark, window, viewer, &told);
 
 	*ret = NULL;
 	if (r == 0) {
-		if (a.slow && a.ranking.suspects.n)
-			*ret = entity_label(&a.ranking.suspects.v[0].subject->info);
-		answer_free(&a);
+		*ret = TAKE(told.culprit);
+		told_free(&told);
 	}
-	why_data_free(&data);
 	return r == -ENODATA ? 0 : r;
 }
 

@@ -6,7 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "answer/confidence.h"
+#include "answer/facts.h"
 #include "answer/past.h"
+#include "answer/using.h"
+#include "answer/words.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
@@ -25,6 +29,9 @@
 #define NAME_SCORE	0.01 /* below it nobody is named for a pressure that is there */
 #define ACCUSE_MARKED	0.008 /* ... when somebody says that it was slow */
 #define NOTES_MAX	5
+#define GUARD		(15 * NS_PER_SEC) /* before a trouble: not learnt from, but no more than ... */
+#define GUARD_PART	5		  /* ... this part of the past */
+#define GIVES_WAY	10 /* a nice value from which on a program waits by choice */
 #define MARK_BEFORE	(60 * NS_PER_SEC) /* a marked incident began before its press ... */
 #define EXACT_WINDOW_MAX (12 * 3600 * NS_PER_SEC) /* longer windows are read tick by tick only ... */
 #define EXACT_PAST	(4 * 3600 * NS_PER_SEC)	  /* ... for so long before the trouble, and before that from summaries */
@@ -54,14 +61,63 @@ static const struct subject *find_system(const struct dataset *d, uint32_t at)
 }
 
 /* The machine's entity is a new one after each start of the recorder: the one that was there at a tick. */
-static double pressure_at(const struct dataset *d, const struct subject *newest, int feature, uint32_t tick)
+static double pressure_at(const struct dataset *d, const struct question *q, const struct subject *newest, int feature, uint32_t tick)
 {
 	const struct subject *s = newest && newest->first <= tick ? newest : find_system(d, tick);
+	double pressure = s ? subject_value(d, s, (size_t)feature, tick) / 1e9 : NAN;
 
-	return s ? subject_value(d, s, (size_t)feature, tick) / 1e9 : NAN;
+	return feature == FEATURE_PSI_CPU_SOME && q->waited ? fmin(pressure, q->waited[tick]) : pressure;
 }
 
-static int learn_pressure(const struct dataset *d, const struct question *q, const struct subject *system, int feature,
+/* How hard it is to get a thing, 0..1. Time in which somebody waits says no more once somebody always does; of n threads
+ * that wait for a CPU on average it is n / (1 + n). */
+static double strain_at(const struct dataset *d, const struct question *q, const struct subject *newest, int feature, uint32_t tick)
+{
+	if (feature == FEATURE_PSI_CPU_SOME && q->waited)
+		return q->waited[tick] / (1 + q->waited[tick]);
+	return pressure_at(d, q, newest, feature, tick);
+}
+
+typedef double (*measure_at)(const struct dataset *d, const struct question *q, const struct subject *newest, int feature, uint32_t tick);
+
+static bool gives_way(const struct dataset *d, const struct subject *s)
+{
+	double nice = subject_has(s, FEATURE_SCHED_NICE) ? subject_value(d, s, FEATURE_SCHED_NICE, s->last) : NAN;
+
+	return nice >= GIVES_WAY || (s->info.flags & ENTITY_IS_KERNEL_THREAD);
+}
+
+/* For each tick what programs that do not give way waited for a CPU, s/s. Some of them waited for no more of the time
+ * than all of them together did; and that those wait who chose to is no shortage. */
+static int sum_waited(const struct dataset *d, double **ret)
+{
+	double *waited = calloc(d->ticks.n + 1, sizeof(*waited));
+	bool any = false;
+
+	if (!waited)
+		return -ENOMEM;
+	for (size_t i = 0; i < d->subjects.n; i++) {
+		const struct subject *s = d->subjects.v[i];
+		const struct series *delay;
+
+		if (s->info.kind != ENTITY_PROCESS || s->first > s->last || !subject_has(s, FEATURE_CPU_RUN_DELAY))
+			continue;
+		any = true;
+		delay = &s->series[FEATURE_CPU_RUN_DELAY];
+		for (size_t k = 0; !gives_way(d, s) && k < delay->n; k++)
+			waited[delay->tick[k]] += (double)delay->value[k] * (double)s->features[FEATURE_CPU_RUN_DELAY].quantum;
+	}
+	for (size_t t = 0; t < d->ticks.n; t++)
+		waited[t] = d->ticks.v[t].span > 0 ? waited[t] / (double)d->ticks.v[t].span : 0;
+	if (!any) {
+		free(waited);
+		waited = NULL;
+	}
+	*ret = waited;
+	return 0;
+}
+
+static int learn_pressure(const struct dataset *d, const struct question *q, measure_at at, const struct subject *system, int feature,
 			  double *ret_usual)
 {
 	size_t n = 0, room = q->train_to >= q->train_from ? (size_t)(q->train_to - q->train_from) + 1 : 0;
@@ -71,8 +127,13 @@ static int learn_pressure(const struct dataset *d, const struct question *q, con
 		return -ENOMEM;
 	for (int64_t t = q->train_from; t <= q->train_to; t++)
 		if (!(q->excluded && q->excluded[t]))
-			values[n++] = pressure_at(d, system, feature, (uint32_t)t);
+			values[n++] = at(d, q, system, feature, (uint32_t)t);
 	n = sort_values(values, n);
+	/* a queue swings more than the time in which somebody waits: what it reaches a quarter of the time is usual */
+	if (at == strain_at && q->waited && feature == FEATURE_PSI_CPU_SOME && n >= 30) {
+		*ret_usual = quantile_sorted(values, n, 0.75);
+		return 0;
+	}
 	/* the mean of the middle: of a pressure that is mostly zero the median says nothing */
 	*ret_usual = n < 30 ? NAN : 0;
 	for (size_t i = n / 4; n >= 30 && i < n - n / 4; i++)
@@ -80,13 +141,13 @@ static int learn_pressure(const struct dataset *d, const struct question *q, con
 	return 0;
 }
 
-static double mean_pressure(const struct dataset *d, const struct subject *system, int feature, uint32_t from, uint32_t to)
+static double mean_pressure(const struct dataset *d, const struct question *q, measure_at at, const struct subject *system, int feature, uint32_t from, uint32_t to)
 {
 	double sum = 0;
 	uint32_t n = 0;
 
 	for (uint32_t t = from; t <= to; t++) {
-		double p = pressure_at(d, system, feature, t);
+		double p = at(d, q, system, feature, t);
 
 		if (isnan(p))
 			continue;
@@ -106,12 +167,12 @@ static uint32_t tick_before(const struct dataset *d, uint32_t from, int64_t ns)
 }
 
 /* Goes back from `at` while a pressure stays above `level`. */
-static uint32_t walk_back(const struct dataset *d, const struct subject *system, int feature, uint32_t at, double level)
+static uint32_t walk_back(const struct dataset *d, const struct question *q, const struct subject *system, int feature, uint32_t at, double level)
 {
 	uint32_t start = at, low = 0, oldest = tick_before(d, at, FOCUS_MAX);
 
 	for (uint32_t t = at; t > oldest; t--) {
-		double p = pressure_at(d, system, feature, t);
+		double p = strain_at(d, q, system, feature, t);
 
 		if (!(p >= level)) {
 			if (++low > GAP_TICKS)
@@ -139,7 +200,7 @@ static uint32_t find_end(const struct dataset *d, const struct question *q, cons
 
 	for (uint32_t t = q->at; t > oldest + 2; t--)
 		for (size_t i = 0; i < ARRAY_SIZE(pressures); i++)
-			if (is_pressed(mean_pressure(d, system, pressures[i].feature, t - 2, t), usual[pressures[i].what]))
+			if (is_pressed(mean_pressure(d, q, strain_at, system, pressures[i].feature, t - 2, t), usual[pressures[i].what]))
 				return t;
 	return q->at;
 }
@@ -154,13 +215,13 @@ static uint32_t find_focus(const struct dataset *d, const struct question *q, co
 
 	*ret_pressed = false;
 	for (size_t i = 0; i < ARRAY_SIZE(pressures); i++) {
-		double now = mean_pressure(d, system, pressures[i].feature, recent, q->at);
+		double now = mean_pressure(d, q, strain_at, system, pressures[i].feature, recent, q->at);
 		double before = isnan(usual[pressures[i].what]) ? 0 : usual[pressures[i].what];
 
 		if (!is_pressed(now, before) || now - before <= most)
 			continue;
 		most = now - before;
-		begin = walk_back(d, system, pressures[i].feature, q->at, before + (now - before) / 2);
+		begin = walk_back(d, q, system, pressures[i].feature, q->at, before + (now - before) / 2);
 		if (begin > tick_before(d, q->at, FOCUS_MIN))
 			begin = tick_before(d, q->at, FOCUS_MIN);
 		focus = begin;
@@ -225,14 +286,20 @@ static enum bottleneck bottleneck_of(enum resource resource)
 	}
 }
 
-static void choose_bottleneck(struct answer *a, bool pressed)
+static void choose_bottleneck(struct answer *a, bool pressed, const bool strained[BOTTLENECK_COUNT])
 {
 	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
 	double most = 0;
 
 	a->bottleneck = BOTTLENECK_NONE;
+	/* no pressure is measured for these */
+	if (a->slow && top && top->score >= NAME_SCORE &&
+	    (top->of == BOTTLENECK_LOCK || top->of == BOTTLENECK_QUOTA || top->of == BOTTLENECK_REMOTE)) {
+		a->bottleneck = top->of;
+		return;
+	}
 	/* several things may be short: the one that the culprit took is the story */
-	if (pressed && top && top->score >= NAME_SCORE && is_pressed(a->pressure.now[top->of], a->pressure.usual[top->of])) {
+	if (pressed && top && top->score >= NAME_SCORE && strained[top->of]) {
 		a->bottleneck = top->of;
 		return;
 	}
@@ -281,74 +348,6 @@ static void filter(struct ranking *r, const char *only)
 	r->suspects.n = kept;
 }
 
-static const char *waiting_for(enum bottleneck b)
-{
-	switch (b) {
-	case BOTTLENECK_CPU:
-		return "programs wait for the CPU";
-	case BOTTLENECK_DISK:
-		return "programs wait for the disk";
-	case BOTTLENECK_MEMORY:
-		return "memory is short";
-	case BOTTLENECK_NETWORK:
-		return "the network is busy";
-	default:
-		return "something is out of the ordinary";
-	}
-}
-
-static void put_culprit(struct str *s, const struct suspect *top)
-{
-	_cleanup_free_ char *label = entity_label(&top->subject->info);
-	const struct deviation *f = top->features.n ? &top->features.v[0] : NULL;
-	char now[32], usual[32];
-
-	if (top->kind == CULPRIT_GROUP && top->members > 1)
-		str_printf(s, "%s (%u processes)", label, top->members);
-	else if (top->subject->info.pid)
-		str_printf(s, "%s (pid %u)", label, top->subject->info.pid);
-	else
-		str_puts(s, label);
-	if (!f)
-		return;
-	str_printf(s, ": %s %s", f->feature->name, format_value(f->feature, f->observed, now, sizeof(now)));
-	if (!isnan(f->usual))
-		str_printf(s, ", usually %s", format_value(f->feature, f->usual, usual, sizeof(usual)));
-}
-
-static char *summarise(const struct answer *a, bool gaussian)
-{
-	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
-	bool nobody = !top || (!gaussian && a->slow_since && top->score < NAME_SCORE);
-	struct str s = {};
-	char span[32], ago[32];
-
-	if (!a->slow) {
-		str_printf(&s, "nothing unusual: %u programs compared with their last %s", a->ranking.looked_at,
-			   format_span(a->window_end - a->window_start, span, sizeof(span)));
-		if (top)
-			str_puts(&s, "; the most conspicuous are listed, but none is in the way");
-		return s.data;
-	}
-	if (a->slow_until)
-		str_printf(&s, "was slow for %s, until %s ago: %s",
-			   format_span(a->slow_until - a->slow_since, span, sizeof(span)),
-			   format_span(a->at - a->slow_until, ago, sizeof(ago)), waiting_for(a->bottleneck));
-	else if (a->slow_since)
-		str_printf(&s, "slow for %s: %s", format_span(a->at - a->slow_since, span, sizeof(span)),
-			   waiting_for(a->bottleneck));
-	else
-		str_puts(&s, "no program had to wait much, but one is out of the ordinary");
-	if (!nobody) {
-		/* a leak of handles is worth saying, but no disk is slow for it */
-		str_puts(&s, a->slow_since && !gaussian && top->of == BOTTLENECK_NONE ? "; beside that, out of the ordinary: " : "; ");
-		put_culprit(&s, top);
-	} else {
-		str_puts(&s, ", but no program stands out: it is the sum of many, or work outside of processes");
-	}
-	return s.data;
-}
-
 static uint64_t memory_of(const struct dataset *d, const struct subject *system, uint32_t at)
 {
 	double total = system ? subject_value(d, system, FEATURE_SYS_MEM_TOTAL, at) : NAN;
@@ -375,7 +374,18 @@ static void set_window(const struct dataset *d, const struct why_request *reques
 	}
 }
 
-static int measure(const struct dataset *d, const struct why_request *request, struct question *q, bool *ret_pressed)
+/* Who makes others wait may have begun before anybody else wanted what he takes: the moments just before the trouble are
+ * not what is usual, where there are enough others. */
+static int64_t last_learnt(const struct dataset *d, const struct question *q)
+{
+	int64_t past = d->ticks.v[q->focus].elapsed - d->ticks.v[q->train_from].elapsed;
+	int64_t guard = past / GUARD_PART < GUARD ? past / GUARD_PART : GUARD;
+
+	return (int64_t)tick_before(d, q->focus, guard) - 1;
+}
+
+static int measure(const struct dataset *d, const struct why_request *request, struct question *q, bool *ret_pressed,
+		   bool ret_strained[BOTTLENECK_COUNT])
 {
 	const struct subject *system = find_system(d, q->at);
 	double usual[BOTTLENECK_COUNT];
@@ -383,7 +393,8 @@ static int measure(const struct dataset *d, const struct why_request *request, s
 	for (size_t i = 0; i < BOTTLENECK_COUNT; i++)
 		usual[i] = q->pressure.usual[i] = q->pressure.now[i] = NAN;
 	for (size_t i = 0; i < ARRAY_SIZE(pressures); i++)
-		if (learn_pressure(d, q, system, pressures[i].feature, &usual[pressures[i].what]) < 0)
+		if (learn_pressure(d, q, strain_at, system, pressures[i].feature, &usual[pressures[i].what]) < 0 ||
+		    learn_pressure(d, q, pressure_at, system, pressures[i].feature, &q->pressure.usual[pressures[i].what]) < 0)
 			return -ENOMEM;
 	q->at = find_end(d, q, system, usual);
 	q->focus = find_focus(d, q, system, usual, ret_pressed);
@@ -395,12 +406,14 @@ static int measure(const struct dataset *d, const struct why_request *request, s
 	if (q->focus <= q->train_from && q->at > q->train_from)
 		q->focus = q->train_from + 1 < q->at ? q->train_from + 1 : q->at;
 	for (size_t i = 0; i < ARRAY_SIZE(pressures); i++) {
-		q->pressure.usual[pressures[i].what] = usual[pressures[i].what];
-		q->pressure.now[pressures[i].what] = mean_pressure(d, system, pressures[i].feature, q->focus, q->at);
+		enum bottleneck what = pressures[i].what;
+
+		q->pressure.now[what] = mean_pressure(d, q, pressure_at, system, pressures[i].feature, q->focus, q->at);
+		ret_strained[what] = is_pressed(mean_pressure(d, q, strain_at, system, pressures[i].feature, q->focus, q->at), usual[what]);
 	}
 	/* the paper's model trains on all of the past; the others on what lies before the trouble */
 	if (request->method != &method_gaussian)
-		q->train_to = (int64_t)q->focus - 1;
+		q->train_to = last_learnt(d, q);
 	q->cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 	q->memory = memory_of(d, system, q->at);
 	return 0;
@@ -469,6 +482,7 @@ struct loader {
 	struct hmap wanted; /* those of which the other features are wanted, by identity */
 };
 
+/* All of the machine's parts are read: few, and what says that it is the machine's fault. */
 static bool is_program(const struct entity_info *info)
 {
 	return info->kind == ENTITY_PROCESS || info->kind == ENTITY_SHORT_LIVED || info->kind == ENTITY_KERNEL;
@@ -478,9 +492,7 @@ static uint64_t first_features(const struct entity_info *info, void *context)
 {
 	const struct loader *loader = context;
 
-	if (info->kind == ENTITY_SYSTEM || info->kind == ENTITY_DISK)
-		return UINT64_MAX;
-	return is_program(info) ? loader->features : 0;
+	return is_program(info) ? loader->features : UINT64_MAX;
 }
 
 /* A process keeps its (pid, start) when a new recorder gives it another id. */
@@ -541,6 +553,53 @@ static void tell_past(struct answer *a, const struct past *past, int64_t exact)
 	remark(a, "what is usual before %s is taken from the hourly summaries", format_local(exact, at, sizeof(at)));
 }
 
+/* The victim that somebody is using comes first. */
+static void find_used(struct ranking *r, const char *proc_root)
+{
+	for (size_t i = 0; i < r->victims.n; i++) {
+		struct suspect victim = r->victims.v[i];
+
+		if (!is_in_foreground(proc_root, victim.subject->info.pid))
+			continue;
+		victim.using = true;
+		memmove(&r->victims.v[1], &r->victims.v[0], i * sizeof(victim));
+		r->victims.v[0] = victim;
+		return;
+	}
+}
+
+static bool names_culprit(const struct answer *a, const struct method *method)
+{
+	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
+
+	if (!a->slow || !top)
+		return false;
+	return method == &method_gaussian || !a->slow_since || top->score >= NAME_SCORE;
+}
+
+/* The cause, and all of it in words. */
+static int explain(const struct dataset *d, const struct loader *loader, const struct question *q, const struct why_request *request,
+		   struct answer *a)
+{
+	bool widened = loader && loader->data->more.ticks.n == d->ticks.n;
+	const struct dataset *wide = widened ? &loader->data->more : d;
+	_cleanup_(causes_free) struct causes built_in = {};
+	const struct causes *causes = request->causes;
+	struct facts facts;
+	int r = causes ? 0 : causes_default(&built_in);
+
+	if (r == 0)
+		r = facts_of_answer(d, wide, widened ? loader->features : UINT64_MAX, q, a, &facts);
+	if (r < 0)
+		return r;
+	r = words_of_answer(a, &facts, causes ? causes : &built_in);
+	if (r == 0 && request->ret_facts)
+		*request->ret_facts = facts;
+	else
+		facts_free(&facts);
+	return r;
+}
+
 static int answer_with(struct dataset *d, const struct why_request *request, struct loader *loader, struct answer *ret)
 {
 	struct why_request r = *request;
@@ -548,21 +607,29 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 			     .older = loader && loader->past->from ? older : NULL,
 			     .context = loader};
 	struct answer a = {.at = request->at, .confidence = NAN};
+	_cleanup_(charges_free) struct charges charges = {};
+	_cleanup_free_ double *waited = NULL;
 	_cleanup_free_ bool *excluded = NULL;
 	int at = dataset_find_wall(d, request->at), result;
-	bool pressed;
+	bool pressed, strained[BOTTLENECK_COUNT] = {};
 
 	if (at < 0 || request->at - d->ticks.v[at].wall > NEAR_ENOUGH)
 		return -ENODATA;
 	if (!r.method)
-		r.method = &method_robust;
+		r.method = methods[0];
 	hide_command_lines(d, request->viewer);
 	q.at = (uint32_t)at;
 	if (exclude_marks(d, request, &excluded) < 0)
 		return -ENOMEM;
 	q.excluded = excluded;
 	set_window(d, &r, &q);
-	result = measure(d, &r, &q, &pressed);
+	if (r.method == &method_blame && sum_waited(d, &waited) < 0)
+		return -ENOMEM;
+	q.waited = waited;
+	result = measure(d, &r, &q, &pressed, strained);
+	if (result == 0 && request->trace && r.method == &method_blame)
+		result = charges_of_trace(request->trace, d, q.focus, q.at, &charges);
+	q.charges = &charges;
 	if (result == 0)
 		result = r.method->rank(d, &q, &a.ranking);
 	if (result < 0) {
@@ -579,13 +646,21 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 		a.slow_since = d->ticks.v[q.focus].wall - d->ticks.v[q.focus].span;
 	if (pressed && a.at - d->ticks.v[q.at].wall > OVER)
 		a.slow_until = d->ticks.v[q.at].wall;
-	choose_bottleneck(&a, pressed);
+	if (request->proc_root)
+		find_used(&a.ranking, request->proc_root);
 	if (request->only)
 		filter(&a.ranking, request->only);
+	choose_bottleneck(&a, pressed, strained);
+	a.confidence = confidence_of(&a);
+	a.culprit_is_named = names_culprit(&a, r.method);
+	result = explain(d, loader, &q, &r, &a);
+	if (result < 0) {
+		answer_free(&a);
+		return result;
+	}
 	if (!a.has_history)
 		remark(&a, "there is no past to compare with: judged by pressure and shares alone");
 	add_notes(&a, d, &q);
-	a.summary = summarise(&a, r.method == &method_gaussian);
 	*ret = a;
 	return 0;
 }
@@ -597,7 +672,7 @@ int why_answer(struct dataset *d, const struct why_request *request, struct answ
 
 int why_from_store(struct store *store, const struct why_request *request, struct why_data *data, struct answer *ret)
 {
-	const struct method *method = request->method ? request->method : &method_robust;
+	const struct method *method = request->method ? request->method : methods[0];
 	struct past past = {};
 	struct loader loader = {.past = &past, .data = data, .request = request};
 	struct load_filter filter = {first_features, &loader};

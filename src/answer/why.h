@@ -3,7 +3,10 @@
 
 #include "analysis/method.h"
 #include "model/dataset.h"
+#include "model/facts.h"
 #include "model/finding.h"
+#include "model/trace.h"
+#include "rule/cause.h"
 #include "store/store.h"
 
 struct why_request {
@@ -14,9 +17,13 @@ struct why_request {
 	bool block;		     /* learn from the whole block around `at`, event included (the paper's way) */
 	bool marked;		     /* somebody said that it was slow then: less is needed to accuse */
 	uint32_t viewer;	     /* whose eyes: other users' command lines are hidden from anybody but root (0) */
+	const char *proc_root;	     /* of an answer about now: where processes are looked at; NULL = they may be gone */
 	const char *only;	     /* pid, unit or name: suspects and victims other than this are left out; NULL = all */
 	const struct mark *marks;    /* incidents that must not be learnt as usual */
 	size_t n_marks;
+	const struct trace *trace;   /* events of the trouble; NULL = none are kept */
+	const struct causes *causes; /* the catalogue; NULL = what is built in */
+	struct facts *ret_facts;     /* what the causes were tried on; the caller frees. NULL = not wanted */
 };
 
 /* What an answer's findings point into: keep it as long as the answer. */

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,6 +164,30 @@ static int64_t midnight(int64_t now, int days_ago)
 	return mktime(&tm) * NS_PER_SEC;
 }
 
+/* Seconds since 1970, to the nanosecond: a double would be off by hundreds of them. */
+static int parse_seconds(const char *text, int64_t *ret)
+{
+	bool before = *text == '-';
+	uint64_t seconds;
+	int64_t rest = 0;
+	char *end;
+
+	text += before;
+	if (!isdigit((unsigned char)*text))
+		return -EINVAL;
+	seconds = strtoull(text, &end, 10);
+	if (*end == '.')
+		end++;
+	for (int64_t digit = NS_PER_SEC / 10; isdigit((unsigned char)*end); end++, digit /= 10)
+		rest += digit * (*end - '0');
+	if (*end || seconds > 9000000000ull)
+		return -EINVAL;
+	*ret = (int64_t)seconds * NS_PER_SEC + rest;
+	if (before)
+		*ret = -*ret;
+	return 0;
+}
+
 int parse_time(const char *text, int64_t now, int64_t *ret)
 {
 	int64_t span;
@@ -175,15 +200,8 @@ int parse_time(const char *text, int64_t now, int64_t *ret)
 		*ret = midnight(now, *text == 'y');
 		return 0;
 	}
-	if (*text == '@') {
-		char *end;
-		double seconds = strtod(text + 1, &end);
-
-		if (end == text + 1 || *end || !isfinite(seconds) || fabs(seconds) > 9e9)
-			return -EINVAL;
-		*ret = (int64_t)llround(seconds * 1e9);
-		return 0;
-	}
+	if (*text == '@')
+		return parse_seconds(text + 1, ret);
 	if (*text == '-' || *text == '+') {
 		if (parse_span(text + 1, &span) < 0)
 			return -EINVAL;

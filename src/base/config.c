@@ -47,6 +47,8 @@ static const struct setting {
 	 "the oldest recordings are deleted beyond this size (0 = no limit)"},
 	{"answer.window", SETTING_SPAN, offsetof(struct config, answer_window), 60 * NS_PER_SEC,
 	 "how far back an answer looks for what is usual"},
+	{"agent.key", SETTING_TEXT, offsetof(struct config, agent_key), 0,
+	 "the button on the keyboard ('whyslow agent'): Scroll_Lock, Ctrl+Alt+F12 ... or none"},
 };
 
 /* ~/.local/state/whyslow/recording.db */
@@ -91,13 +93,15 @@ int config_defaults(struct config *c)
 	};
 	c->store_file = root ? strdup("/var/lib/whyslow/recording.db") : user_store();
 	c->record_rules = strdup("/etc/whyslow/rules");
+	c->agent_key = strdup("Scroll_Lock");
 	c->store_run_dir = root ? strdup(SYSTEM_RUN_DIR) : user_run_dir();
-	return c->store_file && c->store_run_dir && c->record_rules ? 0 : -ENOMEM;
+	return c->store_file && c->store_run_dir && c->record_rules && c->agent_key ? 0 : -ENOMEM;
 }
 
 void config_free(struct config *c)
 {
 	free(c->record_rules);
+	free(c->agent_key);
 	free(c->store_file);
 	free(c->store_run_dir);
 	*c = (struct config){};

@@ -29,6 +29,7 @@ struct config {
 	int64_t store_max_age;	 /* ns */
 	uint64_t store_max_size; /* bytes */
 	int64_t answer_window;	 /* ns */
+	char *agent_key;	 /* the button; "none" = none */
 };
 
 /* Defaults: the system's places for root, the user's own otherwise. 0 or -ENOMEM. */

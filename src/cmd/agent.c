@@ -1,21 +1,37 @@
-#include "daemon/agent.h"
-#include "cmd/verb.h"
+#include <unistd.h>
 
-static const struct option_row options[] = {{}};
+#include "cmd/verb.h"
+#include "daemon/agent.h"
+
+static const char *arg_key, *arg_way, *arg_device;
+
+static const struct option_row options[] = {
+	{OPTION_TEXT, 0, "key", "KEY", &arg_key, "the button: Scroll_Lock, Ctrl+Alt+F12 ... or none (default: agent.key)"},
+	{OPTION_TEXT, 0, "hotkey", "WAY", &arg_way, "hear it by x11, portal or evdev (default: what the session has)"},
+	{OPTION_TEXT, 0, "device", "FILE", &arg_device, "evdev: this input device only"},
+	{},
+};
 
 static int run(struct common *common, int argc, char **argv)
 {
-	(void)common;
+	struct agent_options agent = {
+		.key = arg_key ? arg_key : common->config.agent_key,
+		.way = arg_way,
+		.device = arg_device,
+		.asker = {common->store_file, common->from_file, common->run_dir, common->config_file, false},
+	};
+
 	if (argc > 1)
 		return usage_error("agent", "takes no words: '%s'", argv[1]);
-	return agent_run() < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+	agent.asker.through_daemon = geteuid() != 0 && !common->store_file && !common->from_file && !common->run_dir;
+	return agent_run(&agent) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 
 const struct verb verb_agent = {
 	.name = "agent",
 	.group = "Run and tend",
 	.words = "",
-	.help = "show notifications in this session when the recorder catches something",
+	.help = "the button on the keyboard, and notifications of what it and the recorder found, in this session",
 	.options = options,
 	.run = run,
 };

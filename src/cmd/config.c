@@ -5,12 +5,14 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cmd/verb.h"
+#include "rule/cause.h"
 #include "rule/rule.h"
 
-static bool arg_rules;
+static bool arg_rules, arg_causes;
 
 static const struct option_row options[] = {
 	{OPTION_FLAG, 0, "rules", NULL, &arg_rules, "print the rules in force instead, and how they are written"},
+	{OPTION_FLAG, 0, "causes", NULL, &arg_causes, "print the known causes instead: yours (" SYSTEM_CAUSES ") first"},
 	{},
 };
 
@@ -45,12 +47,32 @@ static int print_rules(const struct config *config)
 	return EXIT_ANSWERED;
 }
 
+static int print_causes(void)
+{
+	_cleanup_free_ char *error = NULL;
+	_cleanup_(causes_free) struct causes causes = {};
+	struct str text = {};
+	int r = causes_load(SYSTEM_CAUSES, &causes, &error);
+
+	if (r < 0) {
+		log_error("%s", error ? error : strerror(-r));
+		return EXIT_CANNOT;
+	}
+	for (size_t i = 0; i < causes.list.n; i++)
+		cause_write(&causes.list.v[i], &text);
+	fputs(text.data ? text.data : "", stdout);
+	str_free(&text);
+	return EXIT_ANSWERED;
+}
+
 static int run(struct common *common, int argc, char **argv)
 {
 	if (argc > 1)
 		return usage_error("config", "takes no words: '%s'", argv[1]);
 	if (arg_rules)
 		return print_rules(&common->config);
+	if (arg_causes)
+		return print_causes();
 	config_print(&common->config, stdout);
 	return EXIT_ANSWERED;
 }

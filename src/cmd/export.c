@@ -2,11 +2,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "cmd/export-counters.h"
+#include "cmd/export-folded.h"
 #include "cmd/export-trace.h"
 #include "cmd/recall.h"
 #include "cmd/report.h"
@@ -18,7 +20,8 @@
 
 static const char *arg_format, *arg_since, *arg_until, *arg_output;
 static struct recall arg_events;
-static bool arg_waits, arg_redact;
+static struct folded_options arg_folded;
+static bool arg_redact;
 
 static const struct option_row options[] = {
 	{OPTION_TEXT, 'f', "format", "FORMAT", &arg_format, FORMATS},
@@ -26,7 +29,11 @@ static const struct option_row options[] = {
 	{OPTION_TEXT, 0, "until", "TIME", &arg_until, "up to here (default: now)"},
 	{OPTION_TEXT, 0, "mark", "ID", &arg_events.mark, "trace, perfetto, folded: the events kept of a mark (default: those of now)"},
 	{OPTION_SPAN, 0, "for", "SPAN", &arg_events.span, "perfetto, folded: without a recorder, watch for so long (default 5s)"},
-	{OPTION_FLAG, 0, "waits", NULL, &arg_waits, "folded: where threads waited, not where they ran"},
+	{OPTION_FLAG, 0, "waits", NULL, &arg_folded.waits, "folded: where threads waited, not where they ran"},
+	{OPTION_TEXT, 0, "who", "PID", &arg_folded.who, "folded: of this process or thread alone"},
+	{OPTION_TEXT, 0, "base-mark", "ID", &arg_folded.base_mark, "folded, with --json: beside the events of this mark"},
+	{OPTION_TEXT, 0, "base-since", "TIME", &arg_folded.base_since, "folded, with --json: beside those from here"},
+	{OPTION_TEXT, 0, "base-until", "TIME", &arg_folded.base_until, "folded, with --json: and up to here"},
 	{OPTION_FLAG, 0, "redact", NULL, &arg_redact, "html: without command lines, file names and users' names"},
 	{OPTION_TEXT, 'o', "output", "FILE", &arg_output, "where to write (default: standard output)"},
 	{},
@@ -92,28 +99,33 @@ static int write_out(const struct dataset *d)
 	return d->ticks.n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 }
 
-static int export_events(struct common *common)
+static int write_perfetto(const struct common *common, FILE *out)
+{
+	struct recalled events;
+	int status = recall(common, "export", &arg_events, &events);
+
+	if (status != EXIT_ANSWERED)
+		return status;
+	(void)perfetto_write(&events.timeline, events.from, events.to, out);
+	recalled_free(&events);
+	return EXIT_ANSWERED;
+}
+
+static int export_events(const struct common *common)
 {
 	_cleanup_fclose_ FILE *file = NULL;
-	struct recalled events;
 	FILE *out;
 	int status;
 
 	arg_events.since = arg_since;
 	arg_events.until = arg_until;
-	status = recall(common, "export", &arg_events, &events);
-	if (status != EXIT_ANSWERED)
-		return status;
-	if (open_output(&file, &out) < 0) {
-		recalled_free(&events);
+	arg_folded.events = arg_events;
+	if (open_output(&file, &out) < 0)
 		return EXIT_CANNOT;
-	}
-	if (strcmp(arg_format, "folded") == 0)
-		folded_text(&events.timeline, events.from, events.to, arg_waits, out);
-	else
-		(void)perfetto_write(&events.timeline, events.from, events.to, out);
-	recalled_free(&events);
-	return close_output(out);
+	status = strcmp(arg_format, "folded") == 0 ? export_folded(common, &arg_folded, out) : write_perfetto(common, out);
+	if (status != EXIT_ANSWERED && file)
+		(void)unlink(arg_output);
+	return status == EXIT_ANSWERED ? close_output(out) : status;
 }
 
 static int export_html(struct common *common, const char *id)

@@ -59,6 +59,21 @@ static int read_rules(const char *path, struct fleet_thresholds *ret, char **ret
 	return r;
 }
 
+/* --rule TEXT, else the file of that name. */
+static int rules_asked_for(const struct fleet_args *args, const char *path, struct fleet_thresholds *ret, char **ret_error)
+{
+	struct rules rules = {};
+	int r;
+
+	if (!args->rule)
+		return read_rules(path, ret, ret_error);
+	r = rules_parse(args->rule, "rule", &rules, ret_error);
+	if (r == 0)
+		r = fleet_thresholds_of(&rules, "rule", ret, ret_error);
+	rules_free(&rules);
+	return r;
+}
+
 static int run_check(struct common *common, int argc, char **argv)
 {
 	struct fleet_args *args = &fleet_args;
@@ -68,9 +83,9 @@ static int run_check(struct common *common, int argc, char **argv)
 	struct fleet *f;
 	int r, status = EXIT_CANNOT;
 
-	if (argc != 3)
-		return usage_error("fleet", "check takes DATA and a file of rules: 'when average QUEUE in time view > 5 report', or PAD's XML");
-	r = read_rules(argv[2], &rules, &error);
+	if (argc != (args->rule ? 2 : 3))
+		return usage_error("fleet", "check takes DATA and a file of rules: 'when average QUEUE in time view > 5 report', or PAD's XML; or --rule");
+	r = rules_asked_for(args, argv[2], &rules, &error);
 	if (r < 0) {
 		log_error("%s%s%s", error ? "" : argv[2], error ? "" : ": ", error ? error : strerror(-r));
 		fleet_thresholds_free(&rules);
@@ -86,13 +101,14 @@ static int run_check(struct common *common, int argc, char **argv)
 }
 
 static const struct option_row check_options[] = {
+	{OPTION_TEXT, 0, "rule", "TEXT", &fleet_args.rule, "these rules, instead of a file's"},
 	{OPTION_COUNT, 'n', "top", "N", &fleet_args.top, "how many of each rule to list (default 10, 0 = all)"},
 	FLEET_WINDOW_OPTIONS,
 	FLEET_INPUT_OPTIONS,
 	{},
 };
 
-const struct subverb fleet_check_verb = {"check", "DATA RULES ", "who breaks which threshold", check_options, run_check, NULL};
+const struct subverb fleet_check_verb = {"check", "DATA [RULES] ", "who breaks which threshold", check_options, run_check, NULL};
 
 /* --- correlate --- */
 

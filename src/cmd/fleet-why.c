@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "answer/fleet-incidents.h"
 #include "answer/fleet-why.h"
@@ -13,19 +14,16 @@
 #include "cmd/fleet.h"
 
 #define SIMILAR 0.5
-#define SYSTEM_CAUSES "/etc/whyslow/fleet-causes"
 
-static int read_causes(const struct fleet_args *args, struct fleet_causes *ret)
+static int read_causes(const struct fleet_args *args, struct causes *ret)
 {
-	const char *path = args->causes ? args->causes : SYSTEM_CAUSES;
 	_cleanup_free_ char *error = NULL;
-	int r = fleet_causes_read(path, ret, &error);
+	const char *path = args->causes ? args->causes : SYSTEM_CAUSES;
+	int r = args->causes && access(path, R_OK) < 0 ? -errno : causes_load(path, ret, &error);
 
-	if (r == -ENOENT && !args->causes)
-		r = 0;
 	if (r < 0)
 		log_error("%s%s%s", error ? "" : path, error ? "" : ": ", error ? error : strerror(-r));
-	return r < 0 ? r : fleet_causes_default(ret);
+	return r;
 }
 
 static char *incidents_file(const struct common *common, const struct fleet_args *args)
@@ -97,7 +95,7 @@ static void tell_json(const struct fleet_answer *a, const struct fleet *f, const
 	fleet_json_out(json_pack("{s:s, s:s, s:{s:s, s:s}, s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:o}", "schema", "whyslow.fleet.why/1", "summary",
 				 a->summary, "window", "start", format_rfc3339(a->window.from, from, sizeof(from)), "end",
 				 format_rfc3339(a->window.to, to, sizeof(to)), "symptom", f->counters.v[a->counter].name, "server",
-				 f->servers.v[a->server].name, "cause", a->cause ? a->cause->name : NULL, "next", a->cause ? a->cause->next : NULL,
+				 f->servers.v[a->server].name, "cause", a->cause ? a->cause->id : NULL, "next", a->cause ? a->cause->next : NULL,
 				 "servers", fleet_findings_json(f, &a->alarms, args->top), "explained_by", fleet_findings_json(f, &a->explain, args->top),
 				 "unusual", fleet_findings_json(f, &a->unusual, args->top), "similar", incidents_json(incidents)));
 }
@@ -106,14 +104,14 @@ static int answer(struct common *common, struct fleet_args *args, const struct f
 {
 	_cleanup_free_ char *path = incidents_file(common, args);
 	struct fleet_incidents incidents = {};
-	struct fleet_causes causes = {};
+	struct causes causes = {};
 	struct fleet_answer a;
 	int r = read_causes(args, &causes);
 
 	if (r == 0)
 		r = fleet_why_answer(q, &causes, &a);
 	if (r < 0) {
-		fleet_causes_free(&causes);
+		causes_free(&causes);
 		if (r != -ENODATA)
 			return fleet_analysis_failed("why", r);
 		puts("Nothing unusual is found. If you know when it was slow, say so with --from and --to.");
@@ -129,7 +127,7 @@ static int answer(struct common *common, struct fleet_args *args, const struct f
 		log_warning("the incident could not be kept in %s", path);
 	fleet_answer_free(&a);
 	fleet_incidents_free(&incidents);
-	fleet_causes_free(&causes);
+	causes_free(&causes);
 	return EXIT_ANSWERED;
 }
 
@@ -163,7 +161,7 @@ static const struct option_row options[] = {
 	FLEET_WINDOW_OPTIONS,
 	FLEET_USUAL_OPTIONS,
 	{OPTION_COUNT, 0, "max-lag", "ROWS", &fleet_args.max_lag, "by how much a counter may lead or follow (default 5)"},
-	{OPTION_TEXT, 0, "causes", "FILE", &fleet_args.causes, "your own causes (default: " SYSTEM_CAUSES ", if it is there)"},
+	{OPTION_TEXT, 0, "causes", "PATH", &fleet_args.causes, "your own causes: a file or a folder of them (default: " SYSTEM_CAUSES ")"},
 	{OPTION_TEXT, 0, "incidents", "FILE", &fleet_args.incidents, "where incidents are kept (default: beside the recording)"},
 	{OPTION_TEXT, 0, "remember", "NAME", &fleet_args.remember, "keep this incident's fingerprint under a name"},
 	{OPTION_COUNT, 'n', "top", "N", &fleet_args.top, "how many to list of each (default 10, 0 = all)"},

@@ -3,9 +3,12 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "answer/incidents.h"
+#include "answer/told.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "cmd/verb.h"
@@ -13,11 +16,13 @@
 #define LOOK_EVERY 200		      /* ms, following */
 #define MAY_CHANGE (10 * NS_PER_SEC) /* presses soon after a mark count as the same */
 
-static bool arg_by_program, arg_follow;
-static const char *arg_split;
+static bool arg_by_program, arg_alike, arg_follow;
+static const char *arg_split, *arg_search;
 
 static const struct option_row options[] = {
 	{OPTION_FLAG, 0, "by-program", NULL, &arg_by_program, "how many incidents were blamed on which program"},
+	{OPTION_FLAG, 0, "alike", NULL, &arg_alike, "those that are like each other together"},
+	{OPTION_TEXT, 0, "search", "TEXT", &arg_search, "only those with TEXT in the note, or in what was answered"},
 	{OPTION_TEXT, 0, "split", "TIME", &arg_split, "count those before and after a change apart"},
 	{OPTION_FLAG, 0, "follow", NULL, &arg_follow, "only new ones, as they are pressed (with --json: a line each)"},
 	{},
@@ -101,6 +106,93 @@ static int list_by_program(struct common *common, struct store *store, const str
 		print_incidents(&incidents);
 	incidents_free(&incidents);
 	return r < 0 ? EXIT_CANNOT : n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+}
+
+static const char *note_of(const struct mark *m)
+{
+	return m->note ? m->note : "";
+}
+
+static void print_alike(const struct alike *a, const struct mark *marks)
+{
+	const struct mark *last = &marks[a->marks.v[a->marks.n - 1]];
+	char at[40];
+
+	printf("%3zu  %s%s%s\n     last %s%s%s%s; marks", a->marks.n, a->first.slow ? a->first.bottleneck : "nothing found",
+	       a->first.culprit ? ": " : "", a->first.culprit ? a->first.culprit : "", format_local(last->wall, at, sizeof(at)),
+	       *note_of(last) ? " '" : "", note_of(last), *note_of(last) ? "'" : "");
+	for (size_t i = 0; i < a->marks.n; i++)
+		printf(" %" PRId64, marks[a->marks.v[i]].id);
+	putchar('\n');
+}
+
+static json_t *alike_json(const struct alike *a, const struct mark *marks)
+{
+	json_t *ids = json_array();
+
+	for (size_t i = 0; i < a->marks.n; i++)
+		json_array_append_new(ids, mark_json(&marks[a->marks.v[i]]));
+	return json_pack("{s:b, s:s, s:s?, s:s?, s:s, s:o}", "slow", a->first.slow, "bottleneck", a->first.bottleneck, "cause", a->first.cause,
+			 "culprit", a->first.culprit, "summary", a->first.summary, "marks", ids);
+}
+
+static void print_alikes(const struct common *common, const struct alikes *alikes, const struct mark *marks)
+{
+	json_t *array = json_array(), *root;
+
+	for (size_t i = 0; i < alikes->list.n; i++)
+		if (common->json)
+			json_array_append_new(array, alike_json(&alikes->list.v[i], marks));
+		else
+			print_alike(&alikes->list.v[i], marks);
+	root = json_pack("{s:s, s:o}", "schema", "whyslow.alike/1", "groups", array);
+	if (common->json) {
+		json_dumpf(root, stdout, JSON_INDENT(1));
+		putchar('\n');
+	}
+	json_decref(root);
+}
+
+/* Where this user may write, what is answered now is kept. */
+static struct store *open_to_keep(const struct common *common)
+{
+	struct store_paths paths = {common->config.store_file, common->config.store_run_dir};
+	_cleanup_free_ char *error = NULL;
+	struct store *keep;
+
+	return !common->from_file && store_open(&paths, STORE_MARK, &keep, &error) == 0 ? keep : NULL;
+}
+
+static int list_alike(struct common *common, struct store *store, const struct mark *marks, size_t n)
+{
+	struct store *keep = open_to_keep(common);
+	struct alikes alikes = {};
+	int r = told_group(store, keep, marks, n, common->config.answer_window, common->viewer, &alikes);
+
+	if (r < 0)
+		log_error("%s", store_error(store));
+	else
+		print_alikes(common, &alikes, marks);
+	alikes_free(&alikes);
+	if (keep)
+		store_close(keep);
+	return r < 0 ? EXIT_CANNOT : n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+}
+
+/* Leaves those in whose note, or in what was told of them, the text stands. */
+static void search(const struct common *common, struct store *store, struct mark *marks, size_t *n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < *n; i++) {
+		_cleanup_free_ char *told = store_told(store, marks[i].id, common->viewer);
+
+		if (strcasestr(note_of(&marks[i]), arg_search) || (told && strcasestr(told, arg_search)))
+			marks[kept++] = marks[i];
+		else
+			mark_free(&marks[i]);
+	}
+	*n = kept;
 }
 
 static int list_marks(const struct common *common, const struct mark *marks, size_t n)
@@ -194,7 +286,11 @@ static int run(struct common *common, int argc, char **argv)
 		store_close(store);
 		return EXIT_CANNOT;
 	}
-	status = arg_by_program ? list_by_program(common, store, marks, n) : list_marks(common, marks, n);
+	if (arg_search)
+		search(common, store, marks, &n);
+	status = arg_by_program ? list_by_program(common, store, marks, n) :
+		 arg_alike	? list_alike(common, store, marks, n) :
+				  list_marks(common, marks, n);
 	for (size_t i = 0; i < n; i++)
 		mark_free(&marks[i]);
 	free(marks);

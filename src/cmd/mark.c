@@ -79,7 +79,7 @@ static int press(struct common *common, struct store *store, const char *note)
 		printf("{\"schema\":\"whyslow.mark/1\",\"id\":%" PRId64 ",\"at\":\"%s\"}\n", id, format_rfc3339(now, at, sizeof(at)));
 	else if (!common->json)
 		printf("marked %s (mark %" PRId64 "); 'whyslow show %" PRId64 "' answers why\n", note ? note : "this moment", id, id);
-	return arg_why ? why_at(common, now, true) : EXIT_ANSWERED;
+	return arg_why ? why_at(common, now, id) : EXIT_ANSWERED;
 }
 
 static int run(struct common *common, int argc, char **argv)

@@ -53,7 +53,7 @@ static int watch_now(int64_t span, struct trace *ret)
 	return r;
 }
 
-static int to_monotonic(const struct trace *t, const char *text, int64_t standard, int64_t *ret)
+int recall_time(const struct trace *t, const char *text, int64_t standard, int64_t *ret)
 {
 	int64_t wall;
 
@@ -67,14 +67,14 @@ static int to_monotonic(const struct trace *t, const char *text, int64_t standar
 	return 0;
 }
 
-static int find_window(const struct recall *what, const char *verb, struct recalled *ret)
+int recall_window(const struct recall *what, const char *verb, struct recalled *ret)
 {
 	const struct timeline *t = &ret->timeline;
 	int64_t from, to;
 
-	if (to_monotonic(&ret->trace, what->since, t->start, &from) < 0)
+	if (recall_time(&ret->trace, what->since, t->start, &from) < 0)
 		return usage_error(verb, "'%s' is no TIME", what->since);
-	if (to_monotonic(&ret->trace, what->until, t->end, &to) < 0)
+	if (recall_time(&ret->trace, what->until, t->end, &to) < 0)
 		return usage_error(verb, "'%s' is no TIME", what->until);
 	ret->asked = what->since ? to - from : 0;
 	ret->from = from > t->start ? from : t->start;
@@ -104,7 +104,7 @@ int recall(const struct common *common, const char *verb, const struct recall *w
 		trace_clear(&ret->trace);
 		return EXIT_CANNOT;
 	}
-	status = find_window(what, verb, ret);
+	status = recall_window(what, verb, ret);
 	if (status != EXIT_ANSWERED)
 		recalled_free(ret);
 	return status;

@@ -28,3 +28,8 @@ struct recalled {
 /* Says on standard error why it cannot, and what to do. The exit status: EXIT_ANSWERED = there it is. */
 int recall(const struct common *common, const char *verb, const struct recall *what, struct recalled *ret);
 void recalled_free(struct recalled *r);
+
+/* A TIME in the trace's clock; `standard` for NULL. 0 or -EINVAL. */
+int recall_time(const struct trace *t, const char *text, int64_t standard, int64_t *ret);
+/* Another window of what was recalled; as recall(). */
+int recall_window(const struct recall *what, const char *verb, struct recalled *ret);

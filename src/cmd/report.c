@@ -8,10 +8,11 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "cmd/capture-phases.h"
 #include "view/report.h"
 #include "view/why.h"
 
-#define NOBODY 65534 /* whose eyes see no command line */
+#define NO_USER 65534 /* whose eyes see no command line */
 
 static char *answer_text(struct common *common, struct store *store, const struct mark *mark, bool redact)
 {
@@ -19,7 +20,7 @@ static char *answer_text(struct common *common, struct store *store, const struc
 	struct why_request request = {.at = mark->wall,
 				      .window = common->config.answer_window,
 				      .marked = true,
-				      .viewer = redact ? NOBODY : common->viewer,
+				      .viewer = redact ? NO_USER : common->viewer,
 				      .marks = mark,
 				      .n_marks = 1};
 	struct why_data data = {};
@@ -58,7 +59,7 @@ static void write_report(struct common *common, struct store *store, const struc
 
 	snprintf(title, sizeof(title), "Why it was slow: %s %lld", mark_is_caught(mark) ? "incident" : "mark",
 		 (long long)mark->id);
-	(void)store_captures(store, mark->id, &list, &n);
+	(void)captures_by_phase(store, mark->id, &list, &n);
 	for (size_t i = 0; i < n && common->viewer == 0; i++)
 		(void)VEC_PUSH(captures,
 			       (struct report_capture){list[i].summary, list[i].text, list[i].json});

@@ -14,7 +14,7 @@
 #include "daemon/serve.h"
 #include "net/users.h"
 
-static const char *arg_listen, *arg_cert, *arg_key, *arg_token_file, *arg_name;
+static const char *arg_listen, *arg_cert, *arg_key, *arg_token_file, *arg_name, *arg_spans, *arg_fleet;
 static bool arg_openapi;
 
 static const struct option_row options[] = {
@@ -23,6 +23,8 @@ static const struct option_row options[] = {
 	{OPTION_TEXT, 0, "tls-key", "FILE", &arg_key, "its key, PEM"},
 	{OPTION_TEXT, 0, "token-file", "FILE", &arg_token_file, "who may ask: lines 'NAME TOKEN' (default: one is made)"},
 	{OPTION_TEXT, 0, "name", "HOST", &arg_name, "a further name of this machine"},
+	{OPTION_TEXT, 0, "spans", "FILE", &arg_spans, "traced requests: a store that 'spans load' or 'spans receive' wrote (default: the usual one)"},
+	{OPTION_TEXT, 0, "fleet", "FILE", &arg_fleet, "counters of a fleet: what 'fleet load' wrote"},
 	{OPTION_FLAG, 0, "openapi", NULL, &arg_openapi, "print the interface's description and end"},
 	{},
 };
@@ -79,7 +81,7 @@ static int serve(const struct common *common, const char *token_file)
 	const char *const names[] = {arg_name, NULL};
 	struct serve_options o = {.asker = {common->store_file, common->from_file, common->run_dir, common->config_file, false},
 				  .listen = arg_listen ? arg_listen : SERVE_LISTEN, .cert_file = arg_cert, .key_file = arg_key,
-				  .token_file = token_file, .names = names};
+				  .token_file = token_file, .names = names, .spans_file = arg_spans, .fleet_file = arg_fleet};
 	_cleanup_free_ char *error = NULL;
 	struct serve *s;
 	sigset_t end;

@@ -62,6 +62,7 @@ static const struct option_row forest_options[] = {
 	{OPTION_FLAG, 0, "functions", NULL, &spans_arg.functions, "by function, wherever it was called; with --engine added up there"},
 	{},
 };
+static const struct option_row exemplar_options[] = {DATA_OPTIONS, SINCE_OPTION, BUCKET_OPTIONS, {}};
 static const struct option_row path_options[] = {
 	DATA_OPTIONS, SINCE_OPTION, BUCKET_OPTIONS,
 	{OPTION_FLAG, 0, "each", NULL, &spans_arg.each_trace, "of each trace of the files, not of all together"},
@@ -101,6 +102,7 @@ static const struct subverb load = {"load", "DATA ... ", "adds traces to the sto
 	forest = {"forest", "[DATA ...] ", "every call path of every bucket: how often, how long, where the time goes", forest_options, spans_forest, NULL},
 	path = {"path", "[DATA ...] ", "the critical path of every bucket, or of single traces", path_options, spans_path, NULL},
 	groups = {"groups", "[DATA ...] ", "versions of each bucket against the older ones (z-scores), and who is an outlier", groups_options, spans_groups, NULL},
+	exemplars = {"exemplars", "[DATA ...] ", "requests that were kept whole: the slowest of each version, and ordinary ones", exemplar_options, spans_exemplars, NULL},
 	why = {"why", "[DATA ...] ", "which bucket, version and call path became slower, and why", change_options, spans_why, NULL},
 	compare = {"compare", "[DATA ...] ", "baseline and candidate: where the milliseconds went", change_options, spans_compare, NULL},
 	gate = {"gate", "[DATA ...] ", "exit status for a deployment (--baseline V1 --candidate V2): 0 pass, 1 regression, 3 cannot tell", change_options, spans_gate, NULL},
@@ -109,7 +111,7 @@ static const struct subverb load = {"load", "DATA ... ", "adds traces to the sto
 	work = {"work", "URL ... ", "a worker: the traces of a shard of ClickHouse, for --engine", work_options, spans_work, NULL};
 
 static const struct subverb *const list[] = {
-	&load, &forest, &path, &groups, &why, &compare, &gate, &receive, &watch, &work, &spans_attributes, NULL,
+	&load, &forest, &path, &groups, &exemplars, &why, &compare, &gate, &receive, &watch, &work, &spans_attributes, NULL,
 };
 
 static void reset(void)

@@ -33,6 +33,7 @@ int spans_compare(struct common *common, int argc, char **argv);
 int spans_why(struct common *common, int argc, char **argv);
 int spans_gate(struct common *common, int argc, char **argv);
 int spans_groups(struct common *common, int argc, char **argv);
+int spans_exemplars(struct common *common, int argc, char **argv);
 int spans_receive(struct common *common, int argc, char **argv);
 int spans_watch(struct common *common, int argc, char **argv);
 int spans_work(struct common *common, int argc, char **argv);

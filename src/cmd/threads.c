@@ -2,21 +2,35 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/name-stacks.h"
 #include "cmd/recall.h"
+#include "cmd/threads-draw.h"
 #include "timeline/state.h"
 #include "timeline/wait-report.h"
 #include "view/waits.h"
 
+#define QUESTION_WORDS 48
+#define PATIENCE       300000 /* ms without a question, after which the recording is let go */
+
 static struct recall arg_what;
+static struct threads_draw arg_draw;
 static uint64_t arg_top = 30;
+static bool arg_questions, arg_json;
 
 static const struct option_row options[] = {
 	RECALL_OPTIONS(arg_what),
 	{OPTION_COUNT, 'n', "top", "N", &arg_top, "how many to list (default 30)"},
+	DRAW_OPTIONS(arg_draw),
+	{OPTION_FLAG, 0, "questions", NULL, &arg_questions, "read questions from standard input: a line each, a JSON array of this verb's words"},
 	{},
 };
 
@@ -56,7 +70,7 @@ static int sort_threads(const struct recalled *r, uint32_t *threads, size_t n)
 
 static int print(const struct common *common, const struct recalled *r, uint32_t *threads, size_t n)
 {
-	struct waits_options o = {common->colour, true, (unsigned)arg_top, r->asked};
+	struct waits_options o = {common->colour, true, (unsigned)arg_top, r->asked, false};
 	_cleanup_free_ struct wait_report *reports = calloc(n + 1, sizeof(*reports));
 
 	if (!reports || sort_threads(r, threads, n) < 0)
@@ -90,22 +104,118 @@ static int all_threads(const struct recalled *r, uint32_t **ret)
 	return n;
 }
 
-static int run(struct common *common, int argc, char **argv)
+static int parse_number(int argc, char **argv, uint64_t *ret)
+{
+	*ret = 0;
+	if (argc > 2 || (argc == 2 && (parse_u64(argv[1], ret) < 0 || !*ret || *ret > UINT32_MAX)))
+		return usage_error("threads", "takes one PID (a process's or a thread's), or none: 'whyslow threads 812'");
+	return EXIT_ANSWERED;
+}
+
+static int list(const struct common *common, const struct recalled *r, uint64_t pid)
 {
 	_cleanup_free_ uint32_t *threads = NULL;
-	struct recalled r;
-	uint64_t pid = 0;
-	int n, status;
+	int n = pid ? timeline_find(&r->timeline, (uint32_t)pid, &threads) : all_threads(r, &threads);
 
-	if (argc > 2 || (argc == 2 && (parse_u64(argv[1], &pid) < 0 || !pid || pid > UINT32_MAX)))
-		return usage_error("threads", "takes one PID (a process's or a thread's), or none: 'whyslow threads 812'");
-	status = recall(common, "threads", &arg_what, &r);
-	if (status != EXIT_ANSWERED)
-		return status;
-	n = pid ? timeline_find(&r.timeline, (uint32_t)pid, &threads) : all_threads(&r, &threads);
 	if (n == 0)
 		log_error("no process or thread %u is known of that time", (unsigned)pid);
-	status = n <= 0 ? EXIT_CANNOT : print(common, &r, threads, (size_t)n);
+	return n <= 0 ? EXIT_CANNOT : print(common, r, threads, (size_t)n);
+}
+
+static int answer(const struct common *common, const struct recalled *r, uint64_t pid, struct draw_cache **cache)
+{
+	if (!is_drawing(&arg_draw))
+		return list(common, r, pid);
+	if (!common->json)
+		return usage_error("threads", "--points and --at are for drawings: with --json");
+	return threads_draw(r, &arg_draw, (uint32_t)pid, cache);
+}
+
+/* --- many questions about one recording --- */
+
+static int take_words(const json_t *line, char **argv)
+{
+	size_t n = json_array_size(line);
+
+	argv[0] = (char *)"threads";
+	if (n >= QUESTION_WORDS)
+		return -E2BIG;
+	for (size_t i = 0; i < n; i++)
+		if (!(argv[i + 1] = (char *)json_string_value(json_array_get(line, i))))
+			return -EINVAL;
+	argv[n + 1] = NULL;
+	return (int)n + 1;
+}
+
+static int answer_question(const struct common *common, struct recalled *r, const char *text, struct draw_cache **cache)
+{
+	static const struct option_row json[] = {{OPTION_FLAG, 0, "json", NULL, &arg_json, ""}, {}};
+	json_t *line = json_loads(text, 0, NULL);
+	_cleanup_free_ char *error = NULL;
+	char *argv[QUESTION_WORDS + 1];
+	int argc = take_words(line, argv), status;
+	uint64_t pid;
+
+	argc = argc < 0 ? argc : options_parse(options, json, false, argc, argv, &error);
+	if (argc < 0)
+		status = usage_error("threads", "%s", error ? error : "a question is a JSON array of words");
+	else
+		status = parse_number(argc, argv, &pid);
+	if (status == EXIT_ANSWERED)
+		status = recall_window(&arg_what, "threads", r);
+	if (status == EXIT_ANSWERED)
+		status = answer(common, r, pid, cache);
+	json_decref(line);
+	return status;
+}
+
+static bool somebody_asks(void)
+{
+	struct pollfd in = {STDIN_FILENO, POLLIN, 0};
+
+	return poll(&in, 1, PATIENCE) > 0;
+}
+
+/* Views pan and zoom: the recording is read and analysed once, not at each step. What cannot be answered is told on
+ * standard error, and here by its exit status. */
+static int answer_questions(const struct common *common, struct recalled *r, struct draw_cache **cache)
+{
+	const struct recall what = arg_what;
+	const struct threads_draw draw = arg_draw;
+	_cleanup_free_ char *text = NULL;
+	size_t size = 0;
+
+	setvbuf(stdin, NULL, _IONBF, 0); /* or poll() would not see what was read ahead */
+	while (somebody_asks() && getline(&text, &size, stdin) > 0) {
+		int status;
+
+		arg_what = what;
+		arg_draw = draw;
+		status = answer_question(common, r, text, cache);
+		if (status != EXIT_ANSWERED)
+			printf("{\"schema\":\"whyslow.refusal/1\",\"status\":%d}\n", status);
+		fflush(stdout);
+	}
+	return EXIT_ANSWERED;
+}
+
+static int run(struct common *common, int argc, char **argv)
+{
+	struct draw_cache *cache = NULL;
+	struct recalled r;
+	uint64_t pid;
+	int status = parse_number(argc, argv, &pid);
+
+	if (arg_questions && !common->json)
+		return usage_error("threads", "--questions are answered with --json");
+	if (status == EXIT_ANSWERED)
+		status = recall(common, "threads", &arg_what, &r);
+	if (status != EXIT_ANSWERED)
+		return status;
+	if (arg_questions || arg_draw.at)
+		(void)name_stacks(&r.trace); /* what has no name is shown as it is */
+	status = arg_questions ? answer_questions(common, &r, &cache) : answer(common, &r, pid, &cache);
+	draw_cache_free(cache);
 	recalled_free(&r);
 	return status;
 }

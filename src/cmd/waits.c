@@ -16,13 +16,14 @@
 static struct recall arg_what;
 static const char *arg_by;
 static uint64_t arg_top = 8;
-static bool arg_all, arg_path;
+static bool arg_all, arg_path, arg_matrix;
 
 static const struct option_row options[] = {
 	RECALL_OPTIONS(arg_what),
 	{OPTION_TEXT, 0, "by", "LEVEL", &arg_by, "thread, process (default), program or cgroup"},
 	{OPTION_FLAG, 0, "path", NULL, &arg_path, "of a PID: the critical path, moment by moment"},
 	{OPTION_FLAG, 'a', "all", NULL, &arg_all, "also what was waited for others' work: pipes, sockets, signals, children"},
+	{OPTION_FLAG, 0, "matrix", NULL, &arg_matrix, "with --json: sums by victim, culprit and wait of the --top ones, all others together"},
 	{OPTION_COUNT, 'n', "top", "N", &arg_top, "how many to list (default 8)"},
 	{},
 };
@@ -39,7 +40,7 @@ static int parse_level(const char *text, enum blame_level *ret)
 
 static struct waits_options view_options(const struct common *common, const struct recalled *r)
 {
-	return (struct waits_options){common->colour, arg_all, (unsigned)arg_top, r->asked};
+	return (struct waits_options){common->colour, arg_all, (unsigned)arg_top, r->asked, false};
 }
 
 static int cannot(int r)
@@ -66,6 +67,8 @@ static int answer_all(const struct common *common, const struct recalled *r, enu
 		return cannot(status);
 	if (level == LEVEL_THREAD)
 		blame_sort(&threads);
+	if (common->json && arg_matrix)
+		return waits_matrix_json(&r->timeline, m, &o, stdout) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 	if (common->json)
 		return waits_json(&r->timeline, m, &o, stdout) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 	waits_text(&r->timeline, m, &o, stdout);
@@ -124,6 +127,8 @@ static int run(struct common *common, int argc, char **argv)
 		return usage_error("waits", "takes one PID (a process's or a thread's), or none: 'whyslow waits 812'");
 	if (arg_by && parse_level(arg_by, &level) < 0)
 		return usage_error("waits", "--by is thread, process, program or cgroup, not '%s'", arg_by);
+	if (arg_matrix && (pid || !common->json))
+		return usage_error("waits", "--matrix is of everybody, and JSON");
 	if (arg_path && !pid)
 		return usage_error("waits", "--path needs a PID: whose critical path?");
 	status = recall(common, "waits", &arg_what, &r);

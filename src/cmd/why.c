@@ -8,12 +8,14 @@
 #include <unistd.h>
 
 #include "answer/boot.h"
+#include "answer/told.h"
 #include "answer/why.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/recorder.h"
 #include "store/frame.h"
+#include "store/trace-file.h"
 #include "view/why.h"
 
 #define LOOK_TICKS   6 /* without a recording: five seconds between six samples */
@@ -23,17 +25,47 @@ struct why_args why_args = {.top = 5};
 
 static const struct option_row options[] = {WHY_OPTIONS, {}};
 
-static int print(struct common *common, const struct answer *a)
+/* A question, and what it needs until it is answered. */
+struct asked {
+	struct why_request request;
+	struct causes causes;
+	struct facts facts;
+	struct trace trace;
+	int64_t mark; /* 0 = none */
+};
+
+static void asked_free(struct asked *a)
+{
+	trace_clear(&a->trace);
+	causes_free(&a->causes);
+	facts_free(&a->facts);
+}
+
+#define _cleanup_asked_ _cleanup_(asked_free)
+
+static int print_facts(const struct facts *facts)
+{
+	struct str text = {};
+
+	facts_write(facts, &text);
+	fputs(text.data ? text.data : "", stdout);
+	str_free(&text);
+	return EXIT_ANSWERED;
+}
+
+static int print(struct common *common, const struct answer *a, const struct facts *facts)
 {
 	struct why_text_options text = {common->colour, (unsigned)why_args.top, why_args.all ? 64 : 5};
 
+	if (facts)
+		return print_facts(facts);
 	if (common->json)
 		return why_json(a, stdout) < 0 ? EXIT_CANNOT : a->slow ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 	why_text(a, &text, stdout);
 	return a->slow ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 }
 
-static int finish(struct common *common, int r, struct answer *a, struct store *store)
+static int finish(struct common *common, int r, const struct why_request *request, struct answer *a, struct store *store)
 {
 	int status;
 
@@ -45,7 +77,7 @@ static int finish(struct common *common, int r, struct answer *a, struct store *
 		log_error("cannot answer: %s", store ? store_error(store) : strerror(-r));
 		return EXIT_CANNOT;
 	}
-	status = print(common, a);
+	status = print(common, a, request->ret_facts);
 	answer_free(a);
 	return status;
 }
@@ -78,7 +110,7 @@ static int look_now(struct common *common, struct why_request *request)
 		dataset_finish(&d);
 		request->at = d.ticks.v[d.ticks.n - 1].wall;
 		r = why_answer(&d, request, &a);
-		status = finish(common, r, &a, NULL);
+		status = finish(common, r, request, &a, NULL);
 	} else {
 		log_error("cannot sample: %s", strerror(-r));
 	}
@@ -96,8 +128,31 @@ static int boot_from_store(struct store *store, const struct why_request *reques
 	return r < 0 ? r : boot_answer(&data->first, request, ret);
 }
 
-static int answer_from(struct common *common, struct store *store, struct why_request *request)
+/* Those of earlier marks that were like it; and it is kept itself, where this user may write. */
+static void compare_with_earlier(struct common *common, struct store *store, int64_t mark, struct answer *a)
 {
+	struct store_paths paths = {common->config.store_file, common->config.store_run_dir};
+	_cleanup_free_ char *error = NULL;
+	struct mark *marks;
+	struct store *keep;
+	size_t n;
+
+	if (store_marks(store, INT64_MIN, a->at, &marks, &n) < 0)
+		return;
+	(void)told_find_like(store, marks, n, mark, common->viewer, a);
+	told_calibrate(store, marks, n, common->viewer, a);
+	for (size_t i = 0; i < n; i++)
+		mark_free(&marks[i]);
+	free(marks);
+	if (!mark || common->from_file || why_args.who || why_args.model || why_args.since || store_open(&paths, STORE_MARK, &keep, &error) < 0)
+		return;
+	(void)told_keep(keep, mark, common->viewer, a);
+	store_close(keep);
+}
+
+static int answer_from(struct common *common, struct store *store, struct asked *asked)
+{
+	struct why_request *request = &asked->request;
 	struct why_data data = {};
 	struct mark *marks = NULL;
 	struct answer a;
@@ -107,7 +162,9 @@ static int answer_from(struct common *common, struct store *store, struct why_re
 	request->marks = marks;
 	if (r == 0)
 		r = why_args.boot ? boot_from_store(store, request, &data, &a) : why_from_store(store, request, &data, &a);
-	status = finish(common, r, &a, store);
+	if (r == 0 && !why_args.boot)
+		compare_with_earlier(common, store, asked->mark, &a);
+	status = finish(common, r, request, &a, store);
 	if (r == 0 && data.damaged)
 		log_warning("%u parts of the recording are damaged and were left out", data.damaged);
 	for (size_t i = 0; i < request->n_marks; i++)
@@ -117,8 +174,22 @@ static int answer_from(struct common *common, struct store *store, struct why_re
 	return status;
 }
 
-static int prepare(struct common *common, struct why_request *request)
+static int load_causes(struct asked *a)
 {
+	_cleanup_free_ char *error = NULL;
+	int r = causes_load(SYSTEM_CAUSES, &a->causes, &error);
+
+	a->request.causes = &a->causes;
+	a->request.ret_facts = why_args.facts ? &a->facts : NULL;
+	if (r < 0)
+		log_error("%s%s%s", error ? "" : SYSTEM_CAUSES, error ? "" : ": ", error ? error : strerror(-r));
+	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+}
+
+static int prepare(struct common *common, struct asked *asked)
+{
+	struct why_request *request = &asked->request;
+
 	request->window = why_args.window ? why_args.window : common->config.answer_window;
 	request->only = why_args.who;
 	request->viewer = common->viewer;
@@ -127,14 +198,14 @@ static int prepare(struct common *common, struct why_request *request)
 	if (why_args.model) {
 		request->method = method_find(why_args.model);
 		if (!request->method)
-			return usage_error("why", "there is no model '%s': robust or gaussian", why_args.model);
+			return usage_error("why", "there is no model '%s': blame, robust, gaussian or unusual", why_args.model);
 	}
 	if (why_args.window_mode) {
 		if (strcmp(why_args.window_mode, "block") != 0 && strcmp(why_args.window_mode, "past") != 0)
 			return usage_error("why", "--window-mode is past or block, not '%s'", why_args.window_mode);
 		request->block = *why_args.window_mode == 'b';
 	}
-	return 0;
+	return load_causes(asked);
 }
 
 static bool recording_is_fresh(struct store *store, int64_t now)
@@ -144,18 +215,33 @@ static bool recording_is_fresh(struct store *store, int64_t now)
 	return store_extent(store, &from, &to) == 0 && now - to < FRESH_ENOUGH;
 }
 
-int why_at(struct common *common, int64_t wall, bool marked)
+/* The events kept of a mark, where there are any. Without them the answer is made of counters. */
+static void find_events(const struct common *common, int64_t mark, struct asked *asked)
 {
-	struct why_request request = {.at = wall, .marked = marked};
+	_cleanup_free_ char *folder = trace_folder(common->from_file ? common->from_file : common->config.store_file);
+	_cleanup_free_ char *path = folder && mark ? trace_file_of(folder, mark) : NULL, *error = NULL;
+
+	bool wanted = !asked->request.method || asked->request.method == &method_blame;
+
+	if (wanted && path && access(path, R_OK) == 0 && trace_read_file(path, &asked->trace, &error) == 0)
+		asked->request.trace = &asked->trace;
+	if (error)
+		log_warning("%s", error);
+}
+
+int why_at(struct common *common, int64_t wall, int64_t mark)
+{
+	_cleanup_asked_ struct asked asked = {.request = {.at = wall, .marked = mark != 0}, .mark = mark};
 	struct store *store;
-	int status = prepare(common, &request);
+	int status = prepare(common, &asked);
 
 	if (status)
 		return status;
+	find_events(common, mark, &asked);
 	store = open_common_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
-	status = answer_from(common, store, &request);
+	status = answer_from(common, store, &asked);
 	store_close(store);
 	return status;
 }
@@ -163,34 +249,34 @@ int why_at(struct common *common, int64_t wall, bool marked)
 static int why_now(struct common *common)
 {
 	struct store_paths paths = {common->config.store_file, common->config.store_run_dir};
-	struct why_request request = {.at = wall_now()};
+	_cleanup_asked_ struct asked asked = {.request = {.at = wall_now(), .proc_root = "/proc"}};
 	_cleanup_free_ char *error = NULL;
 	struct store *store;
-	int status = prepare(common, &request);
+	int status = prepare(common, &asked);
 
 	if (status)
 		return status;
 	if (store_open(&paths, STORE_READ, &store, &error) == 0) {
-		bool fresh = recording_is_fresh(store, request.at);
+		bool fresh = recording_is_fresh(store, asked.request.at);
 
 		if (fresh)
-			status = answer_from(common, store, &request);
+			status = answer_from(common, store, &asked);
 		store_close(store);
 		if (fresh)
 			return status;
 	}
-	return look_now(common, &request);
+	return look_now(common, &asked.request);
 }
 
 /* TIME, or a mark's id. */
-static int resolve_time(struct common *common, const char *text, int64_t *ret, bool *ret_marked)
+static int resolve_time(struct common *common, const char *text, int64_t *ret, int64_t *ret_mark)
 {
 	struct store *store;
 	struct mark mark;
 	uint64_t id;
 	int r;
 
-	*ret_marked = false;
+	*ret_mark = 0;
 	if (parse_u64(text, &id) < 0)
 		return parse_time(text, wall_now(), ret);
 	store = open_common_store(common, STORE_READ);
@@ -201,7 +287,7 @@ static int resolve_time(struct common *common, const char *text, int64_t *ret, b
 	if (r < 0)
 		return r;
 	*ret = mark.wall;
-	*ret_marked = true;
+	*ret_mark = mark.id;
 	mark_free(&mark);
 	return 0;
 }
@@ -210,26 +296,25 @@ static int resolve_time(struct common *common, const char *text, int64_t *ret, b
 static int why_boot(struct common *common)
 {
 	int64_t now = wall_now(), start = now - boot_now();
-	struct why_request request = {.at = now < start + BOOT_LONGEST ? now : start + BOOT_LONGEST};
+	_cleanup_asked_ struct asked asked = {.request = {.at = now < start + BOOT_LONGEST ? now : start + BOOT_LONGEST}};
 	struct store *store;
-	int status = prepare(common, &request);
+	int status = prepare(common, &asked);
 
 	if (status)
 		return status;
-	request.since = start;
+	asked.request.since = start;
 	store = open_common_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
-	request.window = BOOT_LONGEST;
-	status = answer_from(common, store, &request);
+	asked.request.window = BOOT_LONGEST;
+	status = answer_from(common, store, &asked);
 	store_close(store);
 	return status;
 }
 
 static int run(struct common *common, int argc, char **argv)
 {
-	int64_t at;
-	bool marked;
+	int64_t at, mark;
 	int r;
 
 	if (argc > 1)
@@ -240,14 +325,14 @@ static int run(struct common *common, int argc, char **argv)
 		return why_now(common);
 	if (!why_args.at)
 		return usage_error("why", "--from needs --at TIME: a recording has no 'now'");
-	r = resolve_time(common, why_args.at, &at, &marked);
+	r = resolve_time(common, why_args.at, &at, &mark);
 	if (r == -EIO)
 		return EXIT_CANNOT;
 	if (r == -ENOENT)
 		return usage_error("why", "there is no mark %s; 'whyslow list' shows them", why_args.at);
 	if (r < 0)
 		return usage_error("why", "'%s' is no TIME: now, -5min, 14:32, '2026-11-20 14:32:07' or a mark's id", why_args.at);
-	return why_at(common, at, marked);
+	return why_at(common, at, mark);
 }
 
 const struct verb verb_why = {

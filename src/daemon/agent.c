@@ -2,32 +2,33 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/announce.h"
+#include "daemon/hotkey.h"
+#include "daemon/notification.h"
+#include "daemon/press.h"
 
-#define SERVICE	    "org.freedesktop.Notifications"
-#define OBJECT	    "/org/freedesktop/Notifications"
 #define AT_MOST_ONE (30 * NS_PER_SEC) /* of different incidents; the end of one replaces its beginning */
-#define LOOK	    "look"
-
-extern char **environ;
 
 struct agent {
 	sd_event *event;
 	sd_bus *system, *user;
-	int64_t shown_at;  /* boot ns */
-	int64_t incident;  /* the one shown last */
-	uint32_t shown_as; /* its notification */
+	int64_t shown_at; /* boot ns; 0 = nothing yet */
+	int64_t incident; /* the one shown last */
+	struct notification shown;
+	struct presses *presses;
+	struct hotkey *hotkey;
 };
 
 /* Anybody may send signals on the system bus: only the recorder of root, or one of our own, is believed. */
@@ -42,23 +43,6 @@ static bool is_trusted(sd_bus_message *m)
 	return uid == 0 || uid == geteuid();
 }
 
-static int show(struct agent *a, uint32_t replaces, const char *summary, const char *body)
-{
-	sd_bus_error error = SD_BUS_ERROR_NULL;
-	sd_bus_message *reply = NULL;
-	int r = sd_bus_call_method(a->user, SERVICE, OBJECT, SERVICE, "Notify", &error, &reply,
-				   "susssasa{sv}i", "whyslow", replaces, "dialog-information", summary, body,
-				   2, LOOK, "Why?", 0, -1);
-
-	if (r >= 0)
-		r = sd_bus_message_read(reply, "u", &a->shown_as);
-	else
-		log_warning("cannot notify: %s", error.message ? error.message : strerror(-r));
-	sd_bus_message_unref(reply);
-	sd_bus_error_free(&error);
-	return r;
-}
-
 static int on_caught(sd_bus_message *m, void *data, sd_bus_error *error)
 {
 	struct agent *a = data;
@@ -69,33 +53,27 @@ static int on_caught(sd_bus_message *m, void *data, sd_bus_error *error)
 	(void)error;
 	if (!is_trusted(m) || sd_bus_message_read(m, "xss", &id, &event, &note) < 0)
 		return 0;
-	known = a->shown_as && id == a->incident;
+	known = a->shown_at && id == a->incident;
 	if (!known && a->shown_at && boot_now() - a->shown_at < AT_MOST_ONE)
 		return 0;
-	if (show(a, known ? a->shown_as : 0, strcmp(event, "end") == 0 ? "It was slow" : "It is slow", note) <
-	    0)
+	if (!known)
+		notification_forget(&a->shown);
+	if (notification_show(&a->shown, a->user, strcmp(event, "end") == 0 ? "It was slow" : "It is slow", note, ACTION_LOOK) < 0)
 		return 0;
 	a->incident = id;
 	a->shown_at = boot_now();
 	return 0;
 }
 
-/* "Why?" opens the incident in the browser. */
 static int on_action(sd_bus_message *m, void *data, sd_bus_error *error)
 {
 	struct agent *a = data;
-	char id[24];
-	char *argv[] = {(char *)"whyslow", (char *)"open", id, NULL};
 	const char *action;
 	uint32_t shown;
-	pid_t pid;
 
 	(void)error;
-	if (sd_bus_message_read(m, "us", &shown, &action) < 0 || shown != a->shown_as ||
-	    strcmp(action, LOOK) != 0)
-		return 0;
-	snprintf(id, sizeof(id), "%lld", (long long)a->incident);
-	(void)posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ);
+	if (sd_bus_message_read(m, "us", &shown, &action) >= 0 && shown == a->shown.id && strcmp(action, "look") == 0)
+		look_at(a->incident);
 	return 0;
 }
 
@@ -115,14 +93,37 @@ static int connect_buses(struct agent *a)
 	r = sd_bus_match_signal(a->system, NULL, NULL, ANNOUNCE_PATH, ANNOUNCE_INTERFACE, ANNOUNCE_SIGNAL,
 				on_caught, a);
 	if (r >= 0)
-		r = sd_bus_match_signal(a->user, NULL, SERVICE, OBJECT, SERVICE, "ActionInvoked", on_action,
-					a);
+		r = sd_bus_match_signal(a->user, NULL, NOTIFICATIONS, NOTIFICATIONS_OBJECT, NOTIFICATIONS, "ActionInvoked", on_action, a);
 	if (r >= 0)
 		r = sd_bus_attach_event(a->system, a->event, SD_EVENT_PRIORITY_NORMAL);
 	return r < 0 ? r : sd_bus_attach_event(a->user, a->event, SD_EVENT_PRIORITY_NORMAL);
 }
 
-int agent_run(void)
+static void on_pressed(void *data)
+{
+	struct agent *a = data;
+
+	press(a->presses);
+}
+
+/* Without the key the rest is there all the same. */
+static int listen_for_key(struct agent *a, const struct agent_options *o)
+{
+	struct hotkey_options key = {.key = o->key, .way = o->way, .device = o->device, .event = a->event, .user = a->user, .pressed = on_pressed, .data = a};
+	_cleanup_free_ char *words = NULL;
+	int r = presses_open(a->event, a->user, &o->asker, &a->presses);
+
+	if (r < 0 || strcmp(o->key, "none") == 0)
+		return r;
+	r = hotkey_open(&key, &a->hotkey, &words);
+	if (r < 0)
+		log_warning("no key marks a moment: %s", words ? words : strerror(-r));
+	else
+		log_info("the button: %s", words);
+	return o->way ? r : 0; /* who named a way wants that one */
+}
+
+int agent_run(const struct agent_options *options)
 {
 	struct agent a = {};
 	sigset_t set;
@@ -137,13 +138,20 @@ int agent_run(void)
 	if (r >= 0)
 		r = connect_buses(&a);
 	if (r >= 0)
+		r = listen_for_key(&a, options);
+	if (r >= 0)
 		r = sd_event_add_signal(a.event, NULL, SIGTERM, NULL, NULL);
 	if (r >= 0)
 		r = sd_event_add_signal(a.event, NULL, SIGINT, NULL, NULL);
 	if (r >= 0) {
+		(void)mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT); /* where it is granted: a press is answered when memory is short */
 		log_info("notifications are shown when something is caught");
 		r = sd_event_loop(a.event);
 	}
+	hotkey_close(a.hotkey);
+	presses_close(a.presses);
+	free(a.shown.summary);
+	free(a.shown.body);
 	sd_bus_flush_close_unref(a.system);
 	sd_bus_flush_close_unref(a.user);
 	sd_event_unref(a.event);

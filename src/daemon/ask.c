@@ -35,7 +35,7 @@ static size_t put_options(const struct asker *a, const char **argv)
 	return n;
 }
 
-static int start_child(const struct asker *a, size_t n, const char *const *words, int out, int errors, pid_t *ret)
+int ask_start(const struct asker *a, size_t n, const char *const *words, int in, int out, int errors, pid_t *ret)
 {
 	const char *argv[WORDS_MAX + 10] = {"whyslow", words[0]};
 	posix_spawn_file_actions_t actions;
@@ -45,7 +45,10 @@ static int start_child(const struct asker *a, size_t n, const char *const *words
 	for (size_t i = 1; i < n; i++)
 		argv[at++] = words[i];
 	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	if (in < 0)
+		posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	else
+		posix_spawn_file_actions_adddup2(&actions, in, 0);
 	posix_spawn_file_actions_adddup2(&actions, out, 1);
 	posix_spawn_file_actions_adddup2(&actions, errors, 2);
 	r = -posix_spawn(ret, "/proc/self/exe", &actions, NULL, (char *const *)argv, environ);
@@ -58,7 +61,7 @@ static int start(const struct asker *a, size_t n, const char *const *words, int 
 	const int fds[2] = {out, q->errors};
 
 	if (!a->through_daemon)
-		return start_child(a, n, words, out, q->errors, &q->child);
+		return ask_start(a, n, words, -1, out, q->errors, &q->child);
 	q->connection = request_begin(SYSTEM_RUN_DIR, (int)n, (char *const *)words, fds);
 	return q->connection < 0 ? q->connection : 0;
 }
@@ -115,10 +118,10 @@ json_t *ask_take(struct inquiry *q)
 	return value;
 }
 
-int ask_errors(const struct inquiry *q, struct str *ret)
+int ask_said(int errors, struct str *ret)
 {
 	char bytes[ERRORS_MAX + 1];
-	ssize_t n = q->asked ? pread(q->errors, bytes, ERRORS_MAX, 0) : 0;
+	ssize_t n = pread(errors, bytes, ERRORS_MAX, 0);
 	const char *at = bytes, *colon;
 
 	if (n < 0)
@@ -128,6 +131,11 @@ int ask_errors(const struct inquiry *q, struct str *ret)
 	if (text_starts(at, "whyslow") && colon)
 		at = colon + 2;
 	return str_printf(ret, "%.*s", (int)strcspn(at, "\n"), at);
+}
+
+int ask_errors(const struct inquiry *q, struct str *ret)
+{
+	return q->asked ? ask_said(q->errors, ret) : 0;
 }
 
 int ask_end(struct inquiry *q)

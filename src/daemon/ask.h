@@ -40,3 +40,8 @@ int ask_end(struct inquiry *q);
 /* Begins, reads to the end, and ends: the whole output and what was said on standard error, which the caller frees. The
  * exit status or -errno. */
 int ask_all(const struct asker *a, size_t n, const char *const *words, struct str *text, struct str *errors);
+
+/* A process that answers, with these descriptors (in: -1 = nothing to read). 0 or -errno. */
+int ask_start(const struct asker *a, size_t n, const char *const *words, int in, int out, int errors, pid_t *ret);
+/* Appends what was written to such a descriptor for errors; as ask_errors(). */
+int ask_said(int errors, struct str *ret);

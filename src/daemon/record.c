@@ -2,7 +2,7 @@
  *   sampler   the tick; touches no disk: frames go to the journal in memory-backed /run
  *   writer    copies the journal to the store, compacts finished segments, deletes old ones
  *   describe  (in recorder.c) names processes
- * and the socket's thread (server.c).
+ * and the threads of the socket (server.c), of the flight recorder (capture.c) and of what is held back (keeper.c).
  */
 #include "daemon/record.h"
 
@@ -26,6 +26,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/capture.h"
+#include "daemon/keeper.h"
 #include "daemon/recorder.h"
 #include "daemon/request.h"
 #include "daemon/trigger.h"
@@ -55,6 +56,7 @@ struct daemon {
 	struct journal journal;
 	struct writer writer;
 	struct server *server;
+	struct keeper *keeper;
 	struct triggers *triggers;
 	struct capture *capture; /* the flight recorder; NULL = there is none */
 	struct str frame;
@@ -311,6 +313,7 @@ static int open_all(struct daemon *d)
 static void close_all(struct daemon *d)
 {
 	server_stop(d->server);
+	keeper_stop(d->keeper);
 	triggers_stop(d->triggers); /* before the entities it knows */
 	recorder_close(d->recorder);
 	capture_stop(d->capture);
@@ -469,6 +472,9 @@ int record_run(const struct record_options *options)
 	r = server_start(options->config->store_run_dir, options->config->store_file, &d.server);
 	if (r < 0)
 		log_warning("no socket in %s (%s): only root can ask for answers", options->config->store_run_dir, strerror(-r));
+	r = keeper_start(options->config->store_run_dir, &d.keeper);
+	if (r < 0)
+		log_warning("nobody gives back what a killed 'whyslow confirm' held (%s): 'whyslow calm' does", strerror(-r));
 	recorder_note(d.recorder, NOTE_RECORDER, "recording began");
 	sd_notifyf(0, "READY=1\nSTATUS=Recording every process (%s)", recorder_process_source(d.recorder));
 	log_info("recording every process every %g s into %s", (double)options->config->record_interval / 1e9,

@@ -8,17 +8,22 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "net/http-server.h"
+#include "daemon/kept.h"
 #include "daemon/web-assets.h"
 
-#define PARAMETERS_MAX 8
+#define PARAMETERS_MAX 16
 #define BODY_MAX       4096 /* a note */
 #define WINDOW_MAX     32
 #define RETRY_AFTER    (2 * NS_PER_SEC)
 
 struct serve {
 	struct http_server *server;
-	struct asker asker;
+	struct asker asker, spans_asker; /* the latter's store is that of the spans */
+	const char *fleet_file;
+	struct kept *kept;
 };
+
+#define FLEET_FILE "FLEET" /* among a call's words: the file that is served */
 
 /* A query's parameter becomes an option of the verb; one without an option is a word of its own. */
 struct parameter {
@@ -28,12 +33,19 @@ struct parameter {
 struct call {
 	const char *path, *method, *help;
 	const char *type; /* NULL = JSON */
-	const char *words[6];
+	const char *words[8];
 	struct parameter parameters[PARAMETERS_MAX];
 };
 
 #define AT     {"at", "--at", "a moment as `whyslow why --at` takes it"}
 #define WINDOW {"window", "--window", "how far back to look for what is usual, e.g. 4h"}
+#define MARK   {"mark", "--mark", "the events kept of this mark (default: those of now)"}
+#define FREEZE {"freeze", "", "any word: another one freezes the flight recorder anew, where no mark is given"}
+#define SINCE  {"since", "--since", "from here"}
+#define UNTIL  {"until", "--until", "up to here"}
+#define SPANS_PARAMETERS {"by", "--by", "what buckets are made of"}, {"where", "--where", "only buckets with these values: KEY=VALUE,..."}, \
+	{"entry", "--entry", "only requests whose entry point contains this"}, SINCE, UNTIL
+#define FLEET_PARAMETERS {"from", "--from", "the window begins"}, {"to", "--to", "the window ends"}
 #define WHO    {"for", "--for", "a pid, unit or name"}
 
 static const struct call calls[] = {
@@ -44,14 +56,55 @@ static const struct call calls[] = {
 	{"/api/v1/process", "GET", "the features of one process at a moment", NULL, {"show", "--json"}, {AT, WINDOW, WHO}},
 	{"/api/v1/series", "GET", "one feature of a process over the window", NULL, {"show", "--json"},
 	 {AT, WINDOW, WHO, {"since", "--since", "the curve's beginning"}, {"until", "--until", "and its end"}, {"feature", "--feature", "a feature's name"}, {"points", "--points", "at most so many"}}},
+	{"/api/v1/lives", "GET", "which processes lived when", NULL, {"show", "--json", "--lives"},
+	 {AT, WINDOW, SINCE, UNTIL, {"points", "--points", "at most so many, those that began or ended first"}}},
+	{"/api/v1/timeline", "GET", "threads' states and the CPUs' use over a window, to be drawn", NULL, {"threads", "--json"},
+	 {MARK, FREEZE, SINCE, UNTIL, {"points", "--points", "on so many points; required"}, {"first", "--first", "begin with this row"},
+	  {"rows", "--rows", "and so many rows"}, {"order", "--order", "waited, ran, name or pid"},
+	  {"order_since", "--order-since", "order by what happened from here"}, {"order_until", "--order-until", "up to here"},
+	  {"filter", "--filter", "only threads with this in their name or unit, or with this number"},
+	  {"folded", "--folded", "one row for all threads of these PIDs"}, {"pid", "--chosen", "whose use of the CPUs is told apart"},
+	  {"path", "--path", "with the critical path of the thread of this number"}}},
+	{"/api/v1/instant", "GET", "what a thread was doing at a moment, and what ended it", NULL, {"threads", "--json"},
+	 {MARK, FREEZE, {"tid", NULL, "the thread's number"}, AT}},
 	{"/api/v1/marks", "GET", "marked moments", NULL, {"list", "--json"}, {}},
 	{"/api/v1/marks", "POST", "the button: it is slow now; the body is {\"note\": TEXT} or empty", NULL, {"mark", "--json"}, {}},
+	{"/api/v1/notes", "POST", "an earlier mark's note; the body is {\"id\": NUMBER, \"note\": TEXT}", "text/plain; charset=utf-8", {"mark"}, {}},
+	{"/api/v1/feedback", "POST", "whether its answer was right; the body is {\"id\": NUMBER, \"feedback\": \"right\", \"wrong\" or \"fixed\"}",
+	 "text/plain; charset=utf-8", {"feedback"}, {}},
+	{"/api/v1/confirm", "POST", "whether a process is the cause: it is held back and let go for about 20 s; the body is {\"pid\": NUMBER, \"short\": \"cpu\", \"disk\" or \"memory\"}",
+	 NULL, {"confirm", "--json"}, {}},
 	{"/api/v1/compare", "GET", "what changed between two stretches of time", NULL, {"compare", "--json"},
 	 {{"a", NULL, "a stretch as `whyslow compare` takes it"}, {"b", NULL, "another"}}},
 	{"/api/v1/features", "GET", "the catalogue of what is measured", NULL, {"features", "--json"}, {}},
 	{"/api/v1/doctor", "GET", "what this machine does not tell, and how to mend it", NULL, {"doctor", "--json"}, {}},
 	{"/api/v1/counters", "GET", "the machine's own counters, of an hour at most, for a fleet", NULL, {"export", "--format", "counters"},
 	 {{"since", "--since", "from here"}, {"until", "--until", "up to here"}}},
+	{"/api/v1/blame", "GET", "who made whom wait: sums by victim, culprit and wait", NULL, {"waits", "--json", "--matrix"},
+	 {MARK, SINCE, UNTIL, {"by", "--by", "thread, process, program or cgroup"}, {"top", "--top", "so many of each, all others together"}, {"all", "--all", "1: also what was waited for others' work"}}},
+	{"/api/v1/flame", "GET", "where time went, by stacks", NULL, {"export", "--format", "folded", "--json"},
+	 {MARK, SINCE, UNTIL, {"waits", "--waits", "1: where they waited, not where they ran"}, {"who", "--who", "of this process or thread alone"},
+	  {"base_mark", "--base-mark", "beside the events of this mark"}, {"base_since", "--base-since", "beside those from here"},
+	  {"base_until", "--base-until", "and up to here"}}},
+	{"/api/v1/captures", "GET", "what was seen in the processes that were looked into", NULL, {"show", "--captures", "--json"}, {{"id", NULL, "the incident's number"}}},
+	{"/api/v1/spans/groups", "GET", "versions of each bucket against the older ones", NULL, {"spans", "groups", "--json"},
+	 {SPANS_PARAMETERS, {"method", "--method", "robust, sdiag-older or sdiag-pooled"}}},
+	{"/api/v1/spans/forest", "GET", "every call path of every bucket", NULL, {"spans", "forest", "--json"}, {SPANS_PARAMETERS}},
+	{"/api/v1/spans/exemplars", "GET", "requests that were kept whole", NULL, {"spans", "exemplars", "--json"},
+	 {SPANS_PARAMETERS, {"top", "--top", "so many of each kind"}}},
+	{"/api/v1/spans/compare", "GET", "two versions: where the time went", NULL, {"spans", "compare", "--json"},
+	 {SPANS_PARAMETERS, {"baseline", "--baseline", "the version that was good"}, {"candidate", "--candidate", "the one to judge"}}},
+	{"/api/v1/fleet/info", "GET", "servers and counters", NULL, {"fleet", "info", FLEET_FILE, "--json"}, {}},
+	{"/api/v1/fleet/view", "GET", "one counter of all servers", NULL, {"fleet", "view", FLEET_FILE, "--json"},
+	 {FLEET_PARAMETERS, {"by", "--by", "detail, server or time"}, {"counter", NULL, "its name"}}},
+	{"/api/v1/fleet/rank", "GET", "which servers are conspicuous in the window", NULL, {"fleet", "rank", FLEET_FILE, "--json"},
+	 {FLEET_PARAMETERS, {"top", "--top", "so many; 0 = all"}}},
+	{"/api/v1/fleet/compare", "GET", "which counters of which servers are unusual in the window", NULL, {"fleet", "compare", FLEET_FILE, "--json"},
+	 {FLEET_PARAMETERS, {"top", "--top", "so many; 0 = all"}}},
+	{"/api/v1/fleet/check", "GET", "who breaks these rules", NULL, {"fleet", "check", FLEET_FILE, "--json"},
+	 {FLEET_PARAMETERS, {"rule", "--rule", "'when any COUNTER in detail view > 15 report', as `whyslow fleet check` reads them"}, {"top", "--top", "so many of each"}}},
+	{"/api/v1/fleet/why", "GET", "which servers and counters, since when, what moved with it", NULL, {"fleet", "why", FLEET_FILE, "--json"},
+	 {FLEET_PARAMETERS, {"symptom", "--symptom", "COUNTER or COUNTER@SERVER"}}},
 	{"/metrics", "GET", "the newest tick, for Prometheus", "application/openmetrics-text; version=1.0.0; charset=utf-8",
 	 {"export", "--format", "openmetrics", "--since", "-10s"}, {}},
 };
@@ -61,6 +114,11 @@ struct words {
 	size_t n;
 };
 
+static bool is_about(const struct call *call, const char *verb)
+{
+	return strcmp(call->words[0], verb) == 0;
+}
+
 static const struct call *find_call(const struct http_exchange *e)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
@@ -69,40 +127,107 @@ static const struct call *find_call(const struct http_exchange *e)
 	return NULL;
 }
 
+/* Options without a value are asked for with 1. */
+static bool is_flag(const struct parameter *p)
+{
+	return text_starts(p->help, "1: ");
+}
+
+/* Not the verb's, but this server's. */
+static bool is_ours(const struct parameter *p)
+{
+	return p->option && !*p->option;
+}
+
+/* Asked again and again of one recording of events: its reader stays (kept.h). */
+static bool is_kept(const struct call *call)
+{
+	for (size_t i = 0; i < PARAMETERS_MAX && call->parameters[i].name; i++)
+		if (is_ours(&call->parameters[i]))
+			return true;
+	return false;
+}
+
 static void put_words(const struct call *call, const struct http_exchange *e, struct words *w)
 {
+	const struct serve *s = e->context;
+
 	for (size_t i = 0; call->words[i]; i++)
-		w->v[w->n++] = call->words[i];
-	for (size_t pass = 0; pass < 2; pass++) { /* options first; what begins with a dash stays a word */
+		w->v[w->n++] = strcmp(call->words[i], FLEET_FILE) == 0 ? s->fleet_file : call->words[i];
+	for (size_t pass = 0; pass < 2 && call->parameters[0].name; pass++) { /* options first; what begins with a dash stays a word */
 		if (pass)
 			w->v[w->n++] = "--";
 		for (size_t i = 0; i < PARAMETERS_MAX && call->parameters[i].name; i++) {
 			const struct parameter *p = &call->parameters[i];
 			const char *value = http_query(e, p->name);
 
-			if (!value || !p->option != (pass == 1))
+			if (!value || !p->option != (pass == 1) || is_ours(p))
 				continue;
 			if (p->option)
 				w->v[w->n++] = p->option;
-			w->v[w->n++] = value;
+			if (!is_flag(p))
+				w->v[w->n++] = value;
 		}
 	}
 }
 
-/* The note of {"note": "..."}; the caller's reference. -EBADMSG for another body. */
-static int read_note(struct http_exchange *e, json_t **ret)
-{
-	json_t *body, *note;
+/* What a POST's body says, as words of the verb. */
+struct posted {
+	json_t *body;
+	char id[24];
+};
 
-	*ret = NULL;
-	if (!e->body.len)
+static void posted_free(struct posted *p)
+{
+	json_decref(p->body);
+}
+
+/* {"pid": NUMBER}, with "short" where it is known. */
+static int put_accused(struct posted *p, struct words *w, const struct http_exchange *e)
+{
+	const char *what;
+
+	p->body = e->body.len ? json_loadb(e->body.data, e->body.len, 0, NULL) : NULL;
+	what = json_string_value(json_object_get(p->body, "short"));
+	if (json_integer_value(json_object_get(p->body, "pid")) <= 0)
+		return -EBADMSG;
+	snprintf(p->id, sizeof(p->id), "%lld", (long long)json_integer_value(json_object_get(p->body, "pid")));
+	if (what) {
+		w->v[w->n++] = "--short";
+		w->v[w->n++] = what;
+	}
+	w->v[w->n++] = "--";
+	w->v[w->n++] = p->id;
+	return 0;
+}
+
+/* {"note": TEXT}, with "id" for a mark that is there, or {"id", "feedback"}. -EBADMSG for another body. */
+static int put_posted(const struct http_exchange *e, const struct call *call, struct posted *p, struct words *w)
+{
+	bool press = strcmp(call->path, "/api/v1/marks") == 0;
+	const char *key = strcmp(call->path, "/api/v1/feedback") == 0 ? "feedback" : "note";
+	json_t *text, *id;
+
+	if (strcmp(call->path, "/api/v1/confirm") == 0)
+		return put_accused(p, w, e);
+	if (press && !e->body.len)
 		return 0;
-	body = json_loadb(e->body.data, e->body.len, 0, NULL);
-	note = json_object_get(body, "note");
-	if (json_is_string(note))
-		*ret = json_incref(note);
-	json_decref(body);
-	return body && (!note || *ret) ? 0 : -EBADMSG;
+	p->body = e->body.len ? json_loadb(e->body.data, e->body.len, 0, NULL) : NULL;
+	text = json_object_get(p->body, key);
+	id = json_object_get(p->body, "id");
+	if (!p->body || (text && !json_is_string(text)) || (!press && (!text || json_integer_value(id) <= 0)))
+		return -EBADMSG;
+	if (!press) {
+		snprintf(p->id, sizeof(p->id), "%lld", (long long)json_integer_value(id));
+		if (strcmp(key, "note") == 0)
+			w->v[w->n++] = "--id";
+		w->v[w->n++] = p->id;
+	}
+	if (strcmp(key, "note") == 0)
+		w->v[w->n++] = "--"; /* a note may begin with a dash */
+	if (text)
+		w->v[w->n++] = json_string_value(text);
+	return 0;
 }
 
 /* Exit statuses of verbs: 0 and 1 answer, 2 = a bad question, 3 = cannot. */
@@ -126,28 +251,46 @@ static void finish(struct http_exchange *e, const struct call *call, int status,
 	*text = (struct str){};
 }
 
+static int ask_reader(const struct serve *s, const struct http_exchange *e, const struct words *words, struct str *text, struct str *errors)
+{
+	const char *mark = http_query(e, "mark"), *freeze = http_query(e, "freeze");
+	const char *begin[] = {"threads", "--json", "--questions", "--mark", mark};
+	char key[64];
+
+	if (s->asker.through_daemon) {
+		str_puts(errors, "the events of the flight recorder are shown to root alone: run 'whyslow serve' as root");
+		return 3;
+	}
+	snprintf(key, sizeof(key), "%s:%.40s", mark ? mark : "", mark ? "" : freeze ? freeze : "");
+	return kept_ask(s->kept, key, mark ? 5 : 3, begin, words->n - 2, words->v + 2, text, errors); /* "threads --json" is said */
+}
+
 static void answer_call(struct http_exchange *e)
 {
 	const struct serve *s = e->context;
 	const struct call *call = find_call(e);
 	_cleanup_str_ struct str text = {}, errors = {};
+	_cleanup_(posted_free) struct posted posted = {};
 	struct words words = {};
-	json_t *note = NULL;
 	int status;
 
-	if (read_note(e, &note) < 0) {
-		http_fail(e, 400, "the body must be {\"note\": \"...\"}");
-		return;
-	}
 	if (!call) {
 		http_fail(e, 404, "there is no %s; /api/v1/openapi.json lists what there is", e->path);
 		return;
 	}
+	if (is_about(call, "fleet") && !s->fleet_file) {
+		http_fail(e, 404, "no fleet is served here: whyslow serve --fleet FILE");
+		return;
+	}
 	put_words(call, e, &words);
-	if (note)
-		words.v[words.n++] = json_string_value(note);
-	status = ask_all(&s->asker, words.n, words.v, &text, &errors);
-	json_decref(note);
+	if (strcmp(call->method, "POST") == 0 && put_posted(e, call, &posted, &words) < 0) {
+		http_fail(e, 400, "the body must be as /api/v1/openapi.json says");
+		return;
+	}
+	if (is_kept(call))
+		status = ask_reader(s, e, &words, &text, &errors);
+	else
+		status = ask_all(is_about(call, "spans") ? &s->spans_asker : &s->asker, words.n, words.v, &text, &errors);
 	finish(e, call, status, &text, &errors);
 }
 
@@ -278,8 +421,9 @@ static json_t *call_json(const struct call *c)
 			 "nothing is recorded there", "503", "description", "too much at a time: try again");
 	if (strcmp(c->method, "POST") == 0)
 		json_object_set_new(call, "requestBody",
-				    json_pack("{s:{s:{s:{s:s, s:{s:{s:s}}}}}}", "content", "application/json", "schema", "type", "object",
-					      "properties", "note", "type", "string"));
+				    json_pack("{s:{s:{s:{s:s, s:{s:{s:s}, s:{s:s}, s:{s:s}}}}}}", "content", "application/json", "schema",
+					      "type", "object", "properties", "id", "type", "integer", "note", "type", "string", "feedback",
+					      "type", "string"));
 	return call;
 }
 
@@ -327,6 +471,9 @@ static const struct http_route routes[] = {
 	{"GET", "/api/v1/openapi.json", answer_openapi, 0},
 	{"GET", "/api/v1/*", answer_call, 0},
 	{"POST", "/api/v1/marks", answer_call, BODY_MAX},
+	{"POST", "/api/v1/confirm", answer_call, BODY_MAX},
+	{"POST", "/api/v1/notes", answer_call, BODY_MAX},
+	{"POST", "/api/v1/feedback", answer_call, BODY_MAX},
 	{"GET", "/metrics", answer_call, 0},
 	{"GET", "/*", answer_asset, 0},
 	{},
@@ -341,9 +488,16 @@ int serve_start(const struct serve_options *o, struct serve **ret, char **ret_er
 
 	if (!s)
 		return -ENOMEM;
-	s->asker = o->asker;
-	r = http_server_start(&server, &s->server, ret_error);
+	s->asker = s->spans_asker = o->asker;
+	s->spans_asker.store_file = o->spans_file; /* root reads it; who may not is told so by the verb */
+	s->spans_asker.through_daemon = false;
+	s->spans_asker.from_file = NULL; /* a recording of the machine */
+	s->fleet_file = o->fleet_file;
+	r = kept_new(&s->asker, &s->kept);
+	if (r == 0)
+		r = http_server_start(&server, &s->server, ret_error);
 	if (r < 0) {
+		kept_free(s->kept);
 		free(s);
 		return r;
 	}
@@ -359,5 +513,6 @@ uint16_t serve_port(const struct serve *s)
 void serve_stop(struct serve *s)
 {
 	http_server_stop(s->server);
+	kept_free(s->kept);
 	free(s);
 }

@@ -10,6 +10,8 @@ struct serve_options {
 	struct asker asker;
 	const char *listen, *cert_file, *key_file, *token_file; /* as of http_server_options */
 	const char *const *names;
+	const char *spans_file; /* a store that `spans load` or `spans receive` wrote; NULL = the usual one */
+	const char *fleet_file; /* counters of a fleet (`fleet load`); NULL = none are served */
 };
 
 struct serve;

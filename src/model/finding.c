@@ -21,14 +21,24 @@ void ranking_free(struct ranking *r)
 	VEC_FREE(r->victims);
 }
 
+void earlier_free(struct earlier *e)
+{
+	free(e->note);
+	free(e->what);
+}
+
 void answer_free(struct answer *a)
 {
 	ranking_free(&a->ranking);
 	for (size_t i = 0; i < a->remarks.n; i++)
 		free(a->remarks.v[i]);
 	VEC_FREE(a->remarks);
+	for (size_t i = 0; i < a->similar.n; i++)
+		earlier_free(&a->similar.v[i]);
+	VEC_FREE(a->similar);
 	free(a->cause);
 	free(a->summary);
+	free(a->next);
 	*a = (struct answer){};
 }
 

@@ -59,6 +59,7 @@ struct suspect {
 	const struct subject *subject; /* the process, or the member that matters most of a group */
 	const struct subject *starter; /* the parent of short-lived processes; NULL = not known */
 	uint32_t members;	       /* processes of a group */
+	bool using;		       /* a victim: somebody was using it, as far as its terminal tells */
 	double score;
 	double guilt; /* in a board: what the default model accuses its program of; 0 = nothing */
 	double share; /* of the short resource, 0..1; NaN = not known */
@@ -82,6 +83,14 @@ struct pressure {
 	double usual[BOTTLENECK_COUNT]; /* NaN without history */
 };
 
+/* A marked moment that was like the one asked about. */
+struct earlier {
+	int64_t mark, wall;
+	double likeness; /* 0..1 */
+	char *note, *what; /* what the user wrote, and what was answered; NULL = nothing */
+	const char *feedback; /* "right", "wrong", "fixed"; NULL = none given */
+};
+
 struct answer {
 	int64_t at;			    /* the moment asked about, wall ns */
 	int64_t window_start, window_end;   /* what was looked at */
@@ -89,15 +98,19 @@ struct answer {
 	int64_t slow_until;		    /* when it ended; 0 = it goes on */
 	bool slow;
 	bool has_history;
+	bool culprit_is_named; /* the first suspect stands out; else the rest of `ranking` is only what is conspicuous */
 	double confidence; /* NaN until calibrated */
 	enum bottleneck bottleneck;
 	struct pressure pressure;
-	char *cause;   /* NULL = none of the known ones */
+	char *cause;   /* id in the catalogue (rule/cause.h); NULL = none of the known ones */
 	char *summary; /* one sentence */
+	char *next;    /* what can be done; NULL = nothing known */
+	VEC(struct earlier) similar; /* the most alike first */
 	VEC(char *) remarks; /* what the reader must know to judge it: gaps, missing sources */
 	struct ranking ranking;
 };
 
+void earlier_free(struct earlier *e);
 void suspect_free(struct suspect *s);
 void ranking_free(struct ranking *r);
 void answer_free(struct answer *a);

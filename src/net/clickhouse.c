@@ -500,10 +500,12 @@ static int send_request(struct clickhouse *c, const struct http_request *q)
 	return r;
 }
 
+#define PACKED_FROM 1024 /* bytes of a query that are worth packing */
+
 static int run_query(struct clickhouse *c, const char *sql, const struct clickhouse_parameter *parameters, struct inflow *in)
 {
-	_cleanup_str_ struct str text = {};
-	struct http_request q = {.url = c->base, .sink = take_piece, .data = in, .content_type = "text/plain"};
+	_cleanup_str_ struct str text = {}, url = {};
+	struct http_request q = {.sink = take_piece, .data = in, .content_type = "text/plain"};
 	int r = clickhouse_sql(&text, sql, parameters);
 
 	if (r < 0)
@@ -512,10 +514,15 @@ static int run_query(struct clickhouse *c, const char *sql, const struct clickho
 		str_puts(&text, " FORMAT RowBinary");
 	else if (in->row)
 		str_puts(&text, " FORMAT TabSeparated");
-	if (text.error)
-		return text.error;
+	str_puts(&url, c->base);
+	if (!in->binary) /* small answers; packing large ones would cost the server more than it saves */
+		str_puts(&url, c->database ? "&enable_http_compression=1" : "enable_http_compression=1");
+	if (text.error || url.error)
+		return text.error ? text.error : url.error;
+	q.url = url.data;
 	q.body = text.data;
 	q.n = text.len;
+	q.gzip = text.len > PACKED_FROM;
 	in->c = c;
 	in->rest.max = ROW_MAX;
 	r = send_request(c, &q);

@@ -5,7 +5,7 @@
  *   # each process by itself; machine features may stand beside those of the process
  *   hog: when process u1 >= 85 % and psi.cpu.some > 20 % for 5 s capture
  *   when process name = "tracker*" user != root io.read_bytes > 50 MB/s for 40 s run "logger slow disk"
- *   when disk name = sda disk.busy > 90 % 5 times in 60 s capture
+ *   when disk name = sda disk.busy > 90 % 5 times in 60 s capture, post "https://chat.example/hooks/4711"
  *   when median of 5 samples of u2 > 85 % for 5 s capture
  *   # of many servers
  *   when any Runtime.GC.PercentOfTimeInGC in detail view > 15 report
@@ -20,7 +20,7 @@
  * QUANTITY [in detail|server|time view] OP VALUE STATISTIC   any | every | average | median | minimum |
  * maximum | quantile Q SMOOTHING   average | median | average without outliers, "of N samples of" QUANTITY a
  * feature ('whyslow features'), u1, u2, or with a view any counter's name OP          > >= < <= = != VALUE
- * NUMBER [UNIT] | NUMBER % of STATISTIC ACTION      capture | notify | report | run "COMMAND"
+ * NUMBER [UNIT] | NUMBER % of STATISTIC ACTION      capture | notify | report | run "COMMAND" | post "URL"
  *
  * u1 is CPU time over time (of one CPU), u2 = u1 over the machine's CPUs ("Chasing Heisenbugs", equations 1
  * and 2): of the machine, or of a process. Lines end nothing: a rule goes on until the next one begins.
@@ -62,6 +62,11 @@ enum rule_operator {
 
 enum rule_derived { DERIVED_NONE, DERIVED_U1, DERIVED_U2 };
 
+/* What a comparison asks: rules compare values; the others are the causes' (rule/cause.h). */
+enum rule_question { ASK_VALUE, ASK_DIRECTION, ASK_SHORT, ASK_NAMED, ASK_KIND, ASK_SAID, ASK_NOBODY };
+/* Whose value, in a cause. */
+enum rule_owner { OWNER_MACHINE, OWNER_CULPRIT, OWNER_VICTIMS };
+
 #define SMOOTHING_MAX 64 /* samples */
 #define RULES_MAX     256
 #define DEPTH_MAX     32 /* of parentheses and "not" */
@@ -76,6 +81,10 @@ struct quantity {
 };
 
 struct comparison {
+	enum rule_question question;
+	enum rule_owner owner;
+	int direction; /* ASK_DIRECTION: 1 up, -1 down, 0 either; ASK_SHORT, ASK_KIND: which */
+	bool of_usual; /* `value` is a percentage of what is usual */
 	bool z_score; /* (value - mean) / standard deviation of the view's values */
 	enum rule_statistic statistic;
 	double quantile; /* 0..1 */
@@ -83,7 +92,7 @@ struct comparison {
 	enum rule_smoothing smoothing;
 	unsigned samples;
 	unsigned slot; /* numbers the rule's smoothed comparisons */
-	struct quantity quantity;
+	struct quantity quantity; /* ASK_NAMED, ASK_SAID: its name is the pattern */
 	enum rule_operator operator;
 	double value; /* in the feature's unit, counters per second; a percentage where `of` is set */
 	char *unit;   /* as written; NULL = none */
@@ -107,7 +116,7 @@ struct selector {
 	char *pattern; /* as fnmatch() takes it; a user's name or number */
 };
 
-enum rule_action { ACTION_CAPTURE = 1, ACTION_NOTIFY = 2, ACTION_REPORT = 4, ACTION_RUN = 8 };
+enum rule_action { ACTION_CAPTURE = 1, ACTION_NOTIFY = 2, ACTION_REPORT = 4, ACTION_RUN = 8, ACTION_POST = 16 };
 
 struct rule {
 	char *name; /* NULL = none given */
@@ -122,6 +131,7 @@ struct rule {
 	int64_t down;		 /* ns */
 	unsigned actions;	 /* of enum rule_action */
 	char *command;		 /* of ACTION_RUN */
+	char *url;		 /* of ACTION_POST */
 	unsigned slots;		 /* smoothed comparisons in when and until */
 };
 

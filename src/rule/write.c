@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "model/finding.h"
+#include "rule/cause.h"
 #include "rule/rule.h"
 #include "rule/unit.h"
 
@@ -20,13 +22,15 @@ static void write_text(const char *text, struct str *out)
 static void write_value(const struct comparison *c, struct str *out)
 {
 	const char *fits, *unit = c->unit ? c->unit : "";
-	double factor = c->of || c->z_score || !c->quantity.feature
+	double factor = c->of || c->of_usual || c->z_score || !c->quantity.feature
 				? 1
 				: unit_factor(c->quantity.feature, unit, &fits);
 
 	str_printf(out, "%.15g", c->value / factor);
 	if (*unit)
 		str_printf(out, " %s", unit);
+	if (c->of_usual)
+		str_puts(out, " of usual");
 	if (c->of)
 		str_printf(out, " of %s", rule_statistic_name(c->of));
 	if (c->of == STATISTIC_QUANTILE)
@@ -47,15 +51,52 @@ static void write_prefix(const struct comparison *c, struct str *out)
 		str_printf(out, "%s ", rule_statistic_name(c->statistic));
 }
 
+static void write_direction(const struct comparison *c, struct str *out)
+{
+	str_puts(out, c->direction > 0 ? " up" : c->direction < 0 ? " down" : " either");
+}
+
+/* What only causes ask; false: it is an ordinary comparison. */
+static bool write_question(const struct comparison *c, struct str *out)
+{
+	static const char *const owners[] = {"", "culprit ", "victims "};
+
+	str_puts(out, owners[c->owner]);
+	switch (c->question) {
+	case ASK_SHORT:
+		str_printf(out, "short of %s", bottleneck_name((enum bottleneck)c->direction));
+		return true;
+	case ASK_KIND:
+		str_printf(out, "is %s", culprit_kind_name((enum culprit_kind)c->direction));
+		return true;
+	case ASK_NOBODY:
+		str_puts(out, "nobody");
+		return true;
+	case ASK_NAMED:
+	case ASK_SAID:
+		str_puts(out, c->question == ASK_SAID ? "kernel said " : "named ");
+		write_text(c->quantity.name, out);
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void write_comparison(const struct comparison *c, struct str *out)
 {
 	static const char *const views[] = {"", " in detail view", " in server view", " in time view"};
 
+	if (write_question(c, out))
+		return;
 	write_prefix(c, out);
 	if (c->quantity.feature)
 		str_puts(out, c->quantity.name);
 	else
 		write_text(c->quantity.name, out);
+	if (c->question == ASK_DIRECTION) {
+		write_direction(c, out);
+		return;
+	}
 	str_printf(out, "%s %s ", views[c->view], rule_operator_text(c->operator));
 	write_value(c, out);
 }
@@ -109,17 +150,20 @@ static void write_actions(const struct rule *r, struct str *out)
 	} words[] = {{ACTION_CAPTURE, "capture"},
 		     {ACTION_NOTIFY, "notify"},
 		     {ACTION_REPORT, "report"},
-		     {ACTION_RUN, "run "}};
+		     {ACTION_RUN, "run "},
+		     {ACTION_POST, "post "}};
 	const char *comma = " ";
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (!(r->actions & words[i].action))
 			continue;
 		str_printf(out, "%s%s", comma, words[i].word);
+		if (words[i].action == ACTION_RUN)
+			write_text(r->command, out);
+		if (words[i].action == ACTION_POST)
+			write_text(r->url, out);
 		comma = ", ";
 	}
-	if (r->command)
-		write_text(r->command, out);
 	str_putc(out, '\n');
 }
 
@@ -159,4 +203,17 @@ void rules_write(const struct rules *r, struct str *out)
 {
 	for (size_t i = 0; i < r->list.n; i++)
 		write_rule(&r->list.v[i], out);
+}
+
+void cause_write(const struct cause *c, struct str *out)
+{
+	str_printf(out, "# %s\ncause ", c->origin);
+	write_text(c->id, out);
+	str_printf(out, "%s when ", c->fleet ? " of fleet" : "");
+	condition_write(c->when, out);
+	str_puts(out, "\nsay ");
+	write_text(c->say, out);
+	str_puts(out, "\nnext ");
+	write_text(c->next, out);
+	str_puts(out, "\n\n");
 }

@@ -7,14 +7,18 @@
 
 #include "stat/width.h"
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 #define LANES 16
 typedef float lanes __attribute__((vector_size(4 * LANES)));
 typedef int32_t counts __attribute__((vector_size(4 * LANES)));
+typedef double doubles __attribute__((vector_size(8 * LANES)));
 
-#define SAMPLE	  1024 /* values that bracket the quantile of much; an eighth of it those of a single column */
-#define MUCH	  65536
-#define DIRECT	  512  /* fewer are selected from at once */
-#define PART	  4096	 /* float32 sums are kept this short before they become double */
+#define SAMPLE 1024 /* values that bracket the quantile of much */
+#define MUCH   16384
+#define FEW    24 /* are sorted */
 
 /* Sums of what lies above `origin`, so that squares keep their digits. */
 struct sums {
@@ -25,7 +29,7 @@ struct sums {
 
 static void sum_one(struct sums *s, float x, float origin)
 {
-	double d = (double)(x - origin);
+	double d = (double)x - (double)origin;
 
 	if (isnan(x))
 		return;
@@ -38,24 +42,28 @@ static void sum_one(struct sums *s, float x, float origin)
 
 EACH_WIDTH static void sum_part(const float *v, size_t n, float origin, struct sums *s)
 {
-	lanes sum = {}, squares = {}, there = {}, low = sum + (float)INFINITY, high = sum - (float)INFINITY;
+	lanes low = (lanes){} + (float)INFINITY, high = (lanes){} - (float)INFINITY, from = (lanes){} + origin;
+	doubles sum = {}, squares = {};
+	counts there = {};
 
 	for (size_t i = 0; i < n; i += LANES) {
-		lanes x, d;
+		lanes x;
+		doubles d;
 		counts ok;
 
 		memcpy(&x, v + i, sizeof(x));
 		ok = x == x;
-		d = (lanes)((counts)(x - origin) & ok);
-		sum += d;
-		squares += d * d;
-		there -= __builtin_convertvector(ok, lanes);
 		low = (lanes)(((counts)x & (x < low)) | ((counts)low & ~(x < low)));
 		high = (lanes)(((counts)x & (x > high)) | ((counts)high & ~(x > high)));
+		x = (lanes)(((counts)x & ok) | ((counts)from & ~ok));
+		d = __builtin_convertvector(x, doubles) - (double)origin;
+		sum += d;
+		squares += d * d;
+		there -= ok;
 	}
 	for (int i = 0; i < LANES; i++) {
-		s->sum += (double)sum[i];
-		s->squares += (double)squares[i];
+		s->sum += sum[i];
+		s->squares += squares[i];
 		s->n += (uint64_t)there[i];
 		s->min = low[i] < s->min ? low[i] : s->min;
 		s->max = high[i] > s->max ? high[i] : s->max;
@@ -80,8 +88,7 @@ void moments_of(const struct piece *pieces, size_t n, struct moments *ret)
 	for (size_t i = 0; i < n; i++) {
 		size_t whole = pieces[i].n / LANES * LANES;
 
-		for (size_t k = 0; k < whole; k += PART)
-			sum_part(pieces[i].v + k, whole - k < PART ? whole - k : PART, origin, &s);
+		sum_part(pieces[i].v, whole, origin, &s);
 		for (size_t k = whole; k < pieces[i].n; k++)
 			sum_one(&s, pieces[i].v[k], origin);
 	}
@@ -114,49 +121,134 @@ static bool room_for(struct select_room *room, size_t n)
 	return true;
 }
 
-static void swap(float *a, float *b)
-{
-	float t = *a;
+/* --- selection in place: count what lies below a pivot, then keep the side that is wanted --- */
 
-	*a = *b;
-	*b = t;
+EACH_WIDTH static void count_against(const float *v, size_t n, float pivot, size_t *less, size_t *same)
+{
+	counts below = {}, equal = {};
+	size_t i, l = 0, e = 0;
+
+	for (i = 0; i + LANES <= n; i += LANES) {
+		lanes x;
+
+		memcpy(&x, v + i, sizeof(x));
+		below -= x < pivot;
+		equal -= x == pivot;
+	}
+	for (int k = 0; k < LANES; k++) {
+		l += (size_t)below[k];
+		e += (size_t)equal[k];
+	}
+	for (; i < n; i++) {
+		l += v[i] < pivot;
+		e += v[i] == pivot;
+	}
+	*less = l;
+	*same = e;
 }
 
-/* Hoare's selection with the median of three. */
+static size_t keep_one_by_one(const float *v, size_t n, float low, float high, float *to)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		float x = v[i];
+
+		to[kept] = x;
+		kept += (size_t)((x >= low) & (x <= high));
+	}
+	return kept;
+}
+
+#ifdef __x86_64__
+__attribute__((target("avx512f"))) static size_t keep_compressed(const float *v, size_t n, float low, float high, float *to)
+{
+	__m512 from = _mm512_set1_ps(low), until = _mm512_set1_ps(high);
+	size_t kept = 0, i;
+
+	for (i = 0; i + LANES <= n; i += LANES) {
+		__m512 x = _mm512_loadu_ps(v + i);
+		__mmask16 in = _mm512_cmp_ps_mask(x, from, _CMP_GE_OQ) & _mm512_cmp_ps_mask(x, until, _CMP_LE_OQ);
+
+		_mm512_storeu_ps(to + kept, _mm512_maskz_compress_ps(in, x));
+		kept += (size_t)__builtin_popcount(in);
+	}
+	return kept + keep_one_by_one(v + i, n - i, low, high, to + kept);
+}
+#endif
+
+/* Copies what lies in [low, high], in order, to `to`: room for n + LANES there, or v itself. How many. */
+static size_t keep(const float *v, size_t n, float low, float high, float *to)
+{
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("avx512f"))
+		return keep_compressed(v, n, low, high, to);
+#endif
+	return keep_one_by_one(v, n, low, high, to);
+}
+
+static void sort_few(float *v, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		float x = v[i];
+		size_t k = i;
+
+		for (; k > 0 && v[k - 1] > x; k--)
+			v[k] = v[k - 1];
+		v[k] = x;
+	}
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
+	return *state >> 33;
+}
+
+/* The k-th smallest of n > k numbers, and the one after it (infinity after the last). */
+static float select_two(float *v, size_t n, size_t k, float *ret_next)
+{
+	uint64_t state = n;
+	float next = INFINITY;
+
+	while (n > FEW) {
+		float some[9], pivot;
+		size_t less, same;
+
+		for (int i = 0; i < 9; i++)
+			some[i] = v[next_random(&state) % n];
+		sort_few(some, 9);
+		pivot = some[4];
+		count_against(v, n, pivot, &less, &same);
+		if (k < less) {
+			next = pivot;
+			n = keep(v, n, -INFINITY, nextafterf(pivot, -INFINITY), v);
+		} else if (k + 1 < less + same) {
+			*ret_next = pivot;
+			return pivot;
+		} else {
+			bool here = k < less + same;
+
+			n = keep(v, n, nextafterf(pivot, INFINITY), INFINITY, v);
+			if (here) {
+				for (size_t i = 0; i < n; i++)
+					next = v[i] < next ? v[i] : next;
+				*ret_next = next;
+				return pivot;
+			}
+			k -= less + same;
+		}
+	}
+	sort_few(v, n);
+	*ret_next = k + 1 < n ? v[k + 1] : next;
+	return v[k];
+}
+
 float select_kth(float *v, size_t n, size_t k)
 {
-	size_t low = 0, high = n - 1;
+	float next;
 
-	while (low < high) {
-		size_t i = low, j = high, middle = low + (high - low) / 2;
-		float pivot;
-
-		if (v[middle] < v[low])
-			swap(&v[middle], &v[low]);
-		if (v[high] < v[low])
-			swap(&v[high], &v[low]);
-		if (v[high] < v[middle])
-			swap(&v[high], &v[middle]);
-		pivot = v[middle];
-		while (i <= j) {
-			while (v[i] < pivot)
-				i++;
-			while (v[j] > pivot)
-				j--;
-			if (i <= j) {
-				swap(&v[i++], &v[j]);
-				if (j-- == 0)
-					break;
-			}
-		}
-		if (j != (size_t)-1 && k <= j)
-			high = j;
-		else if (k >= i)
-			low = i;
-		else
-			return v[k];
-	}
-	return v[k];
+	return select_two(v, n, k, &next);
 }
 
 /* --- a quantile of much: a sample brackets it, one pass counts what lies below the bracket and keeps what is inside --- */
@@ -166,72 +258,46 @@ struct bracket {
 	uint64_t n, below;
 };
 
-EACH_WIDTH static size_t keep_inside(const float *v, size_t n, struct bracket *b, float *to)
+EACH_WIDTH static void count_below(const float *v, size_t n, struct bracket *b)
 {
 	counts there = {}, below = {};
-	float low = b->low, high = b->high;
-	size_t kept = 0, i;
+	size_t i;
 
 	for (i = 0; i + LANES <= n; i += LANES) {
 		lanes x;
 
 		memcpy(&x, v + i, sizeof(x));
-		there += x == x;
-		below += x < b->low;
-		for (int k = 0; k < LANES; k++) {
-			float y = v[i + k];
-
-			to[kept] = y;
-			kept += (size_t)((y >= low) & (y <= high));
-		}
+		there -= x == x;
+		below -= x < b->low;
 	}
 	for (; i < n; i++) {
 		b->n += !isnan(v[i]);
 		b->below += v[i] < b->low;
-		to[kept] = v[i];
-		kept += v[i] >= b->low && v[i] <= b->high;
 	}
 	for (int k = 0; k < LANES; k++) {
-		b->n += (uint64_t)(uint32_t)-there[k];
-		b->below += (uint64_t)(uint32_t)-below[k];
+		b->n += (uint64_t)there[k];
+		b->below += (uint64_t)below[k];
 	}
-	return kept;
 }
 
-/* How many lie inside; b->below counts those below. */
-EACH_WIDTH static size_t count_inside(const float *v, size_t n, struct bracket *b)
+static size_t keep_inside(const float *v, size_t n, struct bracket *b, float *to)
 {
-	counts inside = {}, below = {};
-	size_t kept = 0, i;
+	size_t kept = 0;
 
-	for (i = 0; i + LANES <= n; i += LANES) {
-		lanes x;
+	/* so little at a time that it is still near when it is read again */
+	for (size_t i = 0; i < n; i += MUCH / 4) {
+		size_t part = n - i < MUCH / 4 ? n - i : MUCH / 4;
 
-		memcpy(&x, v + i, sizeof(x));
-		below += x < b->low;
-		inside += (x >= b->low) & (x <= b->high);
-	}
-	for (; i < n; i++) {
-		b->below += v[i] < b->low;
-		kept += v[i] >= b->low && v[i] <= b->high;
-	}
-	for (int k = 0; k < LANES; k++) {
-		b->below += (uint64_t)(uint32_t)-below[k];
-		kept += (size_t)(uint32_t)-inside[k];
+		count_below(v + i, part, b);
+		kept += keep(v + i, part, b->low, b->high, to + kept);
 	}
 	return kept;
-}
-
-static uint64_t next_random(uint64_t *state)
-{
-	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
-	return *state >> 33;
 }
 
 static size_t take_sample(const struct piece *pieces, size_t n, size_t total, float sample[SAMPLE])
 {
 	uint64_t state = total;
-	size_t taken = 0, piece = 0, before = 0, wanted = total < MUCH ? SAMPLE / 8 : SAMPLE;
+	size_t taken = 0, piece = 0, before = 0, wanted = SAMPLE;
 
 	for (size_t i = 0; i < wanted; i++) {
 		size_t at = i * (total / wanted) + next_random(&state) % (total / wanted);
@@ -254,10 +320,7 @@ static size_t gather(const struct piece *pieces, size_t n, float *to)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < pieces[i].n; k++) {
-			to[kept] = pieces[i].v[k];
-			kept += !isnan(pieces[i].v[k]);
-		}
+		kept += keep(pieces[i].v, pieces[i].n, -INFINITY, INFINITY, to + kept);
 	return kept;
 }
 
@@ -265,13 +328,9 @@ static size_t gather(const struct piece *pieces, size_t n, float *to)
 static double value_at(float *v, size_t n, double at)
 {
 	size_t k = (size_t)at;
-	float low = select_kth(v, n, k), high = INFINITY;
+	float next, low = select_two(v, n, k, &next);
 
-	if ((double)k == at || k + 1 >= n)
-		return (double)low;
-	for (size_t i = k + 1; i < n; i++)
-		high = v[i] < high ? v[i] : high;
-	return (double)low + (at - (double)k) * ((double)high - (double)low);
+	return (double)k == at || k + 1 >= n ? (double)low : (double)low + (at - (double)k) * ((double)next - (double)low);
 }
 
 static double select_directly(const struct piece *pieces, size_t n, size_t total, double q, struct select_room *room)
@@ -290,37 +349,15 @@ static double select_directly(const struct piece *pieces, size_t n, size_t total
 
 static bool find_bracket(const struct piece *pieces, size_t n, size_t total, double q, struct bracket *b)
 {
-	float sample[SAMPLE];
+	float sample[SAMPLE], again[SAMPLE];
 	size_t taken = take_sample(pieces, n, total, sample);
 	double at = q * (double)taken, away = AWAY * sqrt(q * (1 - q) * (double)taken) + 2;
 
 	if (taken < SAMPLE / 16)
 		return false;
+	b->high = at + away >= (double)taken ? INFINITY : select_kth(memcpy(again, sample, sizeof(again)), taken, (size_t)(at + away));
 	b->low = at - away < 0 ? -INFINITY : select_kth(sample, taken, (size_t)(at - away));
-	b->high = at + away >= (double)taken ? INFINITY : select_kth(sample, taken, (size_t)(at + away));
 	return true;
-}
-
-/* Brackets what was kept again and again, in place, until little is left. */
-static double narrow(float *v, size_t n, double at)
-{
-	while (n > MUCH / 16) {
-		struct piece piece = {v, n};
-		struct bracket b = {};
-		float sample[SAMPLE];
-		size_t taken = take_sample(&piece, 1, n, sample), kept;
-		double middle = at / (double)n * (double)taken, away = AWAY * sqrt((double)taken) / 2 + 2;
-
-		b.low = middle - away < 0 ? -INFINITY : select_kth(sample, taken, (size_t)(middle - away));
-		b.high = middle + away >= (double)taken ? INFINITY : select_kth(sample, taken, (size_t)(middle + away));
-		kept = count_inside(v, n, &b);
-		if (at < (double)b.below || at > (double)(b.below + kept) - 1 || kept > n / 2)
-			break;
-		b.n = b.below = 0;
-		n = keep_inside(v, n, &b, v);
-		at -= (double)b.below;
-	}
-	return value_at(v, n, at);
 }
 
 double quantile_of_pieces(const struct piece *pieces, size_t n, double q, struct select_room *room)
@@ -331,7 +368,7 @@ double quantile_of_pieces(const struct piece *pieces, size_t n, double q, struct
 
 	for (size_t i = 0; i < n; i++)
 		total += pieces[i].n;
-	if (total < DIRECT || !find_bracket(pieces, n, total, q, &b))
+	if (total < MUCH || !find_bracket(pieces, n, total, q, &b))
 		return select_directly(pieces, n, total, q, room);
 	for (size_t i = 0; i < n; i++) {
 		if (!room_for(room, kept + pieces[i].n + LANES))
@@ -341,7 +378,7 @@ double quantile_of_pieces(const struct piece *pieces, size_t n, double q, struct
 	at = q * (double)(b.n - 1) - (double)b.below;
 	if (at < 0 || at > (double)kept - 1)
 		return select_directly(pieces, n, total, q, room);
-	return narrow(room->v, kept, at);
+	return value_at(room->v, kept, at);
 }
 
 double median_of(const struct piece *pieces, size_t n, struct select_room *room)

@@ -1,34 +1,44 @@
 #include "stat/correlate.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "stat/width.h"
 
 #define LANES 16
-#define PART  4096
 typedef float lanes __attribute__((vector_size(4 * LANES)));
 typedef int32_t counts __attribute__((vector_size(4 * LANES)));
+typedef double doubles __attribute__((vector_size(8 * LANES)));
 
 struct pair_sums {
 	double n, x, y, xx, yy, xy;
 };
 
-EACH_WIDTH static void sum_pairs(const float *x, const float *y, size_t n, float x0, float y0, struct pair_sums *s)
+/* Pairs of which one is missing are left out where there may be `gaps`. */
+static inline __attribute__((always_inline)) void sum_pairs(const float *x, const float *y, size_t n, float x0, float y0, bool gaps,
+							     struct pair_sums *s)
 {
-	lanes sx = {}, sy = {}, sxx = {}, syy = {}, sxy = {}, sn = {};
+	doubles sx = {}, sy = {}, sxx = {}, syy = {}, sxy = {};
+	lanes from_x = (lanes){} + x0, from_y = (lanes){} + y0;
+	counts there = {};
 
 	for (size_t i = 0; i + LANES <= n; i += LANES) {
-		lanes a, b;
-		counts ok;
+		lanes p, q;
+		doubles a, b;
 
-		memcpy(&a, x + i, sizeof(a));
-		memcpy(&b, y + i, sizeof(b));
-		ok = (a == a) & (b == b);
-		a = (lanes)((counts)(a - x0) & ok);
-		b = (lanes)((counts)(b - y0) & ok);
-		sn -= __builtin_convertvector(ok, lanes);
+		memcpy(&p, x + i, sizeof(p));
+		memcpy(&q, y + i, sizeof(q));
+		if (gaps) {
+			counts ok = (p == p) & (q == q);
+
+			p = (lanes)(((counts)p & ok) | ((counts)from_x & ~ok));
+			q = (lanes)(((counts)q & ok) | ((counts)from_y & ~ok));
+			there -= ok;
+		}
+		a = __builtin_convertvector(p, doubles) - (double)x0;
+		b = __builtin_convertvector(q, doubles) - (double)y0;
 		sx += a;
 		sy += b;
 		sxx += a * a;
@@ -36,19 +46,30 @@ EACH_WIDTH static void sum_pairs(const float *x, const float *y, size_t n, float
 		sxy += a * b;
 	}
 	for (int i = 0; i < LANES; i++) {
-		s->n += (double)sn[i];
-		s->x += (double)sx[i];
-		s->y += (double)sy[i];
-		s->xx += (double)sxx[i];
-		s->yy += (double)syy[i];
-		s->xy += (double)sxy[i];
+		s->n += gaps ? (double)there[i] : 0;
+		s->x += sx[i];
+		s->y += sy[i];
+		s->xx += sxx[i];
+		s->yy += syy[i];
+		s->xy += sxy[i];
 	}
+	s->n += gaps ? 0 : (double)(n / LANES * LANES);
+}
+
+EACH_WIDTH static void sum_whole(const float *x, const float *y, size_t n, float x0, float y0, struct pair_sums *s)
+{
+	sum_pairs(x, y, n, x0, y0, false, s);
+}
+
+EACH_WIDTH static void sum_there(const float *x, const float *y, size_t n, float x0, float y0, struct pair_sums *s)
+{
+	sum_pairs(x, y, n, x0, y0, true, s);
 }
 
 static void sum_rest(const float *x, const float *y, size_t n, float x0, float y0, struct pair_sums *s)
 {
 	for (size_t i = 0; i < n; i++) {
-		double a = (double)(x[i] - x0), b = (double)(y[i] - y0);
+		double a = (double)x[i] - (double)x0, b = (double)y[i] - (double)y0;
 
 		if (isnan(a) || isnan(b))
 			continue;
@@ -78,8 +99,11 @@ struct correlation pearson(const float *x, const float *y, size_t n)
 	struct pair_sums s = {};
 	double vx, vy, r;
 
-	for (size_t k = 0; k < whole; k += PART)
-		sum_pairs(x + k, y + k, whole - k < PART ? whole - k : PART, x0, y0, &s);
+	sum_whole(x, y, whole, x0, y0, &s);
+	if (isnan(s.xy)) { /* there are gaps, or infinities */
+		s = (struct pair_sums){};
+		sum_there(x, y, whole, x0, y0, &s);
+	}
 	sum_rest(x + whole, y + whole, n - whole, x0, y0, &s);
 	if (s.n < 3)
 		return (struct correlation){NAN, (uint32_t)s.n};

@@ -16,8 +16,8 @@
 #define SHIFTS		  199
 #define P_MAX		  32 /* findings whose series are fetched to tell how rare they are */
 #define POINTS_MAX	  20000 /* of a symptom: it travels in the query */
-#define V		  "toFloat64(toFloat32(value))"
-#define ROWS		  " FROM {table:Table} WHERE time >= {from:Int64} AND time < {to:Int64} AND NOT isNaN(value)"
+#define V		  ENGINE_VALUE
+#define ROWS		  ENGINE_ROWS
 
 const char *fleet_engine_error(const struct fleet_engine *e)
 {
@@ -277,7 +277,7 @@ struct time_read {
 static int take_time_value(void *data, size_t n, char *const *f)
 {
 	struct time_read *t = data;
-	int c = n == 4 && f[0] ? fleet_find_counter(t->e->fleet, f[0]) : -ENOENT;
+	int c = n == 4 ? engine_index(f[0], t->e->fleet->counters.n) : -ENOENT;
 	int64_t k;
 
 	if (c < 0)
@@ -412,14 +412,16 @@ static int within_times(struct fleet_engine *e, struct within *w)
 	int r = find_common(e, w->q->window, false, &common);
 	struct time_read t = {e, w, common.ts};
 
-	str_puts(&sql, "SELECT counter, ");
+	str_puts(&sql, "SELECT ");
+	engine_put_indices(e, false, &sql);
+	str_puts(&sql, ", ");
 	put_point(&sql, common.ts, e->fleet->interval ? e->fleet->interval : 1);
 	str_puts(&sql, " AS point, count(), ");
 	put_statistic(w->q, &sql);
 	str_puts(&sql, ROWS);
-	engine_counters(e, w->q->counter, &sql);
+	engine_put_only(e, w->q->counter, &sql);
 	put_used(&common, &sql);
-	str_puts(&sql, " GROUP BY counter, point");
+	str_puts(&sql, " GROUP BY c, point");
 	r = r < 0 ? r : sql.error ? sql.error : engine_query(e, sql.data, common.span, take_time_value, &t);
 	VEC_FREE(common.servers);
 	return r;
@@ -498,7 +500,7 @@ static int take_point(void *data, size_t n, char *const *f)
 	return 0;
 }
 
-/* One series at its points: of a server, or the fleet's (upper) median. */
+/* One series at its points: of a server, or the fleet's (upper) median; its ranks with spearman. */
 static int fetch_series(struct symptom *s, int server, int counter, float *to)
 {
 	float *kept = s->v;
@@ -522,7 +524,29 @@ static int fetch_series(struct symptom *s, int server, int counter, float *to)
 	s->v = to;
 	r = sql.error ? sql.error : clickhouse_query(s->e->clickhouse, sql.data, p, take_point, s);
 	s->v = kept;
-	return r < 0 ? fail_again(&s->e->error, r, "%s", clickhouse_error(s->e->clickhouse)) : 0;
+	if (r < 0)
+		return fail_again(&s->e->error, r, "%s", clickhouse_error(s->e->clickhouse));
+	if (s->q->spearman) {
+		_cleanup_free_ uint32_t *order = malloc((s->n + 1) * sizeof(*order));
+
+		if (!order)
+			return -ENOMEM;
+		rank_values(to, s->n, order);
+	}
+	return 0;
+}
+
+/* In as few digits as give the same float again. */
+static void put_float(struct str *sql, float value)
+{
+	char text[32];
+
+	for (int digits = 6; digits <= 9; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, (double)value);
+		if (strtof(text, NULL) == value)
+			break;
+	}
+	str_puts(sql, text);
 }
 
 /* The symptom as an array that every lag's index falls into. */
@@ -536,21 +560,46 @@ static void put_symptom(const struct symptom *s, struct str *sql)
 		if (isnan(value))
 			str_puts(sql, "nan");
 		else
-			str_printf(sql, "%.9g", (double)value);
+			put_float(sql, value);
 	}
+}
+
+/* The symptom at the point of a row (or of an array's element k), moved by lag i - max_lag. */
+static void put_partner(const struct symptom *s, uint32_t i, struct str *sql)
+{
+	if (s->q->spearman) {
+		str_printf(sql, "arrayMap(k -> toFloat64(x[points[k] + %u]), places)", i + 1);
+		return;
+	}
+	str_puts(sql, "toFloat64(x[");
+	put_point(sql, s->common.ts, s->e->fleet->interval);
+	str_printf(sql, " + %u])", i + 1);
 }
 
 /* Two columns a lag: how many pairs, and r. */
 static void put_lags(const struct symptom *s, struct str *sql)
 {
+	static const char *const of_rows = ", toUInt32(countIf(NOT isNaN(%s))), corrStableIf(" V ", %s, NOT isNaN(%s))";
+	static const char *const of_ranks = ", toUInt32(arrayCount(y -> NOT isNaN(y), %s)), "
+					    "arrayReduce('corrStableIf', ranks, %s, arrayMap(y -> NOT isNaN(y), %s))";
+
 	for (uint32_t i = 0; i <= 2 * s->q->max_lag; i++) {
 		_cleanup_str_ struct str x = {};
 
-		str_puts(&x, "s[");
-		put_point(&x, s->common.ts, s->e->fleet->interval);
-		str_printf(&x, " + %u]", i + 1);
-		str_printf(sql, ", countIf(NOT isNaN(%s)), corrStableIf(" V ", %s, NOT isNaN(%s))", x.data, x.data, x.data);
+		put_partner(s, i, &x);
+		str_printf(sql, s->q->spearman ? of_ranks : of_rows, x.data, x.data, x.data);
 	}
+}
+
+/* Of a server's counter, in order of its values: where each stands (`places`), and its rank from 0, the mean of the places
+ * of those that are equal (as rank_values()). */
+static void put_ranks(const struct symptom *s, struct str *sql)
+{
+	str_puts(sql, ", groupArray(" V " + 0) AS v, groupArray("); /* -0 + 0 is 0 */
+	put_point(sql, s->common.ts, s->e->fleet->interval);
+	str_puts(sql, ") AS points, arraySort(k -> v[k], arrayEnumerate(v)) AS places, arrayMap(k -> v[k], places) AS sorted, "
+		      "arrayMap((j, before, after) -> (2 * j + after - before) / 2 - 1, arrayEnumerate(sorted), arrayEnumerateUniq(sorted), "
+		      "arrayReverse(arrayEnumerateUniq(arrayReverse(sorted)))) AS ranks");
 }
 
 /* The lag with the largest |r|; lag 0 where nothing is better by more than 0.01. */
@@ -578,10 +627,10 @@ static int take_correlation(void *data, size_t n, char *const *f)
 	struct fleet_finding x = fleet_finding_empty;
 	struct lagged l;
 
-	if (n != 4 + 4 * s->q->max_lag || !f[0] || !f[1])
+	if (n != 4 + 4 * s->q->max_lag)
 		return 0;
-	x.server = fleet_find_server(s->e->fleet, f[0]);
-	x.counter = fleet_find_counter(s->e->fleet, f[1]);
+	x.server = engine_index(f[0], s->e->fleet->servers.n);
+	x.counter = engine_index(f[1], s->e->fleet->counters.n);
 	if (x.server < 0 || x.counter < 0 || (x.counter == s->q->counter && (s->q->server < 0 || s->q->server == x.server)))
 		return 0;
 	s->ret->looked_at++;
@@ -601,12 +650,15 @@ static int correlate(struct symptom *s)
 
 	str_puts(&sql, "WITH CAST('[");
 	put_symptom(s, &sql);
-	str_puts(&sql, "]' AS Array(Float64)) AS s SELECT server, counter");
+	str_puts(&sql, "]' AS Array(Float32)) AS x");
+	if (s->q->spearman)
+		put_ranks(s, &sql);
+	str_puts(&sql, " SELECT ");
+	engine_put_indices(s->e, true, &sql);
 	put_lags(s, &sql);
 	str_puts(&sql, ROWS);
-	engine_counters(s->e, -1, &sql);
 	put_used(&s->common, &sql);
-	str_puts(&sql, " GROUP BY server, counter SETTINGS distributed_group_by_no_merge = 1");
+	str_puts(&sql, " GROUP BY s, c SETTINGS distributed_group_by_no_merge = 1");
 	return sql.error ? sql.error : engine_query(s->e, sql.data, s->common.span, take_correlation, s);
 }
 
@@ -630,8 +682,6 @@ static int check_correlation(struct fleet_engine *e, const struct fleet_question
 {
 	if (q->counter < 0)
 		return fail_again(&e->error, -EINVAL, "a symptom is needed");
-	if (q->spearman)
-		return fail_again(&e->error, -EOPNOTSUPP, "rank correlation is computed by the local engine only: load the data, or ask without --spearman");
 	return 0;
 }
 
@@ -734,7 +784,7 @@ static void put_summary(struct fleet_engine *e, int counter, bool by_time, struc
 		put_statistic(&parts[i], sql);
 	}
 	str_puts(sql, ROWS);
-	engine_counters(e, counter, sql);
+	engine_put_only(e, counter, sql);
 	str_puts(sql, " GROUP BY place");
 	if (!by_time)
 		str_puts(sql, " SETTINGS distributed_group_by_no_merge = 1");

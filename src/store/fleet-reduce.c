@@ -10,12 +10,11 @@
 
 #include "base/cleanup.h"
 
-/* Rows that count, as float32. -0 and 0 are one value. */
-#define ROWS " FROM {table:Table} WHERE time >= {from:Int64} AND time < {to:Int64} AND NOT isNaN(value)"
-#define V    "toFloat64(toFloat32(value))"
-/* The value's bits as a number that is ordered as the values are. */
-#define BITS "reinterpretAsUInt32(reinterpretAsString(if(value = 0, toFloat32(0), toFloat32(value))))"
-#define KEY  "toUInt64(bitXor(" BITS ", if(" BITS " >= 2147483648, 4294967295, 2147483648)))"
+#define ROWS ENGINE_ROWS
+#define V    ENGINE_VALUE
+/* The value's bits as a number that is ordered as the values are; -0 and 0 are one value. */
+#define WITH_KEY "WITH reinterpretAsUInt32(reinterpretAsString(if(value = 0, toFloat32(0), toFloat32(value)))) AS bits, " \
+		 "toUInt64(bitXor(bits, if(bits >= 2147483648, 4294967295, 2147483648))) AS key "
 
 #define KEY_BITS   32
 #define ROUND_BITS 4
@@ -47,20 +46,43 @@ void engine_put_name(struct str *sql, const char *name)
 	str_putc(sql, '\'');
 }
 
-int engine_counters(const struct fleet_engine *e, int only, struct str *sql)
+void engine_put_only(const struct fleet_engine *e, int only, struct str *sql)
 {
-	bool all = only < 0 && e->fleet->remarks.n == 0;
+	if (only < 0)
+		return;
+	str_puts(sql, " AND counter = ");
+	engine_put_name(sql, e->fleet->counters.v[only].name);
+}
 
-	if (all)
-		return sql->error;
-	str_puts(sql, " AND counter IN (");
-	for (size_t i = 0; i < e->fleet->counters.n; i++)
-		if (only < 0 || (size_t)only == i) {
-			engine_put_name(sql, e->fleet->counters.v[i].name);
-			str_puts(sql, ", ");
-		}
-	str_puts(sql, "'')");
-	return sql->error;
+static void put_transform(struct str *sql, const char *column, const char *const *first, size_t stride, size_t n, const char *alias)
+{
+	str_printf(sql, "transform(%s, [", column);
+	for (size_t i = 0; i < n; i++) {
+		str_puts(sql, i ? "," : "");
+		engine_put_name(sql, *(const char *const *)((const char *)first + i * stride));
+	}
+	str_puts(sql, "], [");
+	for (size_t i = 0; i < n; i++)
+		str_printf(sql, i ? ",%zu" : "%zu", i);
+	str_printf(sql, "], -1) AS %s", alias);
+}
+
+void engine_put_indices(const struct fleet_engine *e, bool servers, struct str *sql)
+{
+	const struct fleet *f = e->fleet;
+
+	if (servers) {
+		put_transform(sql, "server", (const char *const *)&f->servers.v[0].name, sizeof(f->servers.v[0]), f->servers.n, "s");
+		str_puts(sql, ", ");
+	}
+	put_transform(sql, "counter", (const char *const *)&f->counters.v[0].name, sizeof(f->counters.v[0]), f->counters.n, "c");
+}
+
+int engine_index(const char *field, size_t n)
+{
+	long index = field ? strtol(field, NULL, 10) : -1;
+
+	return index < 0 || (size_t)index >= n ? -ENOENT : (int)index;
 }
 
 /* --- moments --- */
@@ -89,7 +111,7 @@ static void add_moments(struct counter_moments *to, const struct counter_moments
 static int take_moments(void *data, size_t n, char *const *f)
 {
 	struct moments_read *m = data;
-	int c = n == 6 && f[0] ? fleet_find_counter(m->fleet, f[0]) : -ENOENT;
+	int c = n == 6 ? engine_index(f[0], m->fleet->counters.n) : -ENOENT;
 	struct counter_moments part;
 
 	if (c < 0)
@@ -110,9 +132,11 @@ int reduce_moments(struct fleet_engine *e, struct fleet_span span, int only, str
 	int r;
 
 	memset(ret, 0, e->fleet->counters.n * sizeof(*ret));
-	str_puts(&sql, "SELECT counter, count(), avg(" V "), varPopStable(" V "), min(" V "), max(" V ")" ROWS);
-	engine_counters(e, only, &sql);
-	str_puts(&sql, " GROUP BY counter SETTINGS distributed_group_by_no_merge = 1");
+	str_puts(&sql, "SELECT ");
+	engine_put_indices(e, false, &sql);
+	str_puts(&sql, ", count(), avg(" V "), varPopStable(" V "), min(" V "), max(" V ")" ROWS);
+	engine_put_only(e, only, &sql);
+	str_puts(&sql, " GROUP BY c SETTINGS distributed_group_by_no_merge = 1");
 	r = sql.error ? sql.error : engine_query(e, sql.data, span, take_moments, &m);
 	for (size_t c = 0; r == 0 && c < e->fleet->counters.n; c++)
 		ret[c].sd = ret[c].n ? sqrt(ret[c].sd / (double)ret[c].n) : NAN;
@@ -163,7 +187,7 @@ static double value_of_key(uint64_t key)
 static int take_count(void *data, size_t n, char *const *f)
 {
 	struct search *s = data;
-	int c = n == 3 && f[0] ? fleet_find_counter(s->e->fleet, f[0]) : -ENOENT;
+	int c = n == 3 ? engine_index(f[0], s->e->fleet->counters.n) : -ENOENT;
 
 	if (c < 0)
 		return 0;
@@ -186,21 +210,19 @@ static int compare_values(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* " AND (counter, prefix) IN (...)" of all that are not found, each once. False if there are none. */
+/* " AND (c, prefix) IN (...)" of all that are not found, each once. False if there are none. */
 static bool put_prefixes(const struct search *s, unsigned shift, struct str *sql)
 {
 	bool any = false;
 
-	str_printf(sql, " AND (counter, bitShiftRight(" KEY ", %u)) IN (", shift);
+	str_printf(sql, " AND (c, bitShiftRight(key, %u)) IN (", shift);
 	for (size_t i = 0; i < s->targets.n; i++) {
 		const struct target *t = &s->targets.v[i];
 		bool same = i && t[-1].counter == t->counter && t[-1].prefix == t->prefix && !t[-1].found;
 
 		if (t->found || same)
 			continue;
-		str_puts(sql, any ? ", (" : "(");
-		engine_put_name(sql, s->e->fleet->counters.v[t->counter].name);
-		str_printf(sql, ", %" PRIu64 ")", t->prefix);
+		str_printf(sql, "%s(%d,%" PRIu64 ")", any ? "," : "", t->counter, t->prefix);
 		any = true;
 	}
 	str_putc(sql, ')');
@@ -238,12 +260,14 @@ static int count_round(struct search *s, unsigned shift)
 	_cleanup_str_ struct str sql = {};
 	int r;
 
-	str_printf(&sql, "SELECT counter, bitShiftRight(" KEY ", %u) AS prefix, count()" ROWS, shift);
+	str_puts(&sql, WITH_KEY "SELECT ");
+	engine_put_indices(s->e, false, &sql);
+	str_printf(&sql, ", toUInt32(bitShiftRight(key, %u)) AS prefix, count()" ROWS, shift);
 	if (shift + ROUND_BITS == KEY_BITS)
-		engine_counters(s->e, only_counter(s), &sql);
+		engine_put_only(s->e, only_counter(s), &sql);
 	else if (!put_prefixes(s, shift + ROUND_BITS, &sql))
 		return 0;
-	str_puts(&sql, " GROUP BY counter, prefix");
+	str_puts(&sql, " GROUP BY c, prefix");
 	s->counts.n = 0;
 	r = sql.error ? sql.error : engine_query(s->e, sql.data, s->span, take_count, s);
 	if (r == 0 && s->counts.n)
@@ -258,7 +282,7 @@ static int count_round(struct search *s, unsigned shift)
 static int take_value_row(void *data, size_t n, char *const *f)
 {
 	struct search *s = data;
-	int c = n == 3 && f[0] ? fleet_find_counter(s->e->fleet, f[0]) : -ENOENT;
+	int c = n == 3 ? engine_index(f[0], s->e->fleet->counters.n) : -ENOENT;
 	struct value_row row = {.counter = c};
 	char *at;
 
@@ -271,7 +295,7 @@ static int take_value_row(void *data, size_t n, char *const *f)
 		return -ENOMEM;
 	}
 	for (at = f[2] + 1; *at && *at != ']'; at += *at == ',')
-		row.v[row.n++] = strtod(at, &at);
+		row.v[row.n++] = (double)strtof(at, &at);
 	qsort(row.v, row.n, sizeof(*row.v), compare_values);
 	s->values.v[s->values.n++] = row;
 	return 0;
@@ -290,10 +314,12 @@ static int fetch_round(struct search *s, unsigned shift)
 	_cleanup_str_ struct str sql = {};
 	int r = 0;
 
-	str_printf(&sql, "SELECT counter, bitShiftRight(" KEY ", %u) AS prefix, groupArray(" V ")" ROWS, shift);
+	str_puts(&sql, WITH_KEY "SELECT ");
+	engine_put_indices(s->e, false, &sql);
+	str_printf(&sql, ", toUInt32(bitShiftRight(key, %u)) AS prefix, groupArray(toFloat32(value))" ROWS, shift);
 	if (!put_prefixes(s, shift, &sql))
 		return 0;
-	str_puts(&sql, " GROUP BY counter, prefix");
+	str_puts(&sql, " GROUP BY c, prefix");
 	r = sql.error ? sql.error : engine_query(s->e, sql.data, s->span, take_value_row, s);
 	for (size_t i = 0; r == 0 && i < s->targets.n; i++) {
 		struct target *t = &s->targets.v[i];
@@ -422,7 +448,7 @@ static int take_local(void *data, size_t n, char *const *f)
 {
 	struct local_read *l = data;
 	const struct fleet *fleet = l->e->fleet;
-	int s = n == 4 && f[0] ? fleet_find_server(fleet, f[0]) : -ENOENT, c = n == 4 && f[1] ? fleet_find_counter(fleet, f[1]) : -ENOENT;
+	int s = n == 4 ? engine_index(f[0], fleet->servers.n) : -ENOENT, c = n == 4 ? engine_index(f[1], fleet->counters.n) : -ENOENT;
 	size_t bit;
 
 	if (s < 0 || c < 0)
@@ -430,7 +456,7 @@ static int take_local(void *data, size_t n, char *const *f)
 	bit = (size_t)s * fleet->counters.n + (size_t)c;
 	if (l->seen[bit / 8] >> bit % 8 & 1)
 		return fail_again(&l->e->error, -EINVAL, "%s of %s lies on two shards: the Distributed table must be sharded by server "
-				   "(docs/clickhouse.md)", f[1], f[0]);
+				   "(docs/clickhouse.md)", fleet->counters.v[c].name, fleet->servers.v[s].name);
 	l->seen[bit / 8] |= (unsigned char)(1 << bit % 8);
 	return l->each(l->data, s, c, strtoull(f[2], NULL, 10), strtod(f[3], NULL));
 }
@@ -444,10 +470,12 @@ int reduce_local(struct fleet_engine *e, const struct fleet_question *q, struct 
 
 	if (!seen)
 		return -ENOMEM;
-	str_puts(&sql, "SELECT server, counter, count(), ");
+	str_puts(&sql, "SELECT ");
+	engine_put_indices(e, true, &sql);
+	str_puts(&sql, ", toUInt32(count()), ");
 	put_statistic(q, &sql);
 	str_puts(&sql, ROWS);
-	engine_counters(e, q->counter, &sql);
-	str_puts(&sql, " GROUP BY server, counter SETTINGS distributed_group_by_no_merge = 1");
+	engine_put_only(e, q->counter, &sql);
+	str_puts(&sql, " GROUP BY s, c SETTINGS distributed_group_by_no_merge = 1");
 	return sql.error ? sql.error : engine_query(e, sql.data, span, take_local, &l);
 }

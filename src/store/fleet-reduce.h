@@ -4,6 +4,10 @@
 #include "net/clickhouse.h"
 #include "store/fleet-engine.h"
 
+/* Rows that count, as float32. */
+#define ENGINE_ROWS  " FROM {table:Table} WHERE time >= {from:Int64} AND time < {to:Int64} AND NOT isNaN(value)"
+#define ENGINE_VALUE "toFloat64(toFloat32(value))"
+
 struct fleet_engine {
 	struct clickhouse *clickhouse;
 	char *table;
@@ -18,13 +22,17 @@ struct counter_moments {
 	double mean, sd, min, max;
 };
 
-/* Keeps words for fleet_engine_error() and returns the code. */
 /* Runs a query in which {table:Table}, {from:Int64} and {to:Int64} stand for the table and the span. */
 int engine_query(struct fleet_engine *e, const char *sql, struct fleet_span span, clickhouse_row_fn *row, void *data);
+/* Names do not cross the wire with each row: "transform(counter, [...], [0, 1, ...], -1) AS c", and the same AS s of
+ * servers; -1 for one that the engine does not know, which engine_index() refuses. */
+void engine_put_indices(const struct fleet_engine *e, bool servers, struct str *sql);
+/* An index as it came back, or -ENOENT. */
+int engine_index(const char *field, size_t n);
 /* A quoted name in SQL that is yet to be given to clickhouse_sql(): its braces must not look like placeholders. */
 void engine_put_name(struct str *sql, const char *name);
-/* Appends " AND counter IN (...)": those that the engine knows, or the one. */
-int engine_counters(const struct fleet_engine *e, int only, struct str *sql);
+/* Appends " AND counter = ..." if there is but one to be read. */
+void engine_put_only(const struct fleet_engine *e, int only, struct str *sql);
 
 /* `ret` has one place for each counter; those without values get n = 0. `only` = -1 for all counters. */
 int reduce_moments(struct fleet_engine *e, struct fleet_span span, int only, struct counter_moments *ret);

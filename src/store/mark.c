@@ -70,8 +70,9 @@ int store_find_marks(struct store *s)
 }
 
 static const char save_all[] =
-	"INSERT OR REPLACE INTO main.mark SELECT * FROM run.mark; INSERT OR REPLACE INTO main.capture SELECT * FROM run.capture;"
-	"DELETE FROM main.capture WHERE mark NOT IN (SELECT DISTINCT mark FROM main.capture ORDER BY mark DESC LIMIT " CAPTURED_MAX ")";
+	"INSERT OR REPLACE INTO main.mark SELECT * FROM run.mark; INSERT OR REPLACE INTO main.inspection SELECT * FROM run.inspection;"
+	"INSERT OR REPLACE INTO main.told SELECT * FROM run.told;"
+	"DELETE FROM main.inspection WHERE mark NOT IN (SELECT DISTINCT mark FROM main.inspection ORDER BY mark DESC LIMIT " CAPTURED_MAX ")";
 
 int store_open_marks(struct store *s)
 {
@@ -84,7 +85,7 @@ int store_open_marks(struct store *s)
 		r = attach(s, path);
 	if (r == 0)
 		r = store_exec(s, "PRAGMA run.synchronous = OFF; CREATE TABLE IF NOT EXISTS run." MARK_TABLE
-				  "CREATE TABLE IF NOT EXISTS run." CAPTURE_TABLE);
+				  "CREATE TABLE IF NOT EXISTS run." CAPTURE_TABLE "CREATE TABLE IF NOT EXISTS run." TOLD_TABLE);
 	/* what a killed recorder left there is newer than the store's */
 	if (r == 0)
 		r = store_exec(s, "INSERT OR IGNORE INTO run.mark SELECT * FROM main.mark");
@@ -108,7 +109,7 @@ int store_save_marks(struct store *s)
 	r = store_exec(s, save_all);
 	if (r == 0) {
 		s->marks_saved = version;
-		r = store_exec(s, "DELETE FROM run.capture"); /* they are large, and /run is memory */
+		r = store_exec(s, "DELETE FROM run.inspection"); /* they are large, and /run is memory */
 	}
 	return r;
 }
@@ -270,6 +271,43 @@ int store_mark_undo(struct store *s, uint32_t uid, int64_t *ret_id)
 	if (r == 0)
 		*ret_id = id;
 	return r;
+}
+
+int store_tell(struct store *s, int64_t mark, uint32_t uid, const char *json)
+{
+	sqlite3_stmt *stmt;
+	int r = store_prepare_marks(s, "INSERT OR REPLACE INTO %s.told(mark, uid, json) VALUES(?, ?, ?)", &stmt);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(stmt, 1, mark);
+	sqlite3_bind_int64(stmt, 2, uid);
+	sqlite3_bind_text(stmt, 3, json, -1, SQLITE_STATIC);
+	return store_run(s, stmt);
+}
+
+/* Newer ones are beside the journal. */
+static char *read_told(struct store *s, const char *sql, int64_t mark, uint32_t uid)
+{
+	const char *text;
+	sqlite3_stmt *stmt;
+	char *json = NULL;
+
+	if (store_prepare(s, sql, &stmt) < 0)
+		return NULL; /* a recording from before answers were kept */
+	sqlite3_bind_int64(stmt, 1, mark);
+	sqlite3_bind_int64(stmt, 2, uid);
+	if (sqlite3_step(stmt) == SQLITE_ROW && (text = (const char *)sqlite3_column_text(stmt, 0)))
+		json = strdup(text);
+	sqlite3_finalize(stmt);
+	return json;
+}
+
+char *store_told(struct store *s, int64_t mark, uint32_t uid)
+{
+	char *json = s->marks_in_run ? read_told(s, "SELECT json FROM run.told WHERE mark = ? AND uid = ?", mark, uid) : NULL;
+
+	return json ? json : read_told(s, "SELECT json FROM main.told WHERE mark = ? AND uid = ?", mark, uid);
 }
 
 int store_marks(struct store *s, int64_t from, int64_t to, struct mark **ret, size_t *ret_n)

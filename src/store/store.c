@@ -29,7 +29,7 @@ static const char schema[] =
 	" PRIMARY KEY(tier, start)) WITHOUT ROWID;"
 	"CREATE TABLE IF NOT EXISTS feature(id INTEGER PRIMARY KEY, kind INTEGER, name TEXT, UNIQUE(kind, name));"
 	"CREATE TABLE IF NOT EXISTS program(id INTEGER PRIMARY KEY, name TEXT UNIQUE);"
-	"CREATE TABLE IF NOT EXISTS " MARK_TABLE "CREATE TABLE IF NOT EXISTS " CAPTURE_TABLE;
+	"CREATE TABLE IF NOT EXISTS " MARK_TABLE "CREATE TABLE IF NOT EXISTS " CAPTURE_TABLE "CREATE TABLE IF NOT EXISTS " TOLD_TABLE;
 
 static int errno_of(int sqlite_code)
 {
@@ -253,7 +253,7 @@ static int open_database(struct store *s, enum store_mode mode)
 
 void store_make_private(const char *file)
 {
-	int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int fd = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	if (fd >= 0)
 		close(fd);

@@ -121,10 +121,12 @@ int store_mark(struct store *s, int64_t wall, uint32_t uid, const char *note, in
 int store_caught(struct store *s, int64_t wall, const char *note, int64_t *ret_id);
 /* It went on until `wall`. -ENOENT. */
 int store_caught_more(struct store *s, int64_t id, int64_t wall, const char *note);
-/* A process that was inspected for an incident: the report for people and for programs. One a process and incident. */
+/* A process that was inspected for an incident: the report for people and for programs. One a process and phase of the
+ * incident. */
 struct capture {
 	int64_t mark, wall;
 	uint32_t pid;
+	uint32_t phase; /* from 1; 0 = by hand */
 	char *summary, *text, *json;
 };
 void capture_free(struct capture *c);
@@ -132,6 +134,10 @@ void capture_free(struct capture *c);
 int store_capture(struct store *s, const struct capture *c);
 /* Of one incident, oldest first; the caller frees each and the array. Damaged ones are left out. */
 int store_captures(struct store *s, int64_t mark, struct capture **ret, size_t *ret_n);
+/* What was answered for a mark to a user, as JSON; replaces what was told before. 0 or -errno. */
+int store_tell(struct store *s, int64_t mark, uint32_t uid, const char *json);
+/* NULL where nothing was. The caller frees. */
+char *store_told(struct store *s, int64_t mark, uint32_t uid);
 static inline bool mark_is_caught(const struct mark *m)
 {
 	return m->presses == 0;

@@ -8,18 +8,6 @@
 #define RECLAIM_LOOK_BACK 1000000000ll	/* whoever allocated in the second before made memory short */
 #define DIRTY_LOOK_BACK	  30000000000ll /* dirty_expire_centisecs: pages are written at that age at the latest */
 
-static int by_start(const void *a, const void *b)
-{
-	const struct reclaim_span *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
-static bool is_reclaim(const struct interval *i)
-{
-	return i->state == STATE_RECLAIM || i->state == STATE_RECLAIMING;
-}
-
 static bool is_page_out(const struct timeline *t, uint32_t thread)
 {
 	const struct thread_line *line = &t->threads.v[thread];
@@ -27,53 +15,31 @@ static bool is_page_out(const struct timeline *t, uint32_t thread)
 	return line->kernel && strncmp(line->comm, "kswapd", 6) == 0;
 }
 
-static int memo_open(struct owners_memo *m, const struct timeline *t)
+static void memo_free(struct hmap *memo)
 {
-	m->n = (size_t)((t->end - t->origin) / MEMO_TICK) + 2;
-	m->v = calloc(m->n, sizeof(*m->v));
-	return m->v ? 0 : -ENOMEM;
-}
-
-static void memo_close(struct owners_memo *m)
-{
-	for (size_t i = 0; m->v && i < m->n; i++)
-		free(m->v[i]);
-	free(m->v);
+	HMAP_FOREACH(slot, memo)
+		free(slot->value);
+	hmap_free(memo);
 }
 
 int charger_open(struct charger *c, const struct timeline *t, charge_fn charge, void *user)
 {
-	*c = (struct charger){.timeline = t, .charge = charge, .user = user};
-	if (memo_open(&c->allocators, t) < 0 || memo_open(&c->dirtiers, t) < 0)
-		return -ENOMEM;
-	for (uint32_t thread = 0; thread < t->threads.n; thread++) {
-		const struct thread_line *line = &t->threads.v[thread];
-
-		if (is_page_out(t, thread))
-			continue;
-		for (size_t i = 0; i < line->intervals.n; i++)
-			if (is_reclaim(&line->intervals.v[i]) &&
-			    VEC_PUSH(c->reclaims, (struct reclaim_span){line->intervals.v[i].start,
-									line->intervals.v[i].end, thread}) < 0)
-				return -ENOMEM;
-	}
-	if (c->reclaims.n)
-		qsort(c->reclaims.v, c->reclaims.n, sizeof(*c->reclaims.v), by_start);
-	return 0;
+	*c = (struct charger){.timeline = t, .charge = charge, .user = user, .segments = calloc(t->cpus.n + 1, sizeof(uint32_t))};
+	return c->segments ? 0 : -ENOMEM;
 }
 
 void charger_close(struct charger *c)
 {
-	VEC_FREE(c->reclaims);
-	memo_close(&c->allocators);
-	memo_close(&c->dirtiers);
+	memo_free(&c->allocators);
+	memo_free(&c->dirtiers);
+	free(c->segments);
 }
 
 void owners_add(struct owners *o, uint32_t thread, int64_t weight)
 {
 	size_t i = 0;
 
-	if (weight <= 0)
+	if (weight <= 0 || weight > INT64_MAX / 4 - o->total) /* the latter only of a damaged trace */
 		return;
 	while (i < o->n && o->v[i].thread != thread)
 		i++;
@@ -107,54 +73,44 @@ bool owners_charge(struct charger *c, const struct owners *o, int64_t ns)
 	return o->n > 0;
 }
 
-/* The first span that could reach into the look-back: spans are short, so a start some look-backs earlier will do. */
-static size_t first_reclaim(const struct charger *c, int64_t from)
+/* Who freed memory in the second before: of the machine's, and within the limit of `unit`. */
+static void find_allocators(struct charger *c, struct owners *o, int64_t to, uint32_t unit)
 {
-	size_t low = 0, high = c->reclaims.n;
+	const struct timeline *t = c->timeline;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
+	for (size_t i = 0; i < t->freeings.n && t->freeings.v[i].at < to; i++) {
+		const struct freeing *f = &t->freeings.v[i];
 
-		if (c->reclaims.v[middle].start < from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static void find_allocators(struct charger *c, struct owners *o, int64_t to)
-{
-	int64_t from = to - RECLAIM_LOOK_BACK;
-
-	for (size_t i = first_reclaim(c, from - RECLAIM_LOOK_BACK); i < c->reclaims.n && c->reclaims.v[i].start < to; i++) {
-		int64_t start = c->reclaims.v[i].start > from ? c->reclaims.v[i].start : from;
-		int64_t end = c->reclaims.v[i].end < to ? c->reclaims.v[i].end : to;
-
-		owners_add(o, c->reclaims.v[i].thread, end - start);
+		if (f->at >= to - RECLAIM_LOOK_BACK && (!f->group || t->threads.v[f->thread].unit == unit))
+			owners_add(o, f->thread, (int64_t)(f->pages & INT32_MAX));
 	}
 }
 
-static void find_dirtiers(struct charger *c, struct owners *o, int64_t to)
+static void find_dirtiers(struct charger *c, struct owners *o, int64_t to, uint32_t unit)
 {
+	(void)unit;
 	for (size_t i = 0; i < c->timeline->dirtyings.n && c->timeline->dirtyings.v[i].at < to; i++)
 		if (c->timeline->dirtyings.v[i].at >= to - DIRTY_LOOK_BACK)
 			owners_add(o, c->timeline->dirtyings.v[i].thread, (int64_t)c->timeline->dirtyings.v[i].bytes);
 }
 
 /* NULL without memory. */
-static const struct owners *remembered(struct charger *c, struct owners_memo *m, int64_t at,
-				       void (*find)(struct charger *, struct owners *, int64_t))
+static const struct owners *remembered(struct charger *c, struct hmap *memo, int64_t at, uint32_t unit,
+				       void (*find)(struct charger *, struct owners *, int64_t, uint32_t))
 {
-	int64_t tick = (at - c->timeline->origin) / MEMO_TICK;
-	size_t i = tick < 0 ? 0 : (size_t)tick < m->n ? (size_t)tick : m->n - 1;
+	int64_t tick = at < c->timeline->origin ? 0 : (at - c->timeline->origin) / MEMO_TICK;
+	struct owners *known = hmap_get(memo, (uint64_t)tick, unit);
 
-	if (!m->v[i]) {
-		m->v[i] = calloc(1, sizeof(**m->v));
-		if (m->v[i])
-			find(c, m->v[i], c->timeline->origin + ((int64_t)i + 1) * MEMO_TICK);
+	if (known)
+		return known;
+	known = calloc(1, sizeof(*known));
+	if (known && hmap_put(memo, (uint64_t)tick, unit, known) < 0) {
+		free(known);
+		return NULL;
 	}
-	return m->v[i];
+	if (known)
+		find(c, known, c->timeline->origin + (tick + 1) * MEMO_TICK, unit);
+	return known;
 }
 
 static void owners_add_shares(struct owners *o, const struct owners *shares, int64_t weight)
@@ -168,9 +124,9 @@ void owners_add_cause(struct charger *c, struct owners *o, uint32_t thread, bool
 	const struct owners *shares = NULL;
 
 	if (thread != NOBODY && is_page_out(c->timeline, thread))
-		shares = remembered(c, &c->allocators, at, find_allocators);
+		shares = remembered(c, &c->allocators, at, NOBODY, find_allocators);
 	else if (thread != NOBODY && write && c->timeline->threads.v[thread].kernel)
-		shares = remembered(c, &c->dirtiers, at, find_dirtiers);
+		shares = remembered(c, &c->dirtiers, at, NOBODY, find_dirtiers);
 	if (shares && shares->total > 0)
 		owners_add_shares(o, shares, weight);
 	else
@@ -179,7 +135,8 @@ void owners_add_cause(struct charger *c, struct owners *o, uint32_t thread, bool
 
 static void charge_memory(struct charger *c, const struct step *step)
 {
-	const struct owners *o = remembered(c, &c->allocators, step->from, find_allocators);
+	uint32_t unit = c->timeline->threads.v[step->thread].unit;
+	const struct owners *o = remembered(c, &c->allocators, step->from, unit, find_allocators);
 
 	if (!o || !owners_charge(c, o, step->to - step->from))
 		charge_to(c, BY_UNKNOWN, 0, step->to - step->from, 0);
@@ -203,20 +160,27 @@ static void charge_cpu(struct charger *c, const struct step *step)
 {
 	const struct interval *i = step->interval;
 	const struct cpu_line *cpu = &c->timeline->cpus.v[i->cpu];
+	const struct queue_cells *known = !step->depth && state_table[i->state].wait == FOR_CPU && !step->flags ? c->known : NULL;
+	size_t s = i->start == step->from && i->segment < cpu->segments.n ? i->segment : c->segments[i->cpu];
 	int64_t from = step->from;
-	size_t s = i->start == from ? i->segment : segment_find(cpu, from);
 
-	if (s >= cpu->segments.n || cpu->segments.v[s].start > from)
-		s = segment_find(cpu, from);
-	for (; s < cpu->segments.n && from < step->to; s++) {
-		int64_t end = s + 1 < cpu->segments.n ? cpu->segments.v[s + 1].start : cpu->end;
+	for (s = segment_near(cpu, from, s); s < cpu->segments.n && from < step->to; s++) {
+		const struct segment *at = &cpu->segments.v[s];
+		int64_t end = s + 1 < cpu->segments.n ? at[1].start : cpu->end;
+		uint32_t cell = known && at->kind == SEGMENT_TASK ? known->by_thread[at->who] : 0;
 
 		if (end > step->to)
 			end = step->to;
-		if (end <= from || cpu->segments.v[s].start > from)
+		if (end <= from || at->start > from)
 			continue;
-		charge_segment(c, &cpu->segments.v[s], end - from);
+		if (cell > (known ? known->first : 0)) {
+			cell_add(&known->matrix->cells.v[cell - 1], end - from);
+			known->matrix->charged[FOR_CPU] += end - from;
+		} else {
+			charge_segment(c, at, end - from);
+		}
 		from = end;
+		c->segments[i->cpu] = (uint32_t)s;
 	}
 	charge_to(c, BY_UNKNOWN, 0, step->to - from, 0);
 }
@@ -262,10 +226,8 @@ static void charge_blocked(struct charger *c, const struct step *step)
 
 	if (step->flags & STEP_CYCLE)
 		charge_to(c, BY_UNKNOWN, 0, step->to - step->from, 0);
-	else if (wait == FOR_MEMORY && i->request == NOBODY)
-		charge_memory(c, step);
 	else if (wait == FOR_MEMORY)
-		charge_disk(c, step);
+		charge_memory(c, step);
 	else
 		(rules[wait] ?: charge_ended)(c, step);
 }

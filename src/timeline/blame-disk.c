@@ -4,14 +4,28 @@
  *   those in flight  those ahead   the wakeup's own time
  *
  * While a request waits to be issued, those in flight stand in its way; once it is in flight, those that were issued
- * before it, then those it shares the device with, and the device itself. Several share in proportion to the time they spent there: the order in which a
- * device works is not to be seen, so this is a model. A thread that blocks without a request of its own (no free tag, a
+ * before it, then those it shares the device with, and the device itself. Several share in proportion to the time they spent
+ * there and to what such a request costs: the order in which a device works is not to be seen, so this is a model. A thread that blocks without a request of its own (no free tag, a
  * page another one is writing) waits for those in flight.
  */
 #include "timeline/blame-charge.h"
 
 #define SCAN_MAX  4096	  /* requests looked back upon: beyond any queue depth */
 #define NOTICE_NS 1000000 /* from a request's completion to the wakeup; what is longer waited for something else */
+
+/* What serving a request costs: so much for each, then by its bytes; a linear model, as the kernel's io.cost has. In pages;
+ * its built-in coefficients for SSDs make a request worth 3 to 12 pages. */
+#define REQUEST_PAGES 8
+#define PAGE	      4096
+#define BYTES_MAX     (32u << 20) /* beyond what a request has; damaged traces say anything */
+#define FLIGHT_MAX    (1ll << 36)
+
+static int64_t weight(const struct disk_request *r, int64_t ns)
+{
+	uint32_t bytes = r->bytes < BYTES_MAX ? r->bytes : BYTES_MAX;
+
+	return (ns < FLIGHT_MAX ? ns : FLIGHT_MAX) * (REQUEST_PAGES + bytes / PAGE);
+}
 
 static int64_t overlap(const struct disk_request *r, int64_t from, int64_t to)
 {
@@ -31,7 +45,7 @@ static void add_owner(struct charger *c, struct owners *o, const struct disk_req
 {
 	if (is_bare_flush(c, r))
 		return;
-	owners_add_cause(c, o, r->owner, r->write, r->insert, overlap(r, from, to));
+	owners_add_cause(c, o, r->owner, r->write, r->insert, weight(r, overlap(r, from, to)));
 }
 
 /* Those of the disk in flight within [from, to), issued before place `before`. */
@@ -110,12 +124,12 @@ static void add_ahead(struct charger *c, struct owners *o, const struct disk_req
 	}
 }
 
-/* Nothing is ahead of it any more: the device works on it, and on what came later beside it, in equal parts. */
+/* Nothing is ahead of it any more: the device works on it, and on what came later beside it. */
 static void charge_beside(struct charger *c, const struct disk_request *r, int64_t from, int64_t to)
 {
 	const struct disk_line *disk = &c->timeline->disks.v[r->disk];
 	struct owners o = {};
-	int64_t others;
+	int64_t others, own = weight(r, to - from);
 
 	for (size_t at = r->place + 1, n = 0; at < disk->issued.n && n < SCAN_MAX; at++, n++) {
 		const struct disk_request *q = &c->timeline->requests.v[disk->issued.v[at]];
@@ -124,7 +138,7 @@ static void charge_beside(struct charger *c, const struct disk_request *r, int64
 			break;
 		add_owner(c, &o, q, from, to);
 	}
-	others = (int64_t)((__int128)(to - from) * o.total / (o.total + (to - from) + (to == from)));
+	others = (int64_t)((__int128)(to - from) * o.total / (o.total + own + (own == 0)));
 	if (!owners_charge(c, &o, others))
 		others = 0;
 	charge_to(c, BY_DEVICE, r->disk, to - from - others, 0);

@@ -2,7 +2,7 @@
  *
  * Run queue: the segments of the CPU the victim was queued on. Locks, pipes, children: the walk (wait-walk.h), then the
  * rule of the state in which the last of the chain was. Disk: blame-disk.c. Memory: those who freed memory in the second
- * before, in proportion (modelled): only who allocates must free.
+ * before, by pages (modelled): only who allocates must free.
  */
 #pragma once
 

@@ -1,7 +1,6 @@
 #include "timeline/path.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "timeline/blame-charge.h"
 
@@ -86,7 +85,7 @@ int path_build(const struct timeline *t, uint32_t thread, int64_t from, int64_t 
 		return -ERANGE;
 	r = charger_open(&w.charger, t, note_culprit, &w);
 	if (r == 0) {
-		walk_thread(t, thread, from, to, on_step, &w);
+		walk_thread(&(struct walker){t, on_step, &w, NULL}, thread, from, to);
 		r = w.error;
 	}
 	charger_close(&w.charger);
@@ -97,6 +96,30 @@ int path_build(const struct timeline *t, uint32_t thread, int64_t from, int64_t 
 	join_pieces(&w.path);
 	*ret = w.path;
 	return 0;
+}
+
+void path_coarsen(struct critical_path *p, int64_t least)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0, next; i < p->pieces.n; i = next) {
+		size_t longest = i;
+		int64_t from = p->pieces.v[i].from, to = p->pieces.v[i].to;
+
+		for (next = i + 1; to - from < least && next < p->pieces.n && p->pieces.v[next].from == to &&
+				   p->pieces.v[next].to - p->pieces.v[next].from < least; next++) {
+			const struct path_piece *piece = &p->pieces.v[next], *best = &p->pieces.v[longest];
+
+			to = piece->to;
+			if (piece->to - piece->from > best->to - best->from)
+				longest = next;
+		}
+		p->pieces.v[kept] = p->pieces.v[longest];
+		p->pieces.v[kept].from = from;
+		p->pieces.v[kept++].to = to;
+	}
+	p->pieces.n = kept;
+	join_pieces(p);
 }
 
 void path_free(struct critical_path *p)

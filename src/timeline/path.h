@@ -7,6 +7,8 @@
 /* The caller frees with path_free(). 0, -ENOMEM, -ERANGE for an empty window. */
 int path_build(const struct timeline *t, uint32_t thread, int64_t from, int64_t to, struct critical_path *ret);
 void path_free(struct critical_path *p);
+/* For drawing: pieces shorter than `least` ns are joined, until they are as long, to the longest of them. */
+void path_coarsen(struct critical_path *p, int64_t least);
 
 /* The path by who and what, the largest first: where the window's time went. */
 struct path_share {

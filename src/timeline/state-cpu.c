@@ -216,6 +216,12 @@ void on_reclaim(struct build *b, const struct event *e)
 	if (thread == NOBODY)
 		return;
 	b->now.v[thread].reclaims = e->kind == EVENT_RECLAIM_BEGIN;
+	if (e->kind == EVENT_RECLAIM_END) {
+		struct freeing f = {(int64_t)e->time, thread, e->flags & RECLAIM_GROUP, e->reclaim.pages};
+
+		if (VEC_PUSH(b->t->freeings, f) < 0)
+			b->error = -ENOMEM;
+	}
 	if (b->cpus[e->cpu].current == thread)
 		thread_to(b, thread, (int64_t)e->time, running_state(b, thread), e->cpu);
 }
@@ -226,6 +232,14 @@ void on_quota(struct build *b, const struct event *e)
 
 	if (thread != NOBODY && e->quota.took < INT64_MAX)
 		b->now.v[thread].throttled = (int64_t)e->quota.took;
+}
+
+void on_sample(struct build *b, const struct event *e)
+{
+	uint32_t thread = build_thread(b, e->thread, (int64_t)e->time);
+
+	if (thread != NOBODY && VEC_PUSH(b->t->threads.v[thread].samples, e->time << 1 | (e->flags & SAMPLE_USER ? 1 : 0)) < 0)
+		b->error = -ENOMEM;
 }
 
 /* A CPU that no event tells of: who runs there at the freeze did all the time. */

@@ -251,8 +251,8 @@ static void faults_behind_reclaim(void **state)
 	leave(&s, 500, 0, A, 0, TASK_STATE_BLOCKED, WAIT_MEMORY, CALL_FAULT);
 	wake(&s, 600, 1, B, A, 0);
 	leave_for(&s, 600, 0, 0, A, 0, 0);
-	say(&s, (struct event){.kind = EVENT_RECLAIM_END, .thread = A}, 600);
-	say(&s, (struct event){.kind = EVENT_RECLAIM_END, .thread = B, .cpu = 1}, 1000);
+	say(&s, (struct event){.kind = EVENT_RECLAIM_END, .thread = A, .reclaim.pages = 32}, 600);
+	say(&s, (struct event){.kind = EVENT_RECLAIM_END, .thread = B, .cpu = 1, .reclaim.pages = 9 * 32}, 1000);
 	tell(&s, 2000);
 	assert_int_equal(in_state(&s, B, STATE_RECLAIMING), 900);
 	assert_int_equal(waited(&s, A, FOR_MEMORY), 100);

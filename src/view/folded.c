@@ -1,133 +1,215 @@
-/* Folded stacks, as flame graphs take them: "program;outermost;...;innermost value", values in ns. */
+/* Stacks as a tree, and as flame graphs take them. Values in ns. */
+#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/hmap.h"
 #include "base/str.h"
 #include "view/waits-words.h"
 
 #define SAMPLE_NS (1000000000 / 49)
+#define NAMES_MAX (2 * TRACE_FRAMES + 4) /* program, user's and kernel's frames, the state */
 
+/* One stack: its names one after the other in `text`, each ended by NUL. */
 struct fold {
 	const struct timeline *t;
-	struct hmap lines; /* (hash of the text, 0) -> struct folded */
+	const struct fold_options *o;
+	struct path_tree *tree;
+	struct str text;
+	size_t at[NAMES_MAX], n;
 };
 
-struct folded {
-	int64_t ns;
-	char text[];
-};
-
-static void put_frame(const struct timeline *t, uint32_t process, uint64_t address, struct str *line)
+static void begin_name(struct fold *f)
 {
-	bool kernel = address >> 63;
-	const char *name = trace_symbol(t->trace, kernel ? 0 : process, address);
-	const struct trace_mapping *mapping = kernel ? NULL : trace_mapping(t->trace, process, address);
-	const char *slash;
-
-	if (name) {
-		str_printf(line, ";%s%s", name, kernel ? "_[k]" : "");
-		return;
-	}
-	if (!mapping || mapping->module >= t->trace->modules.n) {
-		str_printf(line, ";0x%" PRIx64 "%s", address, kernel ? "_[k]" : "");
-		return;
-	}
-	slash = strrchr(t->trace->modules.v[mapping->module].path, '/');
-	str_printf(line, ";%s+0x%" PRIx64, slash ? slash + 1 : t->trace->modules.v[mapping->module].path,
-		   address - mapping->start + mapping->offset);
+	if (f->n < NAMES_MAX)
+		f->at[f->n++] = f->text.len;
 }
 
-static void put_stack(const struct timeline *t, uint32_t process, stack_ref ref, struct str *line)
+static void put_frame(struct fold *f, uint32_t process, uint64_t address)
 {
-	const struct trace_stack *stack = ref ? trace_stack(t->trace, ref) : NULL;
+	begin_name(f);
+	frame_words(f->t, process, address, &f->text);
+	str_puts(&f->text, address >> 63 ? "_[k]" : "");
+	str_append(&f->text, "", 1);
+}
+
+static void put_stack(struct fold *f, uint32_t process, stack_ref ref)
+{
+	const struct trace_stack *stack = ref ? trace_stack(f->t->trace, ref) : NULL;
 
 	for (uint32_t i = stack ? stack->n : 0; i > 0; i--)
-		put_frame(t, process, stack->frames[i - 1], line);
+		put_frame(f, process, stack->frames[i - 1]);
 }
 
-static void add_line(struct fold *f, struct str *line, int64_t ns)
+static void begin(struct fold *f, uint32_t thread)
 {
-	uint64_t hash = line->error ? 0 : hash_bytes(line->data, line->len);
-	struct folded *known = hmap_get(&f->lines, hash, 0);
-
-	if (line->error)
-		return;
-	if (!known) {
-		known = calloc(1, sizeof(*known) + line->len + 1);
-		if (!known || hmap_put(&f->lines, hash, 0, known) < 0) {
-			free(known);
-			return;
-		}
-		memcpy(known->text, line->data, line->len);
-	}
-	known->ns += ns;
+	str_clear(&f->text);
+	f->n = 0;
+	begin_name(f);
+	str_puts(&f->text, f->t->names.v[f->t->threads.v[thread].program]);
+	str_append(&f->text, "", 1);
 }
 
-static void begin_line(const struct timeline *t, uint32_t thread, struct str *line)
+static int add(struct fold *f, int64_t ns)
 {
-	str_clear(line);
-	for (const char *c = t->names.v[t->threads.v[thread].program]; *c; c++)
-		str_putc(line, *c == ';' || *c == ' ' ? '_' : *c);
+	const char *names[NAMES_MAX];
+
+	if (f->text.error)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->n; i++)
+		names[i] = f->text.data + f->at[i];
+	return path_tree_add(f->tree, names, f->n, (uint64_t)ns);
 }
 
-static void fold_samples(struct fold *f, int64_t from, int64_t to)
+static bool wanted(const struct fold_options *o, uint32_t thread)
+{
+	for (size_t i = 0; o->threads && i < o->n; i++)
+		if (o->threads[i] == thread)
+			return true;
+	return !o->threads;
+}
+
+static int fold_samples(struct fold *f)
 {
 	const struct trace *trace = f->t->trace;
-	_cleanup_(str_free) struct str line = {};
+	int r = 0;
 
-	for (size_t i = trace_find(trace, (uint64_t)from); i < trace->n_events && (int64_t)trace->events[i].time < to; i++) {
+	for (size_t i = trace_find(trace, (uint64_t)f->o->from); r == 0 && i < trace->n_events && (int64_t)trace->events[i].time < f->o->to; i++) {
 		const struct event *e = &trace->events[i];
 		const struct trace_thread *who = e->kind == EVENT_SAMPLE ? trace_thread(trace, e->thread, e->time) : NULL;
 
-		if (!who || !who->tid)
+		if (!who || !who->tid || !wanted(f->o, (uint32_t)(who - trace->threads.v)))
 			continue;
-		begin_line(f->t, (uint32_t)(who - trace->threads.v), &line);
-		put_stack(f->t, who->tgid, e->sample.user, &line);
-		put_stack(f->t, who->tgid, e->sample.kernel, &line);
+		begin(f, (uint32_t)(who - trace->threads.v));
+		put_stack(f, who->tgid, e->sample.user);
+		put_stack(f, who->tgid, e->sample.kernel);
 		if (!e->sample.user && !e->sample.kernel)
-			put_frame(f->t, who->tgid, e->sample.ip, &line);
-		add_line(f, &line, SAMPLE_NS);
+			put_frame(f, who->tgid, e->sample.ip);
+		r = add(f, SAMPLE_NS);
 	}
+	return r;
 }
 
-static void fold_waits(struct fold *f, int64_t from, int64_t to)
+static int fold_waits_of(struct fold *f, uint32_t n)
 {
-	_cleanup_(str_free) struct str line = {};
+	const struct thread_line *thread = &f->t->threads.v[n];
+	int r = 0;
 
-	for (uint32_t n = 0; n < f->t->threads.n; n++) {
-		const struct thread_line *thread = &f->t->threads.v[n];
+	for (size_t i = interval_find(thread, f->o->from); r == 0 && i < thread->intervals.n && thread->intervals.v[i].start < f->o->to; i++) {
+		const struct interval *x = &thread->intervals.v[i];
+		int64_t start = x->start > f->o->from ? x->start : f->o->from, end = x->end < f->o->to ? x->end : f->o->to;
 
-		for (size_t i = interval_find(thread, from); i < thread->intervals.n && thread->intervals.v[i].start < to; i++) {
-			const struct interval *x = &thread->intervals.v[i];
-			int64_t start = x->start > from ? x->start : from, end = x->end < to ? x->end : to;
+		if (state_table[x->state].wait == FOR_NONE || start >= end)
+			continue;
+		begin(f, n);
+		put_stack(f, thread->tgid, x->user_stack);
+		put_stack(f, thread->tgid, x->kernel_stack);
+		begin_name(f);
+		str_printf(&f->text, "[%s]", state_table[x->state].text);
+		str_append(&f->text, "", 1);
+		r = add(f, end - start);
+	}
+	return r;
+}
 
-			if (state_table[x->state].wait == FOR_NONE)
-				continue;
-			begin_line(f->t, n, &line);
-			put_stack(f->t, thread->tgid, x->user_stack, &line);
-			put_stack(f->t, thread->tgid, x->kernel_stack, &line);
-			str_printf(&line, ";[%s]", state_table[x->state].text);
-			add_line(f, &line, end - start);
+int fold_stacks(const struct timeline *t, const struct fold_options *o, struct path_tree *ret)
+{
+	struct path_tree tree = {};
+	struct fold f = {.t = t, .o = o, .tree = &tree};
+	int r = o->waits ? 0 : fold_samples(&f);
+
+	for (uint32_t n = 0; r == 0 && o->waits && n < t->threads.n; n++)
+		if (wanted(o, n))
+			r = fold_waits_of(&f, n);
+	str_free(&f.text);
+	if (r < 0) {
+		path_tree_free(&tree);
+		return r;
+	}
+	path_tree_sort(&tree);
+	*ret = tree;
+	return 0;
+}
+
+void folded_text(const struct path_tree *tree, FILE *out)
+{
+	_cleanup_str_ struct str text = {};
+
+	path_tree_write_folded(tree, &text);
+	fputs(text.data ? text.data : "", out);
+}
+
+/* ---- two trees as one ---- */
+
+struct pair {
+	const struct path_tree *a, *b; /* b: NULL = nothing to compare with */
+	double scale;		       /* of b's ns */
+};
+
+static json_t *node_json(const struct pair *p, uint32_t a, uint32_t b);
+
+/* The child of `parent` in the other tree, or 0. */
+static uint32_t same_child(const struct path_tree *t, uint32_t parent, const char *name)
+{
+	uint32_t i = t && parent != UINT32_MAX && t->nodes.n ? t->nodes.v[parent].child : 0;
+
+	while (i && strcmp(t->nodes.v[i].name, name) != 0)
+		i = t->nodes.v[i].next;
+	return i;
+}
+
+/* UINT32_MAX: this tree does not have the node. */
+static json_t *children_json(const struct pair *p, uint32_t a, uint32_t b)
+{
+	json_t *list = json_array();
+
+	if (a != UINT32_MAX)
+		for (uint32_t i = p->a->nodes.v[a].child; i; i = p->a->nodes.v[i].next) {
+			uint32_t other = same_child(p->b, b, p->a->nodes.v[i].name);
+
+			json_array_append_new(list, node_json(p, i, other ? other : UINT32_MAX));
 		}
-	}
+	if (p->b && b != UINT32_MAX)
+		for (uint32_t i = p->b->nodes.v[b].child; i; i = p->b->nodes.v[i].next)
+			if (a == UINT32_MAX || !same_child(p->a, a, p->b->nodes.v[i].name))
+				json_array_append_new(list, node_json(p, UINT32_MAX, i));
+	return list;
 }
 
-void folded_text(const struct timeline *t, int64_t from, int64_t to, bool waits, FILE *out)
+static json_t *node_json(const struct pair *p, uint32_t a, uint32_t b)
 {
-	struct fold f = {.t = t};
+	const struct tree_node *x = a == UINT32_MAX ? NULL : &p->a->nodes.v[a], *y = b == UINT32_MAX ? NULL : &p->b->nodes.v[b];
+	json_t *node = json_pack("{s:s?, s:I, s:I}", "name", x ? x->name : y ? y->name : NULL, "total", (json_int_t)(x ? x->total : 0), "self",
+				 (json_int_t)(x ? x->self : 0));
 
-	if (waits)
-		fold_waits(&f, from, to);
-	else
-		fold_samples(&f, from, to);
-	HMAP_FOREACH(slot, &f.lines) {
-		struct folded *line = slot->value;
+	if (p->b)
+		json_object_set_new(node, "base", json_integer((json_int_t)(y ? p->scale * (double)y->total : 0)));
+	json_object_set_new(node, "children", children_json(p, a, b));
+	return node;
+}
 
-		fprintf(out, "%s %" PRId64 "\n", line->text, line->ns);
-		free(line);
-	}
-	hmap_free(&f.lines);
+static bool is_empty(const struct path_tree *t)
+{
+	return !t->nodes.n;
+}
+
+int flame_json(const struct flame *flame, const struct flame *base, FILE *out)
+{
+	struct pair p = {flame->tree, base->t ? base->tree : NULL, 1};
+	json_t *root;
+	int r;
+
+	if (p.b)
+		p.scale = (double)(flame->o.to - flame->o.from) / (double)(base->o.to - base->o.from);
+	root = json_pack("{s:s, s:o, s:o, s:s, s:s, s:o}", "schema", "whyslow.flame/1", "window",
+			 waits_window_json(flame->t, flame->o.from, flame->o.to), "base",
+			 p.b ? waits_window_json(base->t, base->o.from, base->o.to) : json_null(), "kind", flame->o.waits ? "waits" : "cpu",
+			 "unit", "ns", "tree", is_empty(p.a) && (!p.b || is_empty(p.b)) ? json_null() :
+			 node_json(&p, is_empty(p.a) ? UINT32_MAX : 0, !p.b || is_empty(p.b) ? UINT32_MAX : 0));
+	if (!root)
+		return -ENOMEM;
+	r = json_dumpf(root, out, JSON_COMPACT);
+	json_decref(root);
+	fputc('\n', out);
+	return r < 0 ? -EIO : 0;
 }

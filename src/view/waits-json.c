@@ -16,7 +16,7 @@ static json_t *moment(const struct timeline *t, int64_t at)
 	return json_string(format_rfc3339(trace_wall(t->trace, (uint64_t)at), buf, sizeof(buf)));
 }
 
-static json_t *window_json(const struct timeline *t, int64_t from, int64_t to)
+json_t *waits_window_json(const struct timeline *t, int64_t from, int64_t to)
 {
 	const struct timeline_faults *f = &t->faults;
 	size_t events = trace_find(t->trace, (uint64_t)to) - trace_find(t->trace, (uint64_t)from);
@@ -28,7 +28,7 @@ static json_t *window_json(const struct timeline *t, int64_t from, int64_t to)
 			 (json_int_t)f->odd_requests);
 }
 
-static json_t *thread_json(const struct timeline *t, uint32_t thread)
+json_t *waits_thread_json(const struct timeline *t, uint32_t thread)
 {
 	const struct thread_line *line = &t->threads.v[thread];
 
@@ -37,14 +37,14 @@ static json_t *thread_json(const struct timeline *t, uint32_t thread)
 			 text(line->unit == NOBODY ? NULL : t->names.v[line->unit]), "self", line->self);
 }
 
-static json_t *who_json(const struct timeline *t, const struct blame_matrix *m, uint32_t id)
+json_t *waits_who_json(const struct timeline *t, const struct blame_matrix *m, uint32_t id)
 {
 	const struct blame_member *member;
 
 	if (id == NOBODY)
 		return json_null();
 	if (m->level == LEVEL_THREAD)
-		return thread_json(t, id);
+		return waits_thread_json(t, id);
 	member = &m->members.v[id];
 	return json_pack("{s:o, s:o, s:I}", "name", text(member->name == NOBODY ? NULL : t->names.v[member->name]), "pid",
 			 member->pid ? json_integer(member->pid) : json_null(), "threads", (json_int_t)member->threads);
@@ -55,11 +55,11 @@ static json_t *cell_json(const struct timeline *t, const struct blame_matrix *m,
 	char label[LABEL_SIZE];
 	bool task = c->culprit == BY_TASK || c->culprit == BY_SELF;
 
-	return json_pack("{s:o, s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:I, s:I, s:I, s:b, s:b}", "victim", who_json(t, m, c->victim),
+	return json_pack("{s:o, s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:I, s:I, s:I, s:b, s:b}", "victim", waits_who_json(t, m, c->victim),
 			 "wait", wait_name(c->wait), "culprit_kind", blamed_name(c->culprit), "culprit_text",
-			 culprit_label(t, m, c, label, sizeof(label)), "culprit", task ? who_json(t, m, c->id) : json_null(), "number",
+			 culprit_label(t, m, c, label, sizeof(label)), "culprit", task ? waits_who_json(t, m, c->id) : json_null(), "number",
 			 c->culprit == BY_IRQ || c->culprit == BY_SOFTIRQ ? json_integer(c->id) : json_null(), "root",
-			 wait_name(c->root), "via", who_json(t, m, c->via), "ns", (json_int_t)c->ns, "parts",
+			 wait_name(c->root), "via", waits_who_json(t, m, c->via), "ns", (json_int_t)c->ns, "parts",
 			 (json_int_t)c->parts, "longest_ns", (json_int_t)c->longest, "modelled", (c->flags & BLAME_MODELLED) != 0,
 			 "inferred", (c->flags & BLAME_INFERRED) != 0);
 }
@@ -73,7 +73,7 @@ static json_t *cells_json(const struct timeline *t, const struct blame_matrix *m
 	return array;
 }
 
-static json_t *totals_json(const struct blame_matrix *m)
+json_t *waits_totals_json(const struct blame_matrix *m)
 {
 	json_t *object = json_object();
 
@@ -101,7 +101,7 @@ int waits_json(const struct timeline *t, const struct blame_matrix *m, const str
 {
 	(void)o;
 	return dump(json_pack("{s:s, s:o, s:s, s:o, s:I, s:I, s:o}", "schema", "whyslow.waits/1", "window",
-			      window_json(t, m->from, m->to), "level", blame_level_names[m->level], "waits", totals_json(m), "cycles",
+			      waits_window_json(t, m->from, m->to), "level", blame_level_names[m->level], "waits", waits_totals_json(m), "cycles",
 			      (json_int_t)m->cycles, "too_deep", (json_int_t)m->deep, "cells", cells_json(t, m)),
 		    out);
 }
@@ -143,7 +143,7 @@ static json_t *piece_json(const struct timeline *t, const struct path_piece *p)
 	char label[LABEL_SIZE];
 
 	return json_pack("{s:o, s:I, s:o, s:i, s:s, s:s, s:s}", "start", moment(t, p->from), "ns", (json_int_t)(p->to - p->from),
-			 "thread", thread_json(t, p->thread), "depth", (int)p->depth, "state", state_table[p->state].name,
+			 "thread", waits_thread_json(t, p->thread), "depth", (int)p->depth, "state", state_table[p->state].name,
 			 "culprit_kind", blamed_name(p->culprit), "culprit_text",
 			 culprit_label(t, &threads, &cell, label, sizeof(label)));
 }
@@ -166,11 +166,12 @@ int waits_of_json(const struct timeline *t, const struct waits_of *w, const stru
 
 	(void)o;
 	for (size_t i = 0; i < w->n; i++)
-		json_array_append_new(threads, thread_json(t, w->threads[i]));
-	return dump(json_pack("{s:s, s:o, s:s, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "schema", "whyslow.waits/1", "window",
-			      window_json(t, w->report->from, w->report->to), "level", "thread", "threads", threads, "alive_ns",
+		json_array_append_new(threads, waits_thread_json(t, w->threads[i]));
+	return dump(json_pack("{s:s, s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "schema", "whyslow.waits/1", "window",
+			      waits_window_json(t, w->report->from, w->report->to), "level", "thread", "threads", threads, "samples",
+			      (json_int_t)w->report->samples, "user_samples", (json_int_t)w->report->user_samples, "alive_ns",
 			      (json_int_t)w->report->alive, "contended_ns", (json_int_t)report_contended(w->report), "states",
-			      states_json(w->report), "waits", totals_json(w->matrix), "cells", cells_json(t, w->matrix), "delays",
+			      states_json(w->report), "waits", waits_totals_json(w->matrix), "cells", cells_json(t, w->matrix), "delays",
 			      delays_json(t, w->report), "path", path_json(t, w->path)),
 		    out);
 }
@@ -180,10 +181,11 @@ int threads_json(const struct timeline *t, const uint32_t *threads, const struct
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(array, json_pack("{s:o, s:I, s:I, s:o}", "thread", thread_json(t, threads[i]), "alive_ns",
+		json_array_append_new(array, json_pack("{s:o, s:I, s:I, s:I, s:I, s:o}", "thread", waits_thread_json(t, threads[i]), "samples",
+						       (json_int_t)reports[i].samples, "user_samples", (json_int_t)reports[i].user_samples, "alive_ns",
 						       (json_int_t)reports[i].alive, "contended_ns",
 						       (json_int_t)report_contended(&reports[i]), "states", states_json(&reports[i])));
 	return dump(json_pack("{s:s, s:o, s:o}", "schema", "whyslow.threads/1", "window",
-			      window_json(t, n ? reports[0].from : t->start, n ? reports[0].to : t->end), "threads", array),
+			      waits_window_json(t, n ? reports[0].from : t->start, n ? reports[0].to : t->end), "threads", array),
 		    out);
 }

@@ -163,6 +163,25 @@ char *clock_of_day(const struct timeline *t, int64_t at, char *buf, size_t n)
 	return buf;
 }
 
+void frame_words(const struct timeline *t, uint32_t process, uint64_t address, struct str *out)
+{
+	const struct trace *trace = t->trace;
+	bool kernel = address >> 63;
+	const char *name = trace_symbol(trace, kernel ? 0 : process, address);
+	const struct trace_mapping *mapping = kernel ? NULL : trace_mapping(trace, process, address);
+	const char *path, *slash;
+
+	if (name) {
+		str_puts(out, name);
+	} else if (!mapping || mapping->module >= trace->modules.n) {
+		str_printf(out, "0x%" PRIx64, address);
+	} else {
+		path = trace->modules.v[mapping->module].path;
+		slash = strrchr(path, '/');
+		str_printf(out, "%s+0x%" PRIx64, slash ? slash + 1 : path, address - mapping->start + mapping->offset);
+	}
+}
+
 static uint32_t cpus_there(const struct timeline *t)
 {
 	uint32_t n = 0;
@@ -177,7 +196,7 @@ void put_span(const struct timeline *t, int64_t from, int64_t to, const struct w
 	const struct timeline_faults *f = &t->faults;
 	char span[32], asked[32], a[32], b[32];
 	size_t events = trace_find(t->trace, (uint64_t)to) - trace_find(t->trace, (uint64_t)from);
-	uint64_t odd = f->broken_switches + f->no_waker + f->bad_numbers + f->odd_requests + f->unknown_kinds;
+	uint64_t odd = f->broken_switches + f->bad_numbers + f->odd_requests + f->unknown_kinds;
 
 	fprintf(out, "%s to %s: %s, %zu events of %u CPU%s.", clock_of_day(t, from, a, sizeof(a)),
 		clock_of_day(t, to, b, sizeof(b)), short_span(to - from, span, sizeof(span)), events, cpus_there(t),
@@ -188,5 +207,7 @@ void put_span(const struct timeline *t, int64_t from, int64_t to, const struct w
 		fprintf(out, " %" PRIu64 " events are missing.", f->lost);
 	if (odd)
 		fprintf(out, " %" PRIu64 " did not fit the others.", odd);
+	if (f->no_waker)
+		fprintf(out, " %" PRIu64 " wait%s ended without a wakeup seen.", f->no_waker, f->no_waker == 1 ? "" : "s");
 	fputc('\n', out);
 }

@@ -1,9 +1,11 @@
 /* Within the views of waits: names and numbers as people write them. */
 #pragma once
 
+#include <jansson.h>
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/str.h"
 #include "view/waits.h"
 
 #define LABEL_SIZE 96
@@ -23,5 +25,14 @@ char *clock_of_day(const struct timeline *t, int64_t at, char *buf, size_t n);
 /* How the culprit was in the way of the one the victim waited for; "" when there is none. */
 char *via_words(const struct timeline *t, const struct blame_matrix *m, const struct blame_cell *c, char *buf, size_t n);
 
+/* A frame of a process's stack (addresses of the kernel are above all others): its function, or "libc.so.6+0x1234". */
+void frame_words(const struct timeline *t, uint32_t process, uint64_t address, struct str *out);
+
 /* The span really covered, what is missing of it. */
 void put_span(const struct timeline *t, int64_t from, int64_t to, const struct waits_options *o, FILE *out);
+
+/* What the JSON of all of them has in common: the window and what was amiss in it, a victim or culprit, the sums by wait. */
+json_t *waits_window_json(const struct timeline *t, int64_t from, int64_t to);
+json_t *waits_thread_json(const struct timeline *t, uint32_t thread);
+json_t *waits_who_json(const struct timeline *t, const struct blame_matrix *m, uint32_t id);
+json_t *waits_totals_json(const struct blame_matrix *m);

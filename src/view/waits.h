@@ -1,4 +1,4 @@
-/* Who waited for whom, as text for people and as JSON (schemas "whyslow.waits/1", "whyslow.threads/1").
+/* Who waited for whom, as text for people and as JSON (schemas "whyslow.waits/1", "whyslow.blame/1", "whyslow.threads/1").
  *
  * Every text begins with the span that is really covered. */
 #pragma once
@@ -6,19 +6,24 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "model/blame.h"
+#include "model/drawing.h"
+#include "model/tree.h"
 
 struct waits_options {
 	bool colour;
 	bool all;     /* also what was waited for others' work */
 	unsigned top; /* how many to list */
 	int64_t asked; /* ns the window was asked to be; 0 = as much as there is */
+	bool brief;    /* only the victims: their text stands in another's */
 };
 
 /* The matrix, at its level: the victims by what they waited, then the culprits by what they imposed. */
 void waits_text(const struct timeline *t, const struct blame_matrix *m, const struct waits_options *o, FILE *out);
 /* 0 or -ENOMEM, as all of JSON here. */
 int waits_json(const struct timeline *t, const struct blame_matrix *m, const struct waits_options *o, FILE *out);
+
+/* At most `top` victims and culprits, all others together: cells are sums by (victim, culprit, wait). */
+int waits_matrix_json(const struct timeline *t, const struct blame_matrix *m, const struct waits_options *o, FILE *out);
 
 /* One process or thread (n threads of it): matrix and report are of these alone. */
 struct waits_of {
@@ -37,7 +42,30 @@ void threads_text(const struct timeline *t, const uint32_t *threads, const struc
 		  const struct waits_options *o, FILE *out);
 int threads_json(const struct timeline *t, const uint32_t *threads, const struct wait_report *reports, size_t n, FILE *out);
 
-/* Where CPU time went, by samples, and waits by their stacks: "process;frame;frame count" in ns. */
-void folded_text(const struct timeline *t, int64_t from, int64_t to, bool waits, FILE *out);
+/* Whose stacks, of when. */
+struct fold_options {
+	int64_t from, to;
+	bool waits; /* where they waited (wall time), not where they ran */
+	const uint32_t *threads; /* of these alone; NULL = of all */
+	size_t n;
+};
+
+/* Where CPU time went, by samples, or waits by their stacks, in ns: program, outermost ... innermost frame; "_[k]" marks the
+ * kernel's. 0 or -ENOMEM. */
+int fold_stacks(const struct timeline *t, const struct fold_options *o, struct path_tree *ret);
+/* "program;frame;frame ns", as flame graphs take them. */
+void folded_text(const struct path_tree *tree, FILE *out);
+/* Schema "whyslow.flame/1". `base` is another window (of the same trace or of another), or all NULL: its ns are scaled to this
+ * window's length. 0 or -ENOMEM. */
+struct flame {
+	const struct timeline *t;
+	struct fold_options o;
+	const struct path_tree *tree;
+};
+int flame_json(const struct flame *flame, const struct flame *base, FILE *out);
+/* Schemas "whyslow.timeline/1", "whyslow.instant/1": one line each. */
+int timeline_json(const struct timeline *t, const struct drawing *d, FILE *out);
+int instant_json(const struct timeline *t, const struct instant *m, FILE *out);
+
 /* 0, -EIO, -ENOMEM. */
 int perfetto_write(const struct timeline *t, int64_t from, int64_t to, FILE *out);

@@ -17,8 +17,8 @@ static json_t *suspect_json(const struct suspect *s, size_t rank)
 		json_array_append_new(features, deviation_json(&s->features.v[i]));
 	for (size_t i = 0; i < s->evidence.n; i++)
 		json_array_append_new(evidence, text_json(s->evidence.v[i]));
-	return json_pack("{s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "rank",
-			 (int)rank, "role", s->role == ROLE_PRIMARY ? "primary" : "contributing", "kind",
+	return json_pack("{s:i, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "rank",
+			 (int)rank, "using", s->using, "role", s->role == ROLE_PRIMARY ? "primary" : "contributing", "kind",
 			 culprit_kind_name(s->kind), "pid", (json_int_t)info->pid, "start_time", (json_int_t)info->start,
 			 "members", (json_int_t)s->members, "parent", (json_int_t)info->parent, "name", text_json(info->name),
 			 "label", text_json(label), "exe", text_json(info->exe), "cmdline", text_json(info->cmdline), "unit",
@@ -35,6 +35,20 @@ static json_t *suspects_json(const struct suspect *suspects, size_t n)
 	return array;
 }
 
+static json_t *similar_json(const struct answer *a)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < a->similar.n; i++) {
+		const struct earlier *e = &a->similar.v[i];
+
+		json_array_append_new(array, json_pack("{s:I, s:o, s:f, s:o, s:o, s:s?}", "id", (json_int_t)e->mark, "at", moment_json(e->wall),
+						       "similarity", e->likeness, "note", text_json(e->note), "what", text_json(e->what),
+						       "feedback", e->feedback));
+	}
+	return array;
+}
+
 int why_json(const struct answer *a, FILE *out)
 {
 	json_t *remarks = json_array();
@@ -43,14 +57,14 @@ int why_json(const struct answer *a, FILE *out)
 
 	for (size_t i = 0; i < a->remarks.n; i++)
 		json_array_append_new(remarks, text_json(a->remarks.v[i]));
-	root = json_pack("{s:s, s:o, s:{s:o, s:o}, s:b, s:o, s:o, s:b, s:o, s:s, s:o, s:o, s:s, s:o, s:i, s:o, s:o, s:o}", "schema",
+	root = json_pack("{s:s, s:o, s:{s:o, s:o}, s:b, s:o, s:o, s:b, s:o, s:s, s:o, s:o, s:o, s:s, s:o, s:i, s:o, s:o, s:o, s:o}", "schema",
 			 "whyslow.why/1", "at", moment_json(a->at), "window", "start", moment_json(a->window_start), "end",
 			 moment_json(a->window_end), "slow", a->slow, "slow_since", moment_json(a->slow_since), "slow_until", moment_json(a->slow_until), "has_history",
 			 a->has_history, "confidence", number_json(a->confidence), "bottleneck", bottleneck_name(a->bottleneck),
-			 "cause", text_json(a->cause), "summary", text_json(a->summary), "model", a->ranking.method, "pressure",
+			 "cause", text_json(a->cause), "summary", text_json(a->summary), "next", text_json(a->next), "model", a->ranking.method, "pressure",
 			 pressure_json(&a->pressure), "looked_at", (int)a->ranking.looked_at, "remarks", remarks, "culprits",
 			 suspects_json(a->ranking.suspects.v, a->ranking.suspects.n), "victims",
-			 suspects_json(a->ranking.victims.v, a->ranking.victims.n));
+			 suspects_json(a->ranking.victims.v, a->ranking.victims.n), "similar", similar_json(a));
 	if (!root)
 		return -ENOMEM;
 	r = json_dumpf(root, out, JSON_INDENT(1) | JSON_SORT_KEYS * 0);

@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -5,6 +6,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "view/why.h"
+
+#define SIMILAR_SHOWN 3
 
 static const char *bold(const struct why_text_options *o)
 {
@@ -129,10 +132,29 @@ static void put_victims(const struct answer *a, FILE *out)
 
 		fputs("   ", out);
 		put_who(v, out);
+		if (v->using)
+			fputs(" (what you were using)", out);
 		for (size_t j = 0; j < v->features.n && j < 2; j++)
 			fprintf(out, "%s %s %s", j ? "," : ":", v->features.v[j].feature->help,
 				format_value(v->features.v[j].feature, v->features.v[j].observed, now, sizeof(now)));
 		fputc('\n', out);
+	}
+}
+
+static void put_similar(const struct answer *a, FILE *out)
+{
+	char at[40];
+
+	if (!a->similar.n)
+		return;
+	fprintf(out, "\nLike %zu earlier one%s:\n", a->similar.n, a->similar.n == 1 ? "" : "s");
+	for (size_t i = 0; i < a->similar.n && i < SIMILAR_SHOWN; i++) {
+		const struct earlier *e = &a->similar.v[i];
+
+		fprintf(out, "   mark %" PRId64 ", %s", e->mark, format_local(e->wall, at, sizeof(at)));
+		if (e->note)
+			fprintf(out, " '%s'", e->note);
+		fprintf(out, ": %s%s%s\n", e->what, e->feedback ? ", your verdict: " : "", e->feedback ? e->feedback : "");
 	}
 }
 
@@ -142,7 +164,9 @@ static bool worth_showing(const struct answer *a, const struct suspect *s)
 {
 	double first = a->ranking.suspects.v[0].score;
 
-	return strcmp(a->ranking.method, "robust") != 0 || s->score >= fmax(0.05 * first, 0.002);
+	bool guilt = strcmp(a->ranking.method, "robust") == 0 || strcmp(a->ranking.method, "blame") == 0;
+
+	return !guilt || s->score >= fmax(0.05 * first, 0.002);
 }
 
 void why_text(const struct answer *a, const struct why_text_options *o, FILE *out)
@@ -154,6 +178,8 @@ void why_text(const struct answer *a, const struct why_text_options *o, FILE *ou
 	if (a->has_history)
 		fprintf(out, ", compared with the %s before", format_span(a->window_end - a->window_start, span, sizeof(span)));
 	fputs(".\n", out);
+	if (!isnan(a->confidence))
+		fprintf(out, "How sure: of answers like this one %.0f of 100 are right.\n", 100 * a->confidence);
 	put_pressure(a, out);
 	for (size_t i = 0; i < a->remarks.n; i++)
 		fprintf(out, "Note: %s.\n", a->remarks.v[i]);
@@ -161,4 +187,7 @@ void why_text(const struct answer *a, const struct why_text_options *o, FILE *ou
 		if (worth_showing(a, &a->ranking.suspects.v[i]))
 			put_suspect(&a->ranking.suspects.v[i], (unsigned)i + 1, o, out);
 	put_victims(a, out);
+	put_similar(a, out);
+	if (a->next)
+		fprintf(out, "\nWhat can be done:\n   %s\n", a->next);
 }

@@ -1,4 +1,5 @@
-/* Four threads want one lock, each holds it for as long as its number says: the longest holder is to blame for most. */
+/* Four threads want one lock, and one of them holds it four times as long as the others: it is to blame for most. In between
+ * they rest, so that who holds the lock has a CPU. What the victim waits for a CPU once it was woken is not the lock's. */
 #include "story.h"
 
 #define THREADS 4
@@ -21,16 +22,16 @@ static void *run(void *argument)
 
 	be(names[me], -1);
 	while (now() < end && n_holds[me] < HOLDS) {
-		int64_t asked = now();
+		int64_t asked = now(), queued = me == 0 ? run_delay() : 0;
 
 		pthread_mutex_lock(&lock);
 		holds[me][n_holds[me]].from = now();
 		if (me == 0)
-			waits[n_waits++] = (struct hold){asked, now()};
+			waits[n_waits++] = (struct hold){asked, now() - (run_delay() - queued)};
 		compute((me == 3 ? 4 : 1) * MS / 2);
 		holds[me][n_holds[me]++].to = now();
 		pthread_mutex_unlock(&lock);
-		compute(MS / 10);
+		rest(MS / 10);
 	}
 	return NULL;
 }
@@ -54,7 +55,7 @@ int main(void)
 			because += to > from ? to - from : 0;
 		}
 	}
-	/* whoever holds it may itself want for a CPU: there are more threads than CPUs, so "via" counts as well */
+	/* whoever holds it may itself want for a CPU, so "via" counts as well */
 	truth("lock", "via", "culprit", waited, because);
 	return 0;
 }

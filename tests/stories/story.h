@@ -4,6 +4,7 @@
 #pragma once
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -37,6 +38,22 @@ static inline int64_t now(void)
 static inline int64_t cpu_time(void)
 {
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* How long the calling thread has stood in run queues, ever: so much of what it takes for waiting was the CPU's. */
+static inline int64_t run_delay(void)
+{
+	char path[64], line[64] = {};
+	long long ran, delay = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", gettid());
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, line, sizeof(line) - 1) <= 0 || sscanf(line, "%lld %lld", &ran, &delay) != 2)
+		delay = 0;
+	if (fd >= 0)
+		close(fd);
+	return delay;
 }
 
 static inline void compute(int64_t ns)

@@ -1,0 +1,82 @@
+"""What each model says of the cases that were kept. Nothing is provoked here: a changed model is measured in a minute."""
+import concurrent.futures
+import datetime
+import json
+import os
+import random
+
+import recording
+import score
+import tops
+
+MODELS = ("robust", "gaussian", "blame")  # whoever this whyslow does not know is left out
+PAST_AT_LEAST = 40  # seconds of the baseline before a calm moment of it
+CALM_AT_LEAST = 2  # seconds, after a recorder's start
+MOMENTS_OF_RECORDING = 100  # of a recording in which nothing is provoked at all (run --calm)
+MOMENTS_OF_CASE = 2  # in the calm before each injection
+
+
+def judge_case(whyslow, case, models=MODELS):
+    """The case with `answers` beside it: who said what, and whether it was right."""
+    kept = recording.Kept(whyslow, case["folder"] / "recording.db")
+    truth = score.Truth.read(case["truth"])
+    answers = {}
+    (case["folder"] / "answers").mkdir(exist_ok=True)
+    for model in models:
+        answer, took = kept.why(case["mark"], model)
+        if answer:
+            (case["folder"] / "answers" / f"{model}.json").write_text(json.dumps(answer, indent=1))
+            answers[model] = truth.judge(answer) | {"took": round(took, 3)}
+    for column in tops.COLUMNS:
+        answers[f"top by {column}"] = truth.judge_top(case["tops"][column])
+    return case | {"answers": answers}
+
+
+def in_parallel(work, things):
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(work, things))
+
+
+def judge_all(whyslow, cases, models=MODELS):
+    return in_parallel(lambda case: judge_case(whyslow, case, models), cases)
+
+
+def calm_moments(work, cases):
+    """(recording, Unix time): the same ones each time, at which nothing was provoked."""
+    moments = [(work / "baseline.db", at) for at in moments_of(json.loads((work / "baseline.json").read_text()))]
+    for path in sorted((work / "calm").glob("*.json")):
+        chance, (begin, end) = random.Random(path.stem), json.loads(path.read_text())
+        moments += [(path.with_suffix(".db"), chance.uniform(begin + CALM_AT_LEAST, end)) for _ in range(MOMENTS_OF_RECORDING)]
+    for case in cases:
+        chance = random.Random(case["case"])
+        moments += [(case["folder"] / "recording.db", chance.uniform(case["calm_from"] + CALM_AT_LEAST, case["injected"]))
+                    for _ in range(MOMENTS_OF_CASE) if case["has_past"]]
+    return moments
+
+
+def moments_of(spans):
+    """Of a baseline that was recorded in pieces, [[begin, end], ...]: not of its first seconds, they have no past."""
+    chance = random.Random("baseline")
+    spans = [(begin + (PAST_AT_LEAST if i == 0 else CALM_AT_LEAST), end) for i, (begin, end) in enumerate(spans)]
+    spans = [(begin, end) for begin, end in spans if begin < end]
+    chosen = chance.choices(spans, [end - begin for begin, end in spans], k=MOMENTS_OF_RECORDING) if spans else []
+    return [chance.uniform(*span) for span in chosen]
+
+
+def judge_calm(whyslow, moments, models, recorder):
+    """{model: [accused at that moment or None]}: whoever is named guilty by an answer that says the machine is slow."""
+    nobody = score.Truth.of("nobody", (), (), (), recorder)
+
+    def ask(moment):
+        path, at = moment
+        kept, when = recording.Kept(whyslow, path), datetime.datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M:%S")
+        said = {model: kept.why(when, model)[0] for model in models}
+        return {model: who_is_accused(nobody, answer) for model, answer in said.items() if answer}
+    told = in_parallel(ask, moments)
+    return {model: [(str(moment[0]), moment[1], each[model]) for moment, each in zip(moments, told)]
+            for model in (told[0] if told else {})}
+
+
+def who_is_accused(nobody, answer):
+    suspects = nobody.suspects_of(answer)
+    return score.named(suspects[0]) if suspects else None

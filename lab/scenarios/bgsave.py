@@ -1,0 +1,13 @@
+"""The cache server writes all it holds to the disk, again and again, because somebody set it up so."""
+import life
+from resources import CPU, FAULTS, MEMORY, WRITING
+
+GROUP = "real"
+RESOURCE = "io"
+FEATURES = CPU | WRITING | FAULTS | MEMORY | {"delay.cow"}
+NEEDS = ("redis-server",)
+
+
+def inject(stage, chance):
+    ask = f"redis-cli -s {life.redis_socket(stage)} BGSAVE; sleep 0.2"
+    return [stage.actor("redis"), stage.start("sh", "-c", f"while :; do {ask}; done", name="saving")]

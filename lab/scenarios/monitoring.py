@@ -1,0 +1,16 @@
+"""A monitoring script was set up to ask whyslow without a pause: whyslow itself is guilty."""
+import json
+import time
+
+from resources import CHILDREN, CPU, FAULTS, READING
+
+GROUP = "other"
+RESOURCE = "cpu"
+FEATURES = CPU | FAULTS | CHILDREN | READING
+
+
+def inject(stage, chance):
+    begin, end = json.loads((stage.work / "baseline.json").read_text())[-1]
+    moment = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime((begin + end) / 2))
+    ask = f"{stage.whyslow} {chance.choice(('why', 'show'))} --from {stage.work}/baseline.db --at '{moment}'"
+    return [stage.start("sh", "-c", f"while :; do {ask}; done", name="monitoring")]

@@ -1,0 +1,13 @@
+"""The database is vacuumed, all of it: its server works beside its usual work."""
+from resources import CPU, READING, WRITING
+
+GROUP = "real"
+RESOURCE = "io"
+FEATURES = CPU | READING | WRITING | {"mem.shmem", "mem.file"}
+NEEDS = ("postgres", "pgbench", "psql")
+
+
+def inject(stage, chance):
+    ask = f"psql -h {stage.work}/postgres -U postgres -c 'VACUUM {chance.choice(('FULL', 'FREEZE'))} pgbench_accounts' bench"
+    return [stage.actor("postgres"), stage.start("sh", "-c", f"while :; do {ask}; done", name="psql", user="postgres",
+                                                 folder=stage.work / "postgres")]

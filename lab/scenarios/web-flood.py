@@ -1,0 +1,12 @@
+"""Somebody asks the web server without a pause: who asks is guilty, the server works as it must."""
+import life
+from resources import CPU, NETWORK, SWITCHING
+
+GROUP = "cpu"
+RESOURCE = "network"
+FEATURES = CPU | NETWORK | SWITCHING | {"io.read_calls", "io.write_calls", "io.read_chars", "io.write_chars", "handles.sockets"}
+NEEDS = ("nginx", "wrk")
+
+
+def inject(stage, chance):
+    return [stage.start("wrk", "-t", 2, "-c", chance.choice((16, 64)), "-d", 300, f"http://127.0.0.1:{life.PORT}/fast/small", name="crawler")]

@@ -1,0 +1,405 @@
+#include "act/custody.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "act/hold-file.h"
+#include "base/cleanup.h"
+#include "base/folder.h"
+#include "base/str.h"
+
+#define LOCK_TRIES  20	/* of 100 ms: another custody may be about to end */
+#define UNDO_TRIES  300 /* of 200 ms: the service manager, too, may be starved */
+#define STACK_TOUCH (64 << 10)
+
+struct custody {
+	struct hold_request request;
+	struct hold hold;
+	struct target target;
+	char *proc_root, *run_dir;
+	pid_t guardian;
+	int pipe, lock;
+	bool written;
+};
+
+/* --- the guardian --- */
+
+static void sleep_ms(int ms)
+{
+	poll(NULL, 0, ms);
+}
+
+/* Nobody sees what it would say: the recorder tries again where it cannot. */
+static void give_back(const struct custody *c)
+{
+	for (int i = 0; i < UNDO_TRIES; i++) {
+		struct hold h;
+		int r = hold_file_read(c->run_dir, c->hold.id, &h);
+
+		if (r < 0)
+			return;
+		if (h.guardian == (uint32_t)getpid())
+			r = hold_undo(c->proc_root, &h);
+		else
+			r = -EPERM; /* another custody's, or what `calm` keeps */
+		hold_free(&h);
+		if (r == 0)
+			(void)hold_file_remove(c->run_dir, c->hold.id);
+		if (r == 0 || r == -EPERM)
+			return;
+		sleep_ms(200);
+	}
+}
+
+/* It must come to run on a machine that is short of everything. */
+static void make_ready(void)
+{
+	struct sched_param first = {.sched_priority = 1};
+	volatile char stack[STACK_TOUCH];
+	int adjust = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	memset((void *)stack, 0, sizeof(stack));
+	if (adjust >= 0) {
+		(void)!write(adjust, "-900", 4);
+		close(adjust);
+	}
+	(void)mlockall(MCL_CURRENT);
+	if (sched_setscheduler(0, SCHED_FIFO, &first) < 0)
+		(void)setpriority(PRIO_PROCESS, 0, -20);
+}
+
+static volatile sig_atomic_t told_to_end;
+
+static void take_signal(int number)
+{
+	(void)number;
+	told_to_end = 1;
+}
+
+static void take_signals(void)
+{
+	const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+	struct sigaction end = {.sa_handler = take_signal};
+	sigset_t none;
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		sigaction(numbers[i], &end, NULL);
+	(void)signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Until it is told that all is given back ('q'), or hears nothing more. */
+static bool is_left_alone(int fd)
+{
+	struct pollfd p = {fd, POLLIN, 0};
+
+	while (!told_to_end) {
+		char c;
+		int n = poll(&p, 1, CUSTODY_PATIENCE);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0 || read(fd, &c, 1) != 1)
+			return true;
+		if (c == 'q')
+			return false;
+	}
+	return true;
+}
+
+/* Keeps the lock: nobody begins another custody before this one is undone. */
+static void close_others(int keep, int keep_too)
+{
+	unsigned low = (unsigned)(keep < keep_too ? keep : keep_too), high = (unsigned)(keep < keep_too ? keep_too : keep);
+
+	(void)close_range(0, low - 1, 0);
+	if (high > low + 1)
+		(void)close_range(low + 1, high - 1, 0);
+	(void)close_range(high + 1, ~0u, 0);
+	(void)open("/dev/null", O_RDWR);
+	(void)open("/dev/null", O_RDWR);
+	(void)open("/dev/null", O_RDWR);
+}
+
+static void __attribute__((noreturn)) guard(const struct custody *c, int fd)
+{
+	setsid();
+	(void)prctl(PR_SET_NAME, "whyslow-guard");
+	take_signals();
+	close_others(fd, c->lock);
+	(void)!chdir("/");
+	make_ready();
+	if (is_left_alone(fd))
+		give_back(c);
+	_exit(0);
+}
+
+static int start_guardian(struct custody *c)
+{
+	struct process self, guardian;
+	int ends[2], r;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	c->guardian = fork();
+	if (c->guardian == 0) {
+		close(ends[1]);
+		guard(c, ends[0]);
+	}
+	close(ends[0]);
+	c->pipe = ends[1];
+	if (c->guardian < 0)
+		return -errno;
+	r = process_read(c->proc_root, (uint32_t)getpid(), &self);
+	if (r == 0)
+		r = process_read(c->proc_root, (uint32_t)c->guardian, &guardian);
+	c->hold.owner = self.pid;
+	c->hold.owner_start = self.start;
+	c->hold.guardian = guardian.pid;
+	c->hold.guardian_start = guardian.start;
+	return r;
+}
+
+static bool guardian_lives(struct custody *c)
+{
+	return c->guardian > 0 && waitpid(c->guardian, NULL, WNOHANG) == 0;
+}
+
+/* --- who holds --- */
+
+static int take_lock(const char *run_dir, int *ret)
+{
+	_cleanup_free_ char *folder = hold_folder(run_dir), *path = NULL;
+	_cleanup_close_ int fd = -1;
+	int r = folder ? make_folders(folder, 0700) : -ENOMEM;
+
+	if (r < 0 || asprintf(&path, "%s/.lock", folder) < 0)
+		return r < 0 ? r : -ENOMEM;
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; i++) {
+		if (errno != EWOULDBLOCK || i == LOCK_TRIES)
+			return errno == EWOULDBLOCK ? -EBUSY : -errno;
+		sleep_ms(100);
+	}
+	*ret = TAKE_FD(fd);
+	return 0;
+}
+
+static void custody_free(struct custody *c)
+{
+	if (!c)
+		return;
+	close_fd(&c->pipe);
+	if (c->guardian > 0)
+		waitpid(c->guardian, NULL, 0);
+	close_fd(&c->lock);
+	hold_free(&c->hold);
+	target_free(&c->target);
+	free(c->proc_root);
+	free(c->run_dir);
+	free(c);
+}
+
+/* Held for good already, by itself or by its unit. */
+static int check_free(const struct custody *c, const struct hold *h, char **ret_words)
+{
+	struct hold *list;
+	size_t n;
+	int r = hold_file_list(c->run_dir, &list, &n);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	for (size_t i = 0; i < n; i++) {
+		if (target_has(&c->target, list[i].pid) || (*h->unit && strcmp(h->unit, list[i].unit) == 0))
+			r = fail_again(ret_words, -EBUSY, "%s (pid %u) is held back already: 'whyslow calm --undo %u' gives it back", list[i].name, list[i].pid,
+				       list[i].pid);
+		hold_free(&list[i]);
+	}
+	free(list);
+	return r;
+}
+
+int custody_hold(struct custody *c)
+{
+	int r = guardian_lives(c) ? custody_alive(c) : -EOWNERDEAD;
+
+	/* its threads come and go */
+	if (r == 0 && c->hold.way == WAY_CLASS) {
+		c->hold.threads.n = 0;
+		r = target_find(c->proc_root, c->hold.pid, &c->target);
+		if (r == 0)
+			r = class_save(c->proc_root, &c->target, &c->hold);
+	}
+	if (r == 0 && (!c->written || c->hold.way == WAY_CLASS))
+		r = hold_file_write(c->run_dir, &c->hold);
+	if (r < 0)
+		return r;
+	c->written = true;
+	return hold_do(c->proc_root, &c->hold);
+}
+
+int custody_let_go(struct custody *c)
+{
+	return c->written ? hold_undo(c->proc_root, &c->hold) : 0;
+}
+
+int custody_alive(struct custody *c)
+{
+	if (!guardian_lives(c))
+		return -EOWNERDEAD;
+	return write(c->pipe, "h", 1) == 1 ? 0 : -EOWNERDEAD;
+}
+
+const struct hold *custody_of(const struct custody *c)
+{
+	return &c->hold;
+}
+
+int custody_end(struct custody *c, bool keep)
+{
+	int r = keep ? 0 : custody_let_go(c);
+
+	if (keep) {
+		c->hold.kept = true;
+		c->hold.owner = c->hold.guardian = 0;
+		r = hold_file_write(c->run_dir, &c->hold);
+	} else if (r == 0 && c->written) {
+		r = hold_file_remove(c->run_dir, c->hold.id);
+	}
+	/* where it could not be given back the guardian goes on trying */
+	if (r == 0)
+		(void)!write(c->pipe, "q", 1);
+	custody_free(c);
+	return r;
+}
+
+/* Plans a way and tries it out; one that cannot be done gives way to the next. */
+static int find_way(struct custody *c, char **ret_words)
+{
+	struct hold who = c->hold;
+	int r;
+
+	for (;;) {
+		free(*ret_words);
+		*ret_words = NULL;
+		r = hold_plan(&c->request, &c->target, &c->hold, ret_words);
+		if (r == 0)
+			r = check_free(c, &c->hold, ret_words);
+		if (r < 0)
+			return r;
+		c->hold.kept = false;
+		c->hold.owner = who.owner;
+		c->hold.owner_start = who.owner_start;
+		c->hold.guardian = who.guardian;
+		c->hold.guardian_start = who.guardian_start;
+		r = custody_hold(c);
+		if (r == 0)
+			r = custody_let_go(c);
+		else
+			(void)custody_let_go(c);
+		if (r == 0 || r == -ESRCH || r == -EOWNERDEAD || c->request.way >= 0)
+			break;
+		c->request.without |= 1u << c->hold.way;
+		(void)hold_file_remove(c->run_dir, c->hold.id);
+		c->written = false;
+		hold_free(&c->hold);
+	}
+	return r < 0 ? fail_again(ret_words, r, "%s (pid %u) could not be held back: %s", c->target.head.name, c->target.head.pid, strerror(-r)) : 0;
+}
+
+static int new_custody(const struct hold_request *q, struct custody **ret)
+{
+	struct custody *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	c->pipe = c->lock = -1;
+	c->proc_root = strdup(q->proc_root);
+	c->run_dir = strdup(q->run_dir);
+	c->request = *q;
+	c->request.proc_root = c->proc_root;
+	c->request.run_dir = c->run_dir;
+	*ret = c;
+	return c->proc_root && c->run_dir ? 0 : -ENOMEM;
+}
+
+int custody_begin(const struct hold_request *q, const struct target *t, struct custody **ret, char **ret_words)
+{
+	struct custody *c = NULL;
+	int r;
+
+	*ret_words = NULL;
+	r = target_refuse(q->proc_root, t, &q->rights, ret_words);
+	if (r == 0)
+		r = new_custody(q, &c);
+	if (r == 0)
+		r = take_lock(q->run_dir, &c->lock);
+	if (r == 0) {
+		(void)hold_sweep(q->proc_root, q->run_dir);
+		r = target_find(q->proc_root, t->head.pid, &c->target);
+	}
+	if (r == 0 && c->target.head.start != t->head.start)
+		r = -ESRCH;
+	/* the guardian knows whose file to look for before there is one */
+	if (r == 0) {
+		snprintf(c->hold.id, sizeof(c->hold.id), "%u-%llu", c->target.head.pid, (unsigned long long)c->target.head.start);
+		r = start_guardian(c);
+	}
+	if (r == 0)
+		r = find_way(c, ret_words);
+	if (r < 0) {
+		if (c && c->written)
+			(void)custody_end(c, false);
+		else
+			custody_free(c);
+		if (!*ret_words)
+			(void)fail_with(ret_words, r, "%s", r == -EBUSY ? "another process is being held back: wait for it" : strerror(-r));
+		return r;
+	}
+	*ret = c;
+	return 0;
+}
+
+int custody_release(const char *proc_root, const char *run_dir, uint32_t pid, uint32_t viewer, size_t *ret_n)
+{
+	_cleanup_close_ int lock = -1;
+	struct hold *list;
+	size_t n;
+	int r = take_lock(run_dir, &lock), first = 0;
+
+	*ret_n = 0;
+	if (r == 0)
+		r = hold_file_list(run_dir, &list, &n);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	for (size_t i = 0; i < n; i++) {
+		struct hold *h = &list[i];
+
+		r = 0;
+		if (h->kept && (!pid || h->pid == pid) && (viewer == 0 || h->by == viewer)) {
+			r = hold_undo(proc_root, h);
+			if (r == 0)
+				r = hold_file_remove(run_dir, h->id);
+			*ret_n += r == 0;
+		}
+		first = r < 0 && first == 0 ? r : first;
+		hold_free(h);
+	}
+	free(list);
+	return first;
+}

@@ -1,0 +1,327 @@
+#include "act/hold-file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/folder.h"
+#include "base/str.h"
+
+#define FIRST_LINE "whyslow.held/1"
+#define STEPS_MAX  256
+
+static const char *const step_names[] = {"write", "move", "property", "freeze", "class"};
+
+static void close_folder(DIR **d)
+{
+	if (*d)
+		closedir(*d);
+}
+
+char *hold_folder(const char *run_dir)
+{
+	char *path;
+
+	return asprintf(&path, "%s/held", run_dir) < 0 ? NULL : path;
+}
+
+static char *file_of(const char *run_dir, const char *id, const char *end)
+{
+	char *path;
+
+	return asprintf(&path, "%s/held/%s%s", run_dir, id, end) < 0 ? NULL : path;
+}
+
+int read_boot_id(const char *proc_root, char ret[40])
+{
+	_cleanup_free_ char *name = NULL;
+	_cleanup_fclose_ FILE *f = NULL;
+
+	if (asprintf(&name, "%s/sys/kernel/random/boot_id", proc_root) < 0)
+		return -ENOMEM;
+	f = fopen(name, "re");
+	if (!f)
+		return -errno;
+	return fscanf(f, "%39s", ret) == 1 ? 0 : -EBADMSG;
+}
+
+/* --- writing --- */
+
+static const char *or_none(const char *text)
+{
+	return text && *text ? text : "-";
+}
+
+static void put_step(const struct hold_step *s, struct str *out)
+{
+	str_printf(out, "%s\t%s\t%s\t%s\n", step_names[s->kind], or_none(s->path), or_none(s->value), or_none(s->before));
+}
+
+static void put_thread(const struct hold_thread *t, struct str *out)
+{
+	str_printf(out, "thread\t%u\t%u\t%" PRIu64 "\t%u\t%u\t%d\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%d\n", t->tid, t->process, t->start,
+		   t->policy, t->priority, t->nice, t->flags, t->runtime, t->deadline, t->period, t->io);
+}
+
+static void put_hold(const struct hold *h, struct str *out)
+{
+	str_printf(out, FIRST_LINE "\nboot\t%s\nwho\t%u\t%" PRIu64 "\t%u\t%u\t%s\n", h->boot, h->pid, h->start, h->group, h->session, h->name);
+	str_printf(out, "how\t%u\t%u\t%s\n", h->of, h->way, or_none(h->unit));
+	str_printf(out, "by\t%u\t%" PRId64 "\t%d\n", h->by, h->since, h->kept);
+	str_printf(out, "owner\t%u\t%" PRIu64 "\t%u\t%" PRIu64 "\n", h->owner, h->owner_start, h->guardian, h->guardian_start);
+	for (size_t i = 0; i < h->threads.n; i++)
+		put_thread(&h->threads.v[i], out);
+	for (size_t i = 0; i < h->steps.n; i++)
+		put_step(&h->steps.v[i], out);
+	str_puts(out, "end\n");
+}
+
+static int write_whole(const char *path, const struct str *text)
+{
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0)
+		return -errno;
+	for (size_t at = 0; at < text->len;) {
+		ssize_t n = write(fd, text->data + at, text->len - at);
+
+		if (n < 0)
+			return -errno;
+		at += (size_t)n;
+	}
+	return 0;
+}
+
+int hold_file_write(const char *run_dir, const struct hold *h)
+{
+	_cleanup_free_ char *folder = hold_folder(run_dir), *path = file_of(run_dir, h->id, ""), *fresh = file_of(run_dir, h->id, ".new");
+	_cleanup_str_ struct str text = {};
+	int r;
+
+	put_hold(h, &text);
+	if (!folder || !path || !fresh || text.error)
+		return -ENOMEM;
+	r = make_folders(folder, 0700);
+	if (r == 0)
+		r = write_whole(fresh, &text);
+	if (r == 0 && rename(fresh, path) < 0)
+		r = -errno;
+	return r;
+}
+
+int hold_file_remove(const char *run_dir, const char *id)
+{
+	_cleanup_free_ char *path = file_of(run_dir, id, ""), *fresh = file_of(run_dir, id, ".new");
+
+	if (!path || !fresh)
+		return -ENOMEM;
+	(void)unlink(fresh);
+	return unlink(path) == 0 || errno == ENOENT ? 0 : -errno;
+}
+
+/* --- reading --- */
+
+#define WORDS_MAX 16
+
+static size_t split(char *line, char *words[WORDS_MAX])
+{
+	size_t n = 0;
+
+	line[strcspn(line, "\n")] = '\0';
+	for (char *at = line; at && n < WORDS_MAX; n++) {
+		words[n] = at;
+		at = strchr(at, '\t');
+		if (at)
+			*at++ = '\0';
+	}
+	return n;
+}
+
+static uint64_t number(const char *text)
+{
+	return strtoull(text, NULL, 10);
+}
+
+static int copy(const char *word, char **ret)
+{
+	if (strcmp(word, "-") == 0)
+		return 0;
+	*ret = strdup(word);
+	return *ret ? 0 : -ENOMEM;
+}
+
+static int take_step(struct hold *h, char **w, size_t n)
+{
+	struct hold_step s = {};
+	size_t kind = 0;
+
+	while (kind < ARRAY_SIZE(step_names) && strcmp(step_names[kind], w[0]) != 0)
+		kind++;
+	if (kind == ARRAY_SIZE(step_names) || n != 4 || h->steps.n >= STEPS_MAX)
+		return -EBADMSG;
+	s.kind = (enum step_kind)kind;
+	if (copy(w[1], &s.path) < 0 || copy(w[2], &s.value) < 0 || copy(w[3], &s.before) < 0 || VEC_PUSH(h->steps, s) < 0) {
+		free(s.path);
+		free(s.value);
+		free(s.before);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int take_thread(struct hold *h, char **w)
+{
+	return VEC_PUSH(h->threads, (struct hold_thread){.tid = (uint32_t)number(w[1]), .process = (uint32_t)number(w[2]), .start = number(w[3]),
+							 .policy = (uint32_t)number(w[4]), .priority = (uint32_t)number(w[5]), .nice = atoi(w[6]),
+							 .flags = number(w[7]), .runtime = number(w[8]), .deadline = number(w[9]),
+							 .period = number(w[10]), .io = atoi(w[11])});
+}
+
+static int take_line(struct hold *h, char **w, size_t n)
+{
+	if (strcmp(w[0], "boot") == 0 && n == 2)
+		return snprintf(h->boot, sizeof(h->boot), "%s", w[1]) > 0 ? 0 : -EBADMSG;
+	if (strcmp(w[0], "who") == 0 && n == 6) {
+		h->pid = (uint32_t)number(w[1]);
+		h->start = number(w[2]);
+		h->group = (uint32_t)number(w[3]);
+		h->session = (uint32_t)number(w[4]);
+		snprintf(h->name, sizeof(h->name), "%s", w[5]);
+		return 0;
+	}
+	if (strcmp(w[0], "how") == 0 && n == 4) {
+		h->of = (enum hold_short)(number(w[1]) % SHORT_COUNT);
+		h->way = (enum hold_way)(number(w[2]) % WAY_COUNT);
+		snprintf(h->unit, sizeof(h->unit), "%s", strcmp(w[3], "-") == 0 ? "" : w[3]);
+		return 0;
+	}
+	if (strcmp(w[0], "by") == 0 && n == 4) {
+		h->by = (uint32_t)number(w[1]);
+		h->since = strtoll(w[2], NULL, 10);
+		h->kept = *w[3] == '1';
+		return 0;
+	}
+	if (strcmp(w[0], "owner") == 0 && n == 5) {
+		h->owner = (uint32_t)number(w[1]);
+		h->owner_start = number(w[2]);
+		h->guardian = (uint32_t)number(w[3]);
+		h->guardian_start = number(w[4]);
+		return 0;
+	}
+	return strcmp(w[0], "thread") == 0 && n == 12 ? take_thread(h, w) : take_step(h, w, n);
+}
+
+/* Ours, and nobody else's to write. */
+static bool is_private(const struct stat *st)
+{
+	return st->st_uid == geteuid() && !(st->st_mode & 022);
+}
+
+int hold_file_read(const char *run_dir, const char *id, struct hold *ret)
+{
+	_cleanup_free_ char *folder = hold_folder(run_dir), *path = file_of(run_dir, id, ""), *line = NULL;
+	_cleanup_(hold_free) struct hold h = {};
+	_cleanup_fclose_ FILE *f = NULL;
+	size_t allocated = 0, n = 0;
+	struct stat st, above;
+	int r = 0, fd;
+
+	if (!folder || !path)
+		return -ENOMEM;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return -errno;
+	f = fdopen(fd, "r");
+	if (!f || fstat(fd, &st) < 0 || stat(folder, &above) < 0 || !is_private(&st) || !is_private(&above))
+		return -EPERM;
+	snprintf(h.id, sizeof(h.id), "%s", id);
+	while (r == 0 && getline(&line, &allocated, f) > 0) {
+		char *words[WORDS_MAX];
+		size_t words_n = split(line, words);
+
+		if (strcmp(line, "end") == 0) {
+			*ret = h;
+			h = (struct hold){};
+			return 0;
+		}
+		if (n++ == 0)
+			r = strcmp(line, FIRST_LINE) == 0 ? 0 : -EBADMSG;
+		else
+			r = take_line(&h, words, words_n);
+	}
+	return r < 0 ? r : -EBADMSG;
+}
+
+int hold_file_list(const char *run_dir, struct hold **ret, size_t *ret_n)
+{
+	_cleanup_free_ char *name = hold_folder(run_dir);
+	_cleanup_(close_folder) DIR *folder = NULL;
+	struct {
+		VEC(struct hold) list;
+	} all = {};
+	struct dirent *e;
+
+	if (!name)
+		return -ENOMEM;
+	folder = opendir(name);
+	if (!folder)
+		return -errno;
+	while ((e = readdir(folder))) {
+		struct hold h;
+
+		if (strchr(e->d_name, '.') || hold_file_read(run_dir, e->d_name, &h) < 0)
+			continue;
+		if (VEC_PUSH(all.list, h) < 0)
+			hold_free(&h);
+	}
+	*ret = all.list.v;
+	*ret_n = all.list.n;
+	return 0;
+}
+
+/* --- what nobody minds any more --- */
+
+bool hold_has_owner(const char *proc_root, const struct hold *h)
+{
+	return (h->owner && process_lives(proc_root, h->owner, h->owner_start)) ||
+	       (h->guardian && process_lives(proc_root, h->guardian, h->guardian_start));
+}
+
+static int sweep_one(const char *proc_root, const char *run_dir, const char *boot, struct hold *h)
+{
+	int r = 0;
+
+	if (strcmp(h->boot, boot) == 0) {
+		if (hold_has_owner(proc_root, h) || (h->kept && process_lives(proc_root, h->pid, h->start)))
+			return 0;
+		r = hold_undo(proc_root, h);
+	}
+	return r < 0 ? r : hold_file_remove(run_dir, h->id);
+}
+
+int hold_sweep(const char *proc_root, const char *run_dir)
+{
+	struct hold *list;
+	char boot[40];
+	size_t n;
+	int r = read_boot_id(proc_root, boot), first = 0;
+
+	if (r == 0)
+		r = hold_file_list(run_dir, &list, &n);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	for (size_t i = 0; i < n; i++) {
+		r = sweep_one(proc_root, run_dir, boot, &list[i]);
+		first = r < 0 && first == 0 ? r : first;
+		hold_free(&list[i]);
+	}
+	free(list);
+	return first;
+}

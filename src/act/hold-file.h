@@ -1,0 +1,24 @@
+/* What is held, written down: RUN/held/ID, a line each, words separated by tabs. Only its owner may write there, and what
+ * another user could have written is not believed: undoing writes wherever a file says. */
+#pragma once
+
+#include "act/hold.h"
+
+/* Writes or replaces. 0 or -errno. */
+int hold_file_write(const char *run_dir, const struct hold *h);
+/* 0, -ENOENT, -EBADMSG (damaged), -EPERM (not to be believed), -errno. The caller frees. */
+int hold_file_read(const char *run_dir, const char *id, struct hold *ret);
+/* 0, also where there is none. */
+int hold_file_remove(const char *run_dir, const char *id);
+/* All that can be read; the caller frees each and the array. 0 or -errno; -ENOENT: nothing was ever held. */
+int hold_file_list(const char *run_dir, struct hold **ret, size_t *ret_n);
+/* RUN/held; the caller frees. */
+char *hold_folder(const char *run_dir);
+
+/* Whether somebody lives whose it is to undo. */
+bool hold_has_owner(const char *proc_root, const struct hold *h);
+/* What nobody minds any more is undone and its file taken away; what `calm` keeps stays as long as its process lives. A
+ * hold of another boot ended with it. 0, or -errno of the first that could not be undone: its file stays. */
+int hold_sweep(const char *proc_root, const char *run_dir);
+/* This boot's id. 0 or -errno. */
+int read_boot_id(const char *proc_root, char ret[40]);

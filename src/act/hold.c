@@ -1,0 +1,82 @@
+#include "act/hold.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "act/unit.h"
+#include "base/cleanup.h"
+
+const char *const hold_short_names[SHORT_COUNT] = {"cpu", "disk", "memory"};
+const char *const hold_way_names[WAY_COUNT] = {"unit", "limit", "freeze", "class"};
+
+void hold_free(struct hold *h)
+{
+	for (size_t i = 0; i < h->steps.n; i++) {
+		free(h->steps.v[i].path);
+		free(h->steps.v[i].value);
+		free(h->steps.v[i].before);
+	}
+	VEC_FREE(h->steps);
+	VEC_FREE(h->threads);
+	*h = (struct hold){};
+}
+
+static int do_step(const char *proc_root, struct hold *h, const struct hold_step *s)
+{
+	switch (s->kind) {
+	case STEP_WRITE:
+		return group_write(s->path, s->value);
+	case STEP_MOVE:
+		return group_move_in(proc_root, h, s);
+	case STEP_PROPERTY:
+		return unit_set(s->path, s->value);
+	case STEP_FREEZE_UNIT:
+		return unit_freeze(s->path);
+	case STEP_CLASS:
+		return class_lower(proc_root, h);
+	}
+	return -EINVAL;
+}
+
+/* What is gone meanwhile needs no undoing. */
+static int undo_step(const char *proc_root, struct hold *h, const struct hold_step *s)
+{
+	int r;
+
+	switch (s->kind) {
+	case STEP_WRITE:
+		r = group_write(s->path, s->before);
+		return r == -ENOENT || r == -ENODEV ? 0 : r;
+	case STEP_MOVE:
+		return group_move_back(s);
+	case STEP_PROPERTY:
+		return unit_set(s->path, s->before);
+	case STEP_FREEZE_UNIT:
+		return unit_thaw(s->path);
+	case STEP_CLASS:
+		return class_restore(proc_root, h);
+	}
+	return -EINVAL;
+}
+
+int hold_do(const char *proc_root, struct hold *h)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < h->steps.n; i++)
+		r = do_step(proc_root, h, &h->steps.v[i]);
+	return r;
+}
+
+int hold_undo(const char *proc_root, struct hold *h)
+{
+	int first = 0;
+
+	for (size_t i = h->steps.n; i-- > 0;) {
+		int r = undo_step(proc_root, h, &h->steps.v[i]);
+
+		first = r < 0 && first == 0 ? r : first;
+	}
+	return first;
+}

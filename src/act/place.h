@@ -1,0 +1,24 @@
+/* Where control groups are: of both versions, and mixed as systemd's hybrid mode has them.
+ *
+ * /proc/PID/cgroup (ID:CONTROLLERS:PATH, version 2 is "0::PATH") joined with /proc/self/mountinfo:
+ *
+ *   29 25 0:26 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu
+ *   37 25 0:34 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct place {
+	char *path;  /* the control group's folder, absolute */
+	char *mount; /* of its hierarchy: a prefix of path */
+	bool unified; /* version 2 */
+};
+
+void place_free(struct place *p);
+/* The group of a process in the hierarchy that has this controller; "" = version 2, whatever controllers it has. 0; -ENOENT
+ * where no such hierarchy is mounted (or not all of it: within a container), -ESRCH, -ENOMEM. */
+int place_find(const char *proc_root, uint32_t pid, const char *controller, struct place *ret);
+/* Whether a version 2 group hands a controller on to the groups below it. */
+bool place_hands_on(const struct place *p, const char *controller);

@@ -1,0 +1,359 @@
+#include "base/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "act/experiment.h"
+#include "act/hold-file.h"
+#include "act/place.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/folder.h"
+
+static char root[] = "/tmp/test-act-XXXXXX";
+
+/* Writes a file below the test's folder, with whatever is missing above it. */
+static void put(const char *path, const char *text)
+{
+	_cleanup_free_ char *name = NULL;
+	_cleanup_fclose_ FILE *f = NULL;
+
+	assert_true(asprintf(&name, "%s/%s", root, path) > 0);
+	assert_int_equal(make_folder_of(name, 0755), 0);
+	f = fopen(name, "we");
+	assert_non_null(f);
+	fputs(text, f);
+}
+
+static char *get(const char *path)
+{
+	static char text[256];
+	_cleanup_free_ char *name = NULL;
+	_cleanup_fclose_ FILE *f = NULL;
+	size_t n;
+
+	assert_true(asprintf(&name, "%s/%s", root, path) > 0);
+	f = fopen(name, "re");
+	if (!f)
+		return NULL;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	text[n] = '\0';
+	return text;
+}
+
+static void put_process(unsigned pid, unsigned parent, const char *name, const char *rest)
+{
+	char path[64], text[256];
+
+	snprintf(path, sizeof(path), "%u/stat", pid);
+	snprintf(text, sizeof(text), "%u (%s) S %u %s", pid, name, parent, rest);
+	put(path, text);
+}
+
+/* group, session, terminal, foreground group, flags; ...; threads, 0, start */
+#define REST(start) "7 7 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 " start " 0 0\n"
+
+static void groups_of_both_versions_are_found(void **state)
+{
+	struct place p;
+
+	(void)state;
+	put("7/cgroup", "9:name=systemd:/a.slice/b.service\n3:cpuset:/\n2:cpu,cpuacct:/a.slice\n0::/a.slice/b.service\n");
+	put("self/mountinfo", "26 25 0:26 / /c/cpu rw,relatime - cgroup cgroup rw,cpu,cpuacct\n"
+			      "27 25 0:27 / /c/set rw,relatime - cgroup cgroup rw,cpuset\n"
+			      "37 25 0:34 / /c/unified rw,relatime shared:9 - cgroup2 cgroup2 rw\n");
+	assert_int_equal(place_find(root, 7, "cpu", &p), 0);
+	assert_string_equal(p.path, "/c/cpu/a.slice");
+	assert_false(p.unified);
+	place_free(&p);
+	assert_int_equal(place_find(root, 7, "cpuset", &p), 0); /* not the one whose name begins alike */
+	assert_string_equal(p.path, "/c/set");
+	place_free(&p);
+	assert_int_equal(place_find(root, 7, "", &p), 0);
+	assert_string_equal(p.path, "/c/unified/a.slice/b.service");
+	assert_true(p.unified);
+	place_free(&p);
+	assert_int_equal(place_find(root, 7, "freezer", &p), -ENOENT);
+	assert_int_equal(place_find(root, 8, "cpu", &p), -ESRCH);
+	/* within a container only a part is mounted, and a group outside of it cannot be reached */
+	put("self/mountinfo", "26 25 0:26 /a.slice /c/cpu rw - cgroup cgroup rw,cpu,cpuacct\n37 25 0:34 /other /c/unified rw - cgroup2 cgroup2 rw\n");
+	assert_int_equal(place_find(root, 7, "cpu", &p), 0);
+	assert_string_equal(p.path, "/c/cpu");
+	place_free(&p);
+	assert_int_equal(place_find(root, 7, "", &p), -ENOENT);
+}
+
+static void a_target_is_a_process_with_its_descendants(void **state)
+{
+	struct process p;
+	struct target t;
+
+	(void)state;
+	put_process(7, 1, "a) b (c", REST("100"));
+	put_process(9, 12, "grandchild", REST("300")); /* numbers start again: a child may be the smaller one */
+	put_process(12, 7, "child", REST("200"));
+	put_process(13, 1, "other", REST("200"));
+	assert_int_equal(target_find(root, 7, &t), 0);
+	assert_string_equal(t.head.name, "a) b (c");
+	assert_int_equal(t.head.start, 100);
+	assert_int_equal(t.members.list.n, 3);
+	assert_true(target_has(&t, 9) && target_has(&t, 12) && !target_has(&t, 13));
+	target_free(&t);
+	assert_int_equal(target_find(root, 99, &t), -ESRCH);
+	assert_true(process_lives(root, 7, 100) && !process_lives(root, 7, 101));
+	put("14/stat", "14 (zombie) Z 1 " REST("5"));
+	assert_int_equal(process_read(root, 14, &p), 0);
+	assert_true(p.ended && !process_lives(root, 14, 5));
+}
+
+static void must_be_left_alone(uint32_t pid, const struct refusal_options *o, const char *words)
+{
+	_cleanup_free_ char *why = NULL;
+	struct target t;
+
+	assert_int_equal(target_find(root, pid, &t), 0);
+	assert_int_equal(target_refuse(root, &t, o, &why), words ? -EPERM : 0);
+	if (words)
+		assert_non_null(strstr(why, words));
+	target_free(&t);
+}
+
+static void what_people_need_is_left_alone(void **state)
+{
+	struct refusal_options all = {0, false}, force = {0, true}, stranger = {4242, true};
+
+	(void)state;
+	put_process(1, 0, "init", REST("1"));
+	put_process(20, 2, "kworker/0:1", "0 0 0 -1 69238880 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0\n");
+	put_process(21, 1, "xterm", REST("5"));
+	put_process(22, 21, "bash", "22 22 34816 23 4194304 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0\n");
+	put_process(23, 22, "game", "23 22 34816 23 4194304 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0\n");
+	put_process(24, 22, "make", "24 22 34816 23 4194304 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0\n");
+	put_process(25, 1, "systemd", REST("5"));
+	put_process(26, 1, "Xorg", REST("5"));
+	put("26/net/unix", "Num       RefCount Protocol Flags    Type St Inode Path\n"
+			   "00000000: 00000002 00000000 00010000 0001 01 777 /tmp/.X11-unix/X0\n");
+	{
+		_cleanup_free_ char *folder = NULL, *link = NULL;
+
+		assert_true(asprintf(&folder, "%s/26/fd", root) > 0 && asprintf(&link, "%s/26/fd/3", root) > 0);
+		assert_int_equal(make_folders(folder, 0755), 0);
+		assert_int_equal(symlink("socket:[777]", link), 0);
+	}
+	must_be_left_alone(1, &all, "first process");
+	must_be_left_alone(20, &all, "thread of the kernel");
+	must_be_left_alone(22, &all, "shell of a session");
+	must_be_left_alone(21, &all, "terminal or login");
+	must_be_left_alone(25, &all, "manager");
+	must_be_left_alone(26, &force, "display server");
+	must_be_left_alone(23, &all, "--force");
+	must_be_left_alone(23, &force, NULL);
+	must_be_left_alone(24, &all, NULL); /* in the background */
+	must_be_left_alone(24, &stranger, "not yours");
+	must_be_left_alone(22, &force, "shell of a session"); /* force is for the foreground alone */
+}
+
+static void a_hold_is_read_as_it_was_written(void **state)
+{
+	struct hold h = {.id = "7-100", .boot = "b", .pid = 7, .start = 100, .name = "a) b (c", .of = SHORT_DISK, .way = WAY_FREEZE, .kept = true, .by = 1000, .since = -5,
+			 .owner = 11, .owner_start = 12, .guardian = 13, .guardian_start = 1ull << 40, .group = 3, .session = 4};
+	struct hold back;
+
+	(void)state;
+	assert_int_equal(VEC_PUSH(h.steps, (struct hold_step){STEP_MOVE, strdup("/a b"), NULL, strdup("/c")}), 0);
+	assert_int_equal(VEC_PUSH(h.threads, (struct hold_thread){.tid = 8, .process = 7, .start = 9, .policy = 3, .nice = -4, .io = 24580, .runtime = 1ull << 50}), 0);
+	assert_int_equal(hold_file_write(root, &h), 0);
+	assert_int_equal(hold_file_read(root, "7-100", &back), 0);
+	assert_string_equal(back.name, h.name);
+	assert_string_equal(back.unit, "");
+	assert_true(back.pid == 7 && back.start == 100 && back.of == SHORT_DISK && back.way == WAY_FREEZE && back.kept && back.by == 1000 && back.since == -5);
+	assert_true(back.owner == 11 && back.owner_start == 12 && back.guardian == 13 && back.guardian_start == 1ull << 40 && back.group == 3 && back.session == 4);
+	assert_int_equal(back.steps.n, 1);
+	assert_string_equal(back.steps.v[0].path, "/a b");
+	assert_null(back.steps.v[0].value);
+	assert_memory_equal(&back.threads.v[0], &h.threads.v[0], sizeof(struct hold_thread));
+	hold_free(&back);
+	hold_free(&h);
+}
+
+/* Undoing writes wherever a file says: half of one, or a stranger's, must not be followed. */
+static void what_is_not_whole_or_not_ours_is_not_believed(void **state)
+{
+	struct hold h;
+
+	(void)state;
+	put("held/5-5", "whyslow.held/1\nboot\tb\nwrite\t/x\t1\t0\n");
+	assert_int_equal(hold_file_read(root, "5-5", &h), -EBADMSG);
+	put("held/5-6", "something else\nend\n");
+	assert_int_equal(hold_file_read(root, "5-6", &h), -EBADMSG);
+	put("held/5-7", "whyslow.held/1\nend\n");
+	assert_int_equal(hold_file_read(root, "5-7", &h), 0);
+	hold_free(&h);
+	{
+		_cleanup_free_ char *name = NULL;
+
+		assert_true(asprintf(&name, "%s/held/5-7", root) > 0);
+		assert_int_equal(chmod(name, 0666), 0);
+	}
+	assert_int_equal(hold_file_read(root, "5-7", &h), -EPERM);
+}
+
+static void put_held(const char *id, const char *boot, const char *kept)
+{
+	char path[64], text[512];
+
+	put("knob", "held\n");
+	snprintf(path, sizeof(path), "held/%s", id);
+	snprintf(text, sizeof(text), "whyslow.held/1\nboot\t%s\nwho\t7\t100\t0\t0\tname\nby\t0\t0\t%s\nowner\t13\t200\t0\t0\nwrite\t%s/knob\theld\tfree\nend\n", boot, kept, root);
+	put(path, text);
+}
+
+static bool swept(void)
+{
+	int r = hold_sweep(root, root);
+
+	assert_int_equal(r, 0);
+	return strncmp(get("knob"), "free", 4) == 0;
+}
+
+static void a_sweep_undoes_what_nobody_minds(void **state)
+{
+	(void)state;
+	put("sys/kernel/random/boot_id", "this-boot\n");
+	put_process(7, 1, "held", REST("100"));
+	put_process(13, 1, "owner", REST("200"));
+	put_held("7-100", "this-boot", "0");
+	assert_false(swept()); /* its owner lives */
+	put_process(13, 1, "another", REST("201"));
+	assert_true(swept());
+	assert_null(get("held/7-100"));
+	put_held("7-100", "this-boot", "1");
+	assert_false(swept()); /* kept, and the process lives */
+	assert_non_null(get("held/7-100"));
+	put_process(7, 1, "another", REST("101"));
+	assert_true(swept());
+	put_held("7-100", "boot-before", "0");
+	assert_false(swept()); /* of another boot: that ended with it */
+	assert_null(get("held/7-100"));
+	assert_true(hold_sweep(root, "/nowhere/at/all") == 0);
+}
+
+/* --- the experiment --- */
+
+struct world {
+	int64_t now;
+	bool held;
+	int changes, looks, ready_at;
+	int fail_at; /* this look fails; 0 = none */
+};
+static struct world world;
+
+static int64_t world_now(void)
+{
+	return world.now;
+}
+
+static int world_change(void *data, bool held)
+{
+	(void)data;
+	assert_true(held != world.held || !held);
+	world.held = held;
+	world.changes++;
+	return 0;
+}
+
+static int world_look(void *data, struct trial_sample *ret)
+{
+	(void)data;
+	ret->waits = world.held ? 0.1 : 0.6;
+	return ++world.looks == world.fail_at ? -ESRCH : 0;
+}
+
+static int world_rest(void *data, int64_t until)
+{
+	(void)data;
+	assert_true(until > world.now);
+	world.now = until + 1000; /* nobody wakes in time */
+	return 0;
+}
+
+static int world_ready(void *data)
+{
+	(void)data;
+	world.ready_at = world.looks;
+	return 0;
+}
+
+static const struct experiment in_the_world = {.before = 1000 * NS_PER_MS, .after = 500 * NS_PER_MS, .settle = 500 * NS_PER_MS, .phase = 2000 * NS_PER_MS,
+					       .sample = 250 * NS_PER_MS, .change = world_change, .look = world_look, .rest = world_rest, .now = world_now, .ready = world_ready};
+
+static void phases_are_held_and_let_go_in_their_order(void **state)
+{
+	static const bool order[TRIAL_PHASES] = {true, true, false, true, false, false, true, false};
+	struct trial t = {};
+
+	(void)state;
+	world = (struct world){.now = 77};
+	for (int i = 0; i < TRIAL_PHASES; i++)
+		t.phases[i].held = order[i];
+	assert_int_equal(experiment_run(&in_the_world, &t), 0);
+	assert_false(world.held);
+	assert_int_equal(world.changes, 7); /* six changes of the order, and once more let go at the end */
+	assert_int_equal(world.ready_at, 1 + 4);
+	for (size_t i = 0; i < t.samples.n; i++) {
+		const struct trial_sample *s = &t.samples.v[i];
+		bool held = s->phase >= 0 && s->phase < TRIAL_PHASES && order[s->phase];
+
+		assert_true(s->held == held && s->waits == (held ? 0.1 : 0.6));
+		assert_true(i == 0 || s->at > t.samples.v[i - 1].at);
+	}
+	/* 4 before, 8 phases of 2 that settle and 8 that count, 2 after; being late costs no sample */
+	assert_int_equal(t.samples.n, 4 + 8 * 10 + 2);
+	trial_free(&t);
+}
+
+static void an_experiment_that_fails_lets_go(void **state)
+{
+	struct trial t = {};
+
+	(void)state;
+	world = (struct world){.now = 77, .fail_at = 20};
+	for (int i = 0; i < TRIAL_PHASES; i++)
+		t.phases[i].held = i < 4;
+	assert_int_equal(experiment_run(&in_the_world, &t), -ESRCH);
+	assert_false(world.held);
+	assert_int_equal(world.looks, 20);
+	trial_free(&t);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	return mkdtemp(root) ? 0 : -1;
+}
+
+static int clean_up(void **state)
+{
+	char command[64];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf %s", root);
+	return system(command);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(groups_of_both_versions_are_found),	    cmocka_unit_test(a_target_is_a_process_with_its_descendants),
+		cmocka_unit_test(what_people_need_is_left_alone),	    cmocka_unit_test(a_hold_is_read_as_it_was_written),
+		cmocka_unit_test(what_is_not_whole_or_not_ours_is_not_believed), cmocka_unit_test(a_sweep_undoes_what_nobody_minds),
+		cmocka_unit_test(phases_are_held_and_let_go_in_their_order),  cmocka_unit_test(an_experiment_that_fails_lets_go),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, clean_up);
+}

@@ -1,0 +1,177 @@
+#include "analysis/charges.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hmap.h"
+#include "timeline/blame.h"
+#include "timeline/state.h"
+
+#define NICE_0	    120 /* trace_thread.prio */
+#define GIVES_WAY   10	/* nicer than this by so much: it waits by choice */
+#define OF_ITS_OWN  0.2 /* a lock that only the program itself waits for slows nobody else */
+#define COVERED_MIN (NS_PER_SEC / 2)
+
+void charges_free(struct charges *c)
+{
+	VEC_FREE(c->list);
+	*c = (struct charges){};
+}
+
+double charges_against(const struct charges *c, const char *program, enum bottleneck of)
+{
+	double sum = 0;
+
+	for (size_t i = 0; c && i < c->list.n; i++)
+		if (c->list.v[i].of == of && strcmp(c->list.v[i].culprit, program) == 0)
+			sum += c->list.v[i].seconds;
+	return sum;
+}
+
+static enum bottleneck bottleneck_of(enum wait_for wait)
+{
+	switch (wait) {
+	case FOR_CPU:
+	case FOR_INTERRUPT:
+		return BOTTLENECK_CPU;
+	case FOR_DISK:
+	case FOR_FAULT:
+		return BOTTLENECK_DISK;
+	case FOR_MEMORY:
+		return BOTTLENECK_MEMORY;
+	case FOR_LOCK:
+	case FOR_CONDITION:
+		return BOTTLENECK_LOCK;
+	default:
+		return BOTTLENECK_NONE;
+	}
+}
+
+struct joining {
+	struct hmap places; /* of (victim, culprit) -> index in charges.list, + 1 */
+	const struct timeline *timeline;
+	struct hmap programs; /* pid -> struct subject, alive in the window */
+	struct charges charges;
+	double seconds;
+};
+
+static int find_programs(struct joining *j, const struct dataset *d, uint32_t from, uint32_t to)
+{
+	for (size_t i = 0; i < d->subjects.n; i++) {
+		struct subject *s = d->subjects.v[i];
+
+		if (s->info.kind != ENTITY_PROCESS || s->first > to || s->last < from)
+			continue;
+		if (hmap_put(&j->programs, s->info.pid, 0, s) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* A process that lived for less than a sample is on its parent's account. */
+static const struct subject *program_of(const struct joining *j, uint32_t thread)
+{
+	const struct thread_line *line = &j->timeline->threads.v[thread];
+	const struct subject *s = hmap_get(&j->programs, line->tgid, 0);
+	const struct trace_thread *known = s ? NULL : trace_thread(j->timeline->trace, line->tid, (uint64_t)j->timeline->end);
+
+	return s ? s : known ? hmap_get(&j->programs, known->parent, 0) : NULL;
+}
+
+static bool gives_way(const struct joining *j, uint32_t thread)
+{
+	const struct trace_thread *known =
+		trace_thread(j->timeline->trace, j->timeline->threads.v[thread].tid, (uint64_t)j->timeline->end);
+
+	return known && known->prio >= NICE_0 + GIVES_WAY;
+}
+
+static int add(struct joining *j, const struct charge *one)
+{
+	uint64_t victim = hash_text(one->victim) * 64 + (uint64_t)one->of * 2 + one->inferred, culprit = hash_text(one->culprit);
+	uintptr_t place = (uintptr_t)hmap_get(&j->places, victim, culprit);
+	int r;
+
+	j->charges.total[one->of] += one->seconds;
+	if (place) {
+		j->charges.list.v[place - 1].seconds += one->seconds;
+		return 0;
+	}
+	r = VEC_PUSH(j->charges.list, *one);
+	return r < 0 ? r : hmap_put(&j->places, victim, culprit, (void *)(uintptr_t)j->charges.list.n);
+}
+
+/* Longest first: what others say of it is told in that order. */
+static int longest_first(const void *a, const void *b)
+{
+	const struct charge *x = a, *y = b;
+
+	return x->seconds > y->seconds ? -1 : x->seconds < y->seconds;
+}
+
+static int take_cell(struct joining *j, const struct blame_cell *cell)
+{
+	const struct thread_line *victim = &j->timeline->threads.v[cell->victim];
+	/* whom the holder of a lock waited for is to blame for that */
+	enum bottleneck of = bottleneck_of(cell->root != FOR_NONE ? cell->root : cell->wait);
+	const struct subject *who, *whom;
+	bool own;
+
+	if (cell->culprit != BY_TASK || of == BOTTLENECK_NONE || victim->kernel || gives_way(j, cell->victim))
+		return 0;
+	whom = program_of(j, cell->victim);
+	who = program_of(j, cell->id);
+	if (!who || !whom)
+		return 0;
+	/* a lock is the program's own affair, and worth saying; its other threads may use what it has */
+	own = strcmp(who->program, whom->program) == 0;
+	if (own && cell->wait != FOR_LOCK)
+		return 0;
+	return add(j, &(struct charge){whom->program, who->program, of, cell->wait == FOR_CONDITION,
+				       (double)cell->ns / 1e9 / j->seconds * (own ? OF_ITS_OWN : 1)});
+}
+
+static int join(struct joining *j, const struct dataset *d, uint32_t from, uint32_t to)
+{
+	const struct trace *t = j->timeline->trace;
+	int64_t begin = d->ticks.v[from].wall - d->ticks.v[from].span - t->wall_offset, end = d->ticks.v[to].wall - t->wall_offset;
+	struct blame_matrix m = {};
+	int r;
+
+	if (begin < j->timeline->start)
+		begin = j->timeline->start;
+	if (end > j->timeline->end)
+		end = j->timeline->end;
+	if (end - begin < COVERED_MIN)
+		return 0;
+	j->seconds = j->charges.covered = (double)(end - begin) / 1e9;
+	r = find_programs(j, d, from, to);
+	if (r == 0)
+		r = blame_build(j->timeline, begin, end, NULL, 0, &m);
+	for (size_t i = 0; r == 0 && i < m.cells.n; i++)
+		r = take_cell(j, &m.cells.v[i]);
+	blame_matrix_free(&m);
+	if (j->charges.list.n)
+		qsort(j->charges.list.v, j->charges.list.n, sizeof(j->charges.list.v[0]), longest_first);
+	return r;
+}
+
+int charges_of_trace(const struct trace *t, const struct dataset *d, uint32_t from, uint32_t to, struct charges *ret)
+{
+	struct timeline timeline = {};
+	struct joining j = {.timeline = &timeline};
+	int r = timeline_build(t, &timeline);
+
+	if (r == 0)
+		r = join(&j, d, from, to);
+	hmap_free(&j.programs);
+	hmap_free(&j.places);
+	if (r < 0)
+		charges_free(&j.charges);
+	if (r == 0)
+		*ret = j.charges;
+	timeline_free(&timeline);
+	return r == -ENODATA ? 0 : r;
+}

@@ -1,0 +1,10 @@
+/* What is known of the moment asked about, for the catalogue of causes (model/facts.h, rule/cause.h). */
+#pragma once
+
+#include "analysis/method.h"
+#include "model/facts.h"
+
+/* Of an answer whose bottleneck and ranking are there. `d` holds the features `narrow` of processes (all: UINT64_MAX), `wide`
+ * the others of the first suspects, over the same ticks. The caller frees *ret. 0 or -ENOMEM. */
+int facts_of_answer(const struct dataset *d, const struct dataset *wide, uint64_t narrow, const struct question *q,
+		    const struct answer *a, struct facts *ret);

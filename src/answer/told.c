@@ -1,0 +1,250 @@
+#include "answer/told.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer/confidence.h"
+#include "base/cleanup.h"
+
+void told_free(struct told *t)
+{
+	free(t->summary);
+	free(t->cause);
+	free(t->culprit);
+	free(t->bottleneck);
+	fingerprint_free(&t->print);
+	*t = (struct told){};
+}
+
+static char *culprit_of(const struct answer *a)
+{
+	return a->slow && a->culprit_is_named && a->ranking.suspects.n ? entity_label(&a->ranking.suspects.v[0].subject->info) : NULL;
+}
+
+static char *write_answer(const struct answer *a)
+{
+	_cleanup_(fingerprint_free) struct fingerprint print = {};
+	_cleanup_free_ char *culprit = culprit_of(a);
+	char *text;
+	json_t *root;
+
+	if (fingerprint_of_answer(a, &print) < 0)
+		return NULL;
+	root = json_pack("{s:I, s:b, s:s, s:s?, s:s?, s:s, s:o}", "at", (json_int_t)a->at, "slow", a->slow, "summary", a->summary, "cause",
+			 a->cause, "culprit", culprit, "bottleneck", bottleneck_name(a->bottleneck), "fingerprint", fingerprint_json(&print));
+	if (root && !isnan(a->confidence))
+		json_object_set_new(root, "confidence", json_real(a->confidence));
+	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+	json_decref(root);
+	return text;
+}
+
+static char *text_of(json_t *root, const char *key)
+{
+	const char *text = json_string_value(json_object_get(root, key));
+
+	return text ? strdup(text) : NULL;
+}
+
+static int read_answer(const char *text, struct told *ret)
+{
+	json_t *root = json_loads(text, 0, NULL), *confidence = json_object_get(root, "confidence");
+	struct told t = {.slow = json_is_true(json_object_get(root, "slow")), .summary = text_of(root, "summary"), .cause = text_of(root, "cause"),
+			 .culprit = text_of(root, "culprit"), .bottleneck = text_of(root, "bottleneck"),
+			 .wall = json_integer_value(json_object_get(root, "at")),
+			 .confidence = json_is_number(confidence) ? json_number_value(confidence) : NAN};
+	int r = t.summary && t.bottleneck ? fingerprint_read(json_object_get(root, "fingerprint"), &t.print) : -EBADMSG;
+
+	json_decref(root);
+	if (r < 0)
+		told_free(&t);
+	else
+		*ret = t;
+	return r;
+}
+
+int told_keep(struct store *store, int64_t mark, uint32_t uid, const struct answer *a)
+{
+	_cleanup_free_ char *text = write_answer(a);
+
+	return text ? store_tell(store, mark, uid, text) : -ENOMEM;
+}
+
+static int answer_now(struct store *store, struct store *keep, const struct mark *mark, int64_t window, uint32_t viewer, struct told *ret)
+{
+	struct why_request request = {
+		.at = mark->wall, .window = window, .marked = true, .viewer = viewer, .marks = mark, .n_marks = 1};
+	_cleanup_free_ char *text = NULL;
+	struct why_data data = {};
+	struct answer a;
+	int r = why_from_store(store, &request, &data, &a);
+
+	if (r == 0) {
+		text = write_answer(&a);
+		r = text ? read_answer(text, ret) : -ENOMEM;
+		answer_free(&a);
+	}
+	if (r == 0 && keep)
+		(void)store_tell(keep, mark->id, viewer, text);
+	why_data_free(&data);
+	return r;
+}
+
+int told_get(struct store *store, struct store *keep, const struct mark *mark, int64_t window, uint32_t viewer, struct told *ret)
+{
+	_cleanup_free_ char *text = store_told(store, mark->id, viewer);
+	int r = text ? read_answer(text, ret) : -ENOENT;
+
+	if (r < 0)
+		r = answer_now(store, keep, mark, window, viewer, ret);
+	if (r == 0)
+		ret->mark = mark->id;
+	return r;
+}
+
+static int by_likeness(const void *a, const void *b)
+{
+	const struct earlier *x = a, *y = b;
+
+	if (x->likeness != y->likeness)
+		return x->likeness > y->likeness ? -1 : 1;
+	return x->wall > y->wall ? -1 : x->wall < y->wall;
+}
+
+static const char *feedback_text(enum feedback f)
+{
+	static const char *const names[] = {NULL, "right", "wrong", "fixed"};
+
+	return names[f];
+}
+
+static int add_earlier(struct answer *a, const struct mark *mark, struct told *t, double likeness)
+{
+	struct earlier e = {.mark = mark->id, .wall = mark->wall, .likeness = likeness, .feedback = feedback_text(mark->feedback)};
+
+	e.note = mark->note ? strdup(mark->note) : NULL;
+	e.what = strdup(t->culprit ? t->culprit : t->summary);
+	if ((e.note || !mark->note) && e.what && VEC_PUSH(a->similar, e) == 0)
+		return 0;
+	earlier_free(&e);
+	return -ENOMEM;
+}
+
+int told_find_like(struct store *store, const struct mark *marks, size_t n, int64_t this_mark, uint32_t viewer, struct answer *a)
+{
+	_cleanup_(fingerprint_free) struct fingerprint now = {};
+	int r = fingerprint_of_answer(a, &now);
+
+	for (size_t i = 0; r == 0 && now.parts.n && i < n; i++) {
+		_cleanup_free_ char *text = marks[i].id != this_mark && marks[i].wall < a->at ? store_told(store, marks[i].id, viewer) : NULL;
+		struct told t;
+		double likeness;
+
+		if (!text || read_answer(text, &t) < 0)
+			continue;
+		likeness = fingerprint_likeness(&now, &t.print);
+		if (likeness >= LIKE)
+			r = add_earlier(a, &marks[i], &t, likeness);
+		told_free(&t);
+	}
+	if (a->similar.n)
+		qsort(a->similar.v, a->similar.n, sizeof(a->similar.v[0]), by_likeness);
+	return r;
+}
+
+void told_calibrate(struct store *store, const struct mark *marks, size_t n, uint32_t viewer, struct answer *a)
+{
+	unsigned right = 0, wrong = 0;
+	double expected = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bool judged = marks[i].feedback != FEEDBACK_NONE;
+		_cleanup_free_ char *text = judged ? store_told(store, marks[i].id, viewer) : NULL;
+		struct told t;
+
+		if (!text || read_answer(text, &t) < 0)
+			continue;
+		if (!isnan(t.confidence)) {
+			expected += t.confidence;
+			/* what was fixed had been found */
+			right += marks[i].feedback != FEEDBACK_WRONG;
+			wrong += marks[i].feedback == FEEDBACK_WRONG;
+		}
+		told_free(&t);
+	}
+	a->confidence = confidence_adjusted(a->confidence, right, wrong, expected);
+}
+
+/* --- groups --- */
+
+void alikes_free(struct alikes *a)
+{
+	for (size_t i = 0; i < a->list.n; i++) {
+		told_free(&a->list.v[i].first);
+		VEC_FREE(a->list.v[i].marks);
+	}
+	VEC_FREE(a->list);
+}
+
+static struct alike *nearest(struct alikes *a, const struct told *t)
+{
+	struct alike *best = NULL;
+	double most = LIKE;
+
+	for (size_t i = 0; i < a->list.n; i++) {
+		struct alike *one = &a->list.v[i];
+		/* nothing found is like nothing found */
+		double likeness = !t->print.parts.n && !one->first.print.parts.n ? 1 : fingerprint_likeness(&one->first.print, &t->print);
+
+		if (likeness >= most) {
+			most = likeness;
+			best = one;
+		}
+	}
+	return best;
+}
+
+static int place(struct alikes *a, struct told *t, size_t mark)
+{
+	struct alike *group = nearest(a, t);
+
+	if (group) {
+		told_free(t);
+	} else {
+		if (VEC_PUSH(a->list, (struct alike){.first = *t}) < 0) {
+			told_free(t);
+			return -ENOMEM;
+		}
+		group = &a->list.v[a->list.n - 1];
+	}
+	return VEC_PUSH(group->marks, mark);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct alike *x = a, *y = b;
+
+	if (x->marks.n != y->marks.n)
+		return x->marks.n > y->marks.n ? -1 : 1;
+	return x->first.wall < y->first.wall ? -1 : x->first.wall > y->first.wall;
+}
+
+int told_group(struct store *store, struct store *keep, const struct mark *marks, size_t n, int64_t window, uint32_t viewer, struct alikes *ret)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct told t;
+
+		r = told_get(store, keep, &marks[i], window, viewer, &t);
+		if (r == 0)
+			r = place(ret, &t, i);
+		else if (r == -ENODATA)
+			r = 0;
+	}
+	if (ret->list.n)
+		qsort(ret->list.v, ret->list.n, sizeof(ret->list.v[0]), by_number);
+	return r;
+}

@@ -1,0 +1,133 @@
+#include "answer/words.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
+
+static const char *waiting_for(enum bottleneck b)
+{
+	switch (b) {
+	case BOTTLENECK_CPU:
+		return "programs wait for the processor";
+	case BOTTLENECK_DISK:
+		return "programs wait for the disk";
+	case BOTTLENECK_MEMORY:
+		return "memory is short";
+	case BOTTLENECK_NETWORK:
+		return "the network is busy";
+	case BOTTLENECK_LOCK:
+		return "programs wait for locks";
+	case BOTTLENECK_QUOTA:
+		return "programs are held back by a limit";
+	default:
+		return "something is out of the ordinary";
+	}
+}
+
+static void put_culprit(struct str *s, const struct suspect *top)
+{
+	_cleanup_free_ char *label = entity_label(&top->subject->info);
+	const struct deviation *f = top->features.n ? &top->features.v[0] : NULL;
+	char now[32], usual[32];
+
+	if (top->kind == CULPRIT_GROUP && top->members > 1)
+		str_printf(s, "%s (%u processes)", label, top->members);
+	else if (top->subject->info.pid)
+		str_printf(s, "%s (pid %u)", label, top->subject->info.pid);
+	else
+		str_puts(s, label);
+	if (!f)
+		return;
+	str_printf(s, ": %s %s", f->feature->name, format_value(f->feature, f->observed, now, sizeof(now)));
+	if (!isnan(f->usual))
+		str_printf(s, ", usually %s", format_value(f->feature, f->usual, usual, sizeof(usual)));
+}
+
+static void put_when(const struct answer *a, struct str *s)
+{
+	char span[32], ago[32];
+
+	if (a->slow_until)
+		str_printf(s, "was slow for %s, until %s ago: ", format_span(a->slow_until - a->slow_since, span, sizeof(span)),
+			   format_span(a->at - a->slow_until, ago, sizeof(ago)));
+	else if (a->slow_since)
+		str_printf(s, "slow for %s: ", format_span(a->at - a->slow_since, span, sizeof(span)));
+	else
+		str_puts(s, "no program had to wait much, but one is out of the ordinary: ");
+}
+
+/* Without a cause: what was short, and who stands out. */
+static void put_plainly(const struct answer *a, struct str *s)
+{
+	const struct suspect *top = a->culprit_is_named ? &a->ranking.suspects.v[0] : NULL;
+
+	if (a->slow_since)
+		str_puts(s, waiting_for(a->bottleneck));
+	if (!top) {
+		str_puts(s, ", but no program stands out: it is the sum of many, or work outside of processes");
+		return;
+	}
+	if (a->slow_since) /* a leak of handles is worth saying, but no disk is slow for it */
+		str_puts(s, top->of == BOTTLENECK_NONE ? "; beside that, out of the ordinary: " : "; ");
+	put_culprit(s, top);
+}
+
+static char *tell_nothing(const struct answer *a)
+{
+	struct str s = {};
+	char span[32];
+
+	str_printf(&s, "nothing unusual: %u programs compared with their last %s", a->ranking.looked_at,
+		   format_span(a->window_end - a->window_start, span, sizeof(span)));
+	if (a->ranking.suspects.n)
+		str_puts(&s, "; the most conspicuous are listed, but none is in the way");
+	return s.data;
+}
+
+/* "...: the processor" inside a sentence; but "...: X11 uses" stays. */
+static void put_sentence(const char *text, struct str *s)
+{
+	size_t n = strlen(text);
+
+	if (n && text[n - 1] == '.')
+		n--;
+	if (n > 1 && isupper((unsigned char)text[0]) && (islower((unsigned char)text[1]) || text[1] == ' ')) {
+		str_putc(s, (char)tolower((unsigned char)text[0]));
+		str_append(s, text + 1, n - 1);
+	} else {
+		str_append(s, text, n);
+	}
+}
+
+static char *summarise(const struct answer *a, const char *said)
+{
+	struct str s = {};
+
+	if (!a->slow)
+		return tell_nothing(a);
+	put_when(a, &s);
+	if (said)
+		put_sentence(said, &s);
+	else
+		put_plainly(a, &s);
+	return s.data;
+}
+
+int words_of_answer(struct answer *a, const struct facts *facts, const struct causes *causes)
+{
+	const struct cause *cause = cause_find(causes, facts);
+	_cleanup_free_ char *said = cause ? cause_words(cause->say, facts) : NULL;
+
+	if (cause) {
+		a->cause = strdup(cause->id);
+		a->next = a->slow ? cause_words(cause->next, facts) : NULL;
+	}
+	a->summary = summarise(a, said);
+	return a->summary && (!cause || (a->cause && said)) ? 0 : -ENOMEM;
+}

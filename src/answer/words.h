@@ -1,0 +1,8 @@
+/* An answer in words: its first sentence, its cause, and what can be done. */
+#pragma once
+
+#include "model/facts.h"
+#include "rule/cause.h"
+
+/* Sets cause, summary and next. 0 or -ENOMEM. */
+int words_of_answer(struct answer *a, const struct facts *facts, const struct causes *causes);

@@ -1,0 +1,44 @@
+/* What a trial looks at: what the victims wait, what the culprit uses, how late a normal program comes to run. */
+#pragma once
+
+#include "act/target.h"
+#include "base/hmap.h"
+#include "model/trial.h"
+#include "source/pulse.h"
+#include "source/wait-sums.h"
+
+#define VICTIMS_MAX 16
+
+struct watch {
+	struct ring *ring;
+	struct wait_sums *sums;
+	struct pulse *pulse;
+	struct process_waits_list look;
+	struct hmap culprits; /* (pid, 0): the process and what descends from it, as far as it was met */
+	struct hmap waited;   /* (pid, 0) -> struct victim: before the victims are chosen everybody else */
+	uint32_t wanted[VICTIMS_MAX]; /* the victims that were asked for; 0 = nobody was */
+	bool by_disk;		      /* the culprit's use is told in bytes of disks */
+	bool chosen;
+	/* of the culprit */
+	uint64_t read_bytes, written_bytes; /* as last read */
+	double cpu;			    /* ns ran before the first phase */
+	double read, written;		    /* bytes before the first phase */
+	int64_t span;			    /* ns */
+	/* in the phases: ns looked at, let go and held back */
+	int64_t spans[2];
+};
+
+struct victim {
+	uint32_t pid;
+	char name[33];
+	double before, phases[2]; /* ns waited: before, let go, held back */
+};
+
+/* The ring stays the caller's. 0 or -errno. */
+int watch_open(struct ring *ring, const struct target *t, struct watch *ret);
+void watch_close(struct watch *w);
+int watch_look(struct watch *w, struct trial_sample *ret);
+/* From now on the others are not counted: the victims are those that were asked for, or who waited most until now. */
+int watch_choose(struct watch *w);
+/* The victims, the longest wait first, for the answer. 0 or -ENOMEM. */
+int watch_victims(const struct watch *w, struct trial *t);

@@ -1,0 +1,352 @@
+/* whyslow confirm: is the accused really the cause? */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "act/custody.h"
+#include "act/experiment.h"
+#include "answer/judge-trial.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/confirm-accused.h"
+#include "cmd/confirm-watch.h"
+#include "cmd/confirm.h"
+#include "daemon/capture.h"
+#include "stat/permutation.h"
+#include "view/trial.h"
+
+#define PROC	     "/proc"
+#define PHASE_LEAST  (2 * NS_PER_SEC)
+#define PHASE_LONGEST (5 * NS_PER_SEC) /* through the recorder, which ends an answer after a minute */
+#define BEFORE	     (2 * NS_PER_SEC)
+#define AFTER	     (1 * NS_PER_SEC)
+#define SAMPLE	     (250 * NS_PER_MS)
+#define SETTLE	     (500 * NS_PER_MS)
+#define SETTLE_DISK  (1 * NS_PER_SEC) /* requests that are on their way */
+#define MUCH_CPU     0.05	      /* CPUs: below it the disk is looked at first */
+
+static const char *arg_short, *arg_way, *arg_victims, *arg_mark;
+static int64_t arg_phase;
+static bool arg_force;
+
+static const struct option_row options[] = {
+	{OPTION_TEXT, 0, "mark", "ID", &arg_mark, "whom the answer for this mark accuses"},
+	{OPTION_TEXT, 0, "victim", "PIDS", &arg_victims, "who waits, separated by commas (default: whoever waits most now)"},
+	{OPTION_TEXT, 0, "short", "WHAT", &arg_short, "what it makes short: cpu, disk or memory (default: as the answer says, or by what it uses)"},
+	{OPTION_TEXT, 0, "by", "WAY", &arg_way, "how to hold it back: unit, limit, freeze or class (default: the first that can be had)"},
+	{OPTION_SPAN, 0, "phase", "SPAN", &arg_phase, "of each of the 8 phases (default and least 2s)"},
+	{OPTION_FLAG, 0, "force", NULL, &arg_force, "also a program in the foreground of a terminal"},
+	{},
+};
+
+struct trial_run {
+	struct common *common;
+	struct target target;
+	int of; /* enum hold_short; -1 = by what it uses */
+	struct watch watch;
+	struct custody *custody;
+	struct trial trial;
+	sigset_t ends;
+	char *words; /* why it could not be held */
+};
+
+int find_name(const char *text, const char *const *names, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (strcmp(text, names[i]) == 0)
+			return i;
+	return -1;
+}
+
+int say_no_rights(void)
+{
+	log_error("holding a process back takes root's rights, or a recorder of root's that does it for the process's owner: start it ('systemctl start whyslow'), or: sudo whyslow ...");
+	return EXIT_CANNOT;
+}
+
+/* --- what the experiment calls --- */
+
+static int change(void *data, bool held)
+{
+	struct trial_run *t = data;
+
+	if (!t->custody)
+		return 0;
+	return held ? custody_hold(t->custody) : custody_let_go(t->custody);
+}
+
+static void tell(const struct trial_sample *s)
+{
+	if (!isatty(STDERR_FILENO))
+		return;
+	if (s->phase < 0)
+		fprintf(stderr, "\r\033[Klooking who waits ...");
+	else if (s->phase < TRIAL_PHASES)
+		fprintf(stderr, "\r\033[Kphase %d of %d: %s", s->phase + 1, TRIAL_PHASES, s->held ? "held back" : "let go");
+	else
+		fprintf(stderr, "\r\033[Kgiven back\r\033[K");
+}
+
+static int look(void *data, struct trial_sample *s)
+{
+	struct trial_run *t = data;
+	int r = watch_look(&t->watch, s);
+
+	tell(s);
+	if (r == 0 && t->custody)
+		r = custody_alive(t->custody);
+	if (r == 0 && !process_lives(PROC, t->target.head.pid, t->target.head.start))
+		r = -ESRCH;
+	return r;
+}
+
+/* Told to end, it gives back and ends. */
+static int rest(void *data, int64_t until)
+{
+	struct trial_run *t = data;
+	int64_t left = until - monotonic_now();
+	struct timespec wait = {left > 0 ? left / NS_PER_SEC : 0, left > 0 ? left % NS_PER_SEC : 0};
+
+	return sigtimedwait(&t->ends, NULL, &wait) > 0 ? -EINTR : 0;
+}
+
+static enum hold_short by_use(const struct watch *w)
+{
+	double cpu = w->span ? w->cpu / (double)w->span : 0;
+
+	return cpu < MUCH_CPU && w->read + w->written > 0 ? SHORT_DISK : SHORT_CPU;
+}
+
+static int ready(void *data)
+{
+	struct trial_run *t = data;
+	struct hold_request q = {.proc_root = PROC,
+				 .run_dir = t->common->config.store_run_dir,
+				 .of = t->of < 0 ? by_use(&t->watch) : (enum hold_short)t->of,
+				 .writes = t->watch.written > t->watch.read,
+				 .way = arg_way ? find_name(arg_way, hold_way_names, WAY_COUNT) : -1,
+				 .rights = {t->common->viewer, arg_force}};
+	int r = watch_choose(&t->watch);
+
+	t->watch.by_disk = q.of == SHORT_DISK;
+	if (r == 0)
+		r = custody_begin(&q, &t->target, &t->custody, &t->words);
+	if (r < 0)
+		return r;
+	t->trial.of = hold_short_names[q.of];
+	t->trial.way = hold_way_names[custody_of(t->custody)->way];
+	t->trial.unit = *custody_of(t->custody)->unit ? strdup(custody_of(t->custody)->unit) : NULL;
+	t->trial.how = TAKE(t->words);
+	return t->trial.how ? 0 : -ENOMEM;
+}
+
+/* --- */
+
+static unsigned long long random_bits(void *data)
+{
+	unsigned long long bits = 0;
+
+	(void)data;
+	(void)!getrandom(&bits, sizeof(bits), 0);
+	return bits;
+}
+
+static void draw_order(struct trial *t)
+{
+	unsigned char held[TRIAL_PHASES];
+
+	choose_phases(TRIAL_PHASES, TRIAL_PHASES / 2, random_bits, NULL, held);
+	for (int i = 0; i < TRIAL_PHASES; i++)
+		t->phases[i].held = held[i];
+}
+
+static int finish(struct trial_run *t, int r)
+{
+	struct trial *trial = &t->trial;
+	int given = t->custody ? custody_end(t->custody, false) : 0;
+
+	t->custody = NULL;
+	if (given < 0)
+		log_error("%s (pid %u) could not be given back yet: %s; it is tried again", trial->name, trial->pid, strerror(-given));
+	if (r == -EINTR)
+		log_error("stopped; %s (pid %u) has been given back", trial->name, trial->pid);
+	else if (r == -ESRCH)
+		log_error("%s (pid %u) ended meanwhile", trial->name, trial->pid);
+	else if (r == -EOWNERDEAD)
+		log_error("%s (pid %u) has been given back: this program stood still for too long, or its guardian was ended", trial->name, trial->pid);
+	else if (r < 0)
+		log_error("%s", t->words ? t->words : strerror(-r));
+	if (r == 0)
+		r = trial_judge(trial);
+	if (r == 0)
+		r = watch_victims(&t->watch, trial);
+	if (r < 0 || given < 0)
+		return EXIT_CANNOT;
+	if (t->common->json)
+		r = trial_json(trial, stdout);
+	else
+		trial_text(trial, stdout);
+	return r < 0 ? EXIT_CANNOT : trial->verdict == TRIAL_YES ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+}
+
+static int run_trial(struct trial_run *t)
+{
+	struct experiment e = {.before = BEFORE, .after = AFTER, .settle = t->of == SHORT_DISK ? SETTLE_DISK : SETTLE,
+			       .phase = arg_phase ? arg_phase : PHASE_LEAST, .sample = SAMPLE, .change = change, .look = look, .rest = rest,
+			       .now = monotonic_now, .ready = ready, .data = t};
+
+	t->trial.pid = t->target.head.pid;
+	t->trial.wall = wall_now();
+	snprintf(t->trial.name, sizeof(t->trial.name), "%s", t->target.head.name);
+	draw_order(&t->trial);
+	return finish(t, experiment_run(&e, &t->trial));
+}
+
+static int parse_victims(struct watch *w)
+{
+	_cleanup_free_ char *list = arg_victims ? strdup(arg_victims) : NULL;
+	size_t n = 0;
+	char *save;
+
+	for (char *word = list ? strtok_r(list, ",", &save) : NULL; word; word = strtok_r(NULL, ",", &save)) {
+		uint64_t pid;
+
+		if (parse_u64(word, &pid) < 0 || !pid || n == VICTIMS_MAX)
+			return usage_error("confirm", "--victim takes up to %d pids: --victim 812,813", VICTIMS_MAX);
+		w->wanted[n++] = (uint32_t)pid;
+	}
+	return EXIT_ANSWERED;
+}
+
+/* The recorder's sums; without a recorder, programs of our own for the moment. */
+static int open_ring(const struct common *common, struct ring **ret)
+{
+	struct ring_options alone = {.sums_only = true};
+	const char *why = NULL;
+	int r = capture_join(common->config.store_run_dir, ret, &why);
+
+	if (r < 0)
+		r = ring_open(&alone, ret, &why);
+	if (r < 0)
+		log_error("%s", why ? why : strerror(-r));
+	return r;
+}
+
+static int confirm_target(struct trial_run *t)
+{
+	struct ring *ring;
+	int status = EXIT_CANNOT;
+
+	if (open_ring(t->common, &ring) < 0)
+		return EXIT_CANNOT;
+	if (watch_open(ring, &t->target, &t->watch) < 0)
+		log_error("out of memory");
+	else
+		status = parse_victims(&t->watch);
+	if (status == EXIT_ANSWERED)
+		status = run_trial(t);
+	watch_close(&t->watch);
+	ring_close(ring);
+	return status;
+}
+
+static int check_target(struct trial_run *t, const struct accused *who)
+{
+	struct refusal_options rights = {t->common->viewer, arg_force};
+	int64_t tick = NS_PER_SEC / sysconf(_SC_CLK_TCK);
+	_cleanup_free_ char *why = NULL;
+	int r = target_find(PROC, who->pid, &t->target);
+
+	/* the recording has the start in ns, /proc in ticks */
+	if (r == -ESRCH || (r == 0 && who->start && llabs(who->start / tick - (int64_t)t->target.head.start) > 1)) {
+		log_error("process %u has ended: only who is still there can be held back", who->pid);
+		return EXIT_CANNOT;
+	}
+	if (r == 0)
+		r = target_refuse(PROC, &t->target, &rights, &why);
+	if (r < 0)
+		log_error("%s", why ? why : strerror(-r));
+	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+}
+
+/* A number is a process, or where there is none, a mark. */
+static int find_who(struct common *common, int argc, char **argv, struct accused *ret)
+{
+	const char *word = arg_mark ? arg_mark : argc == 2 ? argv[1] : NULL;
+	struct process p;
+	uint64_t number = 0;
+
+	if (argc > 2 || (arg_mark && argc == 2) || (word && (parse_u64(word, &number) < 0 || !number || number > UINT32_MAX)))
+		return usage_error("confirm", "takes a PID or a mark's number, or nothing (whoever is accused now): 'whyslow confirm 812'");
+	if (number && !arg_mark && process_read(PROC, (uint32_t)number, &p) == 0) {
+		*ret = (struct accused){(uint32_t)number, 0, -1};
+		return EXIT_ANSWERED;
+	}
+	return find_accused(common, (int64_t)number, ret);
+}
+
+static int check_options(const struct common *common)
+{
+	if (arg_short && find_name(arg_short, hold_short_names, SHORT_COUNT) < 0)
+		return usage_error("confirm", "--short is cpu, disk or memory, not '%s'", arg_short);
+	if (arg_way && find_name(arg_way, hold_way_names, WAY_COUNT) < 0)
+		return usage_error("confirm", "--by is unit, limit, freeze or class, not '%s'", arg_way);
+	if (arg_phase && arg_phase < PHASE_LEAST)
+		return usage_error("confirm", "--phase is 2s or longer: shorter phases prove nothing");
+	if (common->for_client && arg_phase > PHASE_LONGEST)
+		return usage_error("confirm", "--phase is at most 5s through the recorder");
+	return EXIT_ANSWERED;
+}
+
+static void block_ends(sigset_t *ret)
+{
+	sigemptyset(ret);
+	sigaddset(ret, SIGINT);
+	sigaddset(ret, SIGTERM);
+	sigaddset(ret, SIGHUP);
+	sigprocmask(SIG_BLOCK, ret, NULL);
+	(void)signal(SIGPIPE, SIG_IGN);
+}
+
+static int run(struct common *common, int argc, char **argv)
+{
+	struct trial_run t = {.common = common, .of = -1};
+	struct accused who;
+	int status = check_options(common);
+
+	if (status != EXIT_ANSWERED)
+		return status;
+	if (geteuid() != 0)
+		return say_no_rights();
+	status = find_who(common, argc, argv, &who);
+	if (status != EXIT_ANSWERED)
+		return status;
+	t.of = arg_short ? find_name(arg_short, hold_short_names, SHORT_COUNT) : who.of;
+	block_ends(&t.ends);
+	(void)setpriority(PRIO_PROCESS, 0, -15); /* phases begin and end on time on a starved machine, too */
+	status = check_target(&t, &who);
+	if (status == EXIT_ANSWERED)
+		status = confirm_target(&t);
+	free(t.words);
+	target_free(&t.target);
+	trial_free(&t.trial);
+	return status;
+}
+
+const struct verb verb_confirm = {
+	.name = "confirm",
+	.group = "Act",
+	.words = "[PID|ID] ",
+	.help = "is it really the cause? holds it back and lets it go, and sees who waits less",
+	.options = options,
+	.remote = true,
+	.run = run,
+};

@@ -1,0 +1,260 @@
+#include "rule/cause.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+static bool is_named(const struct fact_who *w, const char *pattern)
+{
+	const char *base = w->exe ? strrchr(w->exe, '/') : NULL;
+
+	return (w->name && fnmatch(pattern, w->name, FNM_CASEFOLD) == 0) ||
+	       (base && fnmatch(pattern, base + 1, FNM_CASEFOLD) == 0) || (w->exe && fnmatch(pattern, w->exe, 0) == 0) ||
+	       (w->unit && fnmatch(pattern, w->unit, 0) == 0);
+}
+
+static enum fact_of of_owner(enum rule_owner owner)
+{
+	return owner == OWNER_CULPRIT ? FACT_CULPRIT : owner == OWNER_VICTIMS ? FACT_VICTIMS : FACT_MACHINE;
+}
+
+static bool passes(const struct comparison *c, const struct fact *f)
+{
+	int direction = fact_direction(f);
+
+	if (c->question == ASK_DIRECTION)
+		return c->direction ? direction == c->direction : direction != 0;
+	if (c->of_usual)
+		return !isnan(f->usual) && rule_compare(c->operator, f->now, f->usual * c->value / 100);
+	return rule_compare(c->operator, f->now, c->value);
+}
+
+/* A part of the machine may have many: any of them, or what is said. */
+static enum truth compare(const struct comparison *c, const struct facts *facts)
+{
+	double sum = 0, most = -INFINITY, least = INFINITY;
+	unsigned n = 0, passed = 0;
+	struct fact one = {};
+
+	for (size_t i = 0; i < facts->list.n; i++) {
+		const struct fact *f = &facts->list.v[i];
+
+		if (f->of != of_owner(c->owner) || f->feature != c->quantity.feature || isnan(f->now))
+			continue;
+		one = *f;
+		n++;
+		passed += passes(c, f);
+		sum += f->now;
+		most = fmax(most, f->now);
+		least = fmin(least, f->now);
+	}
+	if (!n)
+		return UNKNOWN_;
+	if (c->statistic == STATISTIC_NONE || c->statistic == STATISTIC_ANY)
+		return passed ? TRUE_ : FALSE_;
+	if (c->statistic == STATISTIC_EVERY)
+		return passed == n ? TRUE_ : FALSE_;
+	one.now = c->statistic == STATISTIC_MINIMUM ? least : c->statistic == STATISTIC_MAXIMUM ? most : sum / n;
+	return passes(c, &one) ? TRUE_ : FALSE_;
+}
+
+static bool kernel_said(const struct facts *facts, const char *pattern)
+{
+	for (size_t i = 0; i < facts->said.n; i++)
+		if (fnmatch(pattern, facts->said.v[i], FNM_CASEFOLD) == 0)
+			return true;
+	return false;
+}
+
+static enum truth test(const struct comparison *c, void *data)
+{
+	const struct facts *facts = data;
+	bool yes = false;
+
+	switch (c->question) {
+	case ASK_VALUE:
+	case ASK_DIRECTION:
+		return compare(c, facts);
+	case ASK_SHORT:
+		yes = (int)facts->bottleneck == c->direction;
+		break;
+	case ASK_NAMED:
+		yes = is_named(c->owner == OWNER_CULPRIT ? &facts->culprit : &facts->victim, c->quantity.name);
+		break;
+	case ASK_KIND:
+		yes = facts->named && (int)facts->kind == c->direction;
+		break;
+	case ASK_SAID:
+		yes = kernel_said(facts, c->quantity.name);
+		break;
+	case ASK_NOBODY:
+		yes = !facts->named;
+		break;
+	}
+	return yes ? TRUE_ : FALSE_;
+}
+
+bool cause_holds(const struct cause *c, const struct facts *facts)
+{
+	return !c->fleet && condition_holds(c->when, test, (void *)facts) == TRUE_;
+}
+
+const struct cause *cause_find(const struct causes *c, const struct facts *facts)
+{
+	for (size_t i = 0; i < c->list.n; i++)
+		if (cause_holds(&c->list.v[i], facts))
+			return &c->list.v[i];
+	return NULL;
+}
+
+/* --- of a fleet --- */
+
+struct fleet_facts {
+	const struct fleet *fleet;
+	const struct fleet_findings *unusual;
+	int server;
+	double enough;
+};
+
+static enum truth test_fleet(const struct comparison *c, void *data)
+{
+	const struct fleet_facts *f = data;
+
+	for (size_t i = 0; i < f->unusual->list.n && f->unusual->list.v[i].score >= f->enough; i++) {
+		const struct fleet_finding *x = &f->unusual->list.v[i];
+		unsigned direction = c->direction > 0 ? FLEET_HIGHER : FLEET_LOWER;
+
+		if (x->server == f->server && fnmatch(c->quantity.name, f->fleet->counters.v[x->counter].name, FNM_CASEFOLD) == 0 &&
+		    (!c->direction || x->flags & direction))
+			return TRUE_;
+	}
+	return FALSE_;
+}
+
+const struct cause *cause_find_of_fleet(const struct causes *c, const struct fleet *f, const struct fleet_findings *unusual, int server,
+					double enough)
+{
+	struct fleet_facts facts = {f, unusual, server, enough};
+
+	for (size_t i = 0; i < c->list.n; i++)
+		if (c->list.v[i].fleet && condition_holds(c->list.v[i].when, test_fleet, &facts) == TRUE_)
+			return &c->list.v[i];
+	return NULL;
+}
+
+/* --- words --- */
+
+static bool put_text(const char *text, struct str *out)
+{
+	if (!text)
+		return false;
+	str_puts(out, text);
+	return true;
+}
+
+static bool put_value(const struct feature *f, double value, struct str *out)
+{
+	char buf[40];
+
+	if (isnan(value))
+		return false;
+	if (f->unit == PERMILLE)
+		str_printf(out, "%.0f %%", value / 10);
+	else
+		str_puts(out, format_value(f, value, buf, sizeof(buf)));
+	return true;
+}
+
+static bool put_members(const struct fact_who *w, struct str *out)
+{
+	if (!w->members)
+		return false;
+	str_printf(out, "%u", w->members);
+	return true;
+}
+
+static const char *base_of(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* What stands between braces. false: it is not known. */
+static bool put_name(const char *name, const struct facts *f, struct str *out)
+{
+	static const struct {
+		const char *prefix;
+		enum fact_of of;
+	} owners[] = {{"culprit ", FACT_CULPRIT}, {"victims ", FACT_VICTIMS}};
+	bool usual = strncmp(name, "usual ", 6) == 0, part = strncmp(name, "name ", 5) == 0;
+	enum fact_of of = FACT_MACHINE;
+	const struct fact *fact;
+
+	if (strcmp(name, "culprit") == 0)
+		return put_text(f->culprit.name, out);
+	if (strcmp(name, "victim") == 0)
+		return put_text(f->victim.name, out);
+	if (strcmp(name, "unit") == 0)
+		return put_text(base_of(f->culprit.unit), out);
+	if (strcmp(name, "processes") == 0)
+		return put_members(&f->culprit, out);
+	if (strcmp(name, "pid") == 0 && f->culprit.pid) {
+		str_printf(out, "%u", f->culprit.pid);
+		return true;
+	}
+	name += usual ? 6 : part ? 5 : 0;
+	for (size_t i = 0; i < 2; i++)
+		if (strncmp(name, owners[i].prefix, strlen(owners[i].prefix)) == 0) {
+			of = owners[i].of;
+			name += strlen(owners[i].prefix);
+		}
+	fact = facts_find(f, of, name);
+	if (!fact)
+		return false;
+	return part ? put_text(fact->part, out) : put_value(fact->feature, usual ? fact->usual : fact->now, out);
+}
+
+/* Writes up to one of `ends` (or the end), and returns where that is; *ret_known = false where a name has no value. */
+static const char *put_words(const char *text, const char *ends, const struct facts *f, struct str *out, bool *ret_known)
+{
+	char name[80];
+
+	while (*text && !strchr(ends, *text)) {
+		const char *close = *text == '{' ? strchr(text, '}') : NULL;
+
+		if (*text == '[') {
+			struct str inner = {};
+			bool known = true;
+
+			text = put_words(text + 1, "]", f, &inner, &known);
+			if (known && inner.data)
+				str_puts(out, inner.data);
+			str_free(&inner);
+			text += *text == ']';
+		} else if (close && (size_t)(close - text) < sizeof(name)) {
+			snprintf(name, sizeof(name), "%.*s", (int)(close - text - 1), text + 1);
+			if (!put_name(name, f, out)) {
+				*ret_known = false;
+				str_putc(out, '?');
+			}
+			text = close + 1;
+		} else {
+			str_putc(out, *text++);
+		}
+	}
+	return text;
+}
+
+char *cause_words(const char *text, const struct facts *facts)
+{
+	struct str out = {};
+	bool known = true;
+
+	(void)put_words(text, "", facts, &out, &known);
+	return out.data;
+}

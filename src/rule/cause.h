@@ -1,0 +1,65 @@
+/* Causes: what a pattern of findings usually means, in words, and what can be done. One file each; users add their own.
+ *
+ *   # a job that builds an index reads everything once
+ *   cause file-index
+ *   when short of disk and culprit named "updatedb*" and culprit io.read_bytes up
+ *   say "{culprit} goes through all files to build its index, and others wait for the disk."
+ *   next "It ends by itself. To run it at night: systemctl edit plocate-updatedb.timer"
+ *
+ *   cause      cause ID [of fleet] when CONDITION say TEXT ... next TEXT ...
+ *   CONDITION  as in rule.h, but of facts (model/facts.h):
+ *     short of RESOURCE                 cpu memory disk network lock quota thermal steal interrupt remote self none
+ *     nobody                            no program is named
+ *     culprit named PATTERN             its name, its executable or its unit
+ *     culprit is KIND                   process group kernel cgroup disk host limit
+ *     kernel said PATTERN               a message of the kernel during the trouble
+ *     [culprit | victims] QUANTITY up | down | either       against its usual
+ *     [culprit | victims] [any | every | average | minimum | maximum] QUANTITY OP VALUE
+ *     ... OP NUMBER % of usual
+ *   of fleet: only  PATTERN up | down | either, of the unusual counters of one server
+ *
+ * Texts that follow each other are joined. In them {QUANTITY}, {usual QUANTITY} and {victims QUANTITY} are values,
+ * {name QUANTITY} is the disk, file system ... that has the highest one, and {culprit}, {pid}, {unit}, {victim} names; what
+ * stands in [brackets] is left out where one of these is not known.
+ */
+#pragma once
+
+#include "model/facts.h"
+#include "model/fleet-finding.h"
+#include "rule/rule.h"
+
+#define SYSTEM_CAUSES "/etc/whyslow/causes.d" /* the user's */
+
+struct cause {
+	char *id;
+	char *origin; /* file and line */
+	bool fleet;
+	struct condition *when;
+	char *say, *next;
+};
+
+struct causes {
+	VEC(struct cause) list; /* the first that holds is told */
+};
+
+/* Appends. 0; -EINVAL with *ret_error "FILE:LINE:COLUMN: expected ..., not ..." (caller frees); -ENOMEM. */
+int causes_parse(const char *text, const char *file, struct causes *ret, char **ret_error);
+/* Those compiled in (share/causes). 0 or -ENOMEM. */
+int causes_default(struct causes *ret);
+/* Appends a file's, or those of all files in a folder, by name. As above, and -ENOENT. */
+int causes_read(const char *path, struct causes *ret, char **ret_error);
+/* The user's first, so that they win, then those compiled in. `folder` need not be there. */
+int causes_load(const char *folder, struct causes *ret, char **ret_error);
+void causes_free(struct causes *c);
+/* In the grammar; parsing it again gives the same cause. */
+void cause_write(const struct cause *c, struct str *out);
+
+/* Whether it holds of these facts. */
+bool cause_holds(const struct cause *c, const struct facts *facts);
+/* The first that does; NULL = none. */
+const struct cause *cause_find(const struct causes *c, const struct facts *facts);
+/* The cause whose patterns all match unusual counters of a server (score >= enough); NULL = none. */
+const struct cause *cause_find_of_fleet(const struct causes *c, const struct fleet *f, const struct fleet_findings *unusual, int server,
+					double enough);
+/* A cause's text with its values. The caller frees; NULL without memory. */
+char *cause_words(const char *text, const struct facts *facts);

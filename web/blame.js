@@ -1,0 +1,72 @@
+// Blame: who made whom wait, as a matrix and as a flow by resource (whyslow.blame/1).
+import { ask } from "./api.js";
+import { element, loadStyle } from "./dom.js";
+import { drawMatrix } from "./matrix.js";
+import { check, choice, eventsChoice, keys, link, questions, redrawn, statusLine, windowText } from "./pane.js";
+import { drawFlow } from "./sankey.js";
+import { eventQuestion } from "./selection.js";
+import { setState, state } from "./state.js";
+import { formatSpan } from "./axis.js";
+
+const TOP = "16";
+export const WAITS = { cpu: "a CPU", quota: "its CPU quota", lock: "a lock", disk: "a disk", fault: "a page from a disk", memory: "memory", interrupt: "interrupts",
+	other: "the kernel", peer: "others' data", network: "the network", condition: "a condition", child: "a child", unclear: "something unclear" };
+
+let parts = null, question = null, blame = null;
+
+function build(main) {
+	loadStyle("/panes.css");
+	parts = {
+		events: eventsChoice(), status: statusLine(), about: element("p", { class: "hint" }), chosen: element("p", { class: "chosen", "aria-live": "polite" }),
+		by: choice("by", "by", [["process", "process"], ["thread", "thread"], ["program", "program"], ["cgroup", "control group"]]),
+		top: choice("top", "show", [[TOP, TOP], ["8", "8"], ["32", "32"], ["64", "64"]]),
+		wait: choice("wait", "waiting for", [["", "everything"], ...Object.entries(WAITS)]),
+		all: check("all", "also others' work", "also what was waited for others' work: pipes, sockets, conditions, children"),
+		matrix: element("div", { class: "scroll matrix" }), flow: element("div", { class: "flow" }),
+	};
+	question = questions(parts.status);
+	main.replaceChildren(
+		element("section", { class: "toolbar", "aria-label": "what is shown" }, parts.events, parts.by, parts.wait, parts.top, parts.all, parts.status, parts.about),
+		element("section", { class: "whole", "aria-labelledby": "matrix-title" }, element("h2", { id: "matrix-title" }, "Who (rows) waited because of whom (columns)"), parts.chosen, parts.matrix,
+			element("p", { class: "hint" }, "A column's or row's name sorts by it; arrows move, Enter chooses a cell. The stronger the colour, the longer.")),
+		element("section", { class: "whole", "aria-labelledby": "flow-title" }, element("h2", { id: "flow-title" }, "From culprits by what was waited for to victims"), parts.flow));
+	redrawn(parts.flow, () => blame && drawFlow(parts.flow, blame, flowOptions(state())));
+	keys(main, { Escape: () => setState({ cell: null, wait: null, sort: null }) });
+}
+
+const flowOptions = (s) => ({ wait: s.wait || null, chosen: s.flow || null, names: WAITS, onWait: (wait) => setState({ wait: wait === s.wait ? null : wait }), onChoose: (flow) => setState({ flow: flow === s.flow ? null : flow }) });
+
+// "guilty (4215) was in the way of innocent (4210) for 1.2 s: a CPU 1.2 s in 30 parts, the longest 3 ms."
+function tellCell(s) {
+	const [v, c] = (s.cell || "").split(",").map(Number);
+	const cells = s.cell ? blame.cells.filter((x) => x.victim === v && x.culprit === c && (!s.wait || x.wait === s.wait)) : [];
+	parts.chosen.replaceChildren();
+	if (!cells.length) return;
+	const victim = blame.victims[v], culprit = blame.culprits[c];
+	const sum = cells.reduce((n, x) => n + x.ns, 0);
+	const waits = cells.map((x) => `${formatSpan(x.ns)} for ${WAITS[x.wait]} in ${x.parts} ${x.parts === 1 ? "part" : "parts"}, the longest ${formatSpan(x.longest_ns)}${x.modelled ? " (shared out by a model)" : ""}${x.inferred ? " (concluded from wake-ups)" : ""}`).join("; ");
+	parts.chosen.append(element("strong", {}, `${victim?.text ?? "others"} waited ${formatSpan(sum)} because of ${culprit?.text ?? "others"}: `), waits, ". ");
+	if (culprit?.who?.pid) parts.chosen.append(link({ view: "flame", who: String(culprit.who.pid), cell: null }, `what ${culprit.text} did`), " ");
+	if (victim?.who?.pid) parts.chosen.append(link({ view: "flame", who: String(victim.who.pid), kind: "waits", cell: null }, `where ${victim.text} waited`), " ");
+	if (victim?.who?.pid) parts.chosen.append(link({ view: "timeline", pid: String(victim.who.pid), cell: null }, "timeline"));
+}
+
+function draw(s) {
+	const w = blame.window;
+	parts.about.textContent = `${windowText(w)}.${w.no_waker ? ` ${w.no_waker} waits ended by nobody who was seen.` : ""}`;
+	drawMatrix(parts.matrix, blame, { wait: s.wait || null, sort: s.sort || null, cell: s.cell || null, onSort: (sort) => setState({ sort: sort === s.sort ? null : sort }), onCell: (cell) => setState({ cell }) });
+	drawFlow(parts.flow, blame, flowOptions(s));
+	tellCell(s);
+}
+
+export async function show(main, s, changed) {
+	if (!parts) build(main);
+	for (const p of [parts.by, parts.top, parts.wait, parts.all]) p.show(s);
+	if (changed("mark", "view")) parts.events.show();
+	if (!blame || changed("mark", "from", "to", "by", "top", "all")) {
+		const answer = await question(() => ask("blame", { ...eventQuestion(s), by: s.by, top: s.top || TOP, all: s.all }), s.mark ? "reading the events ..." : "freezing the events ...");
+		if (!answer) return;
+		blame = answer;
+	}
+	draw(state());
+}

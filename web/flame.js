@@ -1,0 +1,138 @@
+// The flame graph pane: where time went, by stacks (whyslow.flame/1; trees of whyslow.inspect/1).
+import { ask } from "./api.js";
+import { formatSpan, formatMoment } from "./axis.js";
+import { choosableTable, element, loadStyle, replaceTable } from "./dom.js";
+import { FlameGraph, weight } from "./flamegraph.js";
+import { localTime } from "./format.js";
+import { choice, eventsChoice, field, keys, questions, redrawn, statusLine, windowText } from "./pane.js";
+import { chosenRange, eventQuestion } from "./selection.js";
+import { setState, state } from "./state.js";
+
+let parts = null, question = null, graph = null, flame = null, captures = null, capturesOf = null;
+
+const pathOf = (s) => (s.frame ? s.frame.split(";") : []);
+
+function build(main) {
+	loadStyle("/panes.css");
+	const canvas = element("canvas", { tabindex: 0, role: "application", "aria-roledescription": "flame graph", "aria-describedby": "flame-said" });
+	parts = {
+		canvas, events: eventsChoice(), status: statusLine(), about: element("p", { class: "hint" }),
+		kind: choice("kind", "", [["cpu", "on CPU"], ["waits", "off CPU (wall time)"]]),
+		who: field("who", "process or thread", { width: 7, placeholder: "all" }),
+		base: eventsChoice("base", ["", "nothing"], "beside"),
+		search: field("search", "search", { width: 14, type: "search", live: true }),
+		said: element("p", { id: "flame-said", class: "said", "aria-live": "polite" }),
+		list: element("div", { class: "scroll" }), seen: element("div", { class: "flame-holder" }, canvas),
+		out: element("button", { type: "button", onclick: () => setState({ frame: null }) }, "whole"),
+	};
+	parts.kind.querySelector("select").setAttribute("aria-label", "which stacks");
+	question = questions(parts.status);
+	graph = new FlameGraph(canvas, { onZoom: (path) => setState({ frame: path.join(";") || null }), onSelect: tell });
+	main.replaceChildren(
+		element("section", { class: "toolbar", "aria-label": "what is shown" }, parts.events, parts.kind, parts.who, parts.base, parts.search, parts.out, parts.status, parts.about),
+		element("section", { class: "whole", "aria-labelledby": "flame-title" }, element("h2", { id: "flame-title" }, "Stacks"), parts.said, parts.seen,
+			element("p", { class: "hint" }, "Click or Enter zooms in, Escape or 0 out; in the graph arrows go to the caller, what it called and its neighbours; / searches.")),
+		element("section", { class: "whole", "aria-labelledby": "frame-title" }, element("h2", { id: "frame-title" }, "What it called"), parts.list));
+	redrawn(parts.seen, () => { if (flame) draw(state()); });
+	keys(main, { Escape: () => setState({ frame: null }), 0: () => setState({ frame: null }) });
+}
+
+const amount = (n) => (flame.unit === "ns" ? formatSpan(n) : `${n.toLocaleString("en")} ${flame.unit}`);
+const change = (n) => (n.total === n.base ? "±0" : `${n.total > n.base ? "+" : "-"}${amount(Math.abs(n.total - n.base))}`);
+const percent = (n, whole) => `${(100 * n / whole).toFixed(n / whole < 0.1 ? 1 : 0)} %`;
+
+function words(n, whole) {
+	const base = n.base === undefined ? "" : `; in the other window ${amount(n.base)} (${change(n)})`;
+	return `${n.name ?? "all"}: ${amount(n.total)}, ${percent(n.total, whole)} of all${n.self ? `, ${amount(n.self)} in itself` : ""}${base}`;
+}
+
+function tell(n) {
+	if (n && flame?.tree) parts.said.textContent = words(n, Math.max(1, flame.tree.total || weight(flame.tree)));
+}
+
+// How much of the whole what is searched for stands for: found frames that are below no other found one.
+function found(n, text) {
+	if (n.name?.toLowerCase().includes(text)) return n.total;
+	return n.children.reduce((sum, c) => sum + found(c, text), 0);
+}
+
+function drawList(node, path) {
+	const whole = Math.max(1, flame.tree.total || weight(flame.tree)), compared = flame.tree.base !== undefined;
+	const order = compared ? [...node.children].sort((a, b) => Math.abs(b.total - b.base) - Math.abs(a.total - a.base)) : node.children;
+	const rows = order.slice(0, 200).map((c) => ({ key: c.name, cells: [c.name, amount(c.total), percent(c.total, whole), c.self ? amount(c.self) : "",
+		...(compared ? [amount(c.base), change(c)] : [])] }));
+	const columns = [{ title: "function", class: "name" }, { title: "time", class: "number" }, { title: "of all", class: "number" }, { title: "in itself", class: "number wide" },
+		...(compared ? [{ title: "there", class: "number" }, { title: "change", class: "number" }] : [])];
+	if (!rows.length) parts.list.replaceChildren(element("p", { class: "hint" }, "nothing: the stack ends here"));
+	else replaceTable(parts.list, choosableTable({ label: "what it called", columns, rows, chosen: null, onChoose: (name) => setState({ frame: [...path, name].join(";") }) }));
+}
+
+function draw(s) {
+	const path = pathOf(s);
+	if (!flame.tree) {
+		graph.show(null, {});
+		parts.said.textContent = flame.kind === "cpu" ? "No samples were taken then: they are only while the machine is busy." : "Nobody waited.";
+		parts.list.replaceChildren();
+		return;
+	}
+	graph.show(flame.tree, { kind: flame.kind, zoom: path, search: s.search });
+	const nodes = graph.nodesOf(path), whole = Math.max(1, flame.tree.total);
+	parts.canvas.setAttribute("aria-label", `flame graph, ${amount(flame.tree.total)} in all; the table below lists the same`);
+	tell(nodes.at(-1));
+	if (s.search) parts.said.textContent = `“${s.search}” is in ${percent(found(flame.tree, s.search.toLowerCase()), whole)} of ${amount(flame.tree.total)}. ${parts.said.textContent}`;
+	drawList(nodes.at(-1), nodes.slice(1).map((n) => n.name));
+	parts.out.disabled = !path.length;
+}
+
+// What lies beside: a mark's events, or what was before the range that is chosen.
+function baseQuestion(s) {
+	const range = chosenRange(s);
+	if (s.base === "before" && range) return { base_mark: s.mark, base_until: `@${formatMoment(range.from)}` };
+	return /^\d+$/.test(s.base || "") ? { base_mark: s.base } : {};
+}
+
+async function loadCaptures(s) {
+	const select = parts.kind.querySelector("select");
+	if (capturesOf === (s.mark ?? null)) return;
+	capturesOf = s.mark ?? null;
+	captures = [];
+	for (const o of [...select.options].filter((x) => x.value.startsWith("capture"))) o.remove();
+	if (!s.mark) return;
+	try {
+		captures = (await ask("captures", { id: s.mark })).captures;
+	} catch { /* none were kept */ }
+	captures.forEach((c, i) => {
+		select.append(element("option", { value: `capture${i}` }, `looked into ${c.summary.slice(0, 40)}: on CPU`));
+		if (c.waits) select.append(element("option", { value: `capture${i}w` }, `looked into ${c.summary.slice(0, 40)}: waiting`));
+	});
+	parts.kind.show(state());
+}
+
+async function load(s) {
+	const m = /^capture(\d+)(w?)$/.exec(s.kind || "");
+	if (m) {
+		await loadCaptures(s);
+		const c = captures[m[1]];
+		return c ? { tree: m[2] ? c.waits : c.top_down, kind: m[2] ? "waits" : "cpu", unit: m[2] ? "looks" : "samples", about: c.summary } : { tree: null, kind: "cpu", unit: "samples", about: "" };
+	}
+	return ask("flame", { ...eventQuestion(s), ...baseQuestion(s), waits: s.kind === "waits" ? "1" : null, who: s.who });
+}
+
+export async function show(main, s, changed) {
+	if (!parts) build(main);
+	for (const p of [parts.kind, parts.who, parts.search]) p.show(s);
+	if (changed("mark", "view")) {
+		parts.events.show();
+		parts.base.show().then(() => { if (chosenRange(s)) parts.base.extra("before", "what was before the range"); });
+		loadCaptures(s);
+	} else if (changed("base")) {
+		parts.base.show();
+	}
+	if (!flame || changed("mark", "from", "to", "kind", "who", "base")) {
+		const answer = await question(() => load(s), s.mark ? "reading the events ..." : "freezing the events ...");
+		if (!answer) return;
+		flame = answer;
+	}
+	parts.about.textContent = flame.about ?? `${windowText(flame.window)}${flame.base ? `; beside ${(flame.base.ns / 1e9).toFixed(1)} s until ${localTime(flame.base.end)}, scaled to the same length: red is more than there, blue is less` : ""}`;
+	draw(state());
+}

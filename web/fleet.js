@@ -1,0 +1,195 @@
+// The fleet: one counter of all servers in three views, two counters against each other, what is unusual, and rules.
+// A time range brushed anywhere is everybody's.
+import { ask } from "./api.js";
+import { formatMoment, momentOf, parseMoment } from "./axis.js";
+import { choosableTable, element, loadStyle, oddBar, replaceTable } from "./dom.js";
+import { drawBands, drawScatter, drawServers } from "./fleetcharts.js";
+import { formatValue, localTime } from "./format.js";
+import { HeatMap, heatCss } from "./heatmap.js";
+import { keys, questions, redrawn, statusLine } from "./pane.js";
+import { setState, state } from "./state.js";
+
+const TYPING = 350; // ms without a key before a rule is tried
+let parts = null, question = null, ruleQuestion = null, map = null, surface = null;
+let info = null, overview = null, views = null, other = null, why = null, checked = null;
+
+function build(main) {
+	loadStyle("/panes.css");
+	const canvas = element("canvas", { tabindex: 0, role: "application", "aria-roledescription": "heat map", "aria-describedby": "heat-said" });
+	const scatter = element("canvas", { role: "img" });
+	const rule = element("textarea", { id: "rule", rows: 2, spellcheck: "false", placeholder: "when any COUNTER in detail view > 10 report" });
+	parts = {
+		status: statusLine(), ruleStatus: statusLine(), about: element("p", { class: "hint" }), canvas, scatterCanvas: scatter, rule,
+		counter: element("select", { onchange: (e) => setState({ counter: e.target.value }) }), x: element("select", { onchange: (e) => setState({ against: e.target.value }) }),
+		whole: element("button", { type: "button", onclick: () => setState({ ffrom: null, fto: null }) }, "whole time"), range: element("span", { class: "hint" }),
+		summary: element("p", { class: "summary" }), overview: element("div", { class: "overview" }), heat: element("div", { class: "heat-holder" }, canvas), said: element("p", { id: "heat-said", class: "hint", "aria-live": "polite" }),
+		legend: element("div", { class: "legend" }), servers: element("div", { class: "scroll stocks" }), time: element("div"), scatter: element("div", {}, scatter), ranked: element("div", { class: "scroll" }),
+		broken: element("div", { class: "scroll" }), surface: element("div", { class: "surface" }), open: element("button", { type: "button", onclick: () => setState({ surface: state().surface === "1" ? null : "1" }) }, "3-D surface"),
+	};
+	question = questions(parts.status);
+	ruleQuestion = questions(parts.ruleStatus);
+	map = new HeatMap(canvas, { onBrush: brushMoments, onServer: (server) => setState({ server: server === state().server ? null : server }),
+		onCell: (server, i) => { parts.said.textContent = `${server.name}, ${localTime(Number(map.moment(i) / 1000000n))}: ${server.values[i] === null ? "no value" : format(server.values[i])}`; } });
+	let timer = null;
+	rule.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => setState({ rule: rule.value.trim() || null }, true), TYPING); });
+	main.replaceChildren(
+		element("section", { class: "toolbar", "aria-label": "what is shown" }, element("label", { class: "choice" }, "counter ", parts.counter), parts.whole, parts.range, parts.open, parts.status, parts.about, parts.overview),
+		element("section", { class: "whole", "aria-labelledby": "ranked-title" }, element("h2", { id: "ranked-title" }, "Most unusual"), parts.summary, parts.ranked),
+		element("section", { class: "whole", "aria-labelledby": "heat-title" }, element("h2", { id: "heat-title" }, "Detail: servers × time"), parts.heat, parts.legend, parts.said,
+			element("p", { class: "hint" }, "Drag over a time to choose it (by keyboard: shift + arrows, Enter), 0 for the whole time; click or Enter lights a server.")),
+		element("section", { class: "whole", hidden: true, "aria-labelledby": "surface-title" }, element("h2", { id: "surface-title" }, "Surface"), parts.surface),
+		element("section", { "aria-labelledby": "servers-title" }, element("h2", { id: "servers-title" }, "By server"), parts.servers),
+		element("section", { "aria-labelledby": "time-title" }, element("h2", { id: "time-title" }, "By time: median, half and nine tenths of all servers"), parts.time),
+		element("section", { "aria-labelledby": "scatter-title" }, element("h2", { id: "scatter-title" }, "Against another counter"), element("label", { class: "choice" }, "across ", parts.x), parts.scatter),
+		element("section", { "aria-labelledby": "rule-title" }, element("h2", { id: "rule-title" }, "A threshold rule"), element("label", { for: "rule", class: "hint" }, "as whyslow fleet check reads it; tried as you type"), parts.rule, parts.ruleStatus, parts.broken));
+	redrawn(parts.heat, () => views && draw(state()));
+	keys(main, { 0: () => setState({ ffrom: null, fto: null }), Escape: () => setState({ server: null, ffrom: null, fto: null }), s: () => parts.open.click() });
+}
+
+const counterOf = (name) => info.counters.find((c) => c.name === name);
+const unitOf = (name) => { const c = counterOf(name); return c ? `${c.unit ?? ""}${c.rate ? "/s" : ""}` : ""; };
+const formatOf = (name) => (v) => {
+	const unit = unitOf(name);
+	if (["bytes", "bytes/s", "ns", "ns/s", "count/s"].includes(unit)) return formatValue(v, unit);
+	return `${Number(v.toPrecision(3)).toLocaleString("en", { maximumSignificantDigits: 4 })}${unit && unit !== "count" ? ` ${unit}` : ""}`;
+};
+let format = (v) => String(v);
+
+function brushMoments(from, to) { setState({ ffrom: formatMoment(from), fto: formatMoment(to) }); }
+function brushSeconds(from, to) { setState({ ffrom: from && from.toFixed(3), fto: to && to.toFixed(3) }); }
+const windowOf = (s) => (parseMoment(s.ffrom) !== null && parseMoment(s.fto) !== null ? { from: `@${s.ffrom}`, to: `@${s.fto}` } : {});
+
+// A detail view as the drawings take it.
+function detail(view) {
+	let low = Infinity, high = -Infinity;
+	for (const s of view.series) for (const v of s.values) if (v !== null) { low = Math.min(low, v); high = Math.max(high, v); }
+	return { origin: momentOf(view.start), step: view.step_ns, n: Math.max(0, ...view.series.map((s) => s.values.length)), servers: view.series.map((s) => ({ name: s.server, values: s.values })), low, high };
+}
+
+async function loadViews(s, counter) {
+	const w = windowOf(s);
+	const [d, server, time] = await Promise.all(["detail", "server", "time"].map((by) => ask("fleet/view", { counter, by, ...w })));
+	return { counter, detail: detail(d), servers: server.rows.filter((r) => r.median !== null), time: time.rows.filter((r) => r.median !== null) };
+}
+
+function drawRanked(s) {
+	parts.summary.textContent = why.summary;
+	const rows = why.unusual.findings.map((f) => ({ key: `${f.server ?? ""}|${f.counter ?? ""}`, cells: [oddBar(f.score / Math.max(1, why.unusual.findings[0].score)), f.server ?? "all", f.counter ?? "", formatOf(f.counter)(f.observed), f.usual === null ? "" : formatOf(f.counter)(f.usual), f.since ? localTime(f.since) : "", f.flags.filter((x) => x !== "peers").join(", ").replaceAll("_", " ")] }));
+	const servers = why.servers.findings.filter((f) => f.q !== null && f.q <= 0.05).map((f) => f.server);
+	const columns = [{ title: "odd" }, { title: "server" }, { title: "counter", class: "name" }, { title: "is", class: "number" }, { title: "usual", class: "number" }, { title: "since", class: "wide" }, { title: "", class: "wide" }];
+	if (!rows.length) parts.ranked.replaceChildren(element("p", { class: "hint" }, "Nothing is unusual there."));
+	else replaceTable(parts.ranked, choosableTable({ label: `counters by how unusual they are${servers.length ? `; conspicuous: ${servers.join(", ")}` : ""}`, columns, rows, chosen: `${s.server ?? ""}|${views?.counter ?? ""}`,
+		onChoose: (key) => { const at = key.indexOf("|"); setState({ server: key.slice(0, at) || null, counter: key.slice(at + 1) }); } }));
+}
+
+function drawLegend(d) {
+	const bar = element("span", { class: "ramp", "aria-hidden": "true" });
+	for (let i = 0; i < 24; i++) {
+		const cell = element("span");
+		cell.style.background = heatCss(i / 23);
+		bar.append(cell);
+	}
+	parts.legend.replaceChildren(format(d.low), bar, format(d.high), ...(d.broken?.size ? [element("span", { class: "broken-key" }, "breaks the rule")] : []));
+}
+
+// Which values break the rule: findings of single servers at single moments.
+function brokenCells(d) {
+	const out = new Set();
+	for (const f of checked?.findings ?? []) if (f.server && f.time && f.counter === views.counter) out.add(`${f.server}|${Math.round(Number(momentOf(f.time) - d.origin) / d.step)}`);
+	return out;
+}
+
+function draw(s) {
+	format = formatOf(views.counter);
+	const d = { ...views.detail, broken: brokenCells(views.detail) }, line = d.servers.find((x) => x.name === s.server);
+	map.show(d, s.server);
+	parts.canvas.setAttribute("aria-label", `${views.counter}: ${d.servers.length} servers over ${d.n} moments, ${format(d.low)} to ${format(d.high)}`);
+	drawLegend(d);
+	drawServers(parts.servers, views.servers, { chosen: s.server, format, onChoose: (server) => setState({ server: server === s.server ? null : server }) });
+	drawBands(parts.time, views.time, { line, format, height: 240, onBrush: brushSeconds });
+	if (overview) drawBands(parts.overview, overview.rows, { format: formatOf(overview.counter), height: 72, onBrush: brushSeconds, brushed: s.ffrom ? [Number(s.ffrom), Number(s.fto)] : null });
+	if (other) {
+		const n = drawScatter(parts.scatterCanvas, other.detail, views.detail, { chosen: s.server, formatA: formatOf(other.counter), formatB: format, nameA: `${other.counter} →`, nameB: `↑ ${views.counter}` });
+		parts.scatterCanvas.setAttribute("aria-label", `${views.counter} against ${other.counter}: ${n} points`);
+	}
+	if (why) drawRanked(s);
+	parts.range.textContent = s.ffrom ? `${localTime(Number(s.ffrom) * 1000)} to ${localTime(Number(s.fto) * 1000)}` : "";
+	parts.whole.disabled = !s.ffrom;
+	drawSurface(s, d);
+}
+
+async function drawSurface(s, d) {
+	const section = parts.surface.parentElement, open = s.surface === "1";
+	parts.open.setAttribute("aria-pressed", String(open));
+	section.hidden = !open;
+	if (!open) {
+		surface?.end();
+		surface = null;
+		return;
+	}
+	try {
+		const { Surface } = await import("./surface.js");
+		surface ??= new Surface(parts.surface);
+		surface.show(d, { format, counter: views.counter, chosen: s.server });
+	} catch (e) {
+		parts.surface.replaceChildren(element("p", { class: "error-text" }, `no 3-D drawing here: ${e.message}`));
+	}
+}
+
+function drawBroken() {
+	if (!checked) return parts.broken.replaceChildren();
+	const n = checked.total + checked.left_out;
+	parts.ruleStatus.textContent = n ? `${n.toLocaleString("en")} ${n === 1 ? "violation" : "violations"} in ${checked.looked_at.toLocaleString("en")} values or groups` : `none of ${checked.looked_at.toLocaleString("en")} values or groups breaks it`;
+	if (!checked.findings.length) return parts.broken.replaceChildren();
+	const rows = checked.findings.slice(0, 50).map((f, i) => ({ key: String(i), cells: [f.server ?? "all", f.time ? localTime(f.time) : "", f.counter ? formatOf(f.counter)(f.observed) : "", f.counter ?? ""] }));
+	replaceTable(parts.broken, choosableTable({ label: "who breaks the rule", columns: [{ title: "server" }, { title: "when" }, { title: "is", class: "number" }, { title: "counter", class: "name" }], rows, chosen: null,
+		onChoose: (i) => setState({ server: checked.findings[i].server, counter: checked.findings[i].counter ?? state().counter }) }));
+}
+
+async function check(s) {
+	if (document.activeElement !== parts.rule) parts.rule.value = s.rule ?? "";
+	if (!s.rule) {
+		checked = null;
+		parts.ruleStatus.textContent = "";
+		return drawBroken();
+	}
+	const answer = await ruleQuestion(() => ask("fleet/check", { rule: s.rule, top: 500, ...windowOf(s) }), "counting ...");
+	if (!answer) return;
+	checked = answer;
+	drawBroken();
+	if (views) draw(state());
+}
+
+export async function show(main, s, changed) {
+	if (!parts) build(main);
+	if (!info) {
+		const answer = await question(() => Promise.all([ask("fleet/info"), ask("fleet/why", windowOf(s))]), "reading the fleet ...");
+		if (!answer) return;
+		[info, why] = answer;
+		for (const select of [parts.counter, parts.x]) select.replaceChildren(...info.counters.map((c) => element("option", { value: c.name }, c.name)));
+		parts.about.textContent = `${info.servers.length} servers, ${info.counters.length} counters, ${info.points.toLocaleString("en")} moments from ${localTime(info.start)} to ${localTime(info.end)}`;
+	} else if (changed("ffrom", "fto")) {
+		question(() => ask("fleet/why", windowOf(s))).then((answer) => { if (answer) { why = answer; drawRanked(state()); } });
+	}
+	const counter = counterOf(s.counter)?.name ?? why.symptom ?? info.counters[0].name;
+	const against = counterOf(s.against)?.name ?? info.counters.find((c) => c.name !== counter)?.name ?? counter;
+	parts.counter.value = counter;
+	parts.x.value = against;
+	if (views?.counter !== counter || changed("ffrom", "fto")) {
+		const [v, o] = await Promise.all([loadViews(s, counter), ask("fleet/view", { counter, by: "time" })]).catch((e) => { parts.status.textContent = e.message; parts.status.classList.add("error"); return [null, null]; });
+		if (!v) return;
+		views = v;
+		overview = { counter, rows: o.rows.filter((r) => r.median !== null) };
+		other = null;
+	}
+	draw(state());
+	if (other?.counter !== against) {
+		try {
+			other = { counter: against, detail: detail(await ask("fleet/view", { counter: against, by: "detail", ...windowOf(s) })) };
+			draw(state());
+		} catch (e) {
+			parts.status.textContent = e.message;
+		}
+	}
+	if (changed("rule", "ffrom", "fto")) check(state());
+}

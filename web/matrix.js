@@ -1,0 +1,70 @@
+// The victim x culprit matrix: a heat-coloured table that is read with arrows as with eyes.
+import { formatSpan } from "./axis.js";
+import { element } from "./dom.js";
+
+// [row][column] ns of the wait that is chosen, or of all.
+function sums(blame, wait) {
+	const rows = blame.victims.length + 1, columns = blame.culprits.length + 1;
+	const ns = Array.from({ length: rows }, () => new Float64Array(columns));
+	for (const c of blame.cells) if (!wait || c.wait === wait) ns[c.victim][c.culprit] += c.ns;
+	return ns;
+}
+
+const total = (list) => list.reduce((a, b) => a + b, 0);
+
+// The order of rows and columns: as answered (the longest first), or by one column ("c3") or row ("v2").
+function order(n, by) {
+	const indices = [...Array(n).keys()];
+	return by ? indices.sort((a, b) => by(b) - by(a)) : indices;
+}
+
+const short = (ns) => (ns >= 1e9 ? `${(ns / 1e9).toFixed(ns >= 1e10 ? 0 : 1)} s` : ns >= 1e6 ? `${Math.round(ns / 1e6)} ms` : ns >= 1e3 ? `${Math.round(ns / 1e3)} µs` : "");
+
+export function drawMatrix(holder, blame, { wait, sort, cell, onSort, onCell }) {
+	const ns = sums(blame, wait);
+	const victims = [...blame.victims.map((v) => v.text), `${blame.other_victims.n} others`];
+	const culprits = [...blame.culprits.map((c) => c.text), `${blame.other_culprits.n} others`];
+	const rowSum = ns.map((r) => total([...r])), columnSum = culprits.map((_, c) => total(ns.map((r) => r[c])));
+	const byColumn = /^c(\d+)$/.exec(sort ?? ""), byRow = /^v(\d+)$/.exec(sort ?? "");
+	const rows = order(victims.length, byColumn ? (v) => ns[v][byColumn[1]] : wait ? (v) => rowSum[v] : null).filter((v) => rowSum[v] > 0);
+	const columns = order(culprits.length, byRow ? (c) => ns[byRow[1]][c] : wait ? (c) => columnSum[c] : null).filter((c) => columnSum[c] > 0);
+	if (!rows.length) {
+		holder.replaceChildren(element("p", {}, "Nobody waited for that."));
+		return;
+	}
+	const most = Math.max(...rows.map((v) => Math.max(...columns.map((c) => ns[v][c]))));
+	const head = element("tr", {}, element("th", { class: "corner" }, "waited"), element("th", { class: "number" }, "in all"),
+		...columns.map((c) => element("th", { "aria-sort": sort === `c${c}` ? "descending" : "none" },
+			element("button", { type: "button", class: "turned", title: `${culprits[c]}: ${formatSpan(columnSum[c])} in all; sort by it`, onclick: () => onSort(`c${c}`) }, culprits[c]))));
+	const first = cell && rows.includes(Number(cell.split(",")[0])) ? cell : `${rows[0]},${columns[0]}`;
+	const body = element("tbody", {}, ...rows.map((v) => element("tr", {},
+		element("th", { scope: "row" }, element("button", { type: "button", title: `${victims[v]}; sort by it`, "aria-pressed": sort === `v${v}`, onclick: () => onSort(`v${v}`) }, victims[v])),
+		element("td", { class: "number sum" }, short(rowSum[v])),
+		...columns.map((c) => {
+			const key = `${v},${c}`, share = ns[v][c] / most;
+			const td = element("td", { class: "heat", tabindex: key === first ? 0 : -1, "data-cell": key, "aria-selected": key === cell, title: `${victims[v]} because of ${culprits[c]}: ${formatSpan(ns[v][c])}`, onclick: () => onCell(key) }, short(ns[v][c]));
+			if (ns[v][c]) td.style.setProperty("--heat", `${Math.round(8 + 92 * Math.sqrt(share))}%`);
+			return td;
+		}))));
+	body.addEventListener("keydown", (e) => move(e, body, onCell));
+	holder.replaceChildren(element("table", { role: "grid", "aria-label": "waits by victim and culprit" }, element("thead", {}, head), body));
+}
+
+function move(e, body, onCell) {
+	const at = e.target.closest("td.heat");
+	if (!at) return;
+	const row = at.parentElement, column = at.cellIndex;
+	const next = { ArrowRight: row.cells[column + 1], ArrowLeft: column > 2 ? row.cells[column - 1] : null, ArrowDown: row.nextElementSibling?.cells[column], ArrowUp: row.previousElementSibling?.cells[column] }[e.key];
+	if (next) {
+		at.tabIndex = -1;
+		next.tabIndex = 0;
+		next.focus();
+	} else if (e.key === "Enter" || e.key === " ") {
+		onCell(at.dataset.cell);
+		requestAnimationFrame(() => body.ownerDocument.querySelector(`[data-cell="${at.dataset.cell}"]`)?.focus());
+	} else {
+		return;
+	}
+	e.preventDefault();
+	e.stopPropagation();
+}

@@ -1,0 +1,139 @@
+// What the panes with a module of their own share.
+import { ask } from "./api.js";
+import { element } from "./dom.js";
+import { localTime } from "./format.js";
+import { setState, state } from "./state.js";
+
+// Asks in order: an answer that a later question overtook is dropped (null). Errors stand in `status`.
+export function questions(status) {
+	let last = 0;
+	return async (work, busy = "asking ...") => {
+		const mine = ++last;
+		status.textContent = busy;
+		status.classList.remove("error");
+		try {
+			const answer = await work();
+			if (mine !== last) return null;
+			status.textContent = "";
+			return answer;
+		} catch (e) {
+			if (mine !== last) return null;
+			status.textContent = e.message;
+			status.classList.add("error");
+			return null;
+		}
+	};
+}
+
+export const statusLine = () => element("p", { class: "pane-status", role: "status", "aria-live": "polite" });
+
+// A choice that stands in the address: options are [value, text]; the first is what an address without the key means.
+export function choice(key, label, options) {
+	const select = element("select", { onchange: (e) => setState({ [key]: e.target.value === options[0][0] ? null : e.target.value }) },
+		...options.map(([value, text]) => element("option", { value }, text)));
+	const whole = element("label", { class: "choice" }, `${label} `, select);
+	whole.show = (s) => { select.value = s[key] ?? options[0][0]; };
+	return whole;
+}
+
+export function check(key, label, title) {
+	const box = element("input", { type: "checkbox", onchange: (e) => setState({ [key]: e.target.checked ? "1" : null }) });
+	const whole = element("label", { class: "choice", title }, box, ` ${label}`);
+	whole.show = (s) => { box.checked = s[key] === "1"; };
+	return whole;
+}
+
+// Text in the address; asked for when Enter is pressed or the field is left.
+export function field(key, label, { width = 8, placeholder = "", type = "text", live = false } = {}) {
+	const input = element("input", { type, size: width, placeholder, spellcheck: "false", autocomplete: "off" });
+	const take = () => setState({ [key]: input.value.trim() || null }, live);
+	input.addEventListener(live ? "input" : "change", take);
+	const whole = element("label", { class: "choice" }, `${label} `, input);
+	whole.show = (s) => { if (document.activeElement !== input || !live) input.value = s[key] ?? ""; };
+	whole.input = input;
+	return whole;
+}
+
+export const markText = (m) => `${m.kind === "caught" ? "caught" : "mark"} ${m.id}, ${localTime(m.at)}${m.note ? `: ${m.note.length > 40 ? `${m.note.slice(0, 39)}…` : m.note}` : ""}`;
+
+// Whose events: those of now, or those kept of a mark.
+export function eventsChoice(key = "mark", first = ["", "now"], label = "events of") {
+	const select = element("select", { onchange: (e) => setState({ [key]: e.target.value || null }) });
+	const whole = element("label", { class: "choice events" }, `${label} `, select);
+	let marks = [];
+	const fill = () => {
+		const chosen = state()[key] ?? "";
+		select.replaceChildren(element("option", { value: first[0] }, first[1]), ...[...marks].reverse().map((m) => element("option", { value: String(m.id) }, markText(m))));
+		if (chosen && !marks.some((m) => String(m.id) === chosen)) select.append(element("option", { value: chosen }, /^\d+$/.test(chosen) ? `mark ${chosen}` : chosen));
+		select.value = chosen;
+	};
+	whole.extra = (value, text) => { if (![...select.options].some((o) => o.value === value)) select.append(element("option", { value }, text)); };
+	whole.show = async () => {
+		fill();
+		try {
+			marks = (await ask("marks")).marks;
+			fill();
+		} catch { /* the pane's own question says why */ }
+	};
+	return whole;
+}
+
+// "11.4 s of events until 13:29:30, 746 lost"
+export function windowText(w) {
+	const missing = w.lost ? `; ${w.lost.toLocaleString("en")} events are missing` : "";
+	return `${(w.ns / 1e9).toFixed(w.ns < 1e9 ? 3 : 1)} s, ${localTime(w.start)} to ${localTime(w.end, false)}, ${w.events.toLocaleString("en")} events${missing}`;
+}
+
+// An address within the page, with the selection kept.
+export const link = (patch, text, attributes = {}) => {
+	const next = new URLSearchParams({ ...state(), ...patch });
+	for (const [key, value] of Object.entries(patch)) if (value === null || value === undefined) next.delete(key);
+	return element("a", { href: `#${next}`, ...attributes }, text);
+};
+
+const SVG = "http://www.w3.org/2000/svg";
+export function svg(name, attributes = {}, ...children) {
+	const e = document.createElementNS(SVG, name);
+	for (const [key, value] of Object.entries(attributes)) {
+		if (value === null || value === undefined) continue;
+		if (key.startsWith("on")) e.addEventListener(key.slice(2), value);
+		else e.setAttribute(key, value);
+	}
+	e.append(...children.filter((c) => c !== null && c !== undefined));
+	return e;
+}
+
+// A canvas as sharp as the screen: its context, in CSS pixels.
+export function sharp(canvas, width, height) {
+	const ratio = devicePixelRatio || 1;
+	canvas.width = Math.max(1, Math.round(width * ratio));
+	canvas.height = Math.max(1, Math.round(height * ratio));
+	canvas.style.width = `${width}px`;
+	canvas.style.height = `${height}px`;
+	const context = canvas.getContext("2d");
+	context.setTransform(ratio, 0, 0, ratio, 0, 0);
+	return context;
+}
+
+// Calls `draw` when the holder's width, or dark and light, change.
+export function redrawn(holder, draw) {
+	let width = 0;
+	new ResizeObserver(() => {
+		if (holder.clientWidth && holder.clientWidth !== width) {
+			width = holder.clientWidth;
+			draw();
+		}
+	}).observe(holder);
+	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+}
+
+export const isDark = () => matchMedia("(prefers-color-scheme: dark)").matches;
+
+// Keys while the pane is seen and nobody types.
+export function keys(main, handlers) {
+	addEventListener("keydown", (e) => {
+		if (main.hidden || e.ctrlKey || e.metaKey || e.altKey || e.target.matches("input, select, textarea")) return;
+		const handle = handlers[e.key];
+		if (handle && handle(e) !== false) e.preventDefault();
+	});
+}

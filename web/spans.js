@@ -1,0 +1,191 @@
+// Traced requests: buckets, versions of each with Z-scores, the statistical call forest with the critical path, single requests,
+// and two versions side by side (whyslow.spans.*/1).
+import { ask } from "./api.js";
+import { formatSpan } from "./axis.js";
+import { choosableTable, element, loadStyle, oddBar, replaceTable } from "./dom.js";
+import { localTime } from "./format.js";
+import { check, choice, field, keys, questions, redrawn, statusLine, svg } from "./pane.js";
+import { setState, state } from "./state.js";
+import { drawWaterfall } from "./waterfall.js";
+
+const SURE = 0.05; // q
+let parts = null, question = null, forest = null, groups = null, exemplars = null, comparison = null;
+
+const share = (x) => `${(100 * x).toFixed(Math.abs(x) < 0.1 ? 1 : 0)} %`;
+const span = (ns) => (ns === null || ns === undefined ? "" : formatSpan(ns));
+const signed = (ns) => `${ns < 0 ? "-" : "+"}${formatSpan(Math.abs(ns))}`;
+const labelOf = (b) => [...Object.entries(b.values).filter(([, v]) => v !== null).map(([k, v]) => `${k}=${v}`)].join(", ");
+const keyOf = (b) => `${Object.entries(b.values).filter(([, v]) => v !== null).map(([k, v]) => `${k}=${v}`).join(",")}|${b.entry}`;
+const selection = (key) => { const at = key.indexOf("|"); return { where: key.slice(0, at) || null, entry: key.slice(at + 1) }; };
+const packages = (versions) => versions.split(", ").filter((v) => v.includes("="));
+
+// What tells the groups of a bucket apart: packages that are the same everywhere are left out.
+function differing(list) {
+	const seen = new Map();
+	for (const g of list) for (const p of packages(g.versions)) seen.set(p, (seen.get(p) ?? 0) + 1);
+	return new Set([...seen].filter(([, n]) => n < list.length).map(([p]) => p));
+}
+const shortVersions = (versions, set) => packages(versions).filter((p) => set.has(p)).join(", ") || (packages(versions).length ? "the same versions" : versions || "no version told");
+
+function build(main) {
+	loadStyle("/panes.css");
+	const holder = (name) => element("div", { class: "waterfall", "data-name": name });
+	parts = {
+		status: statusLine(), about: element("p", { class: "hint" }), by: field("by", "buckets by", { width: 18, placeholder: "hardware,workload" }),
+		method: choice("method", "judged by", [["robust", "robust"], ["sdiag-older", "Z-score against older ones"], ["sdiag-pooled", "Z-score against all others"]]),
+		critical: check("critical", "only the critical path", "leave out calls that nobody waited for"),
+		buckets: element("div", { class: "scroll", id: "bucket-list" }), versions: element("div", { class: "scroll", id: "version-list" }), forest: element("div", { class: "scroll tall", id: "forest" }),
+		which: element("div", { class: "row" }), one: holder("one"), two: holder("two"), compare: element("div", { id: "comparison" }), pick: element("div", { class: "row" }),
+		forestTitle: element("h2", { id: "forest-title" }, "Call forest"), versionTitle: element("h2", { id: "version-title" }, "Versions"),
+	};
+	question = questions(parts.status);
+	main.replaceChildren(
+		element("section", { class: "toolbar", "aria-label": "what is shown" }, parts.by, parts.method, parts.critical, parts.status, parts.about),
+		element("section", { "aria-labelledby": "bucket-title" }, element("h2", { id: "bucket-title" }, "Buckets"), parts.buckets),
+		element("section", { "aria-labelledby": "version-title" }, parts.versionTitle, parts.versions),
+		element("section", { class: "whole", "aria-labelledby": "forest-title" }, parts.forestTitle, parts.forest),
+		element("section", { class: "whole", "aria-labelledby": "compare-title" }, element("h2", { id: "compare-title" }, "Two versions side by side"), parts.pick, parts.compare),
+		element("section", { class: "whole", "aria-labelledby": "requests-title" }, element("h2", { id: "requests-title" }, "Requests, span by span"), parts.which, element("div", { class: "beside" }, parts.one, parts.two),
+			element("p", { class: "hint" }, "Red is the critical path: what the request waited for. Both have one scale.")));
+	redrawn(parts.one, () => exemplars && drawRequests(state()));
+	keys(main, { Escape: () => setState({ one: null, two: null }) });
+}
+
+function drawBuckets(s, chosen) {
+	const most = Math.max(...forest.buckets.map((b) => b.p99_ns));
+	const slower = new Map();
+	for (const g of groups.groups) if (g.outlier && !g.faster) slower.set(keyOf(g), (slower.get(keyOf(g)) ?? 0) + 1);
+	const rows = forest.buckets.map((b) => ({ key: keyOf(b), kind: slower.has(keyOf(b)) ? "guilty" : null, cells: [labelOf(b) || "all", b.entry, Math.round(b.requests).toLocaleString("en"), span(b.mean_ns), span(b.p50_ns), span(b.p95_ns), span(b.p99_ns), quantiles(b, most), slower.has(keyOf(b)) ? `${slower.get(keyOf(b))} slower` : ""] }));
+	const columns = [{ title: "bucket", class: "name" }, { title: "entry", class: "widest" }, { title: "requests", class: "number" }, { title: "mean", class: "number" }, { title: "p50", class: "number wide" }, { title: "p95", class: "number" }, { title: "p99", class: "number widest" }, { title: "p50-p95-p99", class: "wide" }, { title: "versions" }];
+	replaceTable(parts.buckets, choosableTable({ label: "buckets", columns, rows, chosen, onChoose: (bucket) => setState({ bucket, one: null, two: null, baseline: null, candidate: null }) }));
+}
+
+// A thin line to p99, a thick one from p50 to p95.
+function quantiles(b, most) {
+	const at = (ns) => 100 * ns / most;
+	return svg("svg", { class: "quantiles", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { class: "thin", x: 0, y: 4, width: at(b.p99_ns), height: 2 }), svg("rect", { class: "thick", x: at(b.p50_ns), y: 1, width: Math.max(0.5, at(b.p95_ns) - at(b.p50_ns)), height: 8 }));
+}
+
+const ofBucket = (key) => groups.groups.filter((g) => keyOf(g) === key);
+
+function drawVersions(s, key) {
+	const list = ofBucket(key), set = differing(list);
+	const rows = list.map((g) => ({ key: g.versions, kind: g.outlier && !g.faster ? "guilty" : null, titles: [null, g.versions],
+		cells: [oddBar(g.z === null ? 0 : Math.abs(g.z) / 6), shortVersions(g.versions, set), g.z === null ? "" : g.z.toFixed(1), g.q === null ? "" : g.q < 0.001 ? g.q.toExponential(0) : g.q.toFixed(2), span(g.mean_ns), span(g.usual_ns), g.effect === null ? "" : `${g.effect > 0 ? "+" : ""}${share(g.effect)}`, Math.round(g.requests).toLocaleString("en"), localTime(g.first_seen), g.outlier ? (g.faster ? "faster" : "slower") : g.cannot_exceed ? "too few groups" : ""] }));
+	const columns = [{ title: "odd" }, { title: "version", class: "name" }, { title: "z", class: "number" }, { title: "q", class: "number wide" }, { title: "mean", class: "number" }, { title: "usual", class: "number wide" }, { title: "change", class: "number" }, { title: "requests", class: "number wide" }, { title: "first seen", class: "widest" }, { title: "" }];
+	parts.versionTitle.textContent = `Versions of ${labelOf(list[0] ?? { values: {} }) || "all"}`;
+	replaceTable(parts.versions, choosableTable({ label: "versions of the bucket", columns, rows, chosen: s.candidate ? list.find((g) => packages(g.versions).includes(s.candidate))?.versions ?? null : null,
+		onChoose: (versions) => setState({ candidate: packages(versions).find((p) => set.has(p)) ?? null, one: null, two: null }) }));
+}
+
+function drawForest(s, key) {
+	const b = forest.buckets.find((x) => keyOf(x) === key);
+	if (!b) return parts.forest.replaceChildren();
+	parts.forestTitle.textContent = `Call forest of ${labelOf(b) || "all"}: where ${span(b.mean_ns)} of a request go`;
+	const least = s.critical === "1" ? 0.005 * b.mean_ns : -1;
+	const rows = b.paths.filter((p) => (p.path_ns_per_request ?? 0) > least).map((p) => {
+		const on = p.path_ns_per_request ?? 0, name = element("span", { class: "call" }, p.path.split(" > ").at(-1));
+		name.style.paddingLeft = `${Math.min(p.depth, 14) * 0.9}rem`;
+		return { key: p.path, kind: on > 0.01 * b.mean_ns ? "critical" : null, titles: [null, p.path], cells: [oddBar(on / b.mean_ns), name, share(on / b.mean_ns), span(on), p.calls_per_parent === null ? "" : p.calls_per_parent.toFixed(2), span(p.p50_ns), span(p.p95_ns), span(p.p99_ns), p.parallel === null ? "" : p.parallel > 1.05 ? `${p.parallel.toFixed(1)} at a time` : "", [p.errors ? `${share(p.errors / p.calls)} fail` : "", p.retries ? `${share(p.retries / p.calls)} retries` : "", p.asynchronous > p.calls / 2 ? "asynchronous" : ""].filter(Boolean).join(", ")] };
+	});
+	const columns = [{ title: "path" }, { title: "call", class: "name" }, { title: "of the request", class: "number" }, { title: "a request", class: "number" }, { title: "calls", class: "number wide" }, { title: "p50", class: "number wide" }, { title: "p95", class: "number" }, { title: "p99", class: "number wide" }, { title: "parallel", class: "wide" }, { title: "", class: "widest" }];
+	replaceTable(parts.forest, choosableTable({ label: "calls of the bucket; the critical path is lit", columns, rows, chosen: s.path ?? null, onChoose: (path) => setState({ path }) }));
+}
+
+function versionChoice(key, label, set, list, value) {
+	const options = [...set].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+	const select = element("select", { onchange: (e) => setState({ [key]: e.target.value || null, one: null, two: null }) }, element("option", { value: "" }, "choose"), ...options.map((p) => element("option", { value: p }, p)));
+	select.value = value ?? "";
+	return element("label", { class: "choice" }, `${label} `, select);
+}
+
+function drawPick(s, key) {
+	const list = ofBucket(key), set = differing(list);
+	if (set.size < 2) parts.pick.replaceChildren(element("p", { class: "hint" }, "The bucket has one version only."));
+	else parts.pick.replaceChildren(versionChoice("baseline", "was", set, list, s.baseline), versionChoice("candidate", "is", set, list, s.candidate));
+}
+
+function drawComparison(s) {
+	if (!comparison) {
+		parts.compare.replaceChildren(element("p", { class: "hint" }, "Choose two versions above."));
+		return;
+	}
+	const b = comparison.buckets[0];
+	const sentence = { same: `no difference between ${s.candidate} and ${s.baseline} that is sure`, slower: `${s.candidate} is slower than ${s.baseline}`, faster: `${s.candidate} is faster than ${s.baseline}`, unclear: `too few requests to tell ${s.candidate} from ${s.baseline}` };
+	if (!b) {
+		parts.compare.replaceChildren(element("p", {}, `${sentence[comparison.verdict]}.`));
+		return;
+	}
+	const head = element("p", { class: `summary ${b.verdict === "slower" ? "slow" : "calm"}` }, `${sentence[b.verdict]}: ${span(b.mean_after_ns)}, was ${span(b.mean_before_ns)}`,
+		b.low_ns === null ? "" : ` (95 % sure: ${signed(b.low_ns)} to ${signed(b.high_ns)})`, b.q === null || b.q > SURE ? "" : `, q = ${b.q.toPrecision(2)}`);
+	const most = Math.max(1, ...b.vertices.map((v) => Math.abs(v.after_ns - v.before_ns)));
+	const rows = [...b.vertices].sort((x, y) => Math.abs(y.after_ns - y.before_ns) - Math.abs(x.after_ns - x.before_ns)).slice(0, 40).map((v) => ({ key: v.path, titles: [null, v.path], kind: v.after_ns - v.before_ns > 0.05 * most ? "guilty" : null,
+		cells: [oddBar(Math.abs(v.after_ns - v.before_ns) / most), v.path.split(" > ").at(-1), span(v.before_ns), span(v.after_ns), signed(v.after_ns - v.before_ns), `${v.calls_before.toFixed(2)} → ${v.calls_after.toFixed(2)}`, v.reason === "none" ? "" : v.reason] }));
+	const columns = [{ title: "" }, { title: "call", class: "name" }, { title: s.baseline, class: "number" }, { title: s.candidate, class: "number" }, { title: "change", class: "number" }, { title: "calls a request", class: "number wide" }, { title: "because", class: "wide" }];
+	const table = element("div", { class: "scroll" }, choosableTable({ label: "calls, before and after", columns, rows, chosen: s.path ?? null, onChoose: (path) => setState({ path }) }));
+	parts.compare.replaceChildren(head, rows.length ? table : "");
+}
+
+const requestText = (r, set) => `${r.slowest ? "slow" : "ordinary"}, ${shortVersions(r.versions, set)}: ${formatSpan(r.duration_ns)} (${r.trace.slice(0, 8)})`;
+
+function requestChoice(key, label, list, set, value) {
+	const select = element("select", { onchange: (e) => setState({ [key]: e.target.value || null }) }, ...(key === "two" ? [element("option", { value: "" }, "nothing")] : []), ...list.map((r) => element("option", { value: r.trace }, requestText(r, set))));
+	select.value = value ?? "";
+	return element("label", { class: "choice" }, `${label} `, select);
+}
+
+function drawRequests(s) {
+	const list = exemplars.requests.filter((r, i, all) => all.findIndex((x) => x.trace === r.trace) === i), set = differing(list);
+	const slow = comparison?.buckets[0]?.slow, usual = comparison?.buckets[0]?.usual;
+	const of = (version) => (version ? list.find((r) => r.slowest && packages(r.versions).includes(version)) : null);
+	const named = (id) => list.find((r) => r.trace === id);
+	const one = named(s.one) ?? named(slow) ?? of(s.candidate) ?? list.reduce((a, b) => (!a || b.duration_ns > a.duration_ns ? b : a), null);
+	const two = s.two === undefined ? named(usual) ?? of(s.baseline) : named(s.two);
+	parts.which.replaceChildren(requestChoice("one", "request", list, set, one?.trace), requestChoice("two", "beside", list, set, two?.trace));
+	const most = Math.max(one?.duration_ns ?? 1, two?.duration_ns ?? 1);
+	parts.two.hidden = !two;
+	if (one) drawWaterfall(parts.one, one, most);
+	else parts.one.replaceChildren(element("p", {}, "No request was kept whole."));
+	if (two) drawWaterfall(parts.two, two, most);
+}
+
+export async function show(main, s, changed) {
+	if (!parts) build(main);
+	for (const p of [parts.by, parts.method, parts.critical]) p.show(s);
+	if (!forest || changed("by")) {
+		const answer = await question(() => Promise.all([ask("spans/forest", { by: s.by }), ask("spans/groups", { by: s.by, method: s.method })]), "reading the requests ...");
+		if (!answer) return;
+		[forest, groups] = answer;
+		exemplars = comparison = null;
+	} else if (changed("method")) {
+		const answer = await question(() => ask("spans/groups", { by: s.by, method: s.method }));
+		if (!answer) return;
+		groups = answer;
+	}
+	if (!forest.buckets.length) {
+		parts.about.textContent = "No requests are in the store: whyslow spans load or spans receive puts them there; whyslow serve --spans FILE names another one.";
+		return;
+	}
+	const r = forest.read, worst = groups.groups.filter((g) => g.outlier && !g.faster).sort((a, b) => b.excess_ns - a.excess_ns)[0];
+	parts.about.textContent = `${r.requests.toLocaleString("en")} requests, ${r.spans.toLocaleString("en")} spans, ${forest.buckets.length} buckets; critical path by the rule “${forest.rule}”.${r.orphan_traces ? ` ${r.orphan_traces} traces have no root and are left out.` : ""}`;
+	s = state();
+	const key = forest.buckets.some((b) => keyOf(b) === s.bucket) ? s.bucket : worst ? keyOf(worst) : keyOf(forest.buckets[0]);
+	drawBuckets(s, key);
+	drawVersions(s, key);
+	drawForest(s, key);
+	drawPick(s, key);
+	if (!exemplars || exemplars.key !== `${s.by}|${key}`) {
+		const answer = await question(() => ask("spans/exemplars", { by: s.by, top: 2, ...selection(key) }));
+		if (!answer) return;
+		exemplars = { ...answer, key: `${s.by}|${key}` };
+	}
+	const pair = s.baseline && s.candidate && s.baseline !== s.candidate ? `${s.by}|${key}|${s.baseline}|${s.candidate}` : null;
+	if (!pair) comparison = null;
+	else if (comparison?.key !== pair) {
+		const answer = await question(() => ask("spans/compare", { by: s.by, baseline: s.baseline, candidate: s.candidate, ...selection(key) }));
+		if (!answer) return;
+		comparison = { ...answer, key: pair };
+	}
+	drawComparison(state());
+	drawRequests(state());
+}

@@ -1,0 +1,541 @@
+// The threads' states over time, like the Concurrency Visualizer's threads view. What is drawn is the server's: rows,
+// order, level of detail, sums, chains; here it becomes pixels, and the address.
+import { ask } from "./api.js";
+import { Axis, drawRuler, formatMoment, formatSpan, momentOf, parseMoment } from "./axis.js";
+import { css, element, loadStyle } from "./dom.js";
+import { gestures } from "./gestures.js";
+import { drawInstant } from "./instant.js";
+import { CLASSES, KINDS, Rows, USES, classOfState, classOfUse, decodeRuns, runAt } from "./lines.js";
+import { choice, eventsChoice, field, keys, redrawn, statusLine } from "./pane.js";
+import { drawProfile } from "./profile.js";
+import { chooseRange, chosenRange } from "./selection.js";
+import { setState, state } from "./state.js";
+
+const ROW = 16, GAP = 2, PITCH = ROW + GAP, RULER = 24;
+const SPARE_ROWS = 12; // asked for above and below those that are seen
+const SETTLED = 140; // ms without a change until the address and the profile follow
+
+let ui = null, status = null;
+let known = null; // of the recording: { key, origin, limits, states, frozen }
+let axis = null, data = null, profile = null, instant = null, marks = [];
+let asking = false, settle = 0, frame = 0;
+
+const recording = (s) => `${s.mark ?? ""}:${s.mark ? "" : s.freeze ?? ""}`;
+const source = (s) => ({ mark: s.mark, freeze: s.mark ? null : s.freeze });
+const pathOf = (s) => (s.path && s.tid ? s.tid : null);
+const question = (s) => ({ ...source(s), order: s.order, order_since: s.osince && `@${s.osince}`, order_until: s.ountil && `@${s.ountil}`,
+	filter: s.filter, folded: s.fold, pid: s.pid, path: pathOf(s) });
+const at = (t) => `@${formatMoment(axis.moment(t))}`;
+
+// --- what is asked ---
+
+async function openRecording(s) {
+	const key = recording(s);
+	status.textContent = "reading the events ...";
+	status.classList.remove("error");
+	const a = await ask("timeline", { ...source(s), points: 1, rows: 1 });
+	const origin = parseMoment(a.recorded.start);
+	known = { key, origin, limits: { from: 0, to: a.recorded.ns }, states: a.states, uses: a.uses, events: a.events, frozen: Number(parseMoment(a.frozen) - origin) };
+	data = profile = null;
+	status.textContent = `${a.events.toLocaleString("en")} events of ${formatSpan(a.recorded.ns)}`;
+	marks = (await ask("marks").catch(() => ({ marks: [] }))).marks;
+}
+
+const everything = () => new Axis(known.origin, 0, known.limits.to, ui.width, known.limits);
+
+function placeAxis(s) {
+	const range = chosenRange(s), all = everything();
+	const from = range ? Number(range.from - known.origin) : 0, to = range ? Number(range.to - known.origin) : 0;
+	axis = range && to > 0 && from < known.limits.to ? all.within(Math.max(0, from), Math.min(known.limits.to, to)) : all;
+}
+
+const seenRows = () => {
+	const first = Math.floor(ui.rows.scrollTop / PITCH);
+	return { first, count: Math.ceil(ui.rows.clientHeight / PITCH) + 1 };
+};
+
+function linesWanted(s) {
+	const key = JSON.stringify(question(s)), { first, count } = seenRows();
+	const total = data?.total ?? 1e9;
+	const fine = axis.span / (axis.width * devicePixelRatio);
+	if (data && data.key === key && data.first <= Math.min(first, total) && data.first + data.lines.length >= Math.min(first + count, total) &&
+		axis.from >= data.from - 1 && axis.to <= data.to + 1 && (fine > 0.6 * data.point || data.point <= 1)) return null;
+	const from = Math.floor(Math.max(known.limits.from, axis.from - axis.span / 2)), to = Math.ceil(Math.min(known.limits.to, axis.to + axis.span / 2));
+	const points = Math.min(16384, Math.max(16, Math.round((to - from) / fine)));
+	return { key, from, to, point: (to - from) / points, first: Math.max(0, first - SPARE_ROWS),
+		parameters: { ...question(s), since: at(from), until: at(to), points, first: Math.max(0, first - SPARE_ROWS), rows: count + 2 * SPARE_ROWS } };
+}
+
+// One question at a time: where the view has moved on meanwhile, the next one is of where it is now.
+async function askLines() {
+	if (asking || !axis) return;
+	const wanted = linesWanted(state());
+	if (!wanted) return;
+	asking = true;
+	const rec = known;
+	try {
+		const a = await ask("timeline", wanted.parameters);
+		if (rec === known) takeLines(a, wanted);
+	} catch (e) {
+		fail(e);
+		asking = false;
+		return;
+	}
+	asking = false;
+	redraw();
+	askLines();
+}
+
+function takeLines(a, wanted) {
+	const base = Number(parseMoment(a.window.start) - known.origin);
+	data = { key: wanted.key, from: wanted.from, to: wanted.to, point: wanted.point, base, first: a.rows.first, total: a.rows.total, mixes: a.mixes, people: a.people,
+		lines: a.rows.lines.map((l) => ({ ...l, decoded: l.runs ? decodeRuns(l.runs, a.unit_ns, false) : null })),
+		cpus: a.cpus.map((c) => ({ ...c, decoded: decodeRuns(c.runs, a.unit_ns, true) })),
+		path: a.path && a.path.map((p) => ({ ...p, from: base + p.from, tid: a.people[p.who].tid })) };
+	ui.stage.style.height = `${data.total * PITCH}px`;
+	ui.body.colours(known.states, data.mixes);
+	ui.head.colours(known.uses, data.mixes);
+	drawNames(state());
+}
+
+async function askProfile() {
+	const s = state();
+	const parameters = { ...question(s), path: null, since: at(Math.round(axis.from)), until: at(Math.round(axis.to)), points: 1, first: data?.first ?? 0, rows: Math.max(1, data?.lines.length ?? 60) };
+	const rec = known;
+	try {
+		const a = await ask("timeline", parameters);
+		if (rec !== known) return;
+		profile = a;
+		ui.showProfile(s);
+		drawNames(s);
+	} catch (e) {
+		fail(e);
+	}
+}
+
+async function askInstant(s) {
+	const key = `${recording(s)} ${s.tid} ${s.when}`;
+	if (!s.tid || !s.when) {
+		instant = null;
+	} else if (instant?.key !== key) {
+		try {
+			const a = await ask("instant", { ...source(s), tid: s.tid, at: `@${s.when}` });
+			const base = Number(parseMoment(a.interval.start) - known.origin);
+			instant = { key, answer: a, from: base, to: base + a.interval.ns, chain: a.chain.map((p) => ({ ...p, from: base + p.from, tid: a.people[p.who].tid })) };
+		} catch (e) {
+			instant = { key, error: e.message };
+		}
+	}
+	drawInstant(ui.instant, instant, { states: known.states, moment: (t) => axis.moment(t), onThread: chooseThread, onSpan: showSpan });
+	redraw();
+}
+
+function fail(e) {
+	status.textContent = e.message;
+	status.classList.add("error");
+}
+
+// --- moving ---
+
+function moveTo(next) {
+	axis = next;
+	redraw();
+	askLines();
+	clearTimeout(settle);
+	settle = setTimeout(settled, SETTLED);
+}
+
+function settled() {
+	const whole = axis.from <= known.limits.from && axis.to >= known.limits.to;
+	chooseRange(whole ? null : axis.moment(axis.from), whole ? null : axis.moment(axis.to), true);
+	askProfile();
+}
+
+const showSpan = (from, to) => moveTo(axis.within(from - (to - from) * 0.15, to + (to - from) * 0.15));
+
+function chooseThread(tid, pid) {
+	setState({ tid: String(tid), pid: pid ? String(pid) : state().pid, when: null });
+}
+
+function chooseInstant(line, t) {
+	setState({ tid: String(line.tid), pid: String(line.pid || ""), when: formatMoment(axis.moment(t)) });
+}
+
+function toggleFold(pid) {
+	const folded = new Set((state().fold ?? "").split(",").filter(Boolean));
+	if (!folded.delete(String(pid))) folded.add(String(pid));
+	setState({ fold: [...folded].join(",") });
+}
+
+// --- drawing ---
+
+const lineAt = (i) => data?.lines[i - data.first] ?? null;
+const rowOf = (tid) => {
+	const k = data ? data.lines.findIndex((l) => l.tid === tid) : -1;
+	return k < 0 ? -1 : k + data.first;
+};
+
+function redraw() {
+	frame ||= requestAnimationFrame(draw);
+}
+
+function draw() {
+	frame = 0;
+	if (!axis || !data || ui.main.hidden) return;
+	const scroll = ui.rows.scrollTop;
+	ui.body.draw(axis, scroll, data.total, (i) => lineAt(i)?.decoded, data.base);
+	ui.head.draw(axis, -RULER, data.cpus.length, (i) => data.cpus[i].decoded, data.base);
+	drawHead();
+	drawOver(scroll);
+}
+
+function drawHead() {
+	const c = ui.head.context, height = RULER + data.cpus.length * (14 + GAP);
+	drawRuler(c, axis, { height: RULER, colours: { ink: css("--faint"), line: css("--line") } });
+	c.font = "11px system-ui";
+	c.fillStyle = css("--bad");
+	let free = 0; // left of it names of earlier marks stand
+	for (const m of [...marks].sort((a, b) => a.id - b.id)) {
+		const x = axis.x(Number(momentOf(m.at) - known.origin)), text = m.note || `mark ${m.id}`, room = c.measureText(text).width + 8;
+		if (x < -1 || x > axis.width + 1) continue;
+		c.fillRect(Math.round(x) - 1, 0, 2, height);
+		const left = x + room > axis.width ? x - room : x + 4;
+		if (left < free) continue;
+		c.fillText(text, left, RULER - 2);
+		free = left + room;
+	}
+	data.cpus.forEach((cpu, i) => nameRuns(c, cpu.decoded, RULER + i * (14 + GAP)));
+}
+
+// Who has the CPU, where there is room for it.
+function nameRuns(c, runs, y) {
+	c.save();
+	c.textBaseline = "middle";
+	for (let i = 0; i < runs.from.length; i++) {
+		const from = axis.x(data.base + runs.from[i]), to = axis.x(data.base + runs.to[i]);
+		if (to < 0 || runs.who[i] < 0) continue;
+		if (from > axis.width) break;
+		const left = Math.max(0, from), room = Math.min(axis.width, to) - left;
+		if (room < 48) continue;
+		const name = data.people[runs.who[i]].name;
+		c.save();
+		c.beginPath();
+		c.rect(left, y, room - 2, 14);
+		c.clip();
+		c.fillStyle = css("--panel");
+		const width = c.measureText(name).width;
+		c.fillRect(left + 3, y + 2, width + 6, 11);
+		c.fillStyle = css("--ink");
+		c.fillText(name, left + 6, y + 8);
+		c.restore();
+	}
+	c.restore();
+}
+
+const yOf = (row, scroll) => row * PITCH - scroll;
+
+function drawOver(scroll) {
+	const c = ui.body.context, s = state();
+	const chosen = s.tid ? rowOf(Number(s.tid)) : -1;
+	if (data.path) drawPath(c, scroll);
+	if (chosen >= 0) {
+		c.strokeStyle = css("--accent");
+		c.lineWidth = 1;
+		c.strokeRect(0.5, yOf(chosen, scroll) - 0.5, axis.width - 1, ROW + 1);
+	}
+	if (instant && !instant.error && chosen >= 0) {
+		const x = axis.x(instant.from), to = axis.x(instant.to), y = yOf(chosen, scroll);
+		c.strokeStyle = css("--ink");
+		c.lineWidth = 2;
+		c.strokeRect(Math.max(-4, x), y, Math.min(axis.width + 4, to) - Math.max(-4, x), ROW);
+		drawChain(c, scroll, chosen);
+	}
+}
+
+// The critical path: a bar under whoever was next to be done at each moment, lines where it passes from one to another.
+function drawPath(c, scroll) {
+	c.fillStyle = css("--panel");
+	c.globalAlpha = 0.55;
+	c.fillRect(0, 0, axis.width, ui.rows.clientHeight);
+	c.globalAlpha = 1;
+	c.fillStyle = c.strokeStyle = css("--bad");
+	c.lineWidth = 1;
+	c.beginPath();
+	let before = -1;
+	const rows = new Map(data.lines.map((l, i) => [l.tid, i + data.first]));
+	for (const p of data.path) {
+		const x = axis.x(p.from), to = axis.x(p.from + p.ns), row = rows.get(p.tid) ?? -1;
+		if (to < 0) {
+			before = row;
+			continue;
+		}
+		if (x > axis.width) break;
+		if (row >= 0) {
+			const line = lineAt(row), y = yOf(row, scroll);
+			if (line) c.fillRect(x, y + ROW - 4, Math.max(1, to - x), 4);
+			if (before >= 0 && before !== row) {
+				c.moveTo(x, yOf(before, scroll) + ROW - 2);
+				c.lineTo(x, y + ROW - 2);
+			}
+		}
+		before = row;
+	}
+	c.stroke();
+}
+
+function arrow(c, x, fromY, toY) {
+	const head = Math.sign(toY - fromY) * 5;
+	c.beginPath();
+	c.moveTo(x, fromY);
+	c.lineTo(x, toY);
+	c.moveTo(x - 4, toY - head);
+	c.lineTo(x, toY);
+	c.lineTo(x + 4, toY - head);
+	c.stroke();
+}
+
+// From who waits to whom it waits for, where the chain goes one deeper; and from the waker to who goes on.
+function drawChain(c, scroll, chosen) {
+	const middle = (row) => yOf(row, scroll) + ROW / 2;
+	const edge = (tid) => (rowOf(tid) >= 0 ? middle(rowOf(tid)) : ui.rows.clientHeight - 2); // not among the rows: downwards
+	const above = [];
+	c.strokeStyle = css("--ink");
+	c.lineWidth = 1.5;
+	for (const p of instant.chain) {
+		const before = above[p.depth];
+		above.length = p.depth;
+		above[p.depth] = p.tid;
+		if (p.depth && before !== p.tid) arrow(c, Math.round(axis.x(p.from)) + 0.5, edge(above[p.depth - 1] ?? Number(state().tid)), edge(p.tid));
+	}
+	const waker = instant.answer.ended_by.thread;
+	if (waker && waker.tid !== Number(state().tid)) {
+		c.strokeStyle = css("--bad");
+		arrow(c, Math.round(axis.x(instant.to)) + 0.5, edge(waker.tid), middle(chosen));
+	}
+}
+
+// --- names: the rows for the keyboard and for screen readers ---
+
+const percent = (part, whole) => `${whole ? Math.round(100 * part / whole) : 0} %`;
+
+function waitedOf(sums) {
+	let ran = 0, waited = 0;
+	for (const state of known.states) {
+		const ns = sums?.[state.name] ?? 0;
+		if (state.contended) waited += ns;
+		if (["running", "kernel"].includes(classOfState(state))) ran += ns;
+	}
+	return { ran, waited };
+}
+
+function nameOf(l) {
+	if (l.tid === null) return `${l.process} (${l.pid ? `${l.pid}, ` : ""}${l.threads} threads)`;
+	return l.first || l.alone ? `${l.process === l.name || !l.pid ? l.name : `${l.process}: ${l.name}`} ${l.tid}` : `${l.name} ${l.tid}`;
+}
+
+function drawNames(s) {
+	if (!data) return;
+	const sums = new Map((profile?.rows.lines ?? []).map((l) => [`${l.pid}:${l.tid}`, l.sums]));
+	let group = null;
+	ui.names.replaceChildren(...data.lines.map((l, i) => {
+		if (l.tid === null) group = l.pid;
+		l.alone = l.tid !== null && l.pid !== group;
+		const { ran, waited } = waitedOf(sums.get(`${l.pid}:${l.tid}`));
+		const numbers = l.tid !== null && profile ? `, waited ${percent(waited, profile.window.ns)}, ran ${percent(ran, profile.window.ns)}` : "";
+		const chosen = l.tid !== null && String(l.tid) === s.tid;
+		const e = element("div", { role: "option", id: `row-${i + data.first}`, class: `name${l.tid === null ? " group" : l.alone ? " alone" : ""}${l.first ? " lit" : ""}`,
+			"aria-selected": chosen, title: `${nameOf(l)}${numbers}`, "aria-label": `${nameOf(l)}${numbers}${l.tid === null ? (l.folded ? ", folded" : ", unfolded") : ""}`,
+			onclick: () => (l.tid === null ? toggleFold(l.pid) : chooseThread(l.tid, l.pid)) },
+		l.tid === null ? `${l.folded ? "▸" : "▾"} ${nameOf(l)}` : nameOf(l));
+		e.style.top = `${(i + data.first) * PITCH}px`;
+		return e;
+	}));
+	const row = s.tid ? rowOf(Number(s.tid)) : -1;
+	if (row >= 0) ui.rows.setAttribute("aria-activedescendant", `row-${row}`);
+	else ui.rows.removeAttribute("aria-activedescendant");
+	ui.cpus.replaceChildren(...data.cpus.map((c) => element("div", {}, `CPU ${c.cpu}`)));
+}
+
+function step(by) {
+	const threads = data?.lines.filter((l) => l.tid !== null) ?? [];
+	if (!threads.length) return;
+	const i = threads.findIndex((l) => String(l.tid) === state().tid);
+	const l = threads[Math.max(0, Math.min(threads.length - 1, i < 0 ? 0 : i + by))];
+	chooseThread(l.tid, l.pid);
+	const y = rowOf(l.tid) * PITCH;
+	if (y < ui.rows.scrollTop) ui.rows.scrollTop = y;
+	else if (y + PITCH > ui.rows.scrollTop + ui.rows.clientHeight) ui.rows.scrollTop = y + PITCH - ui.rows.clientHeight;
+}
+
+// The moment nearest to `t` at which something is known of a line.
+function nearest(runs, t) {
+	let best = t, off = Infinity;
+	for (let i = 0; i < (runs?.from.length ?? 0); i++) {
+		const there = Math.max(data.base + runs.from[i] + 1, Math.min(data.base + runs.to[i] - 1, t));
+		if (Math.abs(there - t) < off) [best, off] = [there, Math.abs(there - t)];
+	}
+	return best;
+}
+
+// The chosen thread's interval in the middle of what is seen, or the one before or after the chosen one.
+function stepInstant(by) {
+	const s = state(), line = lineAt(rowOf(Number(s.tid)));
+	if (!line) return step(0);
+	let t = nearest(line.decoded, axis.from + axis.span / 2);
+	if (by && instant && !instant.error) t = by > 0 ? instant.to + 1 : instant.from - 1;
+	if (t < axis.from || t > axis.to) moveTo(axis.pan(t - (axis.from + axis.span / 2)));
+	chooseInstant(line, t);
+}
+
+// --- mouse and fingers ---
+
+function hover(e, runs, kinds, who) {
+	const x = e.offsetX, t = axis.at(x) - data.base, i = runs ? runAt(runs, t) : -1;
+	ui.hover.hidden = i < 0;
+	if (i < 0) return;
+	const what = runs.what[i];
+	if (what >= KINDS) {
+		const mix = data.mixes[what - KINDS], parts = [];
+		for (let k = 0; k < mix.length; k += 2) parts.push([mix[k + 1], kinds(mix[k])]);
+		ui.hover.textContent = `${parts.sort((a, b) => b[0] - a[0]).map(([share, text]) => `${text} ${Math.round(share / 0.16)} %`).join(", ")}`;
+	} else {
+		ui.hover.textContent = `${who && runs.who[i] >= 0 ? `${who(runs.who[i])}: ` : ""}${kinds(what)}, ${formatSpan(runs.to[i] - runs.from[i])}`;
+	}
+	const box = ui.lines.getBoundingClientRect();
+	ui.hover.style.top = `${e.clientY - box.top + 16}px`;
+	ui.hover.style.left = `${Math.min(e.clientX - box.left + 12, box.width - 180)}px`;
+}
+
+function click(e) {
+	if (e.currentTarget === ui.body.canvas) {
+		const line = lineAt(Math.floor((e.offsetY + ui.rows.scrollTop) / PITCH));
+		if (line?.tid === null) toggleFold(line.pid);
+		else if (line) chooseInstant(line, axis.at(e.offsetX));
+		return;
+	}
+	const cpu = data.cpus[Math.floor((e.offsetY - RULER) / (14 + GAP))], i = cpu ? runAt(cpu.decoded, axis.at(e.offsetX) - data.base) : -1;
+	const who = i >= 0 && cpu.decoded.who[i] >= 0 ? data.people[cpu.decoded.who[i]] : null;
+	if (who) setState({ tid: String(who.tid), pid: String(who.pid), when: formatMoment(axis.moment(axis.at(e.offsetX))) });
+}
+
+function hoverAt(e) {
+	ui.hover.hidden = true;
+	if (!e || !data) return;
+	if (e.currentTarget === ui.body.canvas) {
+		const line = lineAt(Math.floor((e.offsetY + ui.rows.scrollTop) / PITCH));
+		hover(e, line?.decoded, (k) => known.states[k].text, null);
+	} else {
+		const cpu = data.cpus[Math.floor((e.offsetY - RULER) / (14 + GAP))];
+		hover(e, cpu?.decoded, (k) => USES.find((u) => u.key === classOfUse(known.uses[k])).text, (k) => `${data.people[k].name} (${data.people[k].tid})`);
+	}
+}
+
+function showBrush(left, width) {
+	ui.brush.hidden = width === 0;
+	ui.brush.style.left = `${ui.body.canvas.getBoundingClientRect().left - ui.lines.getBoundingClientRect().left + left}px`;
+	ui.brush.style.width = `${width}px`;
+}
+
+function listen(canvas) {
+	gestures(canvas, { axis: () => axis, moveTo, click, hover: hoverAt, brush: showBrush, scrolls: canvas === ui.body.canvas });
+	canvas.addEventListener("dblclick", () => axis && moveTo(everything()));
+}
+
+// --- the pane ---
+
+function build(main) {
+	loadStyle("/timeline.css");
+	loadStyle("/panes.css");
+	status = statusLine();
+	const events = eventsChoice();
+	const order = choice("order", "order by", [["waited", "waited most"], ["ran", "ran most"], ["name", "name"], ["pid", "number"]]);
+	const filter = field("filter", "filter", { placeholder: "name, unit, number", type: "search", live: true, width: 14 });
+	const button = (text, title, onclick) => element("button", { type: "button", title, onclick }, text);
+	const freeze = button("Freeze anew", "the flight recorder's events up to now", () => setState({ freeze: Date.now().toString(36), mark: null, from: null, to: null, when: null }));
+	const sort = button("Order by this window", "who waited most in what is seen now, not in all that is recorded",
+		() => setState({ osince: formatMoment(axis.moment(axis.from)), ountil: formatMoment(axis.moment(axis.to)) }));
+	const path = element("button", { type: "button", title: "of the chosen thread (p)", "aria-pressed": false, onclick: togglePath }, "Critical path");
+	const head = element("canvas", { class: "head", role: "img", "aria-label": "what ran on each CPU" });
+	const body = element("canvas", { class: "body", "aria-hidden": true }); // what it shows is told by the rows, and of one interval by its panel
+	ui = { main, events, order, filter, path, freeze, sort, width: 600,
+		head: new Rows(head, { row: 14, gap: GAP, classes: USES, classOf: classOfUse }),
+		body: new Rows(body, { row: ROW, gap: GAP, classes: CLASSES, classOf: classOfState }),
+		cpus: element("div", { class: "cpus" }), names: element("div", { class: "names", role: "presentation" }),
+		hover: element("div", { class: "hover", hidden: true }), brush: element("div", { class: "brush", hidden: true }),
+		profile: element("div", { class: "profile" }), instant: element("div", { class: "instant", "aria-live": "polite" }) };
+	ui.stage = element("div", { class: "stage", role: "presentation" }, element("div", { class: "pinned", role: "presentation" }, body), ui.names);
+	ui.rows = element("div", { class: "rows", tabindex: 0, role: "listbox", "aria-label": "threads; arrows choose one, Enter its interval" }, ui.stage);
+	ui.lines = element("div", { class: "lines" }, ui.cpus, head, ui.rows, ui.brush, ui.hover);
+	ui.showProfile = (s) => profile && drawProfile(ui.profile, profile, { tid: s.tid, classOfState, classOfUse });
+	main.replaceChildren(
+		element("section", { class: "toolbar", "aria-label": "what is shown" }, events, freeze, order, sort, filter, path,
+			button("Everything", "all that is recorded (0)", () => moveTo(everything())), status),
+		element("section", { class: "threads", "aria-label": "threads over time" }, ui.lines,
+			element("p", { class: "hint" }, "Drag to zoom, shift + drag or arrows to pan, + and - or Ctrl + wheel to zoom, 0 for everything; up and down choose a thread, Enter its interval, , and . the one before and after, p its critical path, f folds its process.")),
+		element("section", { class: "beside", "aria-label": "of what is seen" },
+			element("section", { "aria-labelledby": "profile-title" }, element("h2", { id: "profile-title" }, "What is seen now"), ui.profile),
+			element("section", { "aria-labelledby": "instant-title" }, element("h2", { id: "instant-title" }, "The chosen interval"), ui.instant)));
+	listen(head);
+	listen(body);
+	ui.rows.addEventListener("scroll", () => { redraw(); askLines(); });
+	redrawn(ui.lines, () => { measure(); if (data) { ui.body.colours(known.states, data.mixes); ui.head.colours(known.uses, data.mixes); } redraw(); askLines(); });
+	keys(main, {
+		ArrowLeft: () => axis && moveTo(axis.pan(-axis.span / 5)), ArrowRight: () => axis && moveTo(axis.pan(axis.span / 5)),
+		"+": () => axis && moveTo(axis.zoom(0.5)), "=": () => axis && moveTo(axis.zoom(0.5)), "-": () => axis && moveTo(axis.zoom(2)),
+		0: () => axis && moveTo(everything()),
+		ArrowUp: () => step(-1), ArrowDown: () => step(1), Enter: (e) => (e.target.matches("button, a") ? false : stepInstant(0)),
+		",": () => stepInstant(-1), ".": () => stepInstant(1), p: togglePath, Escape: () => setState({ tid: null, when: null, path: null }),
+		f: () => { const l = lineAt(rowOf(Number(state().tid))); if (l) toggleFold(l.pid); },
+	});
+}
+
+function togglePath() {
+	const s = state();
+	setState({ path: s.path ? null : "1" });
+	if (!s.tid) step(0);
+}
+
+function measure() {
+	if (!ui.rows.clientHeight) return; // not seen
+	const style = getComputedStyle(ui.lines).gridTemplateColumns.split(" ");
+	const width = Math.floor(parseFloat(style[1]) - (ui.rows.offsetWidth - ui.rows.clientWidth));
+	if (!(width > 0)) return; // the style sheet has not come yet
+	ui.width = width;
+	if (axis) axis = new Axis(axis.origin, axis.from, axis.to, ui.width, axis.limits);
+	ui.body.resize(ui.width, ui.rows.clientHeight);
+	ui.head.resize(ui.width, RULER + (data?.cpus.length ?? 2) * (14 + GAP) + 2);
+}
+
+// The range stands in the address after the drawing has moved: that is no news.
+function isHere(s) {
+	const range = chosenRange(s);
+	if (!axis) return false;
+	if (!range) return axis.from <= 0 && axis.to >= known.limits.to;
+	return axis.moment(axis.from) === range.from && axis.moment(axis.to) === range.to;
+}
+
+export async function show(main, s, changed) {
+	if (!ui) build(main);
+	for (const part of [ui.events, ui.order, ui.filter]) part.show(s);
+	ui.path.setAttribute("aria-pressed", String(Boolean(s.path)));
+	ui.freeze.hidden = Boolean(s.mark);
+	if (!known || known.key !== recording(s)) {
+		axis = instant = data = null;
+		measure();
+		try {
+			await openRecording(s);
+		} catch (e) {
+			ui.names.replaceChildren();
+			return fail(e);
+		}
+		measure();
+	}
+	s = state();
+	if (!axis || !isHere(s)) placeAxis(s);
+	if (changed("tid", "path", "fold", "filter", "order", "pid")) drawNames(s);
+	await askLines();
+	measure();
+	redraw();
+	askProfile();
+	if (changed("tid", "when", "mark", "freeze")) await askInstant(s);
+}
