@@ -70,6 +70,7 @@ static const struct call calls[] = {
 	{"/api/v1/notes", "POST", "an earlier mark's note; the body is {\"id\": NUMBER, \"note\": TEXT}", "text/plain; charset=utf-8", {"mark"}, {}},
 	{"/api/v1/feedback", "POST", "whether its answer was right; the body is {\"id\": NUMBER, \"feedback\": \"right\", \"wrong\" or \"fixed\"}",
 	 "text/plain; charset=utf-8", {"feedback"}, {}},
+	{"/api/v1/confirm", "POST", "is the one its answer accuses really the cause? held back in turns; the body is {\"id\": NUMBER}", NULL, {"confirm", "--json"}, {}},
 	{"/api/v1/compare", "GET", "what changed between two stretches of time", NULL, {"compare", "--json"},
 	 {{"a", NULL, "a stretch as `whyslow compare` takes it"}, {"b", NULL, "another"}}},
 	{"/api/v1/features", "GET", "the catalogue of what is measured", NULL, {"features", "--json"}, {}},
@@ -178,27 +179,27 @@ static void posted_free(struct posted *p)
 	json_decref(p->body);
 }
 
-/* {"note": TEXT}, with "id" for a mark that is there, or {"id", "feedback"}. -EBADMSG for another body. */
+/* {"note": TEXT}, with "id" for a mark that is there; {"id", "feedback"}; {"id"} to confirm. -EBADMSG for another body. */
 static int put_posted(const struct http_exchange *e, const struct call *call, struct posted *p, struct words *w)
 {
 	bool press = strcmp(call->path, "/api/v1/marks") == 0;
-	const char *key = strcmp(call->path, "/api/v1/feedback") == 0 ? "feedback" : "note";
+	const char *key = is_about(call, "mark") ? "note" : is_about(call, "feedback") ? "feedback" : NULL;
 	json_t *text, *id;
 
 	if (press && !e->body.len)
 		return 0;
 	p->body = e->body.len ? json_loadb(e->body.data, e->body.len, 0, NULL) : NULL;
-	text = json_object_get(p->body, key);
+	text = key ? json_object_get(p->body, key) : NULL;
 	id = json_object_get(p->body, "id");
-	if (!p->body || (text && !json_is_string(text)) || (!press && (!text || json_integer_value(id) <= 0)))
+	if (!p->body || (text && !json_is_string(text)) || (!press && ((key && !text) || json_integer_value(id) <= 0)))
 		return -EBADMSG;
 	if (!press) {
 		snprintf(p->id, sizeof(p->id), "%lld", (long long)json_integer_value(id));
-		if (strcmp(key, "note") == 0)
-			w->v[w->n++] = "--id";
+		if (!is_about(call, "feedback"))
+			w->v[w->n++] = is_about(call, "confirm") ? "--mark" : "--id";
 		w->v[w->n++] = p->id;
 	}
-	if (strcmp(key, "note") == 0)
+	if (is_about(call, "mark"))
 		w->v[w->n++] = "--"; /* a note may begin with a dash */
 	if (text)
 		w->v[w->n++] = json_string_value(text);
@@ -448,6 +449,7 @@ static const struct http_route routes[] = {
 	{"POST", "/api/v1/marks", answer_call, BODY_MAX},
 	{"POST", "/api/v1/notes", answer_call, BODY_MAX},
 	{"POST", "/api/v1/feedback", answer_call, BODY_MAX},
+	{"POST", "/api/v1/confirm", answer_call, BODY_MAX},
 	{"GET", "/metrics", answer_call, 0},
 	{"GET", "/*", answer_asset, 0},
 	{},
