@@ -111,6 +111,35 @@ async function pressed(p) {
 	assert.match(p.url(), /mark=1/);
 }
 
+// The proof's chart, of a recorded trial: eight phases, four of them held back, and in words what it shows.
+async function proof(p, width, colorScheme) {
+	const trial = JSON.parse(readFileSync(join(process.env.FIXTURES, "confirm.json"), "utf8"));
+	await p.evaluate(async (t) => {
+		const confirm = await import("/confirm.js");
+		const holder = document.querySelector("#incident") ?? document.querySelector("main:not([hidden]) section");
+		holder.replaceChildren(confirm.drawTrial(t));
+	}, trial);
+	const figure = p.locator(".trial-figure");
+	await figure.waitFor();
+	assert.match(await figure.locator(".summary").textContent(), /^Yes: guilty \(pid \d+\) makes others wait; victim \(pid \d+\) waited [0-9.]+ % while it was held back, [0-9.]+ % while it was let go\.$/);
+	assert.match(await figure.locator("svg").getAttribute("aria-label"), /Phase 8, (held back|let go): [0-9.]+ %/);
+	const held = await figure.locator("rect.held").count(), stretches = trial.phases.filter((x, i) => x.held && !trial.phases[i - 1]?.held).length;
+	assert.equal(held, stretches);
+	await nothingWiderThanThePage(p, `proof ${width} ${colorScheme}`);
+	await noSeriousFindings(p, `proof ${width} ${colorScheme}`);
+	await shot(p, `proof-${width}-${colorScheme}`);
+}
+
+// Whoever has ended cannot be held back, and the server says so.
+async function refusesToHoldTheDead(p) {
+	const answer = await p.evaluate(async () => {
+		const { tell } = await import("/api.js");
+		return tell("confirm", { pid: 4194303 }).then(() => "held", (e) => e.message);
+	});
+	assert.match(answer, /mark|ended|root/);
+	assert.match(await p.evaluate(async () => (await import("/api.js")).tell("confirm", { pid: "x" }).then(() => "held", (e) => e.message)), /body/);
+}
+
 async function refusesStrangers(address) {
 	const origin = new URL(address).origin;
 	assert.equal((await fetch(`${origin}/api/v1/board`)).status, 401);
@@ -135,13 +164,16 @@ try {
 		await nothingWiderThanThePage(q, `${width} ${colorScheme}`);
 		await noSeriousFindings(q, `${width} ${colorScheme}`);
 		await shot(q, `machine-${width}-${colorScheme}`);
+		await proof(q, width, colorScheme);
 		await q.context().close();
 	}
 	await pressed(p);
 	await noSeriousFindings(p, "incidents");
 	await shot(p, "incidents-1440-light");
+	await refusesToHoldTheDead(p);
+	await proof(p, 1440, "light");
 	// a mark on a recording that ended long ago has no answer, and the page says so: that is no error of the page
-	assert.deepEqual(problems.filter((t) => !/status of 404/.test(t)), []);
+	assert.deepEqual(problems.filter((t) => !/status of 40[04]/.test(t)), []);
 	console.log("the web view works");
 } finally {
 	await browser?.close();
