@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "act/foreground.h"
 #include "act/target.h"
 #include "base/cleanup.h"
 #include "base/folder.h"
@@ -200,6 +201,19 @@ int process_refuse(const char *proc_root, const struct processes *all, const str
 	return 0;
 }
 
+/* The active window's. Another's program is refused for that before, without a look at the screen. */
+static int refuse_active(const struct target *t, const struct refusal_options *o, char **ret_why)
+{
+	uint32_t pid;
+
+	if (o->force || foreground_find(&pid) < 0 || !target_has(t, pid))
+		return 0;
+	return fail_with(
+		ret_why, -EPERM,
+		"%s (pid %u) is what somebody uses, in the active window: --force holds it back all the same",
+		t->head.name, t->head.pid);
+}
+
 int target_refuse(const char *proc_root, const struct target *t, const struct refusal_options *o,
 		  char **ret_why)
 {
@@ -208,5 +222,5 @@ int target_refuse(const char *proc_root, const struct target *t, const struct re
 
 	for (size_t i = 0; r == 0 && i < t->members.list.n; i++)
 		r = process_refuse(proc_root, &all, &t->members.list.v[i], o, ret_why);
-	return r;
+	return r < 0 ? r : refuse_active(t, o, ret_why);
 }

@@ -25,7 +25,7 @@ static const struct option_row options[] = {
 	{OPTION_TEXT, 0, "short", "WHAT", &arg_short, "what it makes short: cpu (default), disk or memory"},
 	{OPTION_TEXT, 0, "by", "WAY", &arg_way,
 	 "how to hold it back: unit, limit, freeze or class (default: the first that can be had)"},
-	{OPTION_FLAG, 0, "force", NULL, &arg_force, "also a program in the foreground of a terminal"},
+	{OPTION_FLAG, 0, "force", NULL, &arg_force, "also the program that somebody uses"},
 	{},
 };
 

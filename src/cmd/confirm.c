@@ -46,7 +46,7 @@ static const struct option_row options[] = {
 	{OPTION_TEXT, 0, "by", "WAY", &arg_way,
 	 "how to hold it back: unit, limit, freeze or class (default: the first that can be had)"},
 	{OPTION_SPAN, 0, "phase", "SPAN", &arg_phase, "of each of the 8 phases (default and least 2s)"},
-	{OPTION_FLAG, 0, "force", NULL, &arg_force, "also a program in the foreground of a terminal"},
+	{OPTION_FLAG, 0, "force", NULL, &arg_force, "also the program that somebody uses: of the active window, in the foreground of a terminal"},
 	{},
 };
 
