@@ -20,9 +20,9 @@ export function drawServers(holder, rows, { chosen, format, onChoose }) {
 		const y = 20 + i * ROW, words = `${r.server}: median ${format(r.median)}, half of the time ${format(r.q25)} to ${format(r.q75)}, nine tenths ${format(r.q05)} to ${format(r.q95)}`;
 		root.append(svg("g", { role: "button", tabindex: 0, class: "stock", "aria-pressed": String(r.server === chosen), "aria-label": words, onclick: () => onChoose(r.server), onkeydown: (e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); onChoose(r.server); } } },
 			svg("title", {}, words), svg("rect", { class: "row", x: 0, y, width, height: ROW }),
-			svg("text", { x: 4, y: y + 13 }, r.server.length > letters ? `…${r.server.slice(-letters + 1)}` : r.server),
 			svg("line", { class: "range", x1: x(r.q05), x2: x(r.q95), y1: y + 9, y2: y + 9 }), svg("rect", { class: "box", x: x(r.q25), y: y + 4, width: Math.max(1, x(r.q75) - x(r.q25)), height: 10 }),
-			svg("line", { class: "median", x1: x(r.median), x2: x(r.median), y1: y + 2, y2: y + 16 })));
+			svg("line", { class: "median", x1: x(r.median), x2: x(r.median), y1: y + 2, y2: y + 16 })),
+		svg("text", { class: "stock-name", x: 4, y: y + 13, "aria-hidden": "true" }, r.server.length > letters ? `…${r.server.slice(-letters + 1)}` : r.server));
 	});
 	holder.replaceChildren(root);
 }

@@ -91,10 +91,10 @@ export function drawFlow(holder, blame, { wait, chosen, names, onWait, onChoose 
 	}
 	const node = (n, x, words, onclick, { kind, anchor, tx, room, pressed }) => {
 		const label = `${words}: ${formatSpan(n.ns)}, ${Math.round(100 * n.ns / total)} %`;
-		const g = svg("g", { role: "button", tabindex: 0, class: `node ${kind}`, "aria-label": label, "aria-pressed": String(pressed), onclick, onkeydown: (e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); onclick(); } } },
-			svg("title", {}, label), svg("rect", { x, y: n.y, width: NODE, height: n.height }),
-			svg("text", { x: tx, y: n.y + n.height / 2, "text-anchor": anchor, "dominant-baseline": "central" }, fit(narrow ? words : `${words}  ${formatSpan(n.ns)}`, room)));
-		root.append(g);
+		// the words beside it are cut to fit: what is read out is whole
+		root.append(svg("g", { role: "button", tabindex: 0, class: `node ${kind}`, "aria-label": label, "aria-pressed": String(pressed), onclick, onkeydown: (e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); onclick(); } } },
+			svg("title", {}, label), svg("rect", { x, y: n.y, width: NODE, height: n.height })),
+		svg("text", { x: tx, y: n.y + n.height / 2, "text-anchor": anchor, "dominant-baseline": "central", "aria-hidden": "true" }, fit(narrow ? words : `${words}  ${formatSpan(n.ns)}`, room)));
 	};
 	for (const n of left.nodes) node(n, columns[0], n.text, () => onChoose(`c${n.key}`), { kind: "culprit", anchor: "end", tx: columns[0] - 6, room: gutter - 8, pressed: chosen === `c${n.key}` });
 	for (const n of right.nodes) node(n, columns[2], n.text, () => onChoose(`v${n.key}`), { kind: "victim", anchor: "start", tx: columns[2] + NODE + 6, room: gutter - 8, pressed: chosen === `v${n.key}` });

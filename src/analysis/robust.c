@@ -1,4 +1,4 @@
-/* Unusual, and in the way: the default model.
+/* Unusual, and in the way: the robust model, and the default one, which joins it with what victims waited for.
  *
  * The unit of judgement is the *program* (exe + unit): what all its processes do together, so that history outlives
  * restarts and many small processes count as one. The time before the trouble is cut into blocks half as long as
@@ -22,6 +22,7 @@
 
 #include "analysis/blocks.h"
 #include "analysis/method.h"
+#include "analysis/robust.h"
 #include "analysis/startup.h"
 #include "base/clock.h"
 #include "base/str.h"
@@ -49,19 +50,8 @@
 #define HELD_BEFORE	0.3  /* of the guilt of holding a lock, where it may always have held it */
 #define DESCRIBED_IN_FULL 8 /* of them, with all features they have */
 #define REPORT_SCORE	1e-4
-#define USES (sizeof(uses) / sizeof(uses[0]))
 
-/* What uses up a thing that can be short. One feature may stand for two of them. */
-struct use {
-	enum bottleneck resource;
-	int feature;
-	bool of_memory; /* its share is of the machine's memory, not of what all use */
-	double scale;	/* if set: the share is value / (value + scale), where there is no total */
-	double weight;	/* how bad it is when nothing is measured to be short */
-	bool joined;	/* only the joined model: it is a wait, not a use */
-};
-
-static const struct use uses[] = {
+const struct use uses[USES] = {
 	{BOTTLENECK_CPU, FEATURE_CPU_TIME, false, 0, 0.02, false},
 	{BOTTLENECK_CPU, FEATURE_CHILDREN_CPU, false, 0, 0.02, false},
 	{BOTTLENECK_DISK, FEATURE_IO_READ_BYTES, false, 0, 0.02, false},
@@ -79,51 +69,6 @@ static const struct use uses[] = {
 /* What a victim waits in. */
 static const int delays[] = {FEATURE_CPU_RUN_DELAY, FEATURE_DELAY_BLOCK,     FEATURE_DELAY_RECLAIM,
 			     FEATURE_DELAY_SWAPIN,  FEATURE_DELAY_THRASHING, FEATURE_QUOTA_THROTTLED};
-
-/* All processes of one program. */
-struct program {
-	const char *key;
-	VEC(const struct subject *) members;
-	bool there; /* some member was there during the trouble */
-	bool wide;  /* of the dataset that has all features, but not all programs */
-	bool starts_known;	 /* startup was looked for */
-	struct startup *startup; /* NULL = it has not just begun, or has too few earlier starts */
-};
-
-/* A program that may be guilty, before its features are described. */
-struct verdict {
-	struct program *program;
-	struct suspect suspect;
-	double guilt[USES];
-	double lock; /* the guilt of holding locks */
-};
-
-struct robust {
-	const struct method *method;
-	bool joined; /* with what victims waited for (method_blame) */
-	const struct dataset *d;
-	const struct question *q;
-	struct blocks blocks;
-	double *sum, *sorted; /* scratch, by block: one feature of one program */
-	const struct stretch *older; /* the same feature of the same program, before the dataset */
-	size_t n_older;
-	double focus_seconds;
-	VEC(struct program *) programs;
-	VEC(struct verdict) verdicts;
-	struct hmap by_key, by_name;
-	double shortage[BOTTLENECK_COUNT]; /* 0..1 */
-	double read_part, write_part;	   /* of the disk's time */
-	double total[FEATURES_MAX]; /* of all programs during the trouble */
-	double growth[FEATURES_MAX]; /* of memory: what all programs have beyond their usual */
-};
-
-struct usual {
-	double median, spread, highest;
-	double often; /* of a counter: what it reaches a tenth of the time; of a level: the median */
-	uint32_t n, episodes, as_high; /* blocks; runs of blocks with >= 70 % of the value; blocks at or above it */
-	double fraction;	       /* of blocks with >= 70 % */
-	bool only_value;	       /* it never was anything but the median */
-};
 
 static int make_blocks(struct robust *r)
 {
@@ -218,7 +163,7 @@ static double member_now(const struct robust *r, const struct subject *s, size_t
 	return s->last >= r->q->at ? subject_value(r->d, s, f, r->q->at) : 0;
 }
 
-static double program_now(const struct robust *r, const struct program *p, size_t f)
+double program_now(const struct robust *r, const struct program *p, size_t f)
 {
 	double sum = 0;
 	bool any = false;
@@ -405,8 +350,7 @@ static void learn_from_starts(const struct robust *r, const struct startup *s, c
 	u->fraction = (double)u->episodes / (double)n;
 }
 
-/* What is usual for a program, and how often it did what it does now. */
-static struct usual usual_of(struct robust *r, struct program *p, size_t f, double value)
+struct usual usual_of(struct robust *r, struct program *p, size_t f, double value)
 {
 	const struct feature *feature = &p->members.v[0]->features[f];
 	const struct startup *s = startup_of(r, p);
@@ -429,7 +373,7 @@ static double surprise(const struct usual *u)
 	return 1 / (1 + pow(u->episodes, 1.5)) / (1 + often * often);
 }
 
-static double excess_of(const struct usual *u, double value)
+double excess_of(const struct usual *u, double value)
 {
 	double usual = isnan(u->median) ? 0 : fmax(u->median, u->often);
 
@@ -718,6 +662,16 @@ static double guilt_of_lock(const struct robust *r, const struct program *p)
 	return isnan(share) ? 0 : r->shortage[BOTTLENECK_LOCK] * share * (is_new(r, p) ? 1 : HELD_BEFORE);
 }
 
+/* What has no limit but its process's own leaks in one process: four hundred new ones with eight files each are no leak. */
+static double leakers(const struct robust *r, const struct program *p, const struct use *use)
+{
+	uint32_t there = 0;
+
+	for (size_t i = 0; use->resource == BOTTLENECK_NONE && i < p->members.n; i++)
+		there += p->members.v[i]->last >= r->q->at && p->members.v[i]->first <= r->q->at;
+	return there > 1 ? there : 1;
+}
+
 /* The guilt of a program by each use; *ret_worst = the use with the most. */
 static double guilt_of(struct robust *r, struct program *p, double guilt[USES], size_t *ret_worst, double *ret_lock)
 {
@@ -738,7 +692,8 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 		if (shortage(r, &uses[i]) * share_of(r, &uses[i], now) < REPORT_SCORE)
 			continue;
 		u = usual_of(r, p, f, now);
-		guilt[i] = shortage(r, &uses[i]) * joined_share(r, p, &uses[i], now, excess_of(&u, now)) * surprise(&u);
+		guilt[i] = shortage(r, &uses[i]) * joined_share(r, p, &uses[i], now, excess_of(&u, now) / leakers(r, p, &uses[i])) *
+			   surprise(&u);
 		if (f == FEATURE_THREADS)
 			crowd = excess_of(&u, now);
 		if (f == FEATURE_CHILDREN_CPU)
@@ -762,7 +717,7 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 }
 
 /* kswapd, kworkers and soft interrupts work for others: they are named when nobody else can be. */
-static bool works_for_others(const struct program *p)
+bool works_for_others(const struct program *p)
 {
 	const struct entity_info *info = &p->members.v[0]->info;
 
@@ -981,6 +936,8 @@ static int judge_all(struct robust *r, struct ranking *ret)
 		if (judge(r, r->programs.v[i], &v) && VEC_PUSH(r->verdicts, v) < 0)
 			return -ENOMEM;
 	}
+	if (r->joined && move_guilt(r) < 0)
+		return -ENOMEM;
 	if (r->verdicts.n)
 		qsort(r->verdicts.v, r->verdicts.n, sizeof(r->verdicts.v[0]), by_guilt);
 	return 0;
@@ -1186,14 +1143,15 @@ static int blame_rank(const struct dataset *d, const struct question *q, struct 
 
 const struct method method_robust = {
 	.name = "robust",
-	.help = "beyond its usual, of what is short: median and episodes, weighed by pressure (default)",
+	.help = "beyond its usual, of what is short: median and episodes, weighed by pressure",
 	.features = USED,
 	.rank = robust_rank,
 };
 
 const struct method method_blame = {
 	.name = "blame",
-	.help = "as robust, and what the victims waited for: who was in their way, locks, limits",
-	.features = USED | BIT(SCHED_NICE) | BIT(WAIT_LOCK) | BIT(WAIT_QUOTA),
+	.help = "as robust, and what the victims waited for: who was in their way, locks, limits (default)",
+	.features = USED | BIT(SCHED_NICE) | BIT(WAIT_LOCK) | BIT(WAIT_QUOTA) | BIT(NET_RX_CALLS) |
+		    BIT(NET_TX_CALLS),
 	.rank = blame_rank,
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/confidence.h"
 #include "base/cleanup.h"
 
 void told_free(struct told *t)
@@ -151,6 +152,29 @@ int told_find_like(struct store *store, const struct mark *marks, size_t n, int6
 	if (a->similar.n)
 		qsort(a->similar.v, a->similar.n, sizeof(a->similar.v[0]), by_likeness);
 	return r;
+}
+
+void told_calibrate(struct store *store, const struct mark *marks, size_t n, uint32_t viewer, struct answer *a)
+{
+	unsigned right = 0, wrong = 0;
+	double expected = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bool judged = marks[i].feedback != FEEDBACK_NONE;
+		_cleanup_free_ char *text = judged ? store_told(store, marks[i].id, viewer) : NULL;
+		struct told t;
+
+		if (!text || read_answer(text, &t) < 0)
+			continue;
+		if (!isnan(t.confidence)) {
+			expected += t.confidence;
+			/* what was fixed had been found */
+			right += marks[i].feedback != FEEDBACK_WRONG;
+			wrong += marks[i].feedback == FEEDBACK_WRONG;
+		}
+		told_free(&t);
+	}
+	a->confidence = confidence_adjusted(a->confidence, right, wrong, expected);
 }
 
 /* --- groups --- */

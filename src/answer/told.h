@@ -22,6 +22,9 @@ int told_get(struct store *store, struct store *keep, const struct mark *mark, i
 /* Earlier marks like an answer, into a->similar. 0 or -errno. */
 int told_find_like(struct store *store, const struct mark *marks, size_t n, int64_t this_mark, uint32_t viewer, struct answer *a);
 
+/* What users said of earlier answers moves the confidence of this one. */
+void told_calibrate(struct store *store, const struct mark *marks, size_t n, uint32_t viewer, struct answer *a);
+
 /* Marks that are alike. */
 struct alike {
 	struct told first; /* the oldest */

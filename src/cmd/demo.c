@@ -14,33 +14,30 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "cmd/verb.h"
+#include "cmd/why.h"
 
 #define ARGUMENTS_MAX 8
-#define PAST_SECONDS  34 /* an answer takes less for no past at all */
+#define PAST_SECONDS  40 /* an answer takes less than 30 for no past at all */
 #define SLOW_SECONDS  9
-#define START_TRIES                                                                             \
-	300 /* of 100 ms: to load its programs into the kernel takes a recorder a second or two \
-	     */
-#define PATH_LONGEST 256
-#define FOLDER	     "FOLDER" /* in arguments: the demo's own */
-#define CPUS	     "CPUS"
+#define START_TRIES   300 /* of 100 ms: a recorder loads its programs into the kernel */
+#define PATH_LONGEST  256
+#define FOLDER	      "FOLDER" /* in arguments: the demo's own */
+#define TWICE_CPUS    "CPUS"   /* so many threads that they are in each other's way at once */
 
-/* `arguments` are of one of the lab's programs; `victim` starts with the past, where the culprit needs one.
- */
+/* `arguments` are of one of the lab's programs. */
 struct demo {
 	const char *name, *help, *program;
 	const char *arguments[ARGUMENTS_MAX];
-	const char *victim_program;
-	const char *victim[ARGUMENTS_MAX];
 };
 
 static const struct demo demos[] = {
 	{.name = "cpu",
 	 .help = "a program computes on all CPUs",
 	 .program = "burn",
-	 .arguments = {CPUS, "100"}},
+	 .arguments = {TWICE_CPUS, "100"}},
 	{.name = "disk",
 	 .help = "a program writes 150 MB a second into one file of 256 MB",
 	 .program = "stream",
@@ -53,12 +50,6 @@ static const struct demo demos[] = {
 	 .help = "a program opens 300 files a second and closes none",
 	 .program = "leak",
 	 .arguments = {"300"}},
-	{.name = "lock",
-	 .help = "a program holds a lock that another one needs",
-	 .program = "ledger",
-	 .arguments = {FOLDER "/book", "1", "100000", "500", "sleep"},
-	 .victim_program = "ledger",
-	 .victim = {FOLDER "/book", "1", "300", "20000", "compute"}},
 	{},
 };
 
@@ -67,7 +58,7 @@ static const struct option_row options[] = {{}};
 struct play {
 	char programs[PATH_LONGEST]; /* the lab's */
 	char folder[PATH_LONGEST], store[PATH_LONGEST], run_dir[PATH_LONGEST];
-	pid_t recorder, victim, culprit;
+	pid_t recorder, culprit;
 };
 
 static volatile sig_atomic_t is_stopped;
@@ -167,13 +158,13 @@ static pid_t start_recorder(const struct play *p)
 	return start("/proc/self/exe", argv);
 }
 
-/* What stands for the demo's folder and the number of CPUs is put in. */
+/* What stands for the demo's folder and a number of CPUs are put in. */
 static void fill_in(const struct play *p, const char *argument, char *ret, size_t size)
 {
 	if (strncmp(argument, FOLDER, strlen(FOLDER)) == 0)
 		snprintf(ret, size, "%s%s", p->folder, argument + strlen(FOLDER));
-	else if (strcmp(argument, CPUS) == 0)
-		snprintf(ret, size, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+	else if (strcmp(argument, TWICE_CPUS) == 0)
+		snprintf(ret, size, "%ld", 2 * sysconf(_SC_NPROCESSORS_ONLN));
 	else
 		snprintf(ret, size, "%s", argument);
 }
@@ -247,29 +238,37 @@ static int make_folder(struct play *p)
 	return 0;
 }
 
-/* The button and the answer, as `whyslow mark --why` prints them. Returns that verb's status, or -errno. */
-static int press(const struct play *p, bool json)
+static int use_store(struct common *common, const struct play *p)
 {
-	pid_t pid;
-	int status;
-
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0) {
-		execl("/proc/self/exe", "whyslow", "mark", "--why", "--store", p->store, "--run-dir",
-		      p->run_dir, "a demo", json ? "--json" : NULL, NULL);
-		_exit(EXIT_CANNOT);
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) < 0)
-		return -errno;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_CANNOT;
+	free(common->config.store_file);
+	free(common->config.store_run_dir);
+	common->config.store_file = strdup(p->store);
+	common->config.store_run_dir = strdup(p->run_dir);
+	return common->config.store_file && common->config.store_run_dir ? 0 : -ENOMEM;
 }
 
-static int act(struct play *p, const struct demo *d, bool json)
+/* The button, and the answer as `whyslow mark --why` prints it. Returns that verb's status. */
+static int press(struct common *common, const struct play *p)
+{
+	int64_t now = wall_now(), id;
+	struct store *store;
+	int r;
+
+	store = use_store(common, p) < 0 ? NULL : open_common_store(common, STORE_MARK);
+	if (!store)
+		return EXIT_CANNOT;
+	r = store_mark(store, now, common->viewer, "a demo", &id);
+	if (r < 0)
+		log_error("%s", store_error(store));
+	store_close(store);
+	return r < 0 ? EXIT_CANNOT : why_at(common, now, true);
+}
+
+static int act(struct common *common, struct play *p, const struct demo *d)
 {
 	int status;
 
-	if (!json)
+	if (!common->json)
 		printf("Demo '%s': %s.\nFirst %d seconds of what this machine usually does, then %d of "
 		       "that.\n\n",
 		       d->name, d->help, PAST_SECONDS, SLOW_SECONDS);
@@ -277,8 +276,6 @@ static int act(struct play *p, const struct demo *d, bool json)
 	p->recorder = start_recorder(p);
 	if (wait_for_recorder(p) < 0)
 		return EXIT_CANNOT;
-	if (d->victim_program)
-		p->victim = start_program(p, d->victim_program, d->victim);
 	wait_seconds(PAST_SECONDS, "recording what is usual");
 	p->culprit = start_program(p, d->program, d->arguments);
 	wait_seconds(SLOW_SECONDS, "making it slow");
@@ -288,14 +285,14 @@ static int act(struct play *p, const struct demo *d, bool json)
 		log_error("the demo's program %s/%s did not stay", p->programs, d->program);
 		return EXIT_CANNOT;
 	}
-	status = press(p, json);
-	if (!json && (status == EXIT_ANSWERED || status == EXIT_NOTHING_FOUND))
+	status = press(common, p);
+	if (!common->json && (status == EXIT_ANSWERED || status == EXIT_NOTHING_FOUND))
 		printf("\nThe truth: %s (pid %d) did it, which this demo started %d seconds before it "
 		       "pressed the button.\n"
 		       "'make start' or the service whyslow records for good; then press with 'whyslow "
 		       "mark', and ask with 'whyslow'.\n",
 		       d->program, (int)p->culprit, SLOW_SECONDS);
-	return status < 0 ? EXIT_CANNOT : status;
+	return status;
 }
 
 static void end(pid_t pid)
@@ -312,7 +309,6 @@ static void clean_up(struct play *p)
 	char *const argv[] = {(char *)"rm", (char *)"-rf", (char *)"--", p->folder, NULL};
 
 	end(p->culprit);
-	end(p->victim);
 	end(p->recorder);
 	if (*p->folder && posix_spawnp(&pid, "rm", NULL, NULL, argv, environ) == 0)
 		waitpid(pid, NULL, 0);
@@ -340,7 +336,7 @@ static int run(struct common *common, int argc, char **argv)
 	sigaction(SIGTERM, &on_stop, NULL);
 	sigaction(SIGHUP, &on_stop, NULL);
 	if (make_folder(&play) == 0)
-		status = act(&play, demo, common->json);
+		status = act(common, &play, demo);
 	clean_up(&play);
 	return status;
 }

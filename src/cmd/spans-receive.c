@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -14,8 +15,8 @@
 #include "cmd/serve.h"
 #include "cmd/spans.h"
 #include "daemon/span-receive.h"
-#include "net/http-client.h"
 #include "net/users.h"
+#include "net/webhook.h"
 
 #define FLUSH	 (10 * NS_PER_SEC)
 #define PAST	 12 /* windows a new one is compared with */
@@ -60,8 +61,10 @@ static int run_receiver(struct receiver *r)
 	return result < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 
-int spans_receive(struct common *common, size_t n, char **words)
+int spans_receive(struct common *common, int argc, char **argv)
 {
+	size_t n = (size_t)argc - 1;
+	char **words = argv + 1;
 	_cleanup_free_ char *token_file = spans_arg.token_file ? strdup(spans_arg.token_file) : serve_token_file(), *error = NULL;
 	struct receive_options o = {.listen = spans_arg.listen, .cert_file = spans_arg.cert_file, .key_file = spans_arg.key_file,
 				    .window = spans_arg.window > SHORTEST ? spans_arg.window : SHORTEST, .flush = FLUSH,
@@ -108,32 +111,20 @@ static int run_command(const char *command, const char *finding)
 		return -errno;
 	fputs(finding, f);
 	status = pclose(f);
-	if (status)
-		log_warning("'%s' ended with status %d", command, status);
+	if (WIFSIGNALED(status))
+		log_warning("'%s' was ended by signal %d", command, WTERMSIG(status));
+	else if (status)
+		log_warning("'%s' ended with status %d", command, WEXITSTATUS(status));
 	return 0;
 }
 
-static int post(const char *url, const char *finding)
+static void post(const char *url, const char *finding)
 {
-	const struct http_client_options options = {};
-	struct http_request request = {.url = url, .body = finding, .n = strlen(finding), .content_type = "application/json"};
-	struct http_reply reply = {};
-	struct http_client *client;
 	_cleanup_free_ char *error = NULL;
-	int r = http_client_open(&options, &client, &error);
+	int r = webhook_post(url, finding, &error);
 
-	if (r < 0) {
-		log_error("%s", error ? error : strerror(-r));
-		return r;
-	}
-	r = http_send(client, &request, &reply);
-	if (r == 0)
-		r = http_check_status(client, &request, &reply);
 	if (r < 0)
-		log_error("%s: %s", url, http_client_error(client));
-	http_reply_free(&reply);
-	http_client_close(client);
-	return r;
+		log_error("the finding could not be posted: %s", error ? error : strerror(-r));
 }
 
 static void act(const char *finding)
@@ -175,8 +166,10 @@ static int look(struct common *common, int64_t now, bool *was_slower)
 	return slower;
 }
 
-int spans_watch(struct common *common, size_t n, char **words)
+int spans_watch(struct common *common, int argc, char **argv)
 {
+	size_t n = (size_t)argc - 1;
+	char **words = argv + 1;
 	bool slower = false;
 	int r = 0;
 

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/name-stacks.h"
 #include "cmd/recall.h"
 #include "cmd/threads-draw.h"
 #include "timeline/state.h"
@@ -69,7 +70,7 @@ static int sort_threads(const struct recalled *r, uint32_t *threads, size_t n)
 
 static int print(const struct common *common, const struct recalled *r, uint32_t *threads, size_t n)
 {
-	struct waits_options o = {common->colour, true, (unsigned)arg_top, r->asked};
+	struct waits_options o = {common->colour, true, (unsigned)arg_top, r->asked, false};
 	_cleanup_free_ struct wait_report *reports = calloc(n + 1, sizeof(*reports));
 
 	if (!reports || sort_threads(r, threads, n) < 0)
@@ -211,6 +212,8 @@ static int run(struct common *common, int argc, char **argv)
 		status = recall(common, "threads", &arg_what, &r);
 	if (status != EXIT_ANSWERED)
 		return status;
+	if (arg_questions || arg_draw.at)
+		(void)name_stacks(&r.trace); /* what has no name is shown as it is */
 	status = arg_questions ? answer_questions(common, &r, &cache) : answer(common, &r, pid, &cache);
 	draw_cache_free(cache);
 	recalled_free(&r);

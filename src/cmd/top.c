@@ -21,9 +21,11 @@
 
 #define STEP	     (10 * NS_PER_SEC)
 #define STEP_LARGE   (600 * NS_PER_SEC)
+#define WHEEL	     3 /* lines */
 #define TYPED_MAX    120
 #define KEY_ESCAPE   27
 #define RETRY_AFTER  (2 * NS_PER_SEC)
+#define EVENTS_REACH (60 * NS_PER_SEC) /* what is kept of a mark reaches back some ten seconds, rarely a minute */
 #define WHO_MAX	     16
 #define FEATURE_MAX  64
 
@@ -360,32 +362,75 @@ static void show_text(struct top *t, const char *title, char *text)
 	free(t->text);
 	t->text = text;
 	t->text_top = 0;
+	t->screen.message = NULL;
 	snprintf(t->title, sizeof(t->title), "%s", title);
 }
 
-static void show_verb(struct top *t, const char *verb, bool of_process, bool at)
+static void show_answer(struct top *t, const char *verb, const char *who, size_t n, const char *const *words)
 {
-	const char *words[6] = {verb};
 	_cleanup_str_ struct str errors = {};
 	struct str answer = {};
 	char title[80];
-	size_t n = 1;
-	int r;
+	int r = ask_all(&t->asker, n, words, &answer, &errors);
 
-	if (of_process)
-		words[n++] = t->who;
-	if (at && t->at) {
-		words[n++] = "--at";
-		words[n++] = t->at_text;
-	}
-	r = ask_all(&t->asker, n, words, &answer, &errors);
-	snprintf(title, sizeof(title), "whyslow %s %s", verb, of_process ? t->who : "");
+	snprintf(title, sizeof(title), "whyslow %s %s", verb, who);
 	if (r < 0 || !answer.len)
 		say(t, "no answer: %s", r < 0 ? strerror(-r) : errors.len ? errors.data : "nothing was said");
 	else
 		show_text(t, title, answer.data);
 	if (r < 0 || !answer.len)
 		str_free(&answer);
+}
+
+/* Events of the past are kept of marks alone: the number of the one nearest to the moment, if its events may tell of it. */
+static bool find_mark(struct top *t, char *ret, size_t size)
+{
+	const char *words[] = {"list", "--json"};
+	_cleanup_str_ struct str answer = {}, errors = {};
+	int64_t best = EVENTS_REACH, wall;
+	const json_t *mark;
+	json_t *root;
+	size_t i;
+
+	(void)ask_all(&t->asker, ARRAY_SIZE(words), words, &answer, &errors);
+	root = answer.len ? json_loadb(answer.data, answer.len, 0, NULL) : NULL;
+	json_array_foreach(json_object_get(root, "marks"), i, mark) {
+		const char *at = json_string_value(json_object_get(mark, "at"));
+
+		if (!at || parse_time(at, 0, &wall) < 0 || llabs(wall - t->at) > best)
+			continue;
+		best = llabs(wall - t->at);
+		snprintf(ret, size, "%lld", json_integer_value(json_object_get(mark, "id")));
+	}
+	json_decref(root);
+	return ret[0];
+}
+
+/* `waits` or `threads`: of now, or of the mark that is near. */
+static void show_events(struct top *t, const char *verb, bool of_process)
+{
+	const char *words[4] = {verb};
+	char mark[24] = "";
+	size_t n = 1;
+
+	if (of_process)
+		words[n++] = t->who;
+	if (t->at && !t->asker.from_file && !find_mark(t, mark, sizeof(mark))) {
+		say(t, "no events were kept of that moment: they are of marks, and of now (End)");
+		return;
+	}
+	if (mark[0]) {
+		words[n++] = "--mark";
+		words[n++] = mark;
+	}
+	show_answer(t, verb, of_process ? t->who : "", n, words);
+}
+
+static void show_why(struct top *t)
+{
+	const char *words[] = {"why", "--at", t->at_text};
+
+	show_answer(t, "why", "", t->at ? 3 : 1, words);
 }
 
 static void show_help(struct top *t)
@@ -400,7 +445,7 @@ static void show_help(struct top *t)
 			 "End                    live again\n"
 			 "m                      mark this moment (the button), with a note\n"
 			 "w                      why is it slow, in words\n"
-			 "b                      blame: who made whom wait\n"
+			 "b                      blame: who made whom wait (in the past: what was kept of the mark nearby)\n"
 			 "t                      states of the chosen process's threads\n"
 			 "/                      list only what contains these letters, or this pid\n"
 			 "mouse                  click on a process or feature; wheel scrolls\n"
@@ -413,7 +458,13 @@ static void text_key(struct top *t, int key)
 {
 	size_t page = (size_t)terminal_layout().rows - 2, last = t->text_lines > page ? t->text_lines - page : 0;
 
-	if (key == KEY_DOWN || key == BUTTON5_PRESSED)
+	MEVENT e = {};
+
+	if (key == KEY_MOUSE && getmouse(&e) == OK && e.bstate & BUTTON5_PRESSED)
+		t->text_top = t->text_top + WHEEL < last ? t->text_top + WHEEL : last;
+	else if (key == KEY_MOUSE && e.bstate & BUTTON4_PRESSED)
+		t->text_top = t->text_top > WHEEL ? t->text_top - WHEEL : 0;
+	else if (key == KEY_DOWN)
 		t->text_top += t->text_top < last;
 	else if (key == KEY_UP)
 		t->text_top -= t->text_top > 0;
@@ -449,9 +500,9 @@ static void mouse(struct top *t)
 	if (getmouse(&e) != OK)
 		return;
 	if (e.bstate & BUTTON4_PRESSED) {
-		move_by(t, -3);
+		move_by(t, -WHEEL);
 	} else if (e.bstate & BUTTON5_PRESSED) {
-		move_by(t, 3);
+		move_by(t, WHEEL);
 	} else if (e.y >= l.processes && e.y < l.processes + l.n_processes) {
 		t->screen.focus = PANE_PROCESSES;
 		t->screen.processes.chosen = t->screen.processes.top + (size_t)(e.y - l.processes);
@@ -479,9 +530,8 @@ static void other_pane(struct top *t) { t->screen.focus = t->screen.focus == PAN
 static void mark(struct top *t) { begin_typing(t, "note (Enter marks, Esc does not): ", note_entered); }
 static void list_only(struct top *t) { begin_typing(t, "list only: ", filter_entered); }
 static void go_to(struct top *t) { begin_typing(t, "go to: ", moment_entered); }
-static void why(struct top *t) { show_verb(t, "why", false, true); }
-static void blame(struct top *t) { show_verb(t, "waits", false, true); }
-static void threads(struct top *t) { show_verb(t, "threads", true, true); }
+static void blame(struct top *t) { show_events(t, "waits", false); }
+static void threads(struct top *t) { show_events(t, "threads", true); }
 static void quit(struct top *t) { t->quit = true; }
 
 static const struct {
@@ -491,7 +541,7 @@ static const struct {
 	{KEY_UP, up}, {KEY_DOWN, down}, {'k', up}, {'j', down}, {KEY_PPAGE, page_up}, {KEY_NPAGE, page_down}, {KEY_HOME, first},
 	{KEY_LEFT, back}, {KEY_RIGHT, forward}, {'[', far_back}, {']', far_forward}, {KEY_END, live}, {'g', go_to},
 	{'\n', to_features}, {'\r', to_features}, {KEY_ENTER, to_features}, {'\t', other_pane}, {KEY_ESCAPE, to_processes},
-	{KEY_BACKSPACE, to_processes}, {'m', mark}, {'/', list_only}, {'w', why}, {'b', blame}, {'t', threads}, {'?', show_help},
+	{KEY_BACKSPACE, to_processes}, {'m', mark}, {'/', list_only}, {'w', show_why}, {'b', blame}, {'t', threads}, {'?', show_help},
 	{'h', show_help}, {KEY_MOUSE, mouse}, {'q', quit},
 };
 

@@ -23,6 +23,7 @@
 #include "store/trace-file.h"
 #include "symbol/kernel.h"
 
+#define FREEZE_PATIENCE 20000 /* ms: a machine that starves; a recorder that does not answer for longer is stuck */
 #define AFTER_PRESS  5000 /* ms: what follows a press is kept too */
 #define MARKERS_MAX  4096
 #define MARKER_TEXT  96
@@ -449,6 +450,8 @@ int capture_now(const char *run_dir, struct trace *ret, char **ret_error)
 		return -errno;
 	r = send_request(run_dir, &request, ends[1]);
 	close(ends[1]); /* the daemon has the other copy: when it is done the pipe ends */
+	if (r == 0 && poll(&(struct pollfd){ends[0], POLLIN, 0}, 1, FREEZE_PATIENCE) == 0)
+		r = -ETIMEDOUT;
 	if (r == 0)
 		r = trace_read(ends[0], ret, ret_error);
 	close(ends[0]);

@@ -56,6 +56,8 @@ static const struct call calls[] = {
 	{"/api/v1/process", "GET", "the features of one process at a moment", NULL, {"show", "--json"}, {AT, WINDOW, WHO}},
 	{"/api/v1/series", "GET", "one feature of a process over the window", NULL, {"show", "--json"},
 	 {AT, WINDOW, WHO, {"since", "--since", "the curve's beginning"}, {"until", "--until", "and its end"}, {"feature", "--feature", "a feature's name"}, {"points", "--points", "at most so many"}}},
+	{"/api/v1/lives", "GET", "which processes lived when", NULL, {"show", "--json", "--lives"},
+	 {AT, WINDOW, SINCE, UNTIL, {"points", "--points", "at most so many, those that began or ended first"}}},
 	{"/api/v1/timeline", "GET", "threads' states and the CPUs' use over a window, to be drawn", NULL, {"threads", "--json"},
 	 {MARK, FREEZE, SINCE, UNTIL, {"points", "--points", "on so many points; required"}, {"first", "--first", "begin with this row"},
 	  {"rows", "--rows", "and so many rows"}, {"order", "--order", "waited, ran, name or pid"},

@@ -66,6 +66,7 @@ void timeline_free(struct timeline *t)
 	for (size_t i = 0; i < t->threads.n; i++) {
 		VEC_FREE(t->threads.v[i].intervals);
 		VEC_FREE(t->threads.v[i].requests);
+		VEC_FREE(t->threads.v[i].samples);
 	}
 	for (size_t i = 0; i < t->cpus.n; i++)
 		VEC_FREE(t->cpus.v[i].segments);
@@ -85,32 +86,63 @@ void timeline_free(struct timeline *t)
 	VEC_FREE(t->names);
 }
 
+/* The first of n that is not `before` the moment: looked for from `guess` on, in steps that double, then between two of them. */
+#define SEARCH_NEAR(n, guess, before)                                              \
+	({                                                                         \
+		size_t low = 0, high = (n), at_ = (guess) < high ? (guess) : high; \
+                                                                                   \
+		if (at_ < high && before(at_)) {                                   \
+			low = at_ + 1;                                             \
+			for (size_t step = 1; low + step - 1 < high; step *= 2) {  \
+				if (!before(low + step - 1)) {                     \
+					high = low + step - 1;                     \
+					break;                                     \
+				}                                                  \
+				low += step;                                       \
+			}                                                          \
+		} else {                                                           \
+			high = at_;                                                \
+			for (size_t step = 1; step <= high; step *= 2) {           \
+				if (before(high - step)) {                         \
+					low = high - step + 1;                     \
+					break;                                     \
+				}                                                  \
+				high -= step;                                      \
+			}                                                          \
+		}                                                                  \
+		while (low < high) {                                               \
+			size_t middle = (low + high) / 2;                          \
+                                                                                   \
+			if (before(middle))                                        \
+				low = middle + 1;                                  \
+			else                                                       \
+				high = middle;                                     \
+		}                                                                  \
+		low;                                                               \
+	})
+
+size_t interval_near(const struct thread_line *line, int64_t at, size_t guess)
+{
+#define ENDED(i) (line->intervals.v[i].end <= at)
+	return SEARCH_NEAR(line->intervals.n, guess, ENDED);
+#undef ENDED
+}
+
 size_t interval_find(const struct thread_line *line, int64_t at)
 {
-	size_t low = 0, high = line->intervals.n;
+	return interval_near(line, at, line->intervals.n / 2);
+}
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
+size_t segment_near(const struct cpu_line *cpu, int64_t at, size_t guess)
+{
+#define BEGUN(i) (cpu->segments.v[i].start <= at)
+	size_t n = SEARCH_NEAR(cpu->segments.n, guess, BEGUN);
+#undef BEGUN
 
-		if (line->intervals.v[middle].end <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return n ? n - 1 : 0;
 }
 
 size_t segment_find(const struct cpu_line *cpu, int64_t at)
 {
-	size_t low = 0, high = cpu->segments.n;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (cpu->segments.v[middle].start <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? low - 1 : 0;
+	return segment_near(cpu, at, cpu->segments.n / 2);
 }

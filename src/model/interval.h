@@ -103,6 +103,7 @@ struct thread_line {
 	bool kernel, self;
 	VEC(struct interval) intervals;
 	VEC(uint32_t) requests; /* its own, in the order of insertion */
+	VEC(uint64_t) samples;	/* when the profile met it running: ns << 1 | in user mode */
 };
 
 enum segment_kind { SEGMENT_UNKNOWN, SEGMENT_IDLE, SEGMENT_TASK, SEGMENT_IRQ, SEGMENT_SOFTIRQ };
@@ -192,5 +193,8 @@ struct timeline {
 void timeline_free(struct timeline *t);
 /* The first interval that ends after `at`; intervals.n when there is none. */
 size_t interval_find(const struct thread_line *line, int64_t at);
+/* The same, quick when it lies near `guess`. */
+size_t interval_near(const struct thread_line *line, int64_t at, size_t guess);
 /* The segment that holds `at`; 0 before the first. */
 size_t segment_find(const struct cpu_line *cpu, int64_t at);
+size_t segment_near(const struct cpu_line *cpu, int64_t at, size_t guess);

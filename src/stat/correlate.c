@@ -1,6 +1,7 @@
 #include "stat/correlate.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,37 +16,9 @@ struct pair_sums {
 	double n, x, y, xx, yy, xy;
 };
 
-/* Where both are numbers. */
-EACH_WIDTH static void sum_whole(const float *x, const float *y, size_t n, float x0, float y0, struct pair_sums *s)
-{
-	doubles sx = {}, sy = {}, sxx = {}, syy = {}, sxy = {};
-
-	for (size_t i = 0; i + LANES <= n; i += LANES) {
-		lanes p, q;
-		doubles a, b;
-
-		memcpy(&p, x + i, sizeof(p));
-		memcpy(&q, y + i, sizeof(q));
-		a = __builtin_convertvector(p, doubles) - (double)x0;
-		b = __builtin_convertvector(q, doubles) - (double)y0;
-		sx += a;
-		sy += b;
-		sxx += a * a;
-		syy += b * b;
-		sxy += a * b;
-	}
-	for (int i = 0; i < LANES; i++) {
-		s->x += sx[i];
-		s->y += sy[i];
-		s->xx += sxx[i];
-		s->yy += syy[i];
-		s->xy += sxy[i];
-	}
-	s->n += (double)(n / LANES * LANES);
-}
-
-/* Leaves out pairs of which one is missing. */
-EACH_WIDTH static void sum_there(const float *x, const float *y, size_t n, float x0, float y0, struct pair_sums *s)
+/* Pairs of which one is missing are left out where there may be `gaps`. */
+static inline __attribute__((always_inline)) void sum_pairs(const float *x, const float *y, size_t n, float x0, float y0, bool gaps,
+							     struct pair_sums *s)
 {
 	doubles sx = {}, sy = {}, sxx = {}, syy = {}, sxy = {};
 	lanes from_x = (lanes){} + x0, from_y = (lanes){} + y0;
@@ -54,16 +27,18 @@ EACH_WIDTH static void sum_there(const float *x, const float *y, size_t n, float
 	for (size_t i = 0; i + LANES <= n; i += LANES) {
 		lanes p, q;
 		doubles a, b;
-		counts ok;
 
 		memcpy(&p, x + i, sizeof(p));
 		memcpy(&q, y + i, sizeof(q));
-		ok = (p == p) & (q == q);
-		p = (lanes)(((counts)p & ok) | ((counts)from_x & ~ok));
-		q = (lanes)(((counts)q & ok) | ((counts)from_y & ~ok));
+		if (gaps) {
+			counts ok = (p == p) & (q == q);
+
+			p = (lanes)(((counts)p & ok) | ((counts)from_x & ~ok));
+			q = (lanes)(((counts)q & ok) | ((counts)from_y & ~ok));
+			there -= ok;
+		}
 		a = __builtin_convertvector(p, doubles) - (double)x0;
 		b = __builtin_convertvector(q, doubles) - (double)y0;
-		there -= ok;
 		sx += a;
 		sy += b;
 		sxx += a * a;
@@ -71,13 +46,24 @@ EACH_WIDTH static void sum_there(const float *x, const float *y, size_t n, float
 		sxy += a * b;
 	}
 	for (int i = 0; i < LANES; i++) {
-		s->n += (double)there[i];
+		s->n += gaps ? (double)there[i] : 0;
 		s->x += sx[i];
 		s->y += sy[i];
 		s->xx += sxx[i];
 		s->yy += syy[i];
 		s->xy += sxy[i];
 	}
+	s->n += gaps ? 0 : (double)(n / LANES * LANES);
+}
+
+EACH_WIDTH static void sum_whole(const float *x, const float *y, size_t n, float x0, float y0, struct pair_sums *s)
+{
+	sum_pairs(x, y, n, x0, y0, false, s);
+}
+
+EACH_WIDTH static void sum_there(const float *x, const float *y, size_t n, float x0, float y0, struct pair_sums *s)
+{
+	sum_pairs(x, y, n, x0, y0, true, s);
 }
 
 static void sum_rest(const float *x, const float *y, size_t n, float x0, float y0, struct pair_sums *s)

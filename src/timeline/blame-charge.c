@@ -22,22 +22,24 @@ static void memo_free(struct hmap *memo)
 	hmap_free(memo);
 }
 
-void charger_open(struct charger *c, const struct timeline *t, charge_fn charge, void *user)
+int charger_open(struct charger *c, const struct timeline *t, charge_fn charge, void *user)
 {
-	*c = (struct charger){.timeline = t, .charge = charge, .user = user};
+	*c = (struct charger){.timeline = t, .charge = charge, .user = user, .segments = calloc(t->cpus.n + 1, sizeof(uint32_t))};
+	return c->segments ? 0 : -ENOMEM;
 }
 
 void charger_close(struct charger *c)
 {
 	memo_free(&c->allocators);
 	memo_free(&c->dirtiers);
+	free(c->segments);
 }
 
 void owners_add(struct owners *o, uint32_t thread, int64_t weight)
 {
 	size_t i = 0;
 
-	if (weight <= 0)
+	if (weight <= 0 || weight > INT64_MAX / 4 - o->total) /* the latter only of a damaged trace */
 		return;
 	while (i < o->n && o->v[i].thread != thread)
 		i++;
@@ -158,20 +160,27 @@ static void charge_cpu(struct charger *c, const struct step *step)
 {
 	const struct interval *i = step->interval;
 	const struct cpu_line *cpu = &c->timeline->cpus.v[i->cpu];
+	const struct queue_cells *known = !step->depth && state_table[i->state].wait == FOR_CPU && !step->flags ? c->known : NULL;
+	size_t s = i->start == step->from && i->segment < cpu->segments.n ? i->segment : c->segments[i->cpu];
 	int64_t from = step->from;
-	size_t s = i->start == from ? i->segment : segment_find(cpu, from);
 
-	if (s >= cpu->segments.n || cpu->segments.v[s].start > from)
-		s = segment_find(cpu, from);
-	for (; s < cpu->segments.n && from < step->to; s++) {
-		int64_t end = s + 1 < cpu->segments.n ? cpu->segments.v[s + 1].start : cpu->end;
+	for (s = segment_near(cpu, from, s); s < cpu->segments.n && from < step->to; s++) {
+		const struct segment *at = &cpu->segments.v[s];
+		int64_t end = s + 1 < cpu->segments.n ? at[1].start : cpu->end;
+		uint32_t cell = known && at->kind == SEGMENT_TASK ? known->by_thread[at->who] : 0;
 
 		if (end > step->to)
 			end = step->to;
-		if (end <= from || cpu->segments.v[s].start > from)
+		if (end <= from || at->start > from)
 			continue;
-		charge_segment(c, &cpu->segments.v[s], end - from);
+		if (cell > (known ? known->first : 0)) {
+			cell_add(&known->matrix->cells.v[cell - 1], end - from);
+			known->matrix->charged[FOR_CPU] += end - from;
+		} else {
+			charge_segment(c, at, end - from);
+		}
 		from = end;
+		c->segments[i->cpu] = (uint32_t)s;
 	}
 	charge_to(c, BY_UNKNOWN, 0, step->to - from, 0);
 }

@@ -20,18 +20,37 @@ struct owners {
 
 typedef void (*charge_fn)(void *user, const struct step *step, enum blamed by, uint32_t id, int64_t ns, uint8_t flags);
 
+/* The commonest charge, and its short way: a thread had the CPU that the victim was queued on, and the victim's cell for it
+ * is there already. */
+struct queue_cells {
+	struct blame_matrix *matrix;
+	uint32_t *by_thread; /* index + 1 of the cell; up to `first`: another victim's */
+	size_t first;
+};
+
 struct charger {
 	const struct timeline *timeline;
 	struct hmap allocators, dirtiers; /* what is asked for again and again: (tenth of a second, unit) -> struct owners */
 	charge_fn charge;
 	void *user;
 	const struct step *step; /* being charged */
+	const struct queue_cells *known; /* NULL = there is no short way */
+	uint32_t *segments; /* by CPU: where the last look for a segment ended */
 };
 
-void charger_open(struct charger *c, const struct timeline *t, charge_fn charge, void *user);
+/* 0 or -ENOMEM; to be closed in any case. */
+int charger_open(struct charger *c, const struct timeline *t, charge_fn charge, void *user);
 void charger_close(struct charger *c);
 /* Charges all of step's time, exactly. */
 void charge_step(struct charger *c, const struct step *step);
+
+static inline void cell_add(struct blame_cell *cell, int64_t ns)
+{
+	cell->ns += ns;
+	cell->parts++;
+	if (ns > cell->longest)
+		cell->longest = ns;
+}
 
 static inline void charge_to(struct charger *c, enum blamed by, uint32_t id, int64_t ns, uint8_t flags)
 {

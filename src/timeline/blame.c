@@ -11,10 +11,9 @@
  * table has only the present one's cells and stays in the processor's cache. */
 struct cells {
 	struct blame_matrix *matrix;
-	uint32_t *slots; /* index + 1; up to `first`: free */
+	uint32_t *slots; /* index + 1; up to known.first: free */
 	size_t size;	 /* a power of two */
-	size_t first;	 /* cells before belong to victims that are done */
-	uint32_t *queue; /* by thread that had the victim's CPU, the commonest charge: as slots */
+	struct queue_cells known; /* `first`: cells before belong to victims that are done */
 	uint64_t cycles, deep;
 	int error;
 };
@@ -41,7 +40,7 @@ static int cells_grow(struct cells *c)
 
 	if (!slots)
 		return -ENOMEM;
-	for (size_t i = c->first; i < c->matrix->cells.n; i++) {
+	for (size_t i = c->known.first; i < c->matrix->cells.n; i++) {
 		size_t at = cell_hash(&c->matrix->cells.v[i]) & (size - 1);
 
 		while (slots[at])
@@ -66,11 +65,11 @@ static void cells_add(struct cells *c, const struct blame_cell *part)
 {
 	size_t at;
 
-	if (2 * (c->matrix->cells.n - c->first + 1) > c->size && cells_grow(c) < 0) {
+	if (2 * (c->matrix->cells.n - c->known.first + 1) > c->size && cells_grow(c) < 0) {
 		c->error = -ENOMEM;
 		return;
 	}
-	for (at = cell_hash(part) & (c->size - 1); c->slots[at] > c->first; at = (at + 1) & (c->size - 1)) {
+	for (at = cell_hash(part) & (c->size - 1); c->slots[at] > c->known.first; at = (at + 1) & (c->size - 1)) {
 		struct blame_cell *there = &c->matrix->cells.v[c->slots[at] - 1];
 
 		if (same_cell(there, part)) {
@@ -113,26 +112,18 @@ static bool is_queueing(const struct step *step, enum blamed by, uint8_t flags)
 	return !step->depth && by == BY_TASK && !flags && state_table[step->top->state].wait == FOR_CPU;
 }
 
-/* add_charge() with a short way for the commonest charge: a thread had the CPU the victim was queued on. */
 static void on_charge(void *user, const struct step *step, enum blamed by, uint32_t id, int64_t ns, uint8_t flags)
 {
 	struct cells *c = user;
-	bool queueing = is_queueing(step, by, flags);
 	size_t before = c->matrix->cells.n;
 
-	if (queueing && c->queue[id] > c->first) {
-		struct blame_cell part = {.ns = ns, .parts = 1, .longest = ns};
-
-		c->matrix->charged[FOR_CPU] += ns;
-		cells_merge(&c->matrix->cells.v[c->queue[id] - 1], &part);
-		return;
-	}
 	add_charge(user, step, by, id, ns, flags);
-	if (queueing && c->matrix->cells.n > before)
-		c->queue[id] = (uint32_t)c->matrix->cells.n;
+	if (c->matrix->cells.n > before && is_queueing(step, by, flags))
+		c->known.by_thread[id] = (uint32_t)c->matrix->cells.n;
 }
 
 struct blame_walk {
+	struct walker walker;
 	struct charger charger;
 	struct cells cells;
 };
@@ -192,21 +183,25 @@ int blame_build(const struct timeline *t, int64_t from, int64_t to, const uint32
 	struct blame_walk w = {.cells = {.matrix = &matrix}};
 	int r = from < to ? 0 : -ERANGE;
 
-	charger_open(&w.charger, t, on_charge, &w.cells);
-	w.cells.queue = calloc(t->threads.n + 1, sizeof(*w.cells.queue));
-	if (r == 0 && !w.cells.queue)
+	if (charger_open(&w.charger, t, on_charge, &w.cells) < 0)
+		r = -ENOMEM;
+	w.charger.known = &w.cells.known;
+	w.cells.known = (struct queue_cells){&matrix, calloc(t->threads.n + 1, sizeof(uint32_t)), 0};
+	w.walker = (struct walker){t, on_step, &w, calloc(t->threads.n + 1, sizeof(uint32_t))};
+	if (r == 0 && (!w.cells.known.by_thread || !w.walker.near))
 		r = -ENOMEM;
 
 	for (size_t i = 0; r == 0 && i < (victims ? n : t->threads.n); i++) {
 		uint32_t victim = victims ? victims[i] : (uint32_t)i;
 
 		sum_waits(&t->threads.v[victim], from, to, matrix.waits);
-		walk_thread(t, victim, from, to, on_step, &w);
+		walk_thread(&w.walker, victim, from, to);
 		r = w.cells.error;
-		w.cells.first = matrix.cells.n;
+		w.cells.known.first = matrix.cells.n;
 	}
 	charger_close(&w.charger);
-	free(w.cells.queue);
+	free(w.cells.known.by_thread);
+	free(w.walker.near);
 	free(w.cells.slots);
 	if (r == 0)
 		r = check_sums(&matrix);

@@ -1,7 +1,6 @@
 #include "timeline/path.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "timeline/blame-charge.h"
 
@@ -84,9 +83,11 @@ int path_build(const struct timeline *t, uint32_t thread, int64_t from, int64_t 
 
 	if (from >= to || thread >= t->threads.n)
 		return -ERANGE;
-	charger_open(&w.charger, t, note_culprit, &w);
-	walk_thread(t, thread, from, to, on_step, &w);
-	r = w.error;
+	r = charger_open(&w.charger, t, note_culprit, &w);
+	if (r == 0) {
+		walk_thread(&(struct walker){t, on_step, &w, NULL}, thread, from, to);
+		r = w.error;
+	}
 	charger_close(&w.charger);
 	if (r < 0) {
 		path_free(&w.path);

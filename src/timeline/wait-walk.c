@@ -3,9 +3,8 @@
 #include <stddef.h>
 
 struct walk {
+	const struct walker *walker;
 	const struct timeline *timeline;
-	step_fn step;
-	void *user;
 	uint32_t chain[WALK_DEPTH]; /* who is being looked at, from the one asked about on */
 	const struct interval *top;
 	uint8_t depth;
@@ -29,7 +28,7 @@ static void put(struct walk *w, const struct interval *interval, int64_t from, i
 	};
 
 	if (from < to)
-		w->step(w->user, &step);
+		w->walker->step(w->walker->user, &step);
 }
 
 static bool in_chain(const struct walk *w, uint32_t thread)
@@ -212,12 +211,28 @@ static void walk_interval(struct walk *w, const struct thread_line *line, size_t
 	(followers[i.state] ?: stay)(w, &i, from, to);
 }
 
+#define AHEAD 3 /* intervals */
+
+/* Who had the CPU meanwhile will be asked for, and lies anywhere in memory. */
+static void fetch_ahead(const struct walk *w, const struct thread_line *line, size_t i)
+{
+	const struct interval *soon = &line->intervals.v[i + AHEAD < line->intervals.n ? i + AHEAD : i];
+	const struct cpu_line *cpu = &w->timeline->cpus.v[soon->cpu];
+
+	if (soon->segment < cpu->segments.n)
+		__builtin_prefetch(&cpu->segments.v[soon->segment]);
+}
+
 static void walk(struct walk *w, uint32_t thread, int64_t from, int64_t to)
 {
 	const struct thread_line *line = &w->timeline->threads.v[thread];
+	uint32_t *near = w->walker->near ? &w->walker->near[thread] : NULL;
+	size_t first = interval_near(line, from, near ? *near : line->intervals.n / 2);
 
 	w->chain[w->depth] = thread;
-	for (size_t i = interval_find(line, from); i < line->intervals.n && from < to; i++) {
+	if (near)
+		*near = (uint32_t)first;
+	for (size_t i = first; i < line->intervals.n && from < to; i++) {
 		const struct interval *interval = &line->intervals.v[i];
 		int64_t end = interval->end < to ? interval->end : to;
 
@@ -227,16 +242,17 @@ static void walk(struct walk *w, uint32_t thread, int64_t from, int64_t to)
 			put(w, NULL, from, interval->start, STEP_BLOCKED);
 			from = interval->start;
 		}
+		fetch_ahead(w, line, i);
 		walk_interval(w, line, i, from, end);
 		from = end;
 	}
 	put(w, NULL, from, to, STEP_BLOCKED);
 }
 
-void walk_thread(const struct timeline *t, uint32_t thread, int64_t from, int64_t to, step_fn step, void *user)
+void walk_thread(const struct walker *walker, uint32_t thread, int64_t from, int64_t to)
 {
-	struct walk w = {.timeline = t, .step = step, .user = user};
+	struct walk w = {.walker = walker, .timeline = walker->timeline};
 
-	if (thread < t->threads.n)
+	if (thread < walker->timeline->threads.n)
 		walk(&w, thread, from, to);
 }

@@ -33,5 +33,12 @@ struct step {
 
 typedef void (*step_fn)(void *user, const struct step *step);
 
+struct walker {
+	const struct timeline *timeline;
+	step_fn step;
+	void *user;
+	uint32_t *near; /* by thread: where the last look at it ended, so that the next one begins there; zeros at first. May be NULL */
+};
+
 /* Calls `step` for every part of [from, to): the parts neither overlap nor leave anything out, in the order of time. */
-void walk_thread(const struct timeline *t, uint32_t thread, int64_t from, int64_t to, step_fn step, void *user);
+void walk_thread(const struct walker *w, uint32_t thread, int64_t from, int64_t to);

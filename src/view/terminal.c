@@ -7,6 +7,7 @@
 #include <ncurses.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -102,6 +103,19 @@ static const char *value_text(const struct feature *f, double value, char *buf, 
 	return !f || isnan(value) ? "?" : format_value(f, value, buf, n);
 }
 
+/* The local zone's short name at that moment, "CET"; over ssh it may be another one than the reader's. */
+static const char *zone_of(const char *rfc3339, char *buf, size_t n)
+{
+	int64_t wall;
+	struct tm tm;
+	time_t seconds;
+
+	if (parse_time(rfc3339, 0, &wall) < 0)
+		return "";
+	seconds = (time_t)(wall / NS_PER_SEC);
+	return strftime(buf, n, " %Z", localtime_r(&seconds, &tm)) ? buf : "";
+}
+
 /* "Fri 2026-11-20 14:32:07" in local time; empty where there is none. */
 static const char *local_time(const char *rfc3339, char *buf, size_t n)
 {
@@ -112,13 +126,13 @@ static const char *local_time(const char *rfc3339, char *buf, size_t n)
 
 static void put_title(const struct terminal_state *s, const struct terminal_layout *l)
 {
-	char at[40];
+	char at[40], zone[16];
+	const char *time = local_time(text_of(s->board, "at"), at, sizeof(at)), *day = strchr(time, ' ');
 
 	attron(COLOR_PAIR(HEAD));
 	mvhline(0, 0, ' ', l->columns);
-	mvprintw(0, 0, " whyslow  %s  %s   %zu of %zu processes%s%s", s->live ? "LIVE" : "PAST",
-		 local_time(text_of(s->board, "at"), at, sizeof(at)), s->n_listed, json_array_size(json_object_get(s->board, "processes")),
-		 s->filter ? "   filter: " : "", s->filter ? s->filter : "");
+	mvprintw(0, 0, " whyslow  %s  %s%s  %zu of %zu processes%s%s", s->live ? "LIVE" : "PAST", day ? day + 1 : time, zone_of(text_of(s->board, "at"), zone, sizeof(zone)), s->n_listed, json_array_size(json_object_get(s->board, "processes")),
+		 s->filter ? "  filter: " : "", s->filter ? s->filter : "");
 	attroff(COLOR_PAIR(HEAD));
 }
 

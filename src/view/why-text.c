@@ -132,6 +132,8 @@ static void put_victims(const struct answer *a, FILE *out)
 
 		fputs("   ", out);
 		put_who(v, out);
+		if (v->using)
+			fputs(" (what you were using)", out);
 		for (size_t j = 0; j < v->features.n && j < 2; j++)
 			fprintf(out, "%s %s %s", j ? "," : ":", v->features.v[j].feature->help,
 				format_value(v->features.v[j].feature, v->features.v[j].observed, now, sizeof(now)));
@@ -176,6 +178,8 @@ void why_text(const struct answer *a, const struct why_text_options *o, FILE *ou
 	if (a->has_history)
 		fprintf(out, ", compared with the %s before", format_span(a->window_end - a->window_start, span, sizeof(span)));
 	fputs(".\n", out);
+	if (!isnan(a->confidence))
+		fprintf(out, "How sure: of answers like this one %.0f of 100 are right.\n", 100 * a->confidence);
 	put_pressure(a, out);
 	for (size_t i = 0; i < a->remarks.n; i++)
 		fprintf(out, "Note: %s.\n", a->remarks.v[i]);

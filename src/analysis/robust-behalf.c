@@ -1,0 +1,137 @@
+/* Who works on whose behalf.
+ *
+ * Kernel threads work for others: writeback for who writes, page-out for who takes memory, soft interrupts for who sends
+ * and receives. A server works for who asks: where it receives about as often more than usual as a program that has just
+ * begun sends, most of its guilt is that program's.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/robust.h"
+
+#define ASKED_LEAST 100 /* calls a second beyond the usual: fewer are no load */
+#define ALIKE	    0.5 /* sent and received: one has at least this share of the other */
+#define ASKED_PART  0.75 /* of a server's guilt */
+#define EMPLOYS	    0.005 /* guilt: less of it does not make the kernel work */
+#define WORTH_TELLING 0.01
+
+static const struct {
+	const char *name; /* how a kernel thread's or soft interrupt's begins */
+	enum bottleneck work;
+} workers[] = {
+	{"kworker", BOTTLENECK_DISK}, {"jbd2", BOTTLENECK_DISK},      {"flush", BOTTLENECK_DISK},
+	{"loop", BOTTLENECK_DISK},    {"kswapd", BOTTLENECK_MEMORY},  {"kcompactd", BOTTLENECK_MEMORY},
+	{"ksoftirqd", BOTTLENECK_NETWORK}, {"softirq", BOTTLENECK_NETWORK}, {"napi", BOTTLENECK_NETWORK},
+};
+
+static enum bottleneck work_of(const struct program *p)
+{
+	const char *name = p->members.v[0]->info.name ? p->members.v[0]->info.name : "";
+
+	for (size_t i = 0; i < sizeof(workers) / sizeof(workers[0]); i++)
+		if (strncmp(name, workers[i].name, strlen(workers[i].name)) == 0)
+			return workers[i].work;
+	return BOTTLENECK_NONE;
+}
+
+static double guilt_in(const struct verdict *v, enum bottleneck of)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < USES; i++)
+		if (uses[i].resource == of)
+			most = fmax(most, v->guilt[i]);
+	return most;
+}
+
+/* Whoever is most guilty of using what the worker works on. */
+static struct verdict *employer_of(struct robust *r, enum bottleneck work)
+{
+	struct verdict *best = NULL;
+	double most = EMPLOYS;
+
+	for (size_t i = 0; work != BOTTLENECK_NONE && i < r->verdicts.n; i++) {
+		struct verdict *v = &r->verdicts.v[i];
+		double guilt = works_for_others(v->program) ? 0 : guilt_in(v, work);
+
+		if (guilt > most) {
+			most = guilt;
+			best = v;
+		}
+	}
+	return best;
+}
+
+static int move(struct verdict *from, struct verdict *to, double part, const char *because)
+{
+	bool told = part * from->suspect.score >= WORTH_TELLING;
+	char *text;
+
+	to->suspect.score += part * from->suspect.score;
+	from->suspect.score *= 1 - part;
+	if (!told)
+		return 0;
+	if (asprintf(&text, "%s %s", from->program->members.v[0]->info.name ? from->program->members.v[0]->info.name : "?", because) < 0)
+		return -ENOMEM;
+	if (VEC_PUSH(to->suspect.evidence, text) == 0)
+		return 0;
+	free(text);
+	return -ENOMEM;
+}
+
+static bool has_just_begun(const struct robust *r, const struct program *p)
+{
+	for (size_t i = 0; i < p->members.n; i++)
+		if (p->members.v[i]->first >= r->q->focus && p->members.v[i]->info.kind == ENTITY_PROCESS)
+			return true;
+	return false;
+}
+
+static double more_calls(struct robust *r, struct program *p, size_t feature)
+{
+	double now = program_now(r, p, feature);
+	struct usual u;
+
+	if (isnan(now) || now < ASKED_LEAST)
+		return 0;
+	u = usual_of(r, p, feature, now);
+	return excess_of(&u, now);
+}
+
+static struct verdict *asker_of(struct robust *r, const struct verdict *server)
+{
+	double received = has_just_begun(r, server->program) ? 0 : more_calls(r, server->program, FEATURE_NET_RX_CALLS);
+	struct verdict *best = NULL;
+	double most = ALIKE;
+
+	for (size_t i = 0; received >= ASKED_LEAST && i < r->verdicts.n; i++) {
+		struct verdict *v = &r->verdicts.v[i];
+		double sent, alike;
+
+		if (v == server || works_for_others(v->program) || !has_just_begun(r, v->program))
+			continue;
+		sent = more_calls(r, v->program, FEATURE_NET_TX_CALLS);
+		alike = fmin(sent, received) / fmax(sent, received);
+		if (alike > most) {
+			most = alike;
+			best = v;
+		}
+	}
+	return best;
+}
+
+int move_guilt(struct robust *r)
+{
+	int result = 0;
+
+	for (size_t i = 0; result == 0 && i < r->verdicts.n; i++) {
+		struct verdict *v = &r->verdicts.v[i], *to;
+		bool worker = works_for_others(v->program);
+
+		to = worker ? employer_of(r, work_of(v->program)) : asker_of(r, v);
+		if (to)
+			result = move(v, to, worker ? 1 : ASKED_PART, worker ? "(of the kernel) worked on its account" : "answered what it asked");
+	}
+	return result;
+}

@@ -1,0 +1,107 @@
+/* Events and the recording's programs brought together: who is charged, by program, and who is left out. */
+#include <math.h>
+
+#include "timeline/test-story.h"
+
+#include "analysis/charges.h"
+#include "base/clock.h"
+
+#define SECONDS 10
+#define S	1000000ll /* us */
+
+/* Two seconds' ticks of wall time = monotonic time, and a process for each name. */
+static void record(struct dataset *d)
+{
+	static const struct {
+		uint32_t pid;
+		const char *exe;
+	} processes[] = {{100, "/bin/victim"}, {C, "/bin/hog"}, {D, "/bin/nice"}};
+
+	*d = (struct dataset){};
+	for (int i = 0; i <= SECONDS; i++)
+		assert_true(dataset_add_tick(d, (i + 1) * NS_PER_SEC, (i + 1) * NS_PER_SEC, NS_PER_SEC) >= 0);
+	for (size_t i = 0; i < 3; i++) {
+		struct entity_info info = {.id = (uint32_t)i + 1, .kind = ENTITY_PROCESS, .pid = processes[i].pid,
+					   .name = (char *)processes[i].exe + 5, .exe = (char *)processes[i].exe};
+		struct subject *s = dataset_define(d, &info);
+
+		s->first = 0;
+		s->last = SECONDS;
+	}
+}
+
+static const char *program(const struct dataset *d, uint32_t id)
+{
+	return dataset_subject(d, id)->program;
+}
+
+/* B holds the lock that A wants (both are threads of 100) and is preempted by C; D, which is niced, waits for C, too. */
+static void act(struct story *s)
+{
+	struct trace_thread nice = {.tid = D, .tgid = D, .ns_tid = D, .ns_tgid = D, .prio = 139, .comm = "nice"};
+
+	story_begin(s, 2);
+	cast_thread(s, A, 100, "a", 0);
+	cast_thread(s, B, 100, "b", 0);
+	cast_process(s, C, "hog");
+	assert_int_equal(trace_add_thread(&s->trace, &nice), 0);
+	leave_for(s, 1, 0, 0, A, 0, 0);
+	leave_for(s, 1, 1, 0, B, 0, 0);
+	wait_lock(s, S, 0, A, 0, 0x1000, B);
+	wake(s, 2 * S - 1, 1, B, D, 1);
+	leave(s, 2 * S, 1, B, C, 0, WAIT_ARRIVAL, 0);
+	leave(s, 8 * S, 1, C, B, 0, WAIT_SLICE, 0);
+	wake(s, 9 * S, 1, B, A, 0);
+	leave_for(s, 9 * S, 0, 0, A, 0, 0);
+	tell(s, SECONDS * S);
+}
+
+static double seconds(const struct charges *c, double per_second)
+{
+	return per_second * c->covered;
+}
+
+static void the_one_at_the_end_of_the_chain_is_charged(void **state)
+{
+	_cleanup_(charges_free) struct charges c = {};
+	_cleanup_(story_end) struct story s;
+	struct dataset d;
+
+	(void)state;
+	act(&s);
+	record(&d);
+	assert_int_equal(charges_of_trace(&s.trace, &d, 0, SECONDS - 1, &c), 0);
+	assert_true(fabs(c.covered - SECONDS) < 0.01);
+	/* A's lock and B's own CPU, 6 s each; not what D waited */
+	assert_true(fabs(seconds(&c, charges_against(&c, program(&d, 2), BOTTLENECK_CPU)) - 12) < 0.01);
+	/* its own lock, while B ran 2 s: a fifth counts */
+	assert_true(fabs(seconds(&c, charges_against(&c, program(&d, 1), BOTTLENECK_LOCK)) - 0.4) < 0.01);
+	assert_true(charges_against(&c, program(&d, 3), BOTTLENECK_CPU) <= 0);
+	dataset_free(&d);
+}
+
+static void a_trace_of_another_time_says_nothing(void **state)
+{
+	_cleanup_(charges_free) struct charges c = {};
+	_cleanup_(story_end) struct story s;
+	struct dataset d;
+
+	(void)state;
+	act(&s);
+	record(&d);
+	s.trace.wall_offset = 3600 * NS_PER_SEC;
+	assert_int_equal(charges_of_trace(&s.trace, &d, 0, SECONDS - 1, &c), 0);
+	assert_int_equal(c.list.n, 0);
+	assert_true(c.covered <= 0);
+	dataset_free(&d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_one_at_the_end_of_the_chain_is_charged),
+		cmocka_unit_test(a_trace_of_another_time_says_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,144 @@
+/* Stories with a known end, told to the model that joins what victims waited for: who must be named, who must not. */
+#include "answer/test-recording.h"
+
+static void nobody_waits_for_who_gives_way(void **state)
+{
+	struct subject *editor, *folding, *encoder;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	editor = add(&st, "/bin/editor", 0, TICKS - 1, 0);
+	encoder = add(&st, "/bin/encoder", 0, TICKS - 1, 0);
+	folding = add(&st, "/bin/folding", FROM, TICKS - 1, 0);
+	use(editor, FEATURE_CPU_TIME, 0, TICKS - 1, 5 * PERCENT);
+	use(editor, FEATURE_CPU_RUN_DELAY, 0, TICKS - 1, PERCENT);
+	use(encoder, FEATURE_CPU_TIME, 0, FROM - 1, 100 * PERCENT);
+	use(encoder, FEATURE_CPU_TIME, FROM, TICKS - 1, 50 * PERCENT);
+	use(encoder, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 50 * PERCENT);
+	use(folding, FEATURE_CPU_TIME, FROM, TICKS - 1, 50 * PERCENT);
+	use(folding, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 50 * PERCENT);
+	level(encoder, FEATURE_SCHED_NICE, 0, 19);
+	level(folding, FEATURE_SCHED_NICE, FROM, 19);
+	level(editor, FEATURE_SCHED_NICE, 0, 0);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 95);
+	ask_by(&st, true, &method_blame);
+	assert_false(st.answer.slow);
+	end(&st);
+	/* the same at normal priority is somebody's fault */
+	begin(&st);
+	editor = add(&st, "/bin/editor", 0, TICKS - 1, 0);
+	folding = add(&st, "/bin/folding", FROM, TICKS - 1, 0);
+	use(editor, FEATURE_CPU_RUN_DELAY, 0, FROM - 1, PERCENT);
+	use(editor, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 60 * PERCENT);
+	use(folding, FEATURE_CPU_TIME, FROM, TICKS - 1, 100 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 95);
+	ask_by(&st, true, &method_blame);
+	assert_true(st.answer.slow);
+	assert_ptr_equal(first(&st)->subject, folding);
+	end(&st);
+}
+
+static void a_limit_is_named_as_a_limit(void **state)
+{
+	struct subject *shop, *other;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	shop = add(&st, "/bin/shop", 0, TICKS - 1, 0);
+	other = add(&st, "/bin/other", 0, TICKS - 1, 0);
+	use(other, FEATURE_CPU_TIME, 0, TICKS - 1, 120 * PERCENT);
+	use(shop, FEATURE_CPU_TIME, 0, FROM - 1, 20 * PERCENT);
+	use(shop, FEATURE_CPU_TIME, FROM, TICKS - 1, 5 * PERCENT);
+	use(shop, FEATURE_WAIT_QUOTA, FROM, TICKS - 1, 90 * PERCENT);
+	use(shop, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 90 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 90);
+	ask_by(&st, true, &method_blame);
+	assert_true(st.answer.slow);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_QUOTA);
+	assert_int_equal(first(&st)->kind, CULPRIT_LIMIT);
+	assert_ptr_equal(first(&st)->subject, shop);
+	assert_string_equal(first(&st)->features.v[0].feature->name, "wait.quota");
+	assert_string_equal(st.answer.cause, "quota");
+	end(&st);
+}
+
+static void a_limit_that_was_always_reached_is_no_news(void **state)
+{
+	struct subject *shop, *hog;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	shop = add(&st, "/bin/shop", 0, TICKS - 1, 0);
+	hog = add(&st, "/bin/hog", FROM, TICKS - 1, 0);
+	use(shop, FEATURE_WAIT_QUOTA, 0, TICKS - 1, 90 * PERCENT);
+	use(shop, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 50 * PERCENT);
+	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 100 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 60);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, hog);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_CPU);
+	end(&st);
+}
+
+/* A second client of the same program as an innocent one begins to ask a server without a pause. */
+static void who_asks_is_guilty_of_the_answers(void **state)
+{
+	struct subject *server, *visitor, *crawler, *editor;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	server = add(&st, "/bin/server", 0, TICKS - 1, 0);
+	visitor = add(&st, "/bin/client", 0, TICKS - 1, 0);
+	crawler = add(&st, "/bin/client", FROM, TICKS - 1, 0);
+	editor = add(&st, "/bin/editor", 0, TICKS - 1, 0);
+	use(server, FEATURE_CPU_TIME, 0, FROM - 1, 2 * PERCENT);
+	use(server, FEATURE_CPU_TIME, FROM, TICKS - 1, 60 * PERCENT);
+	use(server, FEATURE_NET_RX_CALLS, 0, FROM - 1, 80);
+	use(server, FEATURE_NET_RX_CALLS, FROM, TICKS - 1, 8000);
+	use(visitor, FEATURE_CPU_TIME, 0, TICKS - 1, 2 * PERCENT);
+	use(visitor, FEATURE_NET_TX_CALLS, 0, TICKS - 1, 80);
+	use(crawler, FEATURE_CPU_TIME, FROM, TICKS - 1, 40 * PERCENT);
+	use(crawler, FEATURE_NET_TX_CALLS, FROM, TICKS - 1, 7900);
+	use(editor, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 60 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 60);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, crawler);
+	assert_true(score_of(&st, server) < first(&st)->score / 3);
+	end(&st);
+}
+
+static void who_writes_is_guilty_of_the_writing_back(void **state)
+{
+	struct subject *worker, *writer;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	writer = add(&st, "/bin/writer", FROM, TICKS - 1, 0);
+	worker = add(&st, "/x/kworker", 0, TICKS - 1, 0);
+	worker->info.flags |= ENTITY_IS_KERNEL_THREAD;
+	use(writer, FEATURE_IO_WRITE_BYTES, FROM, TICKS - 1, 5 * MB);
+	use(worker, FEATURE_IO_WRITE_BYTES, FROM, TICKS - 1, 60 * MB);
+	press(&st, FEATURE_PSI_IO_SOME, 2, 60);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, writer);
+	assert_true(score_of(&st, worker) <= 0);
+	end(&st);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nobody_waits_for_who_gives_way),
+		cmocka_unit_test(a_limit_is_named_as_a_limit),
+		cmocka_unit_test(a_limit_that_was_always_reached_is_no_news),
+		cmocka_unit_test(who_asks_is_guilty_of_the_answers),
+		cmocka_unit_test(who_writes_is_guilty_of_the_writing_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

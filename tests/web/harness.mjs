@@ -1,0 +1,43 @@
+// What tests of the web view share: a server on a recording, a browser, and what must hold on every page.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+export const problems = []; // errors of any page
+export const SIZES = [[1440, "light"], [1440, "dark"], [1024, "light"], [1024, "dark"], [390, "light"], [390, "dark"]];
+
+// Its address, with the token; `process` to end it.
+export async function serve(whyslow, folder, options) {
+	const process = spawn(whyslow, ["serve", "--listen", "127.0.0.1:0", "--run-dir", folder, "--token-file", join(folder, "tokens"), ...options], { stdio: ["ignore", "pipe", "inherit"] });
+	const address = await new Promise((resolve, reject) => {
+		process.stdout.once("data", (d) => resolve(String(d).split("\n")[0]));
+		process.once("exit", () => reject(new Error("whyslow serve ended")));
+	});
+	return { process, address };
+}
+
+// A drawing on a graphics card that is not there is drawn by the CPU.
+export const launch = (executablePath) => chromium.launch({ executablePath, args: ["--no-sandbox", "--enable-unsafe-swiftshader"] });
+
+export async function newPage(browser, options = {}) {
+	const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+	const page = await context.newPage();
+	page.on("console", (m) => m.type() === "error" && problems.push(`console: ${m.text()}`));
+	page.on("pageerror", (e) => problems.push(`page: ${e.message}`));
+	return page;
+}
+
+export async function noSeriousFindings(page, what) {
+	const cdp = await page.context().newCDPSession(page);
+	await cdp.send("Runtime.evaluate", { expression: axe });
+	const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+	const serious = found.violations.filter((v) => ["serious", "critical"].includes(v.impact));
+	assert.deepEqual(serious.map((v) => `${what}: ${v.id}: ${v.nodes[0].target}`), []);
+}
+
+export const nothingWiderThanThePage = async (page, what) =>
+	assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${what}: the page is wider than the window`);

@@ -1,0 +1,285 @@
+// The panes of the web view in a real browser: panes.mjs WHYSLOW MAKE-RECORDING MAKE-INCIDENT MAKE-SPANS CHROMIUM [SCREENSHOT-FOLDER]
+// The data have known answers: guilty holds the lock and the CPU (make-incident), agent 1.7.0 is slow on gen6 (make-spans),
+// web-03 gets more requests than it can serve (below).
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { launch, newPage, noSeriousFindings, nothingWiderThanThePage, problems, serve, SIZES } from "./harness.mjs";
+
+const [whyslow, makeRecording, makeIncident, makeSpans, browserPath, shots] = process.argv.slice(2);
+const folder = mkdtempSync(join(tmpdir(), "whyslow-panes-"));
+const file = (name) => join(folder, name);
+const FLEET_START = 1700000000, ROWS = 600, BEGIN = 540, END = 555;
+let server, browser;
+
+function record() {
+	const made = execFileSync(makeRecording, [file("r.db"), "--hours", "0.2", "--processes", "20", "--active", "8", "--seed", "5"], { encoding: "utf8" }), end = Number(/^end (\d+)$/m.exec(made)[1].slice(0, -9));
+	mkdirSync(file("traces"));
+	execFileSync(makeIncident, [file("traces/1.trace")]);
+	execFileSync(makeIncident, [file("traces/2.trace"), "more"]);
+	for (const note of ["editor hangs", "editor hangs again"]) {
+		execFileSync(whyslow, ["mark", "--store", file("r.db"), "--run-dir", folder, note]);
+		// as if it had been pressed then: within the recording, and not twice at a time
+		execFileSync("sqlite3", [file("r.db"), `update mark set wall = ${end - 5} * 1000000000 - id * 20000000000, last = ${end - 5} * 1000000000 - id * 20000000000`]);
+	}
+}
+
+function recordSpans() {
+	writeFileSync(file("spans.otlp"), execFileSync(makeSpans, ["otlp", "150000", "1", "story"], { maxBuffer: 1 << 28 }));
+	execFileSync(whyslow, ["spans", "load", file("spans.otlp"), "--store", file("spans.db")]);
+}
+
+// A server's row a minute: it depends on nothing but its place.
+function recordFleet() {
+	mkdirSync(file("csv"));
+	let seed = 7;
+	const roll = () => { seed = (seed * 1103515245 + 12345) % 2147483648; return seed / 2147483648; };
+	for (let s = 0; s < 8; s++) {
+		const lines = ["time,cpu,requests,queue"];
+		for (let t = 0; t < ROWS; t++) {
+			const ill = s === 3 && t >= BEGIN && t < END;
+			lines.push(`${FLEET_START + 60 * t},${((30 + 8 * Math.sin(t / 100) + roll()) * (ill ? 1.4 : 1)).toFixed(3)},${((200 + 50 * Math.sin(t / 100) + 4 * roll()) * (ill ? 1.5 : 1)).toFixed(3)},${(3 + roll() + (ill ? 9 : 0)).toFixed(3)}`);
+		}
+		writeFileSync(file(`csv/web-0${s}.csv`), `${lines.join("\n")}\n`);
+	}
+	execFileSync(whyslow, ["fleet", "load", file("csv"), "--output", file("made.fleet")]);
+}
+
+const go = async (p, address, hash) => { await p.goto(`${new URL(address).origin}/#${hash}`); };
+const text = (p, selector) => p.locator(selector).first().innerText();
+const hash = (p) => new URLSearchParams(new URL(p.url()).hash.slice(1));
+const inAddress = (p, key, value) => p.waitForFunction(([k, v]) => (new URLSearchParams(location.hash.slice(1)).get(k) ?? "") === v, [key, value]);
+
+async function blame(p, address) {
+	await go(p, address, "view=blame&mark=1");
+	await p.locator("#blame td.heat").first().waitFor();
+	// the editor waited for the lock that guilty holds: half of that time guilty ran, half of it waited itself
+	await p.selectOption("#blame select >> nth=2", "lock");
+	await inAddress(p, "wait", "lock");
+	const cell = p.locator('#blame td.heat[title^="editor (103) because of guilty (101)"]');
+	await cell.waitFor();
+	await cell.click();
+	assert.match(await text(p, "#blame .chosen"), /^editor \(103\) waited 2\d\d ms because of guilty \(101\): .* for a lock in \d+ parts/);
+	// by keyboard: to the cell above or below, and chosen
+	await p.keyboard.press("Escape");
+	await inAddress(p, "wait", "");
+	await p.locator('#blame td.heat[tabindex="0"]').focus();
+	const before = await p.evaluate(() => document.activeElement.dataset.cell);
+	await p.keyboard.press("ArrowDown");
+	assert.notEqual(await p.evaluate(() => document.activeElement.dataset.cell), before);
+	await p.keyboard.press("Enter");
+	await p.waitForFunction(() => document.querySelector("#blame .chosen").textContent.includes("waited"));
+	// sorting by a culprit orders its column
+	await p.locator("#blame thead button", { hasText: "innocent" }).click();
+	const column = await p.locator("#blame thead th").evaluateAll((all) => all.findIndex((th) => th.textContent.startsWith("innocent")));
+	const heats = await p.locator(`#blame tbody tr td:nth-child(${column + 1})`).evaluateAll((all) => all.map((td) => parseFloat(td.style.getPropertyValue("--heat")) || 0));
+	assert.ok(heats.length > 1 && heats.every((h, i) => i === 0 || h <= heats[i - 1]), `sorted: ${heats}`);
+	// the flow names who and what, and chooses by Enter
+	await p.locator('#blame .node.wait[aria-label^="a disk"]').focus();
+	await p.keyboard.press("Enter");
+	await inAddress(p, "wait", "disk");
+	assert.match(await p.locator("#blame .node.victim").first().getAttribute("aria-label"), /^editor \(103\): /);
+	// by thread, program
+	await p.selectOption("#blame select >> nth=1", "program");
+	await p.locator('#blame td.heat[title^="editor because of"]').first().waitFor();
+}
+
+async function flame(p, address) {
+	await go(p, address, "view=flame&mark=1");
+	await p.locator("#flame tbody tr", { hasText: "guilty" }).waitFor();
+	assert.match(await text(p, "#flame .said"), /^all: 2\.4\d s, 100 % of all/); // 6 samples a period, 20 periods, 49 a second
+	// zoom by the list: guilty, main, index_files; every step is in the address
+	for (const name of ["guilty", "main", "index_files"]) await p.locator(`#flame tr[data-key="${name}"]`).click();
+	await inAddress(p, "frame", "guilty;main;index_files");
+	assert.match(await text(p, "#flame .said"), /^index_files: 1\.22 s, 50 % of all/);
+	await p.locator('#flame tr[data-key="sort_table"]').waitFor();
+	// by keyboard within the graph: out, down to the widest child, to its neighbour
+	await p.locator("#flame canvas").focus();
+	await p.keyboard.press("Escape");
+	await inAddress(p, "frame", "");
+	await p.keyboard.press("ArrowDown");
+	await p.waitForFunction(() => document.querySelector("#flame .said").textContent.startsWith("guilty: "));
+	await p.keyboard.press("ArrowRight");
+	await p.waitForFunction(() => document.querySelector("#flame .said").textContent.startsWith("innocent: "));
+	await p.keyboard.press("Enter");
+	await inAddress(p, "frame", "innocent");
+	await p.keyboard.press("0");
+	await inAddress(p, "frame", "");
+	// search says how much it is
+	await p.keyboard.press("/");
+	await p.keyboard.type("draw");
+	await p.waitForFunction(() => document.querySelector("#flame .said").textContent.includes("“draw” is in 33 %"));
+	await p.locator('#flame input[type="search"]').fill("");
+	// beside the other one: `rebuild` is new there
+	await go(p, address, "view=flame&mark=2&base=1&frame=guilty;main;index_files;sort_table");
+	await p.locator('#flame tr[data-key="rebuild"]').waitFor();
+	assert.match(await text(p, '#flame tr[data-key="rebuild"]'), /rebuild\s+816 ms.*\+816 ms$/s);
+	// off CPU, of one process: where the editor waited
+	await go(p, address, "view=flame&mark=1&kind=waits&who=103");
+	await p.locator('#flame tr[data-key="editor"]').waitFor();
+	assert.equal(await p.locator("#flame tbody tr").count(), 1);
+	await p.locator('#flame input[type="search"]').fill("lock_index");
+	await p.waitForFunction(() => /“lock_index” is in \d+ %/.test(document.querySelector("#flame .said").textContent));
+}
+
+async function incidents(p, address) {
+	await go(p, address, "view=incidents");
+	await p.locator("#incident-list tbody tr").nth(1).waitFor();
+	await p.locator("#incident-list tr", { hasText: "hangs again" }).click();
+	await inAddress(p, "mark", "2");
+	await p.locator("#incident h2", { hasText: "Mark 2" }).waitFor();
+	await p.locator("#incident .answer .summary").waitFor();
+	// its note is changed, and kept by the recorder
+	await p.locator("#incident .note-form input").fill("-- it was the indexer");
+	await p.keyboard.press("Enter");
+	await p.locator("#incident-list tr", { hasText: "-- it was the indexer" }).waitFor();
+	assert.match(execFileSync(whyslow, ["list", "--store", file("r.db"), "--run-dir", folder], { encoding: "utf8" }), /-- it was the indexer/);
+	await p.locator("#incident .feedback button", { hasText: "right" }).click();
+	await p.locator("#incident-list tr", { hasText: "right" }).waitFor();
+	// another one beside it, and the ways into the panes
+	await p.locator("#incident .row select").selectOption("1");
+	await p.locator("#other h2", { hasText: "Mark 1" }).waitFor();
+	await p.locator("#other a", { hasText: "difference" }).click();
+	await inAddress(p, "base", "1");
+	await p.locator('#flame tr[data-key="guilty"]').waitFor();
+	await p.goBack();
+	await p.locator("#incident .ways a", { hasText: "blame" }).click();
+	await p.locator("#blame td.heat").first().waitFor();
+	assert.equal(hash(p).get("mark"), "2");
+	// the filter
+	await go(p, address, "view=incidents&filter=indexer");
+	await p.waitForFunction(() => document.querySelectorAll("#incident-list tbody tr").length === 1);
+}
+
+async function spans(p, address) {
+	await go(p, address, "view=spans");
+	await p.locator("#version-list tbody tr").first().waitFor();
+	// the worst bucket is chosen: agent 1.7.0 is slow on gen6
+	assert.match(await p.locator('#bucket-list tr[aria-selected="true"]').innerText(), /hardware=gen6/);
+	assert.equal(await p.locator("#bucket-list tbody tr").count(), 12);
+	assert.match(await text(p, "#version-list tr.guilty"), /agent=1\.7\.0.*slower/s);
+	// the call forest leaves out what nobody waited for
+	const calls = await p.locator("#forest tbody tr").count();
+	await p.locator("#spans label", { hasText: "only the critical path" }).click();
+	await p.waitForFunction((n) => document.querySelectorAll("#forest tbody tr").length < n, calls);
+	assert.ok((await p.locator("#forest tr.critical").count()) >= 3);
+	// side by side: its disks are made one after another now
+	await p.locator("#spans select", { hasText: "choose" }).first().selectOption("agent=1.6.0");
+	await inAddress(p, "baseline", "agent=1.6.0");
+	await p.locator("#spans select", { hasText: "choose" }).last().selectOption("agent=1.7.0");
+	await p.locator("#comparison tbody tr").first().waitFor();
+	assert.match(await text(p, "#comparison tbody tr"), /storage (create|attach) disk.*sequential/s);
+	// two requests at one scale, each span told in words
+	await p.locator('.waterfall[data-name="two"] .span').first().waitFor();
+	assert.ok((await p.locator('.waterfall[data-name="one"] .span.critical').count()) > 3);
+	assert.match(await p.locator('.waterfall[data-name="one"] .span title').first().textContent(), /^api POST \/vm: .* on the critical path/);
+	// a bucket by keyboard
+	await p.locator('#bucket-list tr[aria-selected="true"]').focus();
+	await p.keyboard.press("ArrowDown");
+	await p.waitForFunction(() => new URLSearchParams(location.hash.slice(1)).has("bucket"));
+	// Z-scores of the paper
+	await p.selectOption("#spans .toolbar select", "sdiag-older");
+	await inAddress(p, "method", "sdiag-older");
+}
+
+async function fleet(p, address) {
+	await go(p, address, "view=fleet");
+	await p.locator("#fleet .stock").first().waitFor();
+	assert.equal(await p.locator("#fleet .stock").count(), 8);
+	assert.match(await text(p, "#fleet .summary"), /web-03/);
+	assert.match(await text(p, "#fleet .scroll tbody tr"), /web-03/);
+	// the first row of what is unusual: its counter, its server
+	await p.locator('#fleet tr[data-key="web-03|queue"]').click();
+	await inAddress(p, "server", "web-03");
+	await inAddress(p, "counter", "queue");
+	// brushing the heat map, everybody follows: the box of web-03 by server moves
+	await p.waitForFunction(() => document.querySelector("#fleet .heat-holder canvas").getAttribute("aria-label")?.startsWith("queue"));
+	const label = () => p.locator('#fleet .stock[aria-label^="web-03"]').getAttribute("aria-label");
+	const before = await label(), box = await p.locator("#fleet .heat-holder canvas").boundingBox();
+	const x = (row) => box.x + 130 + row / ROWS * (box.width - 130);
+	await p.mouse.move(x(BEGIN - 20), box.y + 60);
+	await p.mouse.down();
+	await p.mouse.move(x(END + 20), box.y + 60, { steps: 5 });
+	await p.mouse.up();
+	await p.waitForFunction((old) => document.querySelector('#fleet .stock[aria-label^="web-03"]').getAttribute("aria-label") !== old, before);
+	const from = Number(hash(p).get("ffrom"));
+	assert.ok(Math.abs(from - (FLEET_START + 60 * (BEGIN - 20))) < 600, `brushed from ${from}`);
+	// a rule, counted as it is typed
+	await p.fill("#rule", "when any queue in detail view > 10");
+	await p.waitForFunction(() => /expected/.test(document.querySelector("#fleet section:last-child .pane-status").textContent));
+	await p.fill("#rule", "when any queue in detail view > 10 report");
+	await p.locator("#fleet .pane-status", { hasText: `${END - BEGIN} violations in ` }).waitFor();
+	await p.locator("#fleet .broken-key").waitFor();
+	// by keyboard: a cell is told, 0 shows the whole time
+	await p.locator("#fleet .heat-holder canvas").focus();
+	await p.keyboard.press("ArrowDown");
+	await p.keyboard.press("ArrowRight");
+	await p.waitForFunction(() => /^web-0\d, .*: \d/.test(document.getElementById("heat-said").textContent));
+	await p.keyboard.press("0");
+	await inAddress(p, "ffrom", "");
+	// the surface's library comes only now
+	const loaded = () => p.evaluate(() => performance.getEntriesByType("resource").filter((r) => /three/.test(r.name)).length);
+	assert.equal(await loaded(), 0);
+	await p.locator("#fleet button", { hasText: "3-D surface" }).click();
+	await p.locator(".surface canvas").waitFor();
+	await p.waitForFunction(() => document.querySelector(".surface canvas").getAttribute("aria-label")?.startsWith("queue as a surface"));
+	assert.equal(await loaded(), 2);
+	await p.locator(".surface canvas").focus();
+	const drawn = () => p.locator(".surface canvas").screenshot();
+	const first = await drawn();
+	await p.keyboard.press("ArrowLeft");
+	assert.notDeepEqual(await drawn(), first, "the surface turns");
+}
+
+async function firstLoad(address) {
+	const p = await newPage(browser);
+	const cdp = await p.context().newCDPSession(p);
+	let bytes = 0;
+	await cdp.send("Network.enable");
+	cdp.on("Network.loadingFinished", (e) => { bytes += e.encodedDataLength; });
+	await p.goto(address);
+	await p.waitForTimeout(1500);
+	assert.ok(bytes > 20000 && bytes < 300000, `the first load is ${bytes} bytes`);
+	console.log(`first load: ${bytes} bytes`);
+	await p.context().close();
+}
+
+const PAGES = { blame: "view=blame&mark=1", flame: "view=flame&mark=2&base=1", incidents: "view=incidents&mark=1&with=2", spans: "view=spans&baseline=agent%3D1.6.0&candidate=agent%3D1.7.0",
+	fleet: "view=fleet&counter=queue&server=web-03&surface=1&rule=when+any+queue+in+detail+view+%3E+10+report" };
+const READY = { blame: "#blame .node", flame: "#flame tbody tr", incidents: "#other h2", spans: "#comparison tbody tr", fleet: ".surface canvas[aria-label]" };
+
+try {
+	record();
+	recordSpans();
+	recordFleet();
+	server = await serve(whyslow, folder, ["--store", file("r.db"), "--spans", file("spans.db"), "--fleet", file("made.fleet")]);
+	browser = await launch(browserPath);
+	await firstLoad(server.address);
+	for (const pane of [blame, flame, incidents, spans, fleet]) {
+		const p = await newPage(browser);
+		p.setDefaultTimeout(20000);
+		await p.goto(server.address); // for the cookie
+		await pane(p, server.address);
+		await noSeriousFindings(p, pane.name);
+		await p.context().close();
+	}
+	for (const [width, colorScheme] of SIZES)
+		for (const [name, at] of Object.entries(PAGES)) {
+			const p = await newPage(browser, { viewport: { width, height: 900 }, colorScheme });
+			await p.goto(`${server.address}#${at}`);
+			await p.locator(READY[name]).first().waitFor();
+			await nothingWiderThanThePage(p, `${name} ${width} ${colorScheme}`);
+			await noSeriousFindings(p, `${name} ${width} ${colorScheme}`);
+			if (shots) await p.screenshot({ path: join(shots, `${name}-${width}-${colorScheme}.png`), fullPage: true });
+			await p.context().close();
+		}
+	// no captures were kept, a rule half typed is none, and the page says so: no errors of the page
+	assert.deepEqual(problems.filter((t) => !/status of (404|400)/.test(t)), []);
+	console.log("the panes work");
+} finally {
+	await browser?.close();
+	server?.process.kill("SIGTERM");
+	rmSync(folder, { recursive: true, force: true });
+}
