@@ -116,9 +116,24 @@ async function pressed(p) {
 	assert.match(p.url(), /mark=1/);
 }
 
-// The proof's chart, of a recorded trial: eight phases, four of them held back, and in words what it shows.
+// A trial as `whyslow confirm --json` prints it: one victim, who waits 57 % of the time, and 5 % while the other is held back.
+function trialOf(order) {
+	const samples = [], share = (held, i) => (held ? 0.05 : 0.57) + 0.02 * (i % 2);
+	const put = (when, held, seconds) => {
+		for (let i = 0; i < 4 * seconds; i++) samples.push({ at: samples.length / 4 + 0.125, when, held, settling: when === "during" && i < 2, waits: share(held, i), late_ns: held ? 1e5 : 4e6, use: held ? 0.01 : 0.43 });
+	};
+	put("before", false, 2);
+	for (const held of order) put("during", held, 2.5);
+	put("after", false, 1);
+	return { schema: "whyslow.confirm/1", at: "2026-11-20T11:14:47.000Z", verdict: "yes", reason: null, pid: 4215, name: "guilty", unit: null, short: "cpu", way: "limit",
+		how: "it may use 1 % of one CPU (cpu.max in a control group below its own)", bound: true, effect: 0.52, low: 0.5, high: 0.54, coverage: 66 / 70, p: 1 / 70,
+		waits_free: 0.58, waits_held: 0.06, use_free: 0.43, use_held: 0.01, late_free_ns: 4e6, late_held_ns: 1e5,
+		victims: [{ pid: 4210, name: "victim", before: 0.57, free: 0.58, held: 0.06 }], phases: order.map((held) => ({ held, waits: held ? 0.06 : 0.58, late_ns: 4e6, use: held ? 0.01 : 0.43 })), samples };
+}
+
+// The proof's chart: eight phases, four of them held back, and in words what it shows.
 async function proof(p, width, colorScheme) {
-	const trial = JSON.parse(readFileSync(join(process.env.FIXTURES, "confirm.json"), "utf8"));
+	const trial = trialOf([false, true, true, false, true, false, false, true]);
 	await p.evaluate(async (t) => {
 		const confirm = await import("/confirm.js");
 		const holder = document.querySelector("#incident") ?? document.querySelector("main:not([hidden]) section");
