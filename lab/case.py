@@ -19,7 +19,7 @@ import score
 import tops
 from stage import SceneBroken
 
-STRANGERS_AT_MOST = 0.25  # CPUs' worth of work by whoever is not the lab's: the case would be theirs as well
+STRANGERS_AT_MOST = 0.5  # CPUs' worth of work by whoever is not the lab's: the case would be theirs as well
 SNAPSHOTS_APART = 5  # seconds, as `top` is used
 AFTERWARDS = 5.5  # the flight recorder keeps the five seconds after the press as well
 PRESS = (5, 11)  # seconds from the injection to the button
@@ -106,5 +106,5 @@ def act(stage, case, recorder, before):
             "mark": mark, "has_past": not getattr(case.scenario, "WITHOUT_PAST", False), "calm_from": injected - calm, "injected": injected, "pressed": pressed,
             "seconds_until_press": round(until_press, 1), "live_answer_took": round(took, 3), "strangers_cpus": round(strangers, 3),
             "late_ms": life.worst_lateness(stage, injected + 1, pressed),
-            "late_ms_usually": life.worst_lateness(stage, injected - calm, injected - 1),
+            "late_ms_usually": life.worst_lateness(stage, injected - calm + 1.5, injected),
             "machine": recording.describe_machine()}

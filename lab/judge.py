@@ -10,6 +10,7 @@ import score
 import tops
 
 MODELS = ("robust", "gaussian", "blame")  # whoever this whyslow does not know is left out
+PAST_AT_LEAST = 40  # seconds of the baseline before a calm moment of it
 CALM_AT_LEAST = 2  # seconds, after a recorder's start
 MOMENTS_OF_RECORDING = 100  # of a recording in which nothing is provoked at all (run --calm)
 MOMENTS_OF_CASE = 2  # in the calm before each injection
@@ -42,7 +43,7 @@ def judge_all(whyslow, cases, models=MODELS):
 
 def calm_moments(work, cases):
     """(recording, Unix time): the same ones each time, at which nothing was provoked."""
-    moments = []
+    moments = [(work / "baseline.db", at) for at in moments_of(json.loads((work / "baseline.json").read_text()))]
     for path in sorted((work / "calm").glob("*.json")):
         chance, (begin, end) = random.Random(path.stem), json.loads(path.read_text())
         moments += [(path.with_suffix(".db"), chance.uniform(begin + CALM_AT_LEAST, end)) for _ in range(MOMENTS_OF_RECORDING)]
@@ -51,6 +52,15 @@ def calm_moments(work, cases):
         moments += [(case["folder"] / "recording.db", chance.uniform(case["calm_from"] + CALM_AT_LEAST, case["injected"]))
                     for _ in range(MOMENTS_OF_CASE) if case["has_past"]]
     return moments
+
+
+def moments_of(spans):
+    """Of a baseline that was recorded in pieces, [[begin, end], ...]: not of its first seconds, they have no past."""
+    chance = random.Random("baseline")
+    spans = [(begin + (PAST_AT_LEAST if i == 0 else CALM_AT_LEAST), end) for i, (begin, end) in enumerate(spans)]
+    spans = [(begin, end) for begin, end in spans if begin < end]
+    chosen = chance.choices(spans, [end - begin for begin, end in spans], k=MOMENTS_OF_RECORDING) if spans else []
+    return [chance.uniform(*span) for span in chosen]
 
 
 def judge_calm(whyslow, moments, models, recorder):

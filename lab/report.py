@@ -10,7 +10,7 @@ import recording
 import score
 
 FIGURE = pathlib.Path(__file__).parent.parent / "bench/figure"
-DEFAULT = "robust"  # whose figures have no suffix
+DEFAULT = "blame"  # whose figures have no suffix
 RESOURCES = ("cpu", "memory", "io", "handles", "faults", "threads", "network", "delay", "other")
 SURE = 0.9  # a confidence that must be kept
 BINS = ((0, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.0))  # of stated confidence
@@ -93,7 +93,8 @@ def heading(judged):
     yield f"- {len(judged)} cases of {len(kinds)} kinds; played {day(judged[0])} to {day(judged[-1])} (UTC)."
     yield f"- In {len(felt)} the editor was more than twice as late as in the calm before; it is not in every kind's way."
     passed = {name: counts(judged, name, "passed_over")[0] for name in models_of(judged)}
-    yield ("- Other programs ran on the machine. Where one of them was named first it is passed over, as nobody knows whether it was innocent: "
+    strangers = sorted(case["strangers_cpus"] for case in judged)
+    yield (f"- Other programs ran on the machine ({strangers[len(strangers) // 2]:.2f} CPUs' worth in the median case, {strangers[-1]:.2f} at most). Where one of them was named first it is passed over, as nobody knows whether it was innocent: "
            + ", ".join(f"{n} times with {name}" for name, n in passed.items()) + ".")
     yield "- Shares come with 95 % Wilson intervals. `top` cannot say that no program is to blame: those cases are not counted for it.\n"
 

@@ -241,7 +241,7 @@ class Stage:
         else:
             path = str(self.work / "swap")
             self._remember("swap", path)
-            write_file(pathlib.Path(path), size)
+            subprocess.run(["fallocate", "-l", str(size), path], check=True)
             os.chmod(path, 0o600)
         subprocess.run(["mkswap", path], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         subprocess.run(["swapon", path], check=True)

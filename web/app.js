@@ -2,16 +2,18 @@
 import { ask, follow, press } from "./api.js";
 import { drawFeatures } from "./features.js";
 import { localTime, spanSeconds } from "./format.js";
+import { drawLives } from "./lives.js";
 import { drawProcesses } from "./processes.js";
 import { drawCurveNames, drawSeries } from "./series.js";
 import { onState, setState, state } from "./state.js";
 import { drawVerdict } from "./verdict.js";
 
-const WINDOW = "1h";
+const WINDOW = "4h";
 // Views with a module of their own, loaded when first shown: show(main, state, changed) draws it; `changed(...keys)` tells
 // whether one of these keys of the address is another than when it was last shown.
 const PANES = { timeline: "./timeline.js", blame: "./blame.js", flame: "./flame.js", incidents: "./incidents.js", spans: "./spans.js", fleet: "./fleet.js" };
 const LEAST_CURVE = 30; // s
+const LIVES = 60; // bars
 const STEP = 10, POINTS = 600, REDRAW_CURVE = 5000;
 const get = (id) => document.getElementById(id);
 
@@ -86,11 +88,23 @@ async function showCurves(s) {
 			data: await ask("series", { at: `@${at.toFixed(3)}`, since: `@${from.toFixed(3)}`, until: `@${to.toFixed(3)}`, for: who, feature: what, points: POINTS }),
 			usual: who === pid ? profile?.features.find((f) => f.name === what) : null })));
 		drawCurveNames(get("curves"), curves, (i) => setState({ more: more(state()).filter((_, k) => k !== i).join(",") }));
-		drawSeries(get("chart"), curves, { at, marks, onZoom: (a, b) => setState({ from: a && a.toFixed(3), to: b && b.toFixed(3) }) });
+		showLives(from, to, drawSeries(get("chart"), curves, { at, marks, onZoom: (a, b) => setState({ from: a && a.toFixed(3), to: b && b.toFixed(3) }) }));
 		say("");
 	} catch (e) {
 		failed(e);
 	}
+}
+
+// Asked anew when the range has moved by a twentieth: a live page moves on each second.
+let livesOf = null;
+async function showLives(from, to, place) {
+	if (!place || (livesOf && livesOf.span === to - from && Math.abs(livesOf.from - from) < (to - from) / 20)) return drawLivesAgain(place);
+	const mine = livesOf = { from, span: to - from };
+	mine.answer = await ask("lives", { at: `@${to.toFixed(3)}`, since: `@${from.toFixed(3)}`, until: `@${to.toFixed(3)}`, points: LIVES }).catch(() => null);
+	if (mine === livesOf) drawLivesAgain(place);
+}
+function drawLivesAgain(place) {
+	if (livesOf?.answer && place) drawLives(get("lives"), livesOf.answer, place, { chosen: chosen(state()), onChoose: (pid) => setState({ pid, feature: null }) });
 }
 
 async function loadMarks() {

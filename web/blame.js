@@ -28,7 +28,7 @@ function build(main) {
 	main.replaceChildren(
 		element("section", { class: "toolbar", "aria-label": "what is shown" }, parts.events, parts.by, parts.wait, parts.top, parts.all, parts.status, parts.about),
 		element("section", { class: "whole", "aria-labelledby": "matrix-title" }, element("h2", { id: "matrix-title" }, "Who (rows) waited because of whom (columns)"), parts.chosen, parts.matrix,
-			element("p", { class: "hint" }, "A column's or row's name sorts by it; arrows move, Enter chooses a cell. The darker, the longer.")),
+			element("p", { class: "hint" }, "A column's or row's name sorts by it; arrows move, Enter chooses a cell. The stronger the colour, the longer.")),
 		element("section", { class: "whole", "aria-labelledby": "flow-title" }, element("h2", { id: "flow-title" }, "From culprits by what was waited for to victims"), parts.flow));
 	redrawn(parts.flow, () => blame && drawFlow(parts.flow, blame, flowOptions(state())));
 	keys(main, { Escape: () => setState({ cell: null, wait: null, sort: null }) });

@@ -38,10 +38,11 @@ function build(main) {
 }
 
 const amount = (n) => (flame.unit === "ns" ? formatSpan(n) : `${n.toLocaleString("en")} ${flame.unit}`);
+const change = (n) => (n.total === n.base ? "±0" : `${n.total > n.base ? "+" : "-"}${amount(Math.abs(n.total - n.base))}`);
 const percent = (n, whole) => `${(100 * n / whole).toFixed(n / whole < 0.1 ? 1 : 0)} %`;
 
 function words(n, whole) {
-	const base = n.base === undefined ? "" : `; in the other window ${amount(n.base)} (${n.total >= n.base ? "+" : "-"}${amount(Math.abs(n.total - n.base))})`;
+	const base = n.base === undefined ? "" : `; in the other window ${amount(n.base)} (${change(n)})`;
 	return `${n.name ?? "all"}: ${amount(n.total)}, ${percent(n.total, whole)} of all${n.self ? `, ${amount(n.self)} in itself` : ""}${base}`;
 }
 
@@ -59,7 +60,7 @@ function drawList(node, path) {
 	const whole = Math.max(1, flame.tree.total || weight(flame.tree)), compared = flame.tree.base !== undefined;
 	const order = compared ? [...node.children].sort((a, b) => Math.abs(b.total - b.base) - Math.abs(a.total - a.base)) : node.children;
 	const rows = order.slice(0, 200).map((c) => ({ key: c.name, cells: [c.name, amount(c.total), percent(c.total, whole), c.self ? amount(c.self) : "",
-		...(compared ? [amount(c.base), `${c.total >= c.base ? "+" : "-"}${amount(Math.abs(c.total - c.base))}`] : [])] }));
+		...(compared ? [amount(c.base), change(c)] : [])] }));
 	const columns = [{ title: "function", class: "name" }, { title: "time", class: "number" }, { title: "of all", class: "number" }, { title: "in itself", class: "number wide" },
 		...(compared ? [{ title: "there", class: "number" }, { title: "change", class: "number" }] : [])];
 	if (!rows.length) parts.list.replaceChildren(element("p", { class: "hint" }, "nothing: the stack ends here"));

@@ -135,6 +135,8 @@ export class Rows {
 		this.pixels = new Uint32Array(this.image.data.buffer);
 		this.columns = new Uint32Array(w);
 		this.palette = null;
+		this.context.fillStyle = css("--panel"); // until there is something to draw
+		this.context.fillRect(0, 0, w, h);
 	}
 	// Of another answer, or in another light.
 	colours(kinds, mixes) {

@@ -42,7 +42,8 @@ function line(u, from, to, colour, dashes) {
 	u.ctx.restore();
 }
 
-function vertical(u, at, colour, dashes, label) {
+// `taken`: stretches of the axis where words stand already: those of another moment there are left out.
+function vertical(u, at, colour, dashes, label, taken) {
 	const slack = (u.scales.x.max - u.scales.x.min) / 100; // the newest point lies half a step before the end
 	if (at < u.scales.x.min - slack || at > u.scales.x.max + slack) return;
 	const x = u.valToPos(Math.min(u.scales.x.max, Math.max(u.scales.x.min, at)), "x", true);
@@ -50,8 +51,12 @@ function vertical(u, at, colour, dashes, label) {
 	u.ctx.save();
 	u.ctx.fillStyle = css(colour);
 	u.ctx.font = `${11 * devicePixelRatio}px system-ui`;
-	u.ctx.textAlign = x > u.bbox.left + u.bbox.width * 0.8 ? "right" : "left";
-	u.ctx.fillText(label, x + (u.ctx.textAlign === "right" ? -4 : 4) * devicePixelRatio, u.bbox.top + 12 * devicePixelRatio);
+	const width = u.ctx.measureText(label).width, space = 4 * devicePixelRatio;
+	const left = x > u.bbox.left + u.bbox.width * 0.8 ? x - space - width : x + space;
+	if (!taken.some(([from, to]) => left < to + space && left + width > from - space)) {
+		u.ctx.fillText(label, left, u.bbox.top + 12 * devicePixelRatio);
+		taken.push([left, left + width]);
+	}
 	u.ctx.restore();
 }
 
@@ -63,13 +68,14 @@ function horizontal(u, value, scale) {
 
 let plot = null;
 
+// Returns where the curve lies: { left, width } in px, { from, to } in s.
 // curves: [{ data: whyslow.series/1, usual: a feature of whyslow.process/1 or null }]; at: seconds; marks: [{ at, note }].
 export function drawSeries(holder, curves, { at, marks, onZoom }) {
 	plot?.destroy();
 	plot = null;
 	if (!curves.length) {
 		holder.replaceChildren();
-		return;
+		return null;
 	}
 	const units = [...new Set(curves.map((c) => c.data.unit))];
 	const axis = { stroke: css("--faint"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line"), width: 1 } };
@@ -86,8 +92,9 @@ export function drawSeries(holder, curves, { at, marks, onZoom }) {
 		hooks: {
 			drawClear: [(u) => drawBand(u, curves[0].usual)],
 			draw: [(u) => {
-				for (const m of marks) vertical(u, Date.parse(m.at) / 1000, "--faint", [2, 3], m.note || `mark ${m.id}`);
-				vertical(u, at, "--bad", [4, 4], localTime(at * 1000, false));
+				const taken = [];
+				vertical(u, at, "--bad", [4, 4], localTime(at * 1000, false), taken);
+				for (const m of [...marks].reverse()) vertical(u, Date.parse(m.at) / 1000, "--faint", [2, 3], m.note || `mark ${m.id}`, taken);
 				horizontal(u, curves[0].usual?.value, curves[0].data.unit);
 			}],
 			setSelect: [(u) => {
@@ -102,6 +109,7 @@ export function drawSeries(holder, curves, { at, marks, onZoom }) {
 	plot.over.addEventListener("dblclick", () => onZoom(null, null));
 	plot.root.querySelector("canvas").setAttribute("aria-label", curves.map((c) => `${c.data.label} ${c.data.feature} over time`).join("; "));
 	plot.root.querySelector("canvas").setAttribute("role", "img");
+	return { left: plot.over.offsetLeft, width: plot.over.clientWidth, from: plot.scales.x.min, to: plot.scales.x.max };
 }
 
 addEventListener("resize", () => plot?.setSize({ width: plot.root.parentElement.clientWidth, height: HEIGHT }));

@@ -193,14 +193,17 @@ function drawHead() {
 	const c = ui.head.context, height = RULER + data.cpus.length * (14 + GAP);
 	drawRuler(c, axis, { height: RULER, colours: { ink: css("--faint"), line: css("--line") } });
 	c.font = "11px system-ui";
-	const line = (t, text, colour) => {
-		const x = axis.x(t);
-		if (x < -1 || x > axis.width + 1) return;
-		c.fillStyle = css(colour);
+	c.fillStyle = css("--bad");
+	let free = 0; // left of it names of earlier marks stand
+	for (const m of [...marks].sort((a, b) => a.id - b.id)) {
+		const x = axis.x(Number(momentOf(m.at) - known.origin)), text = m.note || `mark ${m.id}`, room = c.measureText(text).width + 8;
+		if (x < -1 || x > axis.width + 1) continue;
 		c.fillRect(Math.round(x) - 1, 0, 2, height);
-		if (text) c.fillText(text, x > axis.width - 90 ? x - c.measureText(text).width - 4 : x + 4, RULER - 2);
-	};
-	for (const m of marks) line(Number(momentOf(m.at) - known.origin), m.note || `mark ${m.id}`, "--bad");
+		const left = x + room > axis.width ? x - room : x + 4;
+		if (left < free) continue;
+		c.fillText(text, left, RULER - 2);
+		free = left + room;
+	}
 	data.cpus.forEach((cpu, i) => nameRuns(c, cpu.decoded, RULER + i * (14 + GAP)));
 }
 
@@ -364,11 +367,21 @@ function step(by) {
 	else if (y + PITCH > ui.rows.scrollTop + ui.rows.clientHeight) ui.rows.scrollTop = y + PITCH - ui.rows.clientHeight;
 }
 
+// The moment nearest to `t` at which something is known of a line.
+function nearest(runs, t) {
+	let best = t, off = Infinity;
+	for (let i = 0; i < (runs?.from.length ?? 0); i++) {
+		const there = Math.max(data.base + runs.from[i] + 1, Math.min(data.base + runs.to[i] - 1, t));
+		if (Math.abs(there - t) < off) [best, off] = [there, Math.abs(there - t)];
+	}
+	return best;
+}
+
 // The chosen thread's interval in the middle of what is seen, or the one before or after the chosen one.
 function stepInstant(by) {
 	const s = state(), line = lineAt(rowOf(Number(s.tid)));
 	if (!line) return step(0);
-	let t = axis.from + axis.span / 2;
+	let t = nearest(line.decoded, axis.from + axis.span / 2);
 	if (by && instant && !instant.error) t = by > 0 ? instant.to + 1 : instant.from - 1;
 	if (t < axis.from || t > axis.to) moveTo(axis.pan(t - (axis.from + axis.span / 2)));
 	chooseInstant(line, t);
@@ -443,7 +456,7 @@ function build(main) {
 		() => setState({ osince: formatMoment(axis.moment(axis.from)), ountil: formatMoment(axis.moment(axis.to)) }));
 	const path = element("button", { type: "button", title: "of the chosen thread (p)", "aria-pressed": false, onclick: togglePath }, "Critical path");
 	const head = element("canvas", { class: "head", role: "img", "aria-label": "what ran on each CPU" });
-	const body = element("canvas", { class: "body", role: "img", "aria-label": "states of the threads over time" });
+	const body = element("canvas", { class: "body", "aria-hidden": true }); // what it shows is told by the rows, and of one interval by its panel
 	ui = { main, events, order, filter, path, freeze, sort, width: 600,
 		head: new Rows(head, { row: 14, gap: GAP, classes: USES, classOf: classOfUse }),
 		body: new Rows(body, { row: ROW, gap: GAP, classes: CLASSES, classOf: classOfState }),
@@ -507,7 +520,8 @@ export async function show(main, s, changed) {
 	ui.path.setAttribute("aria-pressed", String(Boolean(s.path)));
 	ui.freeze.hidden = Boolean(s.mark);
 	if (!known || known.key !== recording(s)) {
-		axis = instant = null;
+		axis = instant = data = null;
+		measure();
 		try {
 			await openRecording(s);
 		} catch (e) {

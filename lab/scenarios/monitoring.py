@@ -1,4 +1,7 @@
 """A monitoring script was set up to ask whyslow without a pause: whyslow itself is guilty."""
+import json
+import time
+
 from resources import CHILDREN, CPU, FAULTS, READING
 
 GROUP = "other"
@@ -7,5 +10,7 @@ FEATURES = CPU | FAULTS | CHILDREN | READING
 
 
 def inject(stage, chance):
-    question = chance.choice(("why --at -1s", "show --at -1s"))
-    return [stage.start("sh", "-c", f"while :; do {stage.whyslow} {question} --from {stage.work}/baseline.db; done", name="monitoring")]
+    begin, end = json.loads((stage.work / "baseline.json").read_text())[-1]
+    moment = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime((begin + end) / 2))
+    ask = f"{stage.whyslow} {chance.choice(('why', 'show'))} --from {stage.work}/baseline.db --at '{moment}'"
+    return [stage.start("sh", "-c", f"while :; do {ask}; done", name="monitoring")]

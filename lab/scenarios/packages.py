@@ -30,7 +30,11 @@ def make(stage):
     subprocess.run(["tar", "-C", folder / "npm", "-czf", folder / "npm/many.tgz", "package"], **quietly)
     shutil.rmtree(folder / "npm/package")
     (folder / "npm/package.json").write_text(PROJECT)
-    subprocess.run(["npm", "install", "--offline", "--no-audit", "--no-fund"], cwd=folder / "npm", **quietly)
+    subprocess.run(["npm", "install", *npm_options(folder)], cwd=folder / "npm", **quietly)
+
+
+def npm_options(folder):
+    return "--offline", "--no-audit", "--no-fund", f"--cache={folder}/npm-cache"
 
 
 def make_files(folder, n):
@@ -43,5 +47,5 @@ def make_files(folder, n):
 def inject(stage, chance):
     folder = stage.work / "packages"
     if chance.random() < 0.5:
-        return [stage.start("sh", "-c", "while :; do npm ci --offline --no-audit --no-fund; done", name="npm", folder=folder / "npm")]
+        return [stage.start("sh", "-c", f"while :; do npm ci {' '.join(npm_options(folder))}; done", name="npm", folder=folder / "npm")]
     return [stage.start("sh", "-c", f"while :; do dpkg --root={folder}/root --force-all --unpack {folder}/files.deb; done", name="dpkg")]

@@ -8,7 +8,7 @@ FEATURES = CPU | {"quota.throttled", "wait.quota", "cgroup.throttled", "cgroup.t
 
 
 def inject(stage, chance):
-    stage.groups.set_quota(chance.choice((5, 8, 12)))
+    stage.groups.set_quota(chance.choice((3, 5, 7)))
     return []
 
 

@@ -11,8 +11,8 @@ NEEDS = ("restic",)
 
 def inject(stage, chance):
     what = chance.choice(("/usr/lib", "/usr/bin /usr/share"))
-    command = f"rm -rf restic; restic -q init; restic -q backup {what}"
-    return [stage.start("sh", "-c", f"export RESTIC_REPOSITORY={stage.work}/restic RESTIC_PASSWORD=lab HOME=/root; while :; do {command}; done",
+    command = f"rm -rf restic; restic -q --no-cache init; restic -q --no-cache backup {what}"
+    return [stage.start("sh", "-c", f"export RESTIC_REPOSITORY={stage.work}/restic RESTIC_PASSWORD=lab; while :; do {command}; done",
                         name="restic")]
 
 

@@ -11,6 +11,7 @@
 
 #define NICE_0	    120 /* trace_thread.prio */
 #define GIVES_WAY   10	/* nicer than this by so much: it waits by choice */
+#define OF_ITS_OWN  0.2 /* a lock that only the program itself waits for slows nobody else */
 #define COVERED_MIN (NS_PER_SEC / 2)
 
 void charges_free(struct charges *c)
@@ -116,6 +117,7 @@ static int take_cell(struct joining *j, const struct blame_cell *cell)
 	/* whom the holder of a lock waited for is to blame for that */
 	enum bottleneck of = bottleneck_of(cell->root != FOR_NONE ? cell->root : cell->wait);
 	const struct subject *who, *whom;
+	bool own;
 
 	if (cell->culprit != BY_TASK || of == BOTTLENECK_NONE || victim->kernel || gives_way(j, cell->victim))
 		return 0;
@@ -124,10 +126,11 @@ static int take_cell(struct joining *j, const struct blame_cell *cell)
 	if (!who || !whom)
 		return 0;
 	/* a lock is the program's own affair, and worth saying; its other threads may use what it has */
-	if (strcmp(who->program, whom->program) == 0 && cell->wait != FOR_LOCK)
+	own = strcmp(who->program, whom->program) == 0;
+	if (own && cell->wait != FOR_LOCK)
 		return 0;
 	return add(j, &(struct charge){whom->program, who->program, of, cell->wait == FOR_CONDITION,
-				       (double)cell->ns / 1e9 / j->seconds});
+				       (double)cell->ns / 1e9 / j->seconds * (own ? OF_ITS_OWN : 1)});
 }
 
 static int join(struct joining *j, const struct dataset *d, uint32_t from, uint32_t to)

@@ -38,7 +38,7 @@ struct method {
 };
 
 extern const struct method method_blame, method_gaussian, method_robust, method_unusual;
-extern const struct method *const methods[]; /* NULL-terminated */
+extern const struct method *const methods[]; /* NULL-terminated; the first is the default */
 /* NULL if there is none of that name. */
 const struct method *method_find(const char *name);
 

@@ -13,6 +13,8 @@
 #define ASKED_LEAST 100 /* calls a second beyond the usual: fewer are no load */
 #define ALIKE	    0.5 /* sent and received: one has at least this share of the other */
 #define ASKED_PART  0.75 /* of a server's guilt */
+#define EMPLOYS	    0.005 /* guilt: less of it does not make the kernel work */
+#define WORTH_TELLING 0.01
 
 static const struct {
 	const char *name; /* how a kernel thread's or soft interrupt's begins */
@@ -47,7 +49,7 @@ static double guilt_in(const struct verdict *v, enum bottleneck of)
 static struct verdict *employer_of(struct robust *r, enum bottleneck work)
 {
 	struct verdict *best = NULL;
-	double most = 0;
+	double most = EMPLOYS;
 
 	for (size_t i = 0; work != BOTTLENECK_NONE && i < r->verdicts.n; i++) {
 		struct verdict *v = &r->verdicts.v[i];
@@ -63,10 +65,13 @@ static struct verdict *employer_of(struct robust *r, enum bottleneck work)
 
 static int move(struct verdict *from, struct verdict *to, double part, const char *because)
 {
+	bool told = part * from->suspect.score >= WORTH_TELLING;
 	char *text;
 
 	to->suspect.score += part * from->suspect.score;
 	from->suspect.score *= 1 - part;
+	if (!told)
+		return 0;
 	if (asprintf(&text, "%s %s", from->program->members.v[0]->info.name ? from->program->members.v[0]->info.name : "?", because) < 0)
 		return -ENOMEM;
 	if (VEC_PUSH(to->suspect.evidence, text) == 0)

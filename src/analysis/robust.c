@@ -1,4 +1,4 @@
-/* Unusual, and in the way: the default model.
+/* Unusual, and in the way: the robust model, and the default one, which joins it with what victims waited for.
  *
  * The unit of judgement is the *program* (exe + unit): what all its processes do together, so that history outlives
  * restarts and many small processes count as one. The time before the trouble is cut into blocks half as long as
@@ -662,6 +662,16 @@ static double guilt_of_lock(const struct robust *r, const struct program *p)
 	return isnan(share) ? 0 : r->shortage[BOTTLENECK_LOCK] * share * (is_new(r, p) ? 1 : HELD_BEFORE);
 }
 
+/* What has no limit but its process's own leaks in one process: four hundred new ones with eight files each are no leak. */
+static double leakers(const struct robust *r, const struct program *p, const struct use *use)
+{
+	uint32_t there = 0;
+
+	for (size_t i = 0; use->resource == BOTTLENECK_NONE && i < p->members.n; i++)
+		there += p->members.v[i]->last >= r->q->at && p->members.v[i]->first <= r->q->at;
+	return there > 1 ? there : 1;
+}
+
 /* The guilt of a program by each use; *ret_worst = the use with the most. */
 static double guilt_of(struct robust *r, struct program *p, double guilt[USES], size_t *ret_worst, double *ret_lock)
 {
@@ -682,7 +692,8 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 		if (shortage(r, &uses[i]) * share_of(r, &uses[i], now) < REPORT_SCORE)
 			continue;
 		u = usual_of(r, p, f, now);
-		guilt[i] = shortage(r, &uses[i]) * joined_share(r, p, &uses[i], now, excess_of(&u, now)) * surprise(&u);
+		guilt[i] = shortage(r, &uses[i]) * joined_share(r, p, &uses[i], now, excess_of(&u, now) / leakers(r, p, &uses[i])) *
+			   surprise(&u);
 		if (f == FEATURE_THREADS)
 			crowd = excess_of(&u, now);
 		if (f == FEATURE_CHILDREN_CPU)
@@ -1132,14 +1143,14 @@ static int blame_rank(const struct dataset *d, const struct question *q, struct 
 
 const struct method method_robust = {
 	.name = "robust",
-	.help = "beyond its usual, of what is short: median and episodes, weighed by pressure (default)",
+	.help = "beyond its usual, of what is short: median and episodes, weighed by pressure",
 	.features = USED,
 	.rank = robust_rank,
 };
 
 const struct method method_blame = {
 	.name = "blame",
-	.help = "as robust, and what the victims waited for: who was in their way, locks, limits",
+	.help = "as robust, and what the victims waited for: who was in their way, locks, limits (default)",
 	.features = USED | BIT(SCHED_NICE) | BIT(WAIT_LOCK) | BIT(WAIT_QUOTA) | BIT(NET_RX_CALLS) |
 		    BIT(NET_TX_CALLS),
 	.rank = blame_rank,

@@ -218,3 +218,68 @@ int board_curve(struct store *store, const struct curve_request *request, struct
 	dataset_free(&d);
 	return r;
 }
+
+/* --- who lived when --- */
+
+/* One that seldom changes: without any the process itself would be left out. */
+static uint64_t hardly_anything(const struct entity_info *info, void *context)
+{
+	(void)context;
+	return info->kind == ENTITY_PROCESS ? 1ull << FEATURE_THREADS : 0;
+}
+
+static int earlier_first(const void *a, const void *b)
+{
+	const struct life *x = a, *y = b;
+	bool x_changed = x->began || x->ended, y_changed = y->began || y->ended;
+
+	if (x_changed != y_changed)
+		return x_changed ? -1 : 1;
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return x->info.pid < y->info.pid ? -1 : x->info.pid > y->info.pid;
+}
+
+static int add_life(const struct dataset *d, const struct subject *s, struct lives *ret)
+{
+	struct life life = {.from = d->ticks.v[s->first].wall, .to = d->ticks.v[s->last].wall, .began = s->first > 0,
+			    .ended = s->ended || s->last + 1 < d->ticks.n};
+	int r = entity_info_copy(&s->info, &life.info);
+
+	if (r == 0) {
+		r = VEC_PUSH(ret->v, life);
+		if (r < 0)
+			entity_info_free(&life.info);
+	}
+	ret->throughout += r == 0 && !life.began && !life.ended;
+	return r;
+}
+
+int board_lives(struct store *store, int64_t from, int64_t to, struct lives *ret)
+{
+	struct load_filter filter = {hardly_anything, NULL};
+	struct dataset d = {};
+	struct lives lives = {};
+	unsigned damaged;
+	int r = store_load_filtered(store, from, to, &filter, &d, &damaged);
+
+	if (r == 0 && !d.ticks.n)
+		r = -ENODATA;
+	for (size_t i = 0; r == 0 && i < d.subjects.n; i++) {
+		const struct subject *s = d.subjects.v[i];
+
+		if (s->info.kind == ENTITY_PROCESS && s->first <= s->last && s->last < d.ticks.n)
+			r = add_life(&d, s, &lives);
+	}
+	if (r == 0) {
+		lives.from = d.ticks.v[0].wall;
+		lives.to = d.ticks.v[d.ticks.n - 1].wall;
+		if (lives.v.n)
+			qsort(lives.v.v, lives.v.n, sizeof(*lives.v.v), earlier_first);
+		*ret = lives;
+	} else {
+		lives_free(&lives);
+	}
+	dataset_free(&d);
+	return r;
+}

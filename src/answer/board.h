@@ -26,3 +26,7 @@ struct curve_request {
 	uint32_t viewer;
 };
 int board_curve(struct store *store, const struct curve_request *request, struct entity_info *ret_who, struct curve *ret_curve);
+
+/* Every process of [from, to] (wall ns), those that began or ended in it first, then by when they began; kernel threads are
+ * left out. The caller frees with lives_free(). 0, -ENODATA, -ENOMEM, or as store_load(). */
+int board_lives(struct store *store, int64_t from, int64_t to, struct lives *ret);

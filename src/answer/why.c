@@ -9,6 +9,7 @@
 #include "answer/confidence.h"
 #include "answer/facts.h"
 #include "answer/past.h"
+#include "answer/using.h"
 #include "answer/words.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -28,6 +29,8 @@
 #define NAME_SCORE	0.01 /* below it nobody is named for a pressure that is there */
 #define ACCUSE_MARKED	0.008 /* ... when somebody says that it was slow */
 #define NOTES_MAX	5
+#define GUARD		(15 * NS_PER_SEC) /* before a trouble: not learnt from, but no more than ... */
+#define GUARD_PART	5		  /* ... this part of the past */
 #define GIVES_WAY	10 /* a nice value from which on a program waits by choice */
 #define MARK_BEFORE	(60 * NS_PER_SEC) /* a marked incident began before its press ... */
 #define EXACT_WINDOW_MAX (12 * 3600 * NS_PER_SEC) /* longer windows are read tick by tick only ... */
@@ -66,6 +69,17 @@ static double pressure_at(const struct dataset *d, const struct question *q, con
 	return feature == FEATURE_PSI_CPU_SOME && q->waited ? fmin(pressure, q->waited[tick]) : pressure;
 }
 
+/* How hard it is to get a thing, 0..1. Time in which somebody waits says no more once somebody always does; of n threads
+ * that wait for a CPU on average it is n / (1 + n). */
+static double strain_at(const struct dataset *d, const struct question *q, const struct subject *newest, int feature, uint32_t tick)
+{
+	if (feature == FEATURE_PSI_CPU_SOME && q->waited)
+		return q->waited[tick] / (1 + q->waited[tick]);
+	return pressure_at(d, q, newest, feature, tick);
+}
+
+typedef double (*measure_at)(const struct dataset *d, const struct question *q, const struct subject *newest, int feature, uint32_t tick);
+
 static bool gives_way(const struct dataset *d, const struct subject *s)
 {
 	double nice = subject_has(s, FEATURE_SCHED_NICE) ? subject_value(d, s, FEATURE_SCHED_NICE, s->last) : NAN;
@@ -103,7 +117,7 @@ static int sum_waited(const struct dataset *d, double **ret)
 	return 0;
 }
 
-static int learn_pressure(const struct dataset *d, const struct question *q, const struct subject *system, int feature,
+static int learn_pressure(const struct dataset *d, const struct question *q, measure_at at, const struct subject *system, int feature,
 			  double *ret_usual)
 {
 	size_t n = 0, room = q->train_to >= q->train_from ? (size_t)(q->train_to - q->train_from) + 1 : 0;
@@ -113,8 +127,13 @@ static int learn_pressure(const struct dataset *d, const struct question *q, con
 		return -ENOMEM;
 	for (int64_t t = q->train_from; t <= q->train_to; t++)
 		if (!(q->excluded && q->excluded[t]))
-			values[n++] = pressure_at(d, q, system, feature, (uint32_t)t);
+			values[n++] = at(d, q, system, feature, (uint32_t)t);
 	n = sort_values(values, n);
+	/* a queue swings more than the time in which somebody waits: what it reaches a quarter of the time is usual */
+	if (at == strain_at && q->waited && feature == FEATURE_PSI_CPU_SOME && n >= 30) {
+		*ret_usual = quantile_sorted(values, n, 0.75);
+		return 0;
+	}
 	/* the mean of the middle: of a pressure that is mostly zero the median says nothing */
 	*ret_usual = n < 30 ? NAN : 0;
 	for (size_t i = n / 4; n >= 30 && i < n - n / 4; i++)
@@ -122,13 +141,13 @@ static int learn_pressure(const struct dataset *d, const struct question *q, con
 	return 0;
 }
 
-static double mean_pressure(const struct dataset *d, const struct question *q, const struct subject *system, int feature, uint32_t from, uint32_t to)
+static double mean_pressure(const struct dataset *d, const struct question *q, measure_at at, const struct subject *system, int feature, uint32_t from, uint32_t to)
 {
 	double sum = 0;
 	uint32_t n = 0;
 
 	for (uint32_t t = from; t <= to; t++) {
-		double p = pressure_at(d, q, system, feature, t);
+		double p = at(d, q, system, feature, t);
 
 		if (isnan(p))
 			continue;
@@ -153,7 +172,7 @@ static uint32_t walk_back(const struct dataset *d, const struct question *q, con
 	uint32_t start = at, low = 0, oldest = tick_before(d, at, FOCUS_MAX);
 
 	for (uint32_t t = at; t > oldest; t--) {
-		double p = pressure_at(d, q, system, feature, t);
+		double p = strain_at(d, q, system, feature, t);
 
 		if (!(p >= level)) {
 			if (++low > GAP_TICKS)
@@ -181,7 +200,7 @@ static uint32_t find_end(const struct dataset *d, const struct question *q, cons
 
 	for (uint32_t t = q->at; t > oldest + 2; t--)
 		for (size_t i = 0; i < ARRAY_SIZE(pressures); i++)
-			if (is_pressed(mean_pressure(d, q, system, pressures[i].feature, t - 2, t), usual[pressures[i].what]))
+			if (is_pressed(mean_pressure(d, q, strain_at, system, pressures[i].feature, t - 2, t), usual[pressures[i].what]))
 				return t;
 	return q->at;
 }
@@ -196,7 +215,7 @@ static uint32_t find_focus(const struct dataset *d, const struct question *q, co
 
 	*ret_pressed = false;
 	for (size_t i = 0; i < ARRAY_SIZE(pressures); i++) {
-		double now = mean_pressure(d, q, system, pressures[i].feature, recent, q->at);
+		double now = mean_pressure(d, q, strain_at, system, pressures[i].feature, recent, q->at);
 		double before = isnan(usual[pressures[i].what]) ? 0 : usual[pressures[i].what];
 
 		if (!is_pressed(now, before) || now - before <= most)
@@ -267,7 +286,7 @@ static enum bottleneck bottleneck_of(enum resource resource)
 	}
 }
 
-static void choose_bottleneck(struct answer *a, bool pressed)
+static void choose_bottleneck(struct answer *a, bool pressed, const bool strained[BOTTLENECK_COUNT])
 {
 	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
 	double most = 0;
@@ -280,7 +299,7 @@ static void choose_bottleneck(struct answer *a, bool pressed)
 		return;
 	}
 	/* several things may be short: the one that the culprit took is the story */
-	if (pressed && top && top->score >= NAME_SCORE && is_pressed(a->pressure.now[top->of], a->pressure.usual[top->of])) {
+	if (pressed && top && top->score >= NAME_SCORE && strained[top->of]) {
 		a->bottleneck = top->of;
 		return;
 	}
@@ -355,7 +374,18 @@ static void set_window(const struct dataset *d, const struct why_request *reques
 	}
 }
 
-static int measure(const struct dataset *d, const struct why_request *request, struct question *q, bool *ret_pressed)
+/* Who makes others wait may have begun before anybody else wanted what he takes: the moments just before the trouble are
+ * not what is usual, where there are enough others. */
+static int64_t last_learnt(const struct dataset *d, const struct question *q)
+{
+	int64_t past = d->ticks.v[q->focus].elapsed - d->ticks.v[q->train_from].elapsed;
+	int64_t guard = past / GUARD_PART < GUARD ? past / GUARD_PART : GUARD;
+
+	return (int64_t)tick_before(d, q->focus, guard) - 1;
+}
+
+static int measure(const struct dataset *d, const struct why_request *request, struct question *q, bool *ret_pressed,
+		   bool ret_strained[BOTTLENECK_COUNT])
 {
 	const struct subject *system = find_system(d, q->at);
 	double usual[BOTTLENECK_COUNT];
@@ -363,7 +393,8 @@ static int measure(const struct dataset *d, const struct why_request *request, s
 	for (size_t i = 0; i < BOTTLENECK_COUNT; i++)
 		usual[i] = q->pressure.usual[i] = q->pressure.now[i] = NAN;
 	for (size_t i = 0; i < ARRAY_SIZE(pressures); i++)
-		if (learn_pressure(d, q, system, pressures[i].feature, &usual[pressures[i].what]) < 0)
+		if (learn_pressure(d, q, strain_at, system, pressures[i].feature, &usual[pressures[i].what]) < 0 ||
+		    learn_pressure(d, q, pressure_at, system, pressures[i].feature, &q->pressure.usual[pressures[i].what]) < 0)
 			return -ENOMEM;
 	q->at = find_end(d, q, system, usual);
 	q->focus = find_focus(d, q, system, usual, ret_pressed);
@@ -375,12 +406,14 @@ static int measure(const struct dataset *d, const struct why_request *request, s
 	if (q->focus <= q->train_from && q->at > q->train_from)
 		q->focus = q->train_from + 1 < q->at ? q->train_from + 1 : q->at;
 	for (size_t i = 0; i < ARRAY_SIZE(pressures); i++) {
-		q->pressure.usual[pressures[i].what] = usual[pressures[i].what];
-		q->pressure.now[pressures[i].what] = mean_pressure(d, q, system, pressures[i].feature, q->focus, q->at);
+		enum bottleneck what = pressures[i].what;
+
+		q->pressure.now[what] = mean_pressure(d, q, pressure_at, system, pressures[i].feature, q->focus, q->at);
+		ret_strained[what] = is_pressed(mean_pressure(d, q, strain_at, system, pressures[i].feature, q->focus, q->at), usual[what]);
 	}
 	/* the paper's model trains on all of the past; the others on what lies before the trouble */
 	if (request->method != &method_gaussian)
-		q->train_to = (int64_t)q->focus - 1;
+		q->train_to = last_learnt(d, q);
 	q->cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 	q->memory = memory_of(d, system, q->at);
 	return 0;
@@ -520,6 +553,21 @@ static void tell_past(struct answer *a, const struct past *past, int64_t exact)
 	remark(a, "what is usual before %s is taken from the hourly summaries", format_local(exact, at, sizeof(at)));
 }
 
+/* The victim that somebody is using comes first. */
+static void find_used(struct ranking *r, const char *proc_root)
+{
+	for (size_t i = 0; i < r->victims.n; i++) {
+		struct suspect victim = r->victims.v[i];
+
+		if (!is_in_foreground(proc_root, victim.subject->info.pid))
+			continue;
+		victim.using = true;
+		memmove(&r->victims.v[1], &r->victims.v[0], i * sizeof(victim));
+		r->victims.v[0] = victim;
+		return;
+	}
+}
+
 static bool names_culprit(const struct answer *a, const struct method *method)
 {
 	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
@@ -563,12 +611,12 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	_cleanup_free_ double *waited = NULL;
 	_cleanup_free_ bool *excluded = NULL;
 	int at = dataset_find_wall(d, request->at), result;
-	bool pressed;
+	bool pressed, strained[BOTTLENECK_COUNT] = {};
 
 	if (at < 0 || request->at - d->ticks.v[at].wall > NEAR_ENOUGH)
 		return -ENODATA;
 	if (!r.method)
-		r.method = &method_robust;
+		r.method = methods[0];
 	hide_command_lines(d, request->viewer);
 	q.at = (uint32_t)at;
 	if (exclude_marks(d, request, &excluded) < 0)
@@ -578,7 +626,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	if (r.method == &method_blame && sum_waited(d, &waited) < 0)
 		return -ENOMEM;
 	q.waited = waited;
-	result = measure(d, &r, &q, &pressed);
+	result = measure(d, &r, &q, &pressed, strained);
 	if (result == 0 && request->trace && r.method == &method_blame)
 		result = charges_of_trace(request->trace, d, q.focus, q.at, &charges);
 	q.charges = &charges;
@@ -598,9 +646,11 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 		a.slow_since = d->ticks.v[q.focus].wall - d->ticks.v[q.focus].span;
 	if (pressed && a.at - d->ticks.v[q.at].wall > OVER)
 		a.slow_until = d->ticks.v[q.at].wall;
+	if (request->proc_root)
+		find_used(&a.ranking, request->proc_root);
 	if (request->only)
 		filter(&a.ranking, request->only);
-	choose_bottleneck(&a, pressed);
+	choose_bottleneck(&a, pressed, strained);
 	a.confidence = confidence_of(&a);
 	a.culprit_is_named = names_culprit(&a, r.method);
 	result = explain(d, loader, &q, &r, &a);
@@ -622,7 +672,7 @@ int why_answer(struct dataset *d, const struct why_request *request, struct answ
 
 int why_from_store(struct store *store, const struct why_request *request, struct why_data *data, struct answer *ret)
 {
-	const struct method *method = request->method ? request->method : &method_robust;
+	const struct method *method = request->method ? request->method : methods[0];
 	struct past past = {};
 	struct loader loader = {.past = &past, .data = data, .request = request};
 	struct load_filter filter = {first_features, &loader};

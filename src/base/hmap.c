@@ -31,6 +31,12 @@ void *hmap_get(const struct hmap *m, uint64_t key, uint64_t key2)
 	return m->n ? find(m, key, key2)->value : NULL;
 }
 
+void hmap_prefetch(const struct hmap *m, uint64_t key, uint64_t key2)
+{
+	if (m->n)
+		__builtin_prefetch(&m->slots[slot_of(m, key, key2)]);
+}
+
 static int grow(struct hmap *m)
 {
 	struct hmap bigger = {.size = m->size ? 2 * m->size : 16, .n = m->n};

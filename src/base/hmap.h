@@ -20,6 +20,8 @@ struct hmap {
 
 void hmap_free(struct hmap *m);
 void *hmap_get(const struct hmap *m, uint64_t key, uint64_t key2);
+/* Fetches the memory where the search for this key begins. */
+void hmap_prefetch(const struct hmap *m, uint64_t key, uint64_t key2);
 /* Inserts or replaces. 0 or -ENOMEM. */
 int hmap_put(struct hmap *m, uint64_t key, uint64_t key2, void *value);
 /* Removes and returns what was there, or NULL. */

@@ -20,7 +20,7 @@
 
 const char *board_arg_feature, *board_arg_until;
 uint64_t board_arg_points = POINTS_DEFAULT;
-bool board_arg_follow;
+bool board_arg_follow, board_arg_lives;
 
 static void print_json(json_t *root)
 {
@@ -156,6 +156,15 @@ static int tell_curve(struct common *common, struct store *store, const struct c
 	return EXIT_ANSWERED;
 }
 
+static int read_window(const struct board_view *view, int64_t *from, int64_t *to)
+{
+	if (view->since && parse_time(view->since, wall_now(), from) < 0)
+		return usage_error("show", "'%s' is no TIME", view->since);
+	if (board_arg_until && parse_time(board_arg_until, wall_now(), to) < 0)
+		return usage_error("show", "'%s' is no TIME", board_arg_until);
+	return *from < *to ? EXIT_ANSWERED : usage_error("show", "--since lies before --until");
+}
+
 static int show_curve(struct common *common, struct store *store, const struct why_request *request, const struct board_view *view)
 {
 	int feature = feature_index(ENTITY_PROCESS, board_arg_feature);
@@ -164,13 +173,28 @@ static int show_curve(struct common *common, struct store *store, const struct w
 
 	if (feature < 0)
 		return usage_error("show", "there is no feature '%s' of a process; 'whyslow features' lists them", board_arg_feature);
-	if (view->since && parse_time(view->since, wall_now(), &q.from) < 0)
-		return usage_error("show", "'%s' is no TIME", view->since);
-	if (board_arg_until && parse_time(board_arg_until, wall_now(), &q.to) < 0)
-		return usage_error("show", "'%s' is no TIME", board_arg_until);
-	if (q.from >= q.to)
-		return usage_error("show", "a curve's --since lies before its --until");
+	if (read_window(view, &q.from, &q.to) != EXIT_ANSWERED)
+		return EXIT_USAGE;
 	return tell_curve(common, store, &q);
+}
+
+static int show_lives(struct common *common, struct store *store, const struct why_request *request, const struct board_view *view)
+{
+	int64_t from = request->at - request->window, to = request->at;
+	int status = read_window(view, &from, &to), r;
+	struct lives lives;
+
+	if (status != EXIT_ANSWERED)
+		return status;
+	r = board_lives(store, from, to, &lives);
+	if (r < 0)
+		return explain(store, r);
+	if (common->json)
+		print_json(board_lives_json(&lives, board_arg_points));
+	else
+		board_lives_text(&lives, board_arg_points, stdout);
+	lives_free(&lives);
+	return EXIT_ANSWERED;
 }
 
 int board_show(struct common *common, const struct board_view *view)
@@ -190,9 +214,9 @@ int board_show(struct common *common, const struct board_view *view)
 	store = open_common_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
-	if (board_arg_feature) {
+	if (board_arg_feature || board_arg_lives) {
 		(void)find_now(store, &request, common->from_file);
-		status = show_curve(common, store, &request, view);
+		status = board_arg_lives ? show_lives(common, store, &request, view) : show_curve(common, store, &request, view);
 		store_close(store);
 		return status;
 	}

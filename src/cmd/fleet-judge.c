@@ -74,8 +74,9 @@ static int rules_asked_for(const struct fleet_args *args, const char *path, stru
 	return r;
 }
 
-static int run_check(struct common *common, struct fleet_args *args, int argc, char **argv)
+static int run_check(struct common *common, int argc, char **argv)
 {
+	struct fleet_args *args = &fleet_args;
 	struct fleet_thresholds rules = {};
 	_cleanup_free_ char *error = NULL;
 	struct fleet_question q;
@@ -107,7 +108,7 @@ static const struct option_row check_options[] = {
 	{},
 };
 
-const struct fleet_subverb fleet_check_verb = {"check", "DATA [RULES] ", "who breaks which threshold", check_options, run_check};
+const struct subverb fleet_check_verb = {"check", "DATA [RULES] ", "who breaks which threshold", check_options, run_check, NULL};
 
 /* --- correlate --- */
 
@@ -124,8 +125,9 @@ static bool take_symptom(struct fleet_args *args, char *text)
 	return *text;
 }
 
-static int run_correlate(struct common *common, struct fleet_args *args, int argc, char **argv)
+static int run_correlate(struct common *common, int argc, char **argv)
 {
+	struct fleet_args *args = &fleet_args;
 	struct fleet_question q;
 	struct fleet *f;
 	int status = EXIT_CANNOT;
@@ -157,8 +159,8 @@ static const struct option_row correlate_options[] = {
 	{},
 };
 
-const struct fleet_subverb fleet_correlate = {"correlate", "DATA SYMPTOM ", "which counters moved with a symptom, on any server", correlate_options,
-					      run_correlate};
+const struct subverb fleet_correlate = {"correlate", "DATA SYMPTOM ", "which counters moved with a symptom, on any server", correlate_options,
+					      run_correlate, NULL};
 
 /* --- compare --- */
 
@@ -201,8 +203,9 @@ static int compare_two(struct common *common, struct fleet_args *args, struct fl
 	return EXIT_CANNOT;
 }
 
-static int run_compare(struct common *common, struct fleet_args *args, int argc, char **argv)
+static int run_compare(struct common *common, int argc, char **argv)
 {
+	struct fleet_args *args = &fleet_args;
 	struct fleet *a, *b = NULL;
 	int status = EXIT_CANNOT;
 
@@ -239,13 +242,14 @@ static const struct option_row compare_options[] = {
 	{},
 };
 
-const struct fleet_subverb fleet_compare = {"compare", "DATA [DATA] ", "which counters of which servers are unusual, or differ between two sets", compare_options,
-					    run_compare};
+const struct subverb fleet_compare = {"compare", "DATA [DATA] ", "which counters of which servers are unusual, or differ between two sets", compare_options,
+					    run_compare, NULL};
 
 /* --- rank --- */
 
-static int run_rank(struct common *common, struct fleet_args *args, int argc, char **argv)
+static int run_rank(struct common *common, int argc, char **argv)
 {
+	struct fleet_args *args = &fleet_args;
 	struct fleet_question q;
 	struct fleet *f;
 	int status = EXIT_CANNOT;
@@ -269,4 +273,4 @@ static const struct option_row rank_options[] = {
 	{},
 };
 
-const struct fleet_subverb fleet_rank = {"rank", "DATA ", "which servers are conspicuous, at a known rate of false alarms", rank_options, run_rank};
+const struct subverb fleet_rank = {"rank", "DATA ", "which servers are conspicuous, at a known rate of false alarms", rank_options, run_rank, NULL};

@@ -39,8 +39,9 @@ static void tell_extent(const struct fleet *f)
 		printf("note: %s\n", f->remarks.v[i]);
 }
 
-static int run_load(struct common *common, struct fleet_args *args, int argc, char **argv)
+static int run_load(struct common *common, int argc, char **argv)
 {
+	struct fleet_args *args = &fleet_args;
 	_cleanup_free_ char *error = NULL;
 	struct fleet *f;
 	int r;
@@ -74,7 +75,15 @@ static const struct option_row load_options[] = {
 	{},
 };
 
-const struct fleet_subverb fleet_load = {"load", "LOCATION ", "read counters of many servers into one file that is opened at once", load_options, run_load};
+static void list_sources(void)
+{
+	puts("\nSources:");
+	for (size_t i = 0; fleet_sources[i]; i++)
+		printf("  %-12s %s\n", fleet_sources[i]->name, fleet_sources[i]->help);
+}
+
+const struct subverb fleet_load = {
+	"load", "LOCATION ", "read counters of many servers into one file that is opened at once", load_options, run_load, list_sources};
 
 /* --- info --- */
 
@@ -155,8 +164,9 @@ static void info_json(const struct fleet *f, const struct fleet_alignment *a)
 				 "counters", counters, "remarks", remarks));
 }
 
-static int run_info(struct common *common, struct fleet_args *args, int argc, char **argv)
+static int run_info(struct common *common, int argc, char **argv)
 {
+	struct fleet_args *args = &fleet_args;
 	const struct fleet_span all = {INT64_MIN, INT64_MAX};
 	struct fleet_alignment a = {};
 	struct fleet *f;
@@ -183,7 +193,7 @@ static int run_info(struct common *common, struct fleet_args *args, int argc, ch
 
 static const struct option_row info_options[] = {FLEET_INPUT_OPTIONS, {}};
 
-const struct fleet_subverb fleet_info = {"info", "DATA ", "what is in it: servers, counters, clocks, gaps, groups", info_options, run_info};
+const struct subverb fleet_info = {"info", "DATA ", "what is in it: servers, counters, clocks, gaps, groups", info_options, run_info, NULL};
 
 /* --- view --- */
 
@@ -220,8 +230,9 @@ static int view_kind(const char *name)
 	return -1;
 }
 
-static int run_view(struct common *common, struct fleet_args *args, int argc, char **argv)
+static int run_view(struct common *common, int argc, char **argv)
 {
+	struct fleet_args *args = &fleet_args;
 	int kind = view_kind(args->view), status = EXIT_CANNOT, r;
 	struct fleet_question q;
 	struct fleet_view v;
@@ -261,4 +272,4 @@ static const struct option_row view_options[] = {
 	{},
 };
 
-const struct fleet_subverb fleet_view = {"view", "DATA COUNTER ", "one counter of all servers: by server, by time, or both", view_options, run_view};
+const struct subverb fleet_view = {"view", "DATA COUNTER ", "one counter of all servers: by server, by time, or both", view_options, run_view, NULL};

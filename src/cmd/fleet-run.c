@@ -213,8 +213,9 @@ static int run_script(struct script *s, struct str *text)
 	return 0;
 }
 
-static int run(struct common *common, struct fleet_args *args, int argc, char **argv)
+static int run(struct common *common, int argc, char **argv)
 {
+	struct fleet_args *args = &fleet_args;
 	_cleanup_str_ struct str text = {.max = FILE_MAX};
 	struct script s = {.common = common, .path = argc == 2 ? argv[1] : NULL, .status = EXIT_ANSWERED};
 	int r;
@@ -239,4 +240,4 @@ static const struct option_row options[] = {
 	{},
 };
 
-const struct fleet_subverb fleet_run = {"run", "FILE ", "a saved analysis: a subverb a line, or XML", options, run};
+const struct subverb fleet_run = {"run", "FILE ", "a saved analysis: a subverb a line, or XML", options, run, NULL};

@@ -109,8 +109,9 @@ static void tell(void *data, const struct watch_round *round)
 	fflush(stdout);
 }
 
-static int run(struct common *common, struct fleet_args *args, int argc, char **argv)
+static int run(struct common *common, int argc, char **argv)
 {
+	struct fleet_args *args = &fleet_args;
 	struct telling t = {common, args->top};
 	struct watch_options o = {args->token_file, args->ca_file, arg_every, arg_window, arg_look, arg_rounds};
 	_cleanup_(watch_list_free) struct watch_list list = {};
@@ -131,7 +132,7 @@ static int run(struct common *common, struct fleet_args *args, int argc, char **
 	return EXIT_ANSWERED;
 }
 
-const struct fleet_subverb fleet_watch = {
+const struct subverb fleet_watch = {
 	.name = "watch",
 	.words = "HOSTS ",
 	.help = "keeps the ranking current, asking the machines' recorders or Prometheus",

@@ -131,8 +131,9 @@ static int answer(struct common *common, struct fleet_args *args, const struct f
 	return EXIT_ANSWERED;
 }
 
-static int run(struct common *common, struct fleet_args *args, int argc, char **argv)
+static int run(struct common *common, int argc, char **argv)
 {
+	struct fleet_args *args = &fleet_args;
 	_cleanup_free_ char *symptom = args->symptom ? strdup(args->symptom) : NULL;
 	char *at = symptom ? strrchr(symptom, '@') : NULL;
 	struct fleet_question q;
@@ -168,4 +169,4 @@ static const struct option_row options[] = {
 	{},
 };
 
-const struct fleet_subverb fleet_why = {"why", "DATA ", "all steps in one: which servers and counters, since when, what moved with the symptom, what led", options, run};
+const struct subverb fleet_why = {"why", "DATA ", "all steps in one: which servers and counters, since when, what moved with the symptom, what led", options, run, NULL};

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analysis/fleet-analysis.h"
-#include "cmd/verb.h"
+#include "cmd/subverb.h"
 #include "model/fleet-source.h"
 #include "view/fleet.h"
 
@@ -17,14 +17,8 @@ struct fleet_args {
 	bool csv, svg, literal, by_time, spearman, all;
 };
 
-struct fleet_subverb {
-	const char *name, *words, *help;
-	const struct option_row *options;
-	int (*run)(struct common *common, struct fleet_args *args, int argc, char **argv); /* argv[0] is the subverb */
-};
-
 extern struct fleet_args fleet_args;
-extern const struct fleet_subverb fleet_load, fleet_info, fleet_view, fleet_check_verb, fleet_correlate, fleet_compare, fleet_rank,
+extern const struct subverb fleet_load, fleet_info, fleet_view, fleet_check_verb, fleet_correlate, fleet_compare, fleet_rank,
 	fleet_why, fleet_run, fleet_watch;
 /* Runs one command line, "view DATA cpu": for `fleet` itself and for saved analyses. Exit status. */
 int fleet_dispatch(struct common *common, int argc, char **argv);

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "cmd/verb.h"
+#include "cmd/spans.h"
 #include "source/leaf-csv.h"
 
 static const char *arg_metric = "value/cnt", *arg_time, *arg_at, *arg_expected, *arg_ignore, *arg_direction = "auto";
@@ -332,11 +332,4 @@ static int run(struct common *common, int argc, char **argv)
 	return status;
 }
 
-const struct verb verb_spans_attributes = {
-	.name = "spans attributes",
-	.group = "Many",
-	.words = "TABLE.csv ",
-	.help = "which attribute values identify and explain a change",
-	.options = options,
-	.run = run,
-};
+const struct subverb spans_attributes = {"attributes", "TABLE.csv ", "which attribute values identify and explain a change", options, run, NULL};

@@ -530,9 +530,9 @@ static int tell_change(struct common *common, const struct sides *s, const struc
 	return slower ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 }
 
-int spans_compare(struct common *common, size_t n, char **files)
+int spans_compare(struct common *common, int argc, char **argv)
 {
-	return with_change(common, n, files, false, "whyslow.spans.compare/1", tell_change);
+	return with_change(common, (size_t)argc - 1, argv + 1, false, "whyslow.spans.compare/1", tell_change);
 }
 
 static void print_suspects(const struct sides *s)
@@ -571,9 +571,9 @@ static int tell_why(struct common *common, const struct sides *s, const struct s
 	return s->suspects.compared ? EXIT_NOTHING_FOUND : EXIT_CANNOT;
 }
 
-int spans_why(struct common *common, size_t n, char **files)
+int spans_why(struct common *common, int argc, char **argv)
 {
-	return with_change(common, n, files, true, "whyslow.spans.why/1", tell_why);
+	return with_change(common, (size_t)argc - 1, argv + 1, true, "whyslow.spans.why/1", tell_why);
 }
 
 /* The last window of the store against those before it. */
@@ -625,7 +625,7 @@ static int tell_gate(struct common *common, const struct sides *s, const struct 
 	return status;
 }
 
-int spans_gate(struct common *common, size_t n, char **files)
+int spans_gate(struct common *common, int argc, char **argv)
 {
-	return with_change(common, n, files, false, "whyslow.spans.gate/1", tell_gate);
+	return with_change(common, (size_t)argc - 1, argv + 1, false, "whyslow.spans.gate/1", tell_gate);
 }

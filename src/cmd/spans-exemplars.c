@@ -166,8 +166,10 @@ static size_t tell_group(const struct forest *f, const struct bucket *b, const s
 	return slowest + sample;
 }
 
-int spans_exemplars(struct common *common, size_t n, char **files)
+int spans_exemplars(struct common *common, int argc, char **argv)
 {
+	size_t n = (size_t)argc - 1;
+	char **files = argv + 1;
 	json_t *list = common->json ? json_array() : NULL;
 	struct names *names;
 	struct forest f;

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cmd/spans.h"
+#include "store/span-rows.h"
 
 static char *key_of_files(size_t n, char **files)
 {
@@ -22,14 +23,73 @@ static char *key_of_files(size_t n, char **files)
 	return s.error ? NULL : TAKE(s.data);
 }
 
-int spans_load(struct common *common, size_t n, char **files)
+struct saving {
+	struct span_rows *rows;
+};
+
+static int save_trace(void *state, const struct span *spans, uint32_t n)
 {
+	return span_rows_put(((struct saving *)state)->rows, spans, n);
+}
+
+/* The spans themselves, trace by trace. */
+static int write_rows(size_t n, char **files, struct pipeline_options *o, uint64_t *ret_spans, struct span_faults *faults, char **ret_error)
+{
+	struct saving saving = {};
+	struct pipeline p;
+	int r, closed;
+
+	o->trace = save_trace;
+	o->state = &saving;
+	r = pipeline_open(&p, o, ret_error);
+	if (r == 0)
+		r = span_rows_open(spans_arg.output, p.names, &saving.rows, ret_error);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = pipeline_read(&p, files[i], ret_error);
+	if (r == 0)
+		r = pipeline_end(&p);
+	closed = saving.rows ? span_rows_close(saving.rows, ret_spans, *ret_error ? NULL : ret_error) : 0;
+	span_faults_add(faults, &p.faults);
+	pipeline_close(&p);
+	return r < 0 ? r : closed;
+}
+
+static int load_into_table(struct common *common, size_t n, char **files)
+{
+	struct pipeline_options o;
+	struct span_faults faults = {};
+	_cleanup_free_ char *error = NULL;
+	uint64_t spans = 0;
+	int r = spans_pipeline_options(n, &o);
+
+	if (r < 0)
+		return EXIT_USAGE;
+	r = write_rows(n, files, &o, &spans, &faults, &error);
+	spans_print_faults(&faults);
+	if (r < 0) {
+		log_error("%s", error ? error : strerror(-r));
+		return EXIT_CANNOT;
+	}
+	if (common->json)
+		return spans_print_json(json_pack("{s:s, s:s, s:I}", "schema", "whyslow.spans.load/1", "table", spans_arg.output, "spans",
+						  (json_int_t)spans), EXIT_ANSWERED);
+	printf("%" PRIu64 " spans are in %s\n'whyslow spans work' of each shard prepares the answers; 'whyslow spans forest %s' reads it here\n",
+	       spans, spans_arg.output, spans_arg.output);
+	return EXIT_ANSWERED;
+}
+
+int spans_load(struct common *common, int argc, char **argv)
+{
+	size_t n = (size_t)argc - 1;
+	char **files = argv + 1;
 	_cleanup_free_ char *key = spans_arg.key ? strdup(spans_arg.key) : key_of_files(n, files);
 	struct names *names;
 	struct forest f;
 	struct span_store *store;
 	int r;
 
+	if (spans_arg.output)
+		return load_into_table(common, n, files);
 	if (!n)
 		return usage_error("spans load", "which files? FILE ..., - for standard input");
 	r = spans_forest_of(common, n, files, &names, &f);
@@ -193,15 +253,21 @@ static json_t *bucket_json(const struct forest *f, const struct bucket *b, const
 	return o;
 }
 
-int spans_forest(struct common *common, size_t n, char **files)
+int spans_forest(struct common *common, int argc, char **argv)
 {
+	size_t n = (size_t)argc - 1;
+	char **files = argv + 1;
 	struct names *names;
 	struct forest f;
-	json_t *buckets = json_array();
-	int r = spans_forest_of(common, n, files, &names, &f);
+	json_t *buckets;
+	int r;
 
+	if (spans_arg.functions)
+		return spans_functions(common, n, files);
+	r = spans_forest_of(common, n, files, &names, &f);
 	if (r < 0)
 		return r == -EINVAL ? EXIT_USAGE : EXIT_CANNOT;
+	buckets = json_array();
 	if (!common->json) {
 		printf("%" PRIu64 " spans, %" PRIu64 " requests; critical path by the rule '%s'; quantiles within %.2g %%\n", f.tally.spans,
 		       f.tally.requests, f.rule, 100 * SKETCH_ERROR);

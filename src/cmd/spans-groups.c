@@ -250,8 +250,10 @@ static json_t *groups_json(const struct forest *f, const struct judged *j, enum 
 			 "read", spans_tally_json(f));
 }
 
-int spans_groups(struct common *common, size_t n, char **files)
+int spans_groups(struct common *common, int argc, char **argv)
 {
+	size_t n = (size_t)argc - 1;
+	char **files = argv + 1;
 	struct group_options o = {};
 	struct judged j = {};
 	struct names *names;

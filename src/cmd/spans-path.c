@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cmd/spans.h"
+#include "source/span-clickhouse.h"
 
 /* --- of single traces ------------------------------------------------------------------------------------------------ */
 
@@ -223,13 +224,19 @@ static int single_traces(struct common *common, size_t n, char **files)
 
 	if (!n)
 		return usage_error("spans path", "single traces are read from files: which?");
+	if (span_table_is(files[0]))
+		return usage_error("spans path", "single traces are read from files, not from tables");
 	r = spans_pipeline_options(n, &options);
 	if (r < 0)
 		return EXIT_USAGE;
 	s.rule = options.rule;
 	options.trace = take_trace;
 	options.state = &s;
+	if (spans_arg.learn && spans_learn(n, files) < 0)
+		return EXIT_CANNOT;
+	options.asynchronous = spans_arg.asynchronous;
 	r = pipeline_open(&pipeline, &options, &error);
+	s.tree.asynchronous = &pipeline.asynchronous;
 	if (spans_arg.trace)
 		trace_id_of_text(pipeline.names, spans_arg.trace, strlen(spans_arg.trace), &s.high, &s.low);
 	if (r == 0 && !common->json)
@@ -238,10 +245,7 @@ static int single_traces(struct common *common, size_t n, char **files)
 		r = pipeline_read(&pipeline, files[i], &error);
 	if (r == 0)
 		r = pipeline_end(&pipeline);
-	for (int i = 0; i < SPAN_FAULT_COUNT; i++)
-		if (pipeline.faults.n[i])
-			log_warning("%" PRIu64 " %s; the first: %s", pipeline.faults.n[i], span_fault_name((enum span_fault)i),
-				    pipeline.faults.first[i]);
+	spans_print_faults(&pipeline.faults);
 	if (r < 0 || !s.found)
 		log_error("%s", error ? error : r < 0 ? strerror(-r) : "that trace is not in the files");
 	else if (common->json)
@@ -386,8 +390,10 @@ static void print_bucket(const struct forest *f, const struct bucket *b, const s
 		print_steps(f, g);
 }
 
-int spans_path(struct common *common, size_t n, char **files)
+int spans_path(struct common *common, int argc, char **argv)
 {
+	size_t n = (size_t)argc - 1;
+	char **files = argv + 1;
 	bool sdiag = !strcmp(spans_arg.rule, "sdiag");
 	struct names *names;
 	struct forest f;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -60,8 +61,10 @@ static int run_receiver(struct receiver *r)
 	return result < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 
-int spans_receive(struct common *common, size_t n, char **words)
+int spans_receive(struct common *common, int argc, char **argv)
 {
+	size_t n = (size_t)argc - 1;
+	char **words = argv + 1;
 	_cleanup_free_ char *token_file = spans_arg.token_file ? strdup(spans_arg.token_file) : serve_token_file(), *error = NULL;
 	struct receive_options o = {.listen = spans_arg.listen, .cert_file = spans_arg.cert_file, .key_file = spans_arg.key_file,
 				    .window = spans_arg.window > SHORTEST ? spans_arg.window : SHORTEST, .flush = FLUSH,
@@ -108,8 +111,10 @@ static int run_command(const char *command, const char *finding)
 		return -errno;
 	fputs(finding, f);
 	status = pclose(f);
-	if (status)
-		log_warning("'%s' ended with status %d", command, status);
+	if (WIFSIGNALED(status))
+		log_warning("'%s' was ended by signal %d", command, WTERMSIG(status));
+	else if (status)
+		log_warning("'%s' ended with status %d", command, WEXITSTATUS(status));
 	return 0;
 }
 
@@ -161,8 +166,10 @@ static int look(struct common *common, int64_t now, bool *was_slower)
 	return slower;
 }
 
-int spans_watch(struct common *common, size_t n, char **words)
+int spans_watch(struct common *common, int argc, char **argv)
 {
+	size_t n = (size_t)argc - 1;
+	char **words = argv + 1;
 	bool slower = false;
 	int r = 0;
 

@@ -3,8 +3,9 @@
 
 #include <jansson.h>
 
-#include "cmd/verb.h"
+#include "cmd/subverb.h"
 #include "daemon/span-pipeline.h"
+#include "daemon/span-work.h"
 #include "store/span-store.h"
 
 struct spans_arguments {
@@ -17,37 +18,37 @@ struct spans_arguments {
 	const char *listen, *token_file, *cert_file, *key_file;
 	int64_t window, keep;
 	const char *run, *webhook, *against, *method;
-	bool once;
+	const char *engine, *output, *part, *asynchronous, *learn;
+	bool once, functions;
 	int64_t only_from, only_to; /* wall ns; 0 = no bound */
 };
 
 extern struct spans_arguments spans_arg;
 
-struct subverb {
-	const char *name;
-	const char *words;
-	const char *help;
-	int (*run)(struct common *common, size_t n, char **words); /* what follows the subverb */
-};
-
-int spans_load(struct common *common, size_t n, char **words);
-int spans_forest(struct common *common, size_t n, char **words);
-int spans_path(struct common *common, size_t n, char **words);
-int spans_compare(struct common *common, size_t n, char **words);
-int spans_why(struct common *common, size_t n, char **words);
-int spans_gate(struct common *common, size_t n, char **words);
-int spans_groups(struct common *common, size_t n, char **words);
-int spans_exemplars(struct common *common, size_t n, char **words);
-int spans_receive(struct common *common, size_t n, char **words);
-int spans_watch(struct common *common, size_t n, char **words);
+extern const struct subverb spans_attributes;
+int spans_load(struct common *common, int argc, char **argv);
+int spans_forest(struct common *common, int argc, char **argv);
+int spans_path(struct common *common, int argc, char **argv);
+int spans_compare(struct common *common, int argc, char **argv);
+int spans_why(struct common *common, int argc, char **argv);
+int spans_gate(struct common *common, int argc, char **argv);
+int spans_groups(struct common *common, int argc, char **argv);
+int spans_exemplars(struct common *common, int argc, char **argv);
+int spans_receive(struct common *common, int argc, char **argv);
+int spans_watch(struct common *common, int argc, char **argv);
+int spans_work(struct common *common, int argc, char **argv);
 
 /* The store's parts since a moment against those before: the answer, a line for people, and whether it is a regression.
  * 0 or -errno. */
 int spans_judge_since(struct common *common, int64_t since, json_t **ret, char **ret_headline, bool *ret_slower);
 /* --rule, --late ... as the pipeline takes them; says what is wrong with them. 0 or -EINVAL. */
 int spans_pipeline_options(size_t n_files, struct pipeline_options *ret);
-/* The requests of the files, or without files those of the store, finished. Says why not; -errno then. */
-int spans_forest_of(struct common *common, size_t n, char **files, struct names **ret_names, struct forest *ret);
+/* The same for tables: --since, --until, --late, --spans-in-memory. *ret is zeroed before. */
+int spans_work_options(struct work_options *ret);
+/* The requests of the files or tables, of --engine, or without any those of the store, finished. Says why not; -errno then. */
+int spans_forest_of(struct common *common, size_t n, char **data, struct names **ret_names, struct forest *ret);
+/* spans forest --functions: exit status. */
+int spans_functions(struct common *common, size_t n, char **data);
 /* "/var/lib/whyslow/spans.db", or --store. Caller frees. */
 char *spans_store_file(const struct common *common);
 struct span_store *spans_open_store(const struct common *common, bool write);
@@ -56,6 +57,10 @@ int spans_store_forest(struct span_store *store, const char *key, const char *so
 /* All groups of a bucket as one, finished: for what does not tell versions apart. */
 int spans_merge_groups(const struct forest *f, const struct bucket *b, struct forest *ret);
 
+/* --learn: reads the files before they are read; from then on what was learnt counts. Says why not; -errno then. */
+int spans_learn(size_t n, char **files);
+/* What was wrong with the input, as warnings. */
+void spans_print_faults(const struct span_faults *faults);
 /* What the reader must know of the input: left out, mended, counted. On standard output; nothing if all was well. */
 void spans_print_tally(const struct forest *f);
 json_t *spans_tally_json(const struct forest *f);

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/name-stacks.h"
 #include "cmd/recall.h"
 #include "cmd/threads-draw.h"
 #include "timeline/state.h"
@@ -211,6 +212,8 @@ static int run(struct common *common, int argc, char **argv)
 		status = recall(common, "threads", &arg_what, &r);
 	if (status != EXIT_ANSWERED)
 		return status;
+	if (arg_questions || arg_draw.at)
+		(void)name_stacks(&r.trace); /* what has no name is shown as it is */
 	status = arg_questions ? answer_questions(common, &r, &cache) : answer(common, &r, pid, &cache);
 	draw_cache_free(cache);
 	recalled_free(&r);

@@ -198,7 +198,7 @@ static int prepare(struct common *common, struct asked *asked)
 	if (why_args.model) {
 		request->method = method_find(why_args.model);
 		if (!request->method)
-			return usage_error("why", "there is no model '%s': robust, blame, gaussian or unusual", why_args.model);
+			return usage_error("why", "there is no model '%s': blame, robust, gaussian or unusual", why_args.model);
 	}
 	if (why_args.window_mode) {
 		if (strcmp(why_args.window_mode, "block") != 0 && strcmp(why_args.window_mode, "past") != 0)
@@ -221,7 +221,9 @@ static void find_events(const struct common *common, int64_t mark, struct asked 
 	_cleanup_free_ char *folder = trace_folder(common->from_file ? common->from_file : common->config.store_file);
 	_cleanup_free_ char *path = folder && mark ? trace_file_of(folder, mark) : NULL, *error = NULL;
 
-	if (asked->request.method == &method_blame && path && access(path, R_OK) == 0 && trace_read_file(path, &asked->trace, &error) == 0)
+	bool wanted = !asked->request.method || asked->request.method == &method_blame;
+
+	if (wanted && path && access(path, R_OK) == 0 && trace_read_file(path, &asked->trace, &error) == 0)
 		asked->request.trace = &asked->trace;
 	if (error)
 		log_warning("%s", error);
@@ -247,7 +249,7 @@ int why_at(struct common *common, int64_t wall, int64_t mark)
 static int why_now(struct common *common)
 {
 	struct store_paths paths = {common->config.store_file, common->config.store_run_dir};
-	_cleanup_asked_ struct asked asked = {.request = {.at = wall_now()}};
+	_cleanup_asked_ struct asked asked = {.request = {.at = wall_now(), .proc_root = "/proc"}};
 	_cleanup_free_ char *error = NULL;
 	struct store *store;
 	int status = prepare(common, &asked);

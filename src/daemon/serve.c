@@ -56,6 +56,8 @@ static const struct call calls[] = {
 	{"/api/v1/process", "GET", "the features of one process at a moment", NULL, {"show", "--json"}, {AT, WINDOW, WHO}},
 	{"/api/v1/series", "GET", "one feature of a process over the window", NULL, {"show", "--json"},
 	 {AT, WINDOW, WHO, {"since", "--since", "the curve's beginning"}, {"until", "--until", "and its end"}, {"feature", "--feature", "a feature's name"}, {"points", "--points", "at most so many"}}},
+	{"/api/v1/lives", "GET", "which processes lived when", NULL, {"show", "--json", "--lives"},
+	 {AT, WINDOW, SINCE, UNTIL, {"points", "--points", "at most so many, those that began or ended first"}}},
 	{"/api/v1/timeline", "GET", "threads' states and the CPUs' use over a window, to be drawn", NULL, {"threads", "--json"},
 	 {MARK, FREEZE, SINCE, UNTIL, {"points", "--points", "on so many points; required"}, {"first", "--first", "begin with this row"},
 	  {"rows", "--rows", "and so many rows"}, {"order", "--order", "waited, ran, name or pid"},
@@ -70,6 +72,8 @@ static const struct call calls[] = {
 	{"/api/v1/notes", "POST", "an earlier mark's note; the body is {\"id\": NUMBER, \"note\": TEXT}", "text/plain; charset=utf-8", {"mark"}, {}},
 	{"/api/v1/feedback", "POST", "whether its answer was right; the body is {\"id\": NUMBER, \"feedback\": \"right\", \"wrong\" or \"fixed\"}",
 	 "text/plain; charset=utf-8", {"feedback"}, {}},
+	{"/api/v1/confirm", "POST", "whether a process is the cause: it is held back and let go for about 20 s; the body is {\"pid\": NUMBER, \"short\": \"cpu\", \"disk\" or \"memory\"}",
+	 NULL, {"confirm", "--json"}, {}},
 	{"/api/v1/compare", "GET", "what changed between two stretches of time", NULL, {"compare", "--json"},
 	 {{"a", NULL, "a stretch as `whyslow compare` takes it"}, {"b", NULL, "another"}}},
 	{"/api/v1/features", "GET", "the catalogue of what is measured", NULL, {"features", "--json"}, {}},
@@ -178,6 +182,25 @@ static void posted_free(struct posted *p)
 	json_decref(p->body);
 }
 
+/* {"pid": NUMBER}, with "short" where it is known. */
+static int put_accused(struct posted *p, struct words *w, const struct http_exchange *e)
+{
+	const char *what;
+
+	p->body = e->body.len ? json_loadb(e->body.data, e->body.len, 0, NULL) : NULL;
+	what = json_string_value(json_object_get(p->body, "short"));
+	if (json_integer_value(json_object_get(p->body, "pid")) <= 0)
+		return -EBADMSG;
+	snprintf(p->id, sizeof(p->id), "%lld", (long long)json_integer_value(json_object_get(p->body, "pid")));
+	if (what) {
+		w->v[w->n++] = "--short";
+		w->v[w->n++] = what;
+	}
+	w->v[w->n++] = "--";
+	w->v[w->n++] = p->id;
+	return 0;
+}
+
 /* {"note": TEXT}, with "id" for a mark that is there, or {"id", "feedback"}. -EBADMSG for another body. */
 static int put_posted(const struct http_exchange *e, const struct call *call, struct posted *p, struct words *w)
 {
@@ -185,6 +208,8 @@ static int put_posted(const struct http_exchange *e, const struct call *call, st
 	const char *key = strcmp(call->path, "/api/v1/feedback") == 0 ? "feedback" : "note";
 	json_t *text, *id;
 
+	if (strcmp(call->path, "/api/v1/confirm") == 0)
+		return put_accused(p, w, e);
 	if (press && !e->body.len)
 		return 0;
 	p->body = e->body.len ? json_loadb(e->body.data, e->body.len, 0, NULL) : NULL;
@@ -446,6 +471,7 @@ static const struct http_route routes[] = {
 	{"GET", "/api/v1/openapi.json", answer_openapi, 0},
 	{"GET", "/api/v1/*", answer_call, 0},
 	{"POST", "/api/v1/marks", answer_call, BODY_MAX},
+	{"POST", "/api/v1/confirm", answer_call, BODY_MAX},
 	{"POST", "/api/v1/notes", answer_call, BODY_MAX},
 	{"POST", "/api/v1/feedback", answer_call, BODY_MAX},
 	{"GET", "/metrics", answer_call, 0},

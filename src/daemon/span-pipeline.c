@@ -48,8 +48,9 @@ static int open_forest(struct pipeline *p)
 
 int pipeline_open(struct pipeline *p, const struct pipeline_options *options, char **ret_error)
 {
-	struct assembler_options assembly = {options->late, options->most, options->trace ? options->state : &p->builder,
-					     options->trace ? options->trace : builder_add};
+	struct assembler_options assembly = {.late = options->late, .most = options->most, .ordered = options->ordered,
+					     .state = options->trace ? options->state : &p->builder,
+					     .trace = options->trace ? options->trace : builder_add};
 	struct span_sink sink;
 	int r;
 
@@ -63,6 +64,10 @@ int pipeline_open(struct pipeline *p, const struct pipeline_options *options, ch
 	r = open_forest(p);
 	if (r == 0)
 		r = join_inventories(p, ret_error);
+	edges_init(&p->asynchronous, p->names);
+	if (r == 0 && options->asynchronous)
+		r = edges_read(&p->asynchronous, options->asynchronous, ret_error);
+	p->builder.tree.asynchronous = &p->asynchronous;
 	p->assembler = r == 0 ? assembler_new(&assembly) : NULL;
 	if (r == 0 && !p->assembler)
 		r = -ENOMEM;
@@ -79,6 +84,7 @@ void pipeline_close(struct pipeline *p)
 	span_reader_free(&p->reader);
 	assembler_free(p->assembler);
 	builder_free(&p->builder);
+	edges_free(&p->asynchronous);
 	forest_free(&p->forest);
 	record_free(&p->records);
 	span_mapping_free(&p->mapping);
@@ -127,6 +133,71 @@ int pipeline_end(struct pipeline *p)
 	p->forest.tally.late = tally.late;
 	for (int i = 0; i < SPAN_FAULT_COUNT; i++)
 		p->forest.tally.faults[i] = p->faults.n[i];
+	return r;
+}
+
+struct learning {
+	struct span_edges edges;
+	struct tree tree;
+	enum path_rule rule;
+};
+
+static int learn_trace(void *state, const struct span *spans, uint32_t n)
+{
+	struct learning *l = state;
+	struct tree_tally tally = {};
+	int r = trace_tree(spans, n, l->rule, &l->tree, &tally);
+
+	return r == 0 ? edges_count(&l->edges, &l->tree, spans) : r;
+}
+
+int pipeline_learn(const struct pipeline_options *options, char *const *paths, size_t n, const char *file, size_t *ret_edges,
+		   char **ret_error)
+{
+	struct pipeline_options own = *options;
+	struct learning l = {.rule = options->rule};
+	struct pipeline p;
+	int r;
+
+	own.trace = learn_trace;
+	own.state = &l;
+	own.asynchronous = NULL;
+	r = pipeline_open(&p, &own, ret_error);
+	edges_init(&l.edges, p.names);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = pipeline_read(&p, paths[i], ret_error);
+	if (r == 0)
+		r = pipeline_end(&p);
+	if (r == 0) {
+		edges_settle(&l.edges);
+		*ret_edges = l.edges.list.n;
+		r = edges_write(&l.edges, file);
+		if (r < 0)
+			say(ret_error, r, file);
+	}
+	edges_free(&l.edges);
+	tree_free(&l.tree);
+	pipeline_close(&p);
+	return r;
+}
+
+int pipeline_part(const struct forest *f, struct str *bytes, struct span_part *ret)
+{
+	struct span_part part = {.from = INT64_MAX, .to = INT64_MIN, .requests = f->tally.requests, .spans = f->tally.spans};
+	int r = forest_write(f, bytes);
+
+	for (size_t i = 0; i < f->buckets.n; i++) {
+		for (size_t j = 0; j < f->buckets.v[i].groups.n; j++) {
+			const struct group *g = &f->buckets.v[i].groups.v[j];
+
+			part.from = g->first_seen < part.from ? g->first_seen : part.from;
+			part.to = g->last_seen > part.to ? g->last_seen : part.to;
+		}
+	}
+	part.bytes = bytes->data;
+	part.n = bytes->len;
+	if (r == 0)
+		*ret = part;
 	return r;
 }
 
@@ -184,15 +255,6 @@ static int run_jobs(struct job *jobs, unsigned n)
 	return 0;
 }
 
-static void add_faults(struct span_faults *to, const struct span_faults *from)
-{
-	for (int i = 0; i < SPAN_FAULT_COUNT; i++) {
-		if (!to->n[i])
-			memcpy(to->first[i], from->first[i], sizeof(to->first[i]));
-		to->n[i] += from->n[i];
-	}
-}
-
 int pipeline_load(const struct pipeline_options *options, char *const *paths, size_t n, unsigned jobs_wanted,
 		  struct forest *ret, struct span_faults *ret_faults, char **ret_error)
 {
@@ -205,7 +267,7 @@ int pipeline_load(const struct pipeline_options *options, char *const *paths, si
 	for (unsigned i = 0; jobs && i < n_jobs; i++) {
 		if (r == 0)
 			r = forest_merge(ret, &jobs[i].pipeline.forest);
-		add_faults(ret_faults, &jobs[i].pipeline.faults);
+		span_faults_add(ret_faults, &jobs[i].pipeline.faults);
 		if (jobs[i].error && !*ret_error)
 			*ret_error = jobs[i].error;
 		else

@@ -5,8 +5,10 @@
 
 #include "model/span-mapping.h"
 #include "source/span-reader.h"
+#include "store/span-store.h"
 #include "timeline/forest-add.h"
 #include "timeline/span-assemble.h"
+#include "timeline/span-edges.h"
 
 #define SPAN_DIMENSIONS "hardware,workload" /* SDiag's buckets */
 
@@ -14,11 +16,13 @@ struct pipeline_options {
 	const char *mapping_file; /* NULL = semantic conventions */
 	const char *join;	  /* "FILE:ATTRIBUTE[,FILE:ATTRIBUTE ...]", or NULL */
 	const char *dimensions;	  /* NULL = SPAN_DIMENSIONS */
+	const char *asynchronous; /* a file of calls that nobody waits for (timeline/span-edges.h), or NULL */
 	const char *format;	  /* NULL = recognised */
 	enum path_rule rule;
 	int64_t late;	    /* ns */
 	int64_t slot_width; /* ns */
 	uint32_t most;	    /* spans that wait */
+	bool ordered;	    /* as struct assembler_options has it */
 	uint32_t part, parts;
 	int64_t from, to;   /* wall ns: only requests that began in [from, to); both 0 = all */
 	int (*trace)(void *state, const struct span *spans, uint32_t n); /* instead of the forest; NULL = the forest */
@@ -31,6 +35,7 @@ struct pipeline {
 	struct recorder_of_sets records;
 	struct forest forest;
 	struct forest_builder builder;
+	struct span_edges asynchronous;
 	struct assembler *assembler;
 	struct span_faults faults;
 	struct span_reader reader;
@@ -45,6 +50,14 @@ int pipeline_read(struct pipeline *p, const char *path, char **ret_error);
 /* Hands on what waits and counts; the forest is complete, but not finished: forest_finish(). */
 int pipeline_end(struct pipeline *p);
 
-/* Reads all files with `jobs` threads, each of which takes its share of the traces, into *ret (not finished). */
+/* Reads the files to learn which calls nobody waits for, and writes those to a file; how many. 0 or -errno with *ret_error. */
+int pipeline_learn(const struct pipeline_options *options, char *const *paths, size_t n, const char *file, size_t *ret_edges,
+		   char **ret_error);
+
+/* A finished forest as a part for a store: `bytes` holds it; key and source are the caller's. 0 or -errno. */
+int pipeline_part(const struct forest *f, struct str *bytes, struct span_part *ret);
+
+/* Reads all files with `jobs` threads, each of which takes its share of the traces, into *ret (not finished). Tables in
+ * ClickHouse are read as workers do (daemon/span-work.h). */
 int pipeline_load(const struct pipeline_options *options, char *const *paths, size_t n, unsigned jobs,
 		  struct forest *ret, struct span_faults *ret_faults, char **ret_error);

@@ -171,19 +171,7 @@ static int pack(struct receiver *r, struct str *out, struct span_part *part)
 	if (result == 0)
 		result = forest_finish(&copy);
 	if (result == 0)
-		result = forest_write(&copy, out);
-	part->from = INT64_MAX;
-	part->to = INT64_MIN;
-	for (size_t i = 0; result == 0 && i < copy.buckets.n; i++) {
-		for (size_t j = 0; j < copy.buckets.v[i].groups.n; j++) {
-			const struct group *g = &copy.buckets.v[i].groups.v[j];
-
-			part->from = g->first_seen < part->from ? g->first_seen : part->from;
-			part->to = g->last_seen > part->to ? g->last_seen : part->to;
-		}
-	}
-	part->requests = copy.tally.requests;
-	part->spans = copy.tally.spans;
+		result = pipeline_part(&copy, out, part);
 	forest_free(&copy);
 	return result;
 }
@@ -214,7 +202,7 @@ static int next_window(struct receiver *r)
 static int write_window(struct receiver *r, bool ends)
 {
 	_cleanup_str_ struct str bytes = {.max = (size_t)2 << 30};
-	struct span_part part = {.source = "receive"};
+	struct span_part part = {};
 	char key[64], when[32];
 	int result = 0;
 
@@ -227,8 +215,7 @@ static int write_window(struct receiver *r, bool ends)
 		result = next_window(r);
 	pthread_mutex_unlock(&r->lock);
 	part.key = key;
-	part.bytes = bytes.data;
-	part.n = bytes.len;
+	part.source = "receive";
 	return result == 0 && bytes.len && part.requests ? span_store_put(r->options.store, &part) : result;
 }
 

@@ -9,3 +9,10 @@ void curve_free(struct curve *c)
 	free(c->high);
 	*c = (struct curve){};
 }
+
+void lives_free(struct lives *l)
+{
+	for (size_t i = 0; i < l->v.n; i++)
+		entity_info_free(&l->v.v[i].info);
+	VEC_FREE(l->v);
+}

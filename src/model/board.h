@@ -17,3 +17,17 @@ struct curve {
 	double *low, *mean, *high;
 };
 void curve_free(struct curve *c);
+
+/* Who lived when: a process, from its first to its last tick (wall ns). */
+struct life {
+	struct entity_info info;
+	int64_t from, to;
+	bool began, ended; /* within the window; otherwise it was there before, or after */
+};
+
+struct lives {
+	int64_t from, to; /* what of the window is recorded */
+	VEC(struct life) v;
+	size_t throughout; /* how many were there from its beginning to its end */
+};
+void lives_free(struct lives *l);

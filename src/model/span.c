@@ -75,6 +75,15 @@ void span_fault(struct span_faults *faults, enum span_fault fault, const char *f
 	va_end(args);
 }
 
+void span_faults_add(struct span_faults *to, const struct span_faults *from)
+{
+	for (int i = 0; i < SPAN_FAULT_COUNT; i++) {
+		if (!to->n[i])
+			memcpy(to->first[i], from->first[i], sizeof(to->first[i]));
+		to->n[i] += from->n[i];
+	}
+}
+
 const char *span_fault_name(enum span_fault fault)
 {
 	static const char *const names[] = {

@@ -91,5 +91,6 @@ const char *trace_id_text(const struct names *names, uint64_t high, uint64_t low
 /* Counts a fault; the first of its kind is kept with where it was. */
 void span_fault(struct span_faults *faults, enum span_fault fault, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+void span_faults_add(struct span_faults *to, const struct span_faults *from);
 const char *span_fault_name(enum span_fault fault);
 const char *span_kind_name(enum span_kind kind);

@@ -608,6 +608,16 @@ void insert_text(struct clickhouse_insert *i, const char *value)
 	str_put_blob(&i->batch, value, strlen(value));
 }
 
+void insert_bytes(struct clickhouse_insert *i, const void *bytes, size_t n)
+{
+	str_put_blob(&i->batch, bytes, n);
+}
+
+void insert_count(struct clickhouse_insert *i, size_t n)
+{
+	str_put_varint(&i->batch, n);
+}
+
 void insert_int64(struct clickhouse_insert *i, int64_t value)
 {
 	str_append(&i->batch, &value, sizeof(value));

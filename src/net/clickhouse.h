@@ -64,6 +64,8 @@ int64_t read_int64(struct reader *in);
 struct clickhouse_insert;
 int clickhouse_insert_open(struct clickhouse *c, const char *table, const char *columns, struct clickhouse_insert **ret);
 void insert_text(struct clickhouse_insert *i, const char *value);
+void insert_bytes(struct clickhouse_insert *i, const void *bytes, size_t n); /* a String of any bytes */
+void insert_count(struct clickhouse_insert *i, size_t n); /* an Array's length; its elements follow */
 void insert_int64(struct clickhouse_insert *i, int64_t value);
 void insert_float64(struct clickhouse_insert *i, double value);
 /* Ends a row. 0, or an error as of clickhouse_query(). */

@@ -68,16 +68,13 @@ static void read_state(const json_t *json, struct span_reader *r, struct span *s
 		span->kind = (uint8_t)span_kind_of_text(text, n);
 	if (json_integer_value(code) == 2 || (json_is_string(code) && !strcmp(json_string_value(code), "STATUS_CODE_ERROR")))
 		span->flags |= SPAN_ERROR;
-	if (json_is_string(state) && json_string_length(state))
-		r->weight = weight_of_tracestate(json_string_value(state), json_string_length(state));
-	if (r->weight)
-		span->weight = r->weight;
+	span->weight = reader_weight(r, json_is_string(state) ? json_string_value(state) : "", json_string_length(state));
 }
 
 static int read_span(struct span_reader *r, const struct place *place, const json_t *json, uint32_t resource,
 		     uint32_t service)
 {
-	struct span span = {.resource = resource, .service = service, .weight = SPAN_WEIGHT_ONE};
+	struct span span = {.resource = resource, .service = service};
 	const json_t *trace = json_object_get(json, "traceId"), *name = json_object_get(json, "name");
 
 	if (json_is_string(trace))

@@ -294,7 +294,7 @@ static bool usable(struct span_reader *r, const struct place *place, const struc
 static int read_span(struct span_reader *r, const struct place *place, const struct field *f, uint32_t resource,
 		     uint32_t service)
 {
-	struct span span = {.resource = resource, .service = service, .weight = SPAN_WEIGHT_ONE};
+	struct span span = {.resource = resource, .service = service};
 	struct span_fields found = {};
 
 	if (r->parts > 1 && f->n > 18 && f->bytes[0] == 0x0a && f->bytes[1] == 16 &&
@@ -314,10 +314,7 @@ static int read_span(struct span_reader *r, const struct place *place, const str
 	if (read_attributes(r, &found, !span.parent) < 0)
 		return -EBADMSG;
 	span.attributes = reader_set(r);
-	if (found.state.n)
-		r->weight = weight_of_tracestate((const char *)found.state.bytes, found.state.n);
-	if (r->weight)
-		span.weight = r->weight;
+	span.weight = reader_weight(r, (const char *)found.state.bytes, found.state.n);
 	return r->sink.put(r->sink.state, &span);
 }
 

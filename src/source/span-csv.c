@@ -316,16 +316,6 @@ static void read_resource(struct span_reader *r, const struct table *t, const st
 	reader_remember(r, key, n, span->resource, span->service);
 }
 
-static bool is_error(const struct field *f)
-{
-	static const char *const bad[] = {"error", "status_code_error", "true", "2", "failed", "failure"};
-
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		if (f->n == strlen(bad[i]) && !strncasecmp(f->at, bad[i], f->n))
-			return true;
-	return f->n == 3 && f->at[0] == '5';
-}
-
 static int read_line(struct span_reader *r, const struct table *t, const struct input *in, uint64_t line,
 		     struct field *fields)
 {
@@ -353,7 +343,7 @@ static int read_line(struct span_reader *r, const struct table *t, const struct 
 	span.operation = names_text(r->sink.names, function->at, function->n);
 	if (kind >= 0)
 		span.kind = (uint8_t)span_kind_of_text(fields[kind].at, fields[kind].n);
-	if (status >= 0 && is_error(&fields[status]))
+	if (status >= 0 && span_status_is_error(fields[status].at, fields[status].n))
 		span.flags |= SPAN_ERROR;
 	read_resource(r, t, fields, &span);
 	read_columns(r, t, fields, t->of_span, !span.parent);

@@ -265,6 +265,13 @@ uint64_t weight_of_tracestate(const char *text, size_t n)
 	return 0;
 }
 
+uint64_t reader_weight(const struct span_reader *r, const char *tracestate, size_t n)
+{
+	uint64_t weight = n ? weight_of_tracestate(tracestate, n) : 0;
+
+	return weight ? weight : r->weight ? r->weight : SPAN_WEIGHT_ONE;
+}
+
 uint64_t weight_of_text(const char *text, size_t n)
 {
 	char copy[32], *end;
@@ -294,6 +301,16 @@ enum span_kind span_kind_of_text(const char *text, size_t n)
 		if (strlen(kinds[i]) == n && !strncasecmp(kinds[i], text, n))
 			return (enum span_kind)i;
 	return SPAN_UNKNOWN;
+}
+
+bool span_status_is_error(const char *text, size_t n)
+{
+	static const char *const bad[] = {"error", "status_code_error", "true", "2", "failed", "failure"};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (n == strlen(bad[i]) && !strncasecmp(text, bad[i], n))
+			return true;
+	return n == 3 && text[0] == '5';
 }
 
 const struct span_source *span_source_of(struct input *in)

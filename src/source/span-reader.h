@@ -63,10 +63,14 @@ void reader_remember(struct span_reader *r, const void *bytes, size_t n, uint32_
 size_t service_of_pod(const char *pod, size_t n);
 /* How many requests a W3C tracestate says the span stands for ("ot=th:..."), 0 = it does not say. */
 uint64_t weight_of_tracestate(const char *text, size_t n);
+/* Of the span whose attributes were read: what its tracestate says counts before what an attribute does. */
+uint64_t reader_weight(const struct span_reader *r, const char *tracestate, size_t n);
 /* "100", "0.5": in SPAN_WEIGHT_ONE; 0 for what is no positive number. */
 uint64_t weight_of_text(const char *text, size_t n);
 /* "server", "SPAN_KIND_SERVER", "Server", "2". */
 enum span_kind span_kind_of_text(const char *text, size_t n);
+/* "Error", "STATUS_CODE_ERROR", "true", "2", "503" ... */
+bool span_status_is_error(const char *text, size_t n);
 
 /* One format. Reads until the end; bad input is counted in the sink's faults. 0 or -errno (of the sink, of memory). */
 struct span_source {

@@ -105,6 +105,14 @@ int sketch_add(struct sketch *s, uint64_t value, uint64_t weight)
 	return 0;
 }
 
+void sketch_prefetch(const struct sketch *s, uint64_t value)
+{
+	uint32_t bucket = bucket_of(value);
+
+	if (bucket >= s->first && bucket - s->first < s->n)
+		__builtin_prefetch(&s->counts[bucket - s->first], 1);
+}
+
 int sketch_merge(struct sketch *s, const struct sketch *part)
 {
 	if (!part->weight)

@@ -22,6 +22,8 @@ struct sketch *sketch_new(void); /* NULL without memory */
 void sketch_free(struct sketch *s);
 /* A value that occurred `weight` times (any unit; nothing for 0). 0 or -ENOMEM, then it was not added. */
 int sketch_add(struct sketch *s, uint64_t value, uint64_t weight);
+/* Fetches the memory that sketch_add() of this value will touch. */
+void sketch_prefetch(const struct sketch *s, uint64_t value);
 /* 0 or -ENOMEM, then `s` is as before. */
 int sketch_merge(struct sketch *s, const struct sketch *part);
 /* Sum of weights. */

@@ -290,9 +290,19 @@ struct leaf *forest_leaf(struct forest *f, struct group *g, uint32_t set, int64_
 	return &g->leaves.v[g->leaves.n - 1];
 }
 
+static uint64_t place_key(uint32_t bucket, uint32_t vertex)
+{
+	return (uint64_t)bucket << 32 | vertex;
+}
+
+void forest_prefetch_place(const struct forest *f, uint32_t bucket, uint32_t vertex, uint32_t host)
+{
+	hmap_prefetch(&f->place_of, place_key(bucket, vertex), host);
+}
+
 struct place *forest_place(struct forest *f, uint32_t bucket, uint32_t vertex, uint32_t host)
 {
-	uint64_t key = (uint64_t)bucket << 32 | vertex;
+	uint64_t key = place_key(bucket, vertex);
 	uint32_t at = index_of(&f->place_of, key, host);
 
 	if (at != NO_VERTEX)

@@ -180,6 +180,7 @@ int64_t forest_floor(int64_t wall, int64_t width);
 struct slot_cell *slot_cell(struct slot *s, uint32_t vertex, size_t hint);
 int slot_add(struct slot *s, uint32_t vertex, uint64_t calls, wide path);
 struct leaf *forest_leaf(struct forest *f, struct group *g, uint32_t set, int64_t start);
+void forest_prefetch_place(const struct forest *f, uint32_t bucket, uint32_t vertex, uint32_t host);
 struct place *forest_place(struct forest *f, uint32_t bucket, uint32_t vertex, uint32_t host);
 /* Would this request be kept? Then the caller fills and keeps the exemplar. */
 bool forest_samples(const struct group *g, uint64_t high, uint64_t low);

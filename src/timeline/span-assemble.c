@@ -233,6 +233,17 @@ static int gather(struct assembler *a, struct waiting_trace *t)
 	return 0;
 }
 
+static int by_start(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return x->end < y->end ? -1 : x->end > y->end;
+}
+
 static int hand_on(struct assembler *a, uint32_t i)
 {
 	struct waiting_trace *t = &a->traces.v[i];
@@ -249,6 +260,8 @@ static int hand_on(struct assembler *a, uint32_t i)
 	a->n_open--;
 	if (a->current == i)
 		a->current = NONE;
+	if (a->options.ordered)
+		qsort(a->gathered.v, a->gathered.n, sizeof(*a->gathered.v), by_start);
 	return a->options.trace(a->options.state, a->gathered.v, (uint32_t)a->gathered.n);
 }
 

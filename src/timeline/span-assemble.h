@@ -15,6 +15,7 @@
 struct assembler_options {
 	int64_t late;  /* ns; INT64_MAX = wait until memory is short */
 	uint32_t most; /* spans that there is room for, in eights of a trace; 0 = ASSEMBLE_SPANS_MAX */
+	bool ordered;  /* spans of a trace come in no order: they are handed on by start, then id */
 	void *state;
 	/* Spans of one trace in the order they came; lent. 0, or -errno that ends the reading. */
 	int (*trace)(void *state, const struct span *spans, uint32_t n);

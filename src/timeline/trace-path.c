@@ -1,5 +1,7 @@
 #include "timeline/trace-path.h"
 
+#include "timeline/span-edges.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -256,7 +258,7 @@ static bool fit(struct tree *t, enum path_rule rule, const struct span *spans, u
 			t->length[c] = t->length[p];
 		return true;
 	}
-	if (spans && spans[c].flags & SPAN_LINKED)
+	if (spans && (spans[c].flags & SPAN_LINKED || (t->asynchronous && edges_have(t->asynchronous, &spans[p], &spans[c]))))
 		return false;
 	if (t->start[c] >= t->start[p] && t->end[c] <= t->end[p])
 		return true;

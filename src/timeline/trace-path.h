@@ -54,6 +54,7 @@ struct tree {
 	uint32_t *child;
 	uint32_t *order; /* spans that hang below the root, parents first; `reached` of them */
 	uint8_t *flags;
+	const struct span_edges *asynchronous; /* calls that nobody waits for, whenever they end; lent, may be NULL */
 	uint32_t reached;
 	uint32_t *table; /* ids -> index */
 	uint32_t table_size;

@@ -130,3 +130,20 @@ json_t *board_curve_json(const struct entity_info *who, const struct feature *f,
 			 moment_json(c->from), "step_ns", (json_int_t)c->step, "low", numbers_json(c->low, c->n), "mean",
 			 numbers_json(c->mean, c->n), "high", numbers_json(c->high, c->n));
 }
+
+json_t *board_lives_json(const struct lives *l, size_t top)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < l->v.n && i < top; i++) {
+		const struct life *life = &l->v.v[i];
+		_cleanup_free_ char *label = entity_label(&life->info);
+
+		json_array_append_new(array, json_pack("{s:I, s:o, s:o, s:o, s:o, s:b, s:b}", "pid", (json_int_t)life->info.pid, "label",
+						       text_json(label), "unit", text_json(life->info.unit), "from",
+						       moment_json(life->from), "to", moment_json(life->to), "began", life->began,
+						       "ended", life->ended));
+	}
+	return json_pack("{s:s, s:o, s:o, s:I, s:I, s:o}", "schema", "whyslow.lives/1", "from", moment_json(l->from), "to",
+			 moment_json(l->to), "processes", (json_int_t)l->v.n, "throughout", (json_int_t)l->throughout, "lives", array);
+}

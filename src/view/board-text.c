@@ -127,3 +127,20 @@ void board_curve_text(const struct entity_info *who, const struct feature *f, co
 		PLOT_WIDTH + 1 - (int)strlen(begin), format_local(c->from + (int64_t)c->n * c->step, end, sizeof(end)) + 4);
 	plot_free(&plot);
 }
+
+void board_lives_text(const struct lives *l, size_t top, FILE *out)
+{
+	char from[40], to[40];
+
+	fprintf(out, "%s to %s: %zu processes, %zu of them all the time\n", format_local(l->from, from, sizeof(from)),
+		format_local(l->to, to, sizeof(to)), l->v.n, l->throughout);
+	for (size_t i = 0; i < l->v.n && i < top; i++) {
+		const struct life *life = &l->v.v[i];
+		_cleanup_free_ char *label = entity_label(&life->info);
+
+		if (life->began || life->ended)
+			fprintf(out, "%8u  %-30s %s to %s\n", (unsigned)life->info.pid, label ? label : "?",
+				life->began ? format_local(life->from, from, sizeof(from)) : "earlier",
+				life->ended ? format_local(life->to, to, sizeof(to)) : "later");
+	}
+}

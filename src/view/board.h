@@ -21,3 +21,6 @@ void board_process_text(const struct board *b, const struct suspect *s, bool col
 /* One feature over time: "whyslow.series/1". */
 json_t *board_curve_json(const struct entity_info *who, const struct feature *f, const struct curve *c);
 void board_curve_text(const struct entity_info *who, const struct feature *f, const struct curve *c, FILE *out);
+/* Who lived when; at most `top`. */
+void board_lives_text(const struct lives *l, size_t top, FILE *out);
+json_t *board_lives_json(const struct lives *l, size_t top);

@@ -142,24 +142,35 @@ static void put_label(const char *name, const char *value, bool first, FILE *out
 	fputc('"', out);
 }
 
+static void put_name_part(const char *text, FILE *out)
+{
+	for (; *text; text++)
+		fputc(*text == '.' || *text == '-' ? '_' : *text, out);
+}
+
+/* A counter's growth a second, as a gauge: what is recorded is growth, and a counter that began anew with each scrape's
+ * window would be none. */
 static void put_metric_name(const struct feature *f, enum entity_kind kind, FILE *out)
 {
-	fprintf(out, "whyslow_%s_", entity_kind_name(kind));
-	for (const char *c = f->name; *c; c++)
-		fputc(*c == '.' || *c == '-' ? '_' : *c, out);
+	fputs("whyslow_", out);
+	put_name_part(entity_kind_name(kind), out);
+	fputc('_', out);
+	put_name_part(f->name, out);
+	if (f->kind == COUNTER)
+		fputs("_per_second", out);
 }
 
 static void put_metric(const struct dataset *d, const struct subject *s, size_t f, FILE *out)
 {
 	uint32_t last = (uint32_t)d->ticks.n - 1;
 	const struct feature *feature = &s->features[f];
-	double value = feature->kind == COUNTER ? subject_growth(d, s, f, 0, last) : subject_value(d, s, f, last);
+	double value = feature->kind == COUNTER ? subject_mean(d, s, f, 0, last) : subject_value(d, s, f, last);
 	char pid[16];
 
 	if (isnan(value))
 		return;
 	put_metric_name(feature, s->info.kind, out);
-	fputs(feature->kind == COUNTER ? "_total{" : "{", out);
+	fputc('{', out);
 	put_label("name", s->info.name, true, out);
 	if (s->info.pid) {
 		snprintf(pid, sizeof(pid), "%u", s->info.pid);
@@ -185,9 +196,9 @@ static void put_family(const struct dataset *d, enum entity_kind kind, size_t f,
 		if (!any) {
 			fputs("# TYPE ", out);
 			put_metric_name(feature, kind, out);
-			fprintf(out, " %s\n# HELP ", feature->kind == COUNTER ? "counter" : "gauge");
+			fputs(" gauge\n# HELP ", out);
 			put_metric_name(feature, kind, out);
-			fprintf(out, " %s (%s)\n", feature->help, unit_name(feature->unit));
+			fprintf(out, " %s (%s%s)\n", feature->help, unit_name(feature->unit), feature->kind == COUNTER ? " a second" : "");
 		}
 		any = true;
 		put_metric(d, s, f, out);
