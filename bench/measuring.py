@@ -142,7 +142,10 @@ class Recorder:
         iterators = {link["prog_id"] for link in links if link["type"] == "iter"}
         total, counted = 0, set()
         for path in glob.glob(f"{self.proc}/fdinfo/*"):
-            fields = dict(line.split(":\t", 1) for line in read(path).splitlines() if ":\t" in line)
+            try:
+                fields = dict(line.split(":\t", 1) for line in read(path).splitlines() if ":\t" in line)
+            except FileNotFoundError:
+                continue  # closed meanwhile: no program's, those stay open
             program = int(fields.get("prog_id", 0)) if "run_time_ns" in fields else 0
             called = fields.get("prog_type") == BPF_PROG_TYPE_SYSCALL
             if program and not called and program not in iterators and program not in counted:
