@@ -226,6 +226,15 @@ static void add_switches(struct machine *m, struct process *p, double work, doub
 	p->values[FEATURE_CPU_SLICES] += waits + preempted;
 	p->values[FEATURE_CPU_MIGRATIONS] += count(m, (double)(waits + preempted) * 0.1);
 	p->values[FEATURE_CPU_RUN_DELAY] += (int64_t)((double)(waits + preempted) * 4000 * exp(normal(m)));
+	/* the flight recorder's: as a recording of bench/load on two CPUs has them */
+	if (preempted)
+		p->values[FEATURE_WAIT_PREEMPTED] += (int64_t)((double)preempted * 200000 * exp(normal(m)));
+	if (uniform(m) < 0.8)
+		p->values[FEATURE_CPU_IMPOSED] += (int64_t)((double)(waits + preempted) * 6000 * exp(normal(m)));
+	if (uniform(m) < 0.03)
+		p->values[FEATURE_WAIT_LOCK] += (int64_t)(100000 * exp(1.5 * normal(m)));
+	if (uniform(m) < 0.05)
+		p->values[FEATURE_WAIT_PEER] += (int64_t)(400000 * exp(1.5 * normal(m)));
 	p->values[FEATURE_THREADS_RUNNING] = uniform(m) < cpu_ns / 1e9;
 	p->values[FEATURE_THREADS_RUNNABLE] = uniform(m) < cpu_ns / 4e9;
 }
@@ -253,7 +262,10 @@ static void add_io(struct machine *m, struct process *p, double work)
 
 		p->values[FEATURE_IO_READ_BYTES] += 4096 * (1 + count(m, exp(2 + normal(m))));
 		p->values[FEATURE_DELAY_BLOCK_COUNT] += waits;
-		p->values[FEATURE_DELAY_BLOCK] += (int64_t)((double)waits * 150000 * exp(normal(m)));
+		int64_t blocked = (int64_t)((double)waits * 150000 * exp(normal(m)));
+
+		p->values[FEATURE_DELAY_BLOCK] += blocked;
+		p->values[FEATURE_WAIT_DISK] += blocked;
 		p->values[FEATURE_FAULTS_MAJOR] += uniform(m) < 0.2;
 	}
 }

@@ -1,17 +1,22 @@
 /* The flight recorder's sums beside the kernel's own accounts: ring-truth [SECONDS] [-v]
  *
  * Threads that lived through all of it. On-CPU time against sum_exec_runtime, within max(0.1 %, 0.5 us a switch); time
- * runnable, quota apart, against run_delay, within max(1 %, 0.5 us a switch). Prints how many agree, the worst, and the
- * sums of all. */
+ * runnable, quota apart, against run_delay, within max(1 %, 0.5 us a switch); waits for disks against delay accounting, within
+ * 2 % (kernel.task_delayacct must be on). Prints how many agree, the worst, and the sums of all; then how busy all CPUs were,
+ * and what was not seen. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysinfo.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/hmap.h"
 #include "base/vec.h"
 #include "source/ring.h"
+
+static bool verbose;
 
 struct reading {
 	VEC(struct ring_task) tasks;
@@ -42,6 +47,9 @@ static void compare(struct account *a, const struct ring_task *t, double ours, d
 		return;
 	}
 	a->differ++;
+	if (verbose)
+		printf("  %s: %s (%u): %.1f us, kernel %.1f us, slack %.1f us\n", a->name, t->who.comm, t->who.tid, ours / 1e3,
+		       kernels / 1e3, fmax(part * kernels, slack) / 1e3);
 	if (off <= a->worst)
 		return;
 	a->worst = off;
@@ -57,6 +65,25 @@ static void print(const struct account *a)
 	putchar('\n');
 }
 
+struct unseen {
+	uint64_t missed, made_up, switches, idle, no_waker;
+};
+
+static struct unseen count_unseen(const struct ring *r)
+{
+	struct unseen u = {.no_waker = ring_counts(r)->no_waker};
+	uint32_t n;
+	const struct ring_cpu *cpus = ring_cpus(r, &n);
+
+	for (uint32_t i = 0; i < n; i++) {
+		u.missed += cpus[i].missed;
+		u.made_up += cpus[i].made_up;
+		u.switches += cpus[i].switches;
+		u.idle += cpus[i].idle;
+	}
+	return u;
+}
+
 static double grown(const struct ring_task *a, const struct ring_task *b, enum ring_sum sum)
 {
 	return (double)(b->sum[sum] - a->sum[sum]);
@@ -65,20 +92,27 @@ static double grown(const struct ring_task *a, const struct ring_task *b, enum r
 int main(int argc, char **argv)
 {
 	struct reading before = {}, after = {};
-	struct account on_cpu = {.name = "on_cpu"}, runnable = {.name = "runnable"};
+	struct account on_cpu = {.name = "on_cpu"}, runnable = {.name = "runnable"}, disk = {.name = "disk"};
+	struct unseen begun, ended;
+	struct timespec from, to;
 	struct ring_options options = {.sums_only = true};
 	struct hmap known = {};
 	const char *why = "";
 	struct ring *r;
 
+	verbose = argc > 2;
 	if (ring_open(&options, &r, &why) < 0) {
 		fprintf(stderr, "%s\n", why);
 		return 1;
 	}
 	usleep(200000);
+	begun = count_unseen(r);
+	clock_gettime(CLOCK_MONOTONIC, &from);
 	ring_look(r, take, &before);
 	usleep((useconds_t)((argc > 1 ? atof(argv[1]) : 10) * 1e6));
 	ring_look(r, take, &after);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	ended = count_unseen(r);
 	for (size_t i = 0; i < before.tasks.n; i++)
 		(void)hmap_put(&known, before.tasks.v[i].who.tid, before.tasks.v[i].who.start, &before.tasks.v[i]);
 	for (size_t i = 0; i < after.tasks.n; i++) {
@@ -91,9 +125,16 @@ int main(int argc, char **argv)
 		compare(&on_cpu, b, grown(a, b, SUM_RUNNING), (double)(b->cpu_time - a->cpu_time), 0.001, slack);
 		compare(&runnable, b, grown(a, b, SUM_RUNNABLE) + grown(a, b, SUM_PREEMPTED),
 			(double)(b->run_delay - a->run_delay) - grown(a, b, SUM_QUOTA), 0.01, slack);
+		if (b->disk_delay > a->disk_delay)
+			compare(&disk, b, grown(a, b, SUM_DISK), (double)(b->disk_delay - a->disk_delay), 0.02, slack);
 	}
 	print(&on_cpu);
 	print(&runnable);
+	print(&disk);
+	printf("busy: %.3f s of all CPUs\n", ((double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9) * get_nprocs() -
+						   (double)(ended.idle - begun.idle) / 1e9);
+	printf("switches: %lu, of %lu more the kernel told late, of %lu not at all; wakers: %lu unknown\n", ended.switches - begun.switches,
+	       ended.made_up - begun.made_up, ended.missed - begun.missed, ended.no_waker - begun.no_waker);
 	hmap_free(&known);
 	VEC_FREE(before.tasks);
 	VEC_FREE(after.tasks);

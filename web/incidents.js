@@ -46,19 +46,17 @@ export function drawAnswer(holder, answer, onProcess) {
 	const victims = answer.victims.slice(0, 5).map((v) => element("li", {}, v.pid ? `${v.label}, pid ${v.pid}` : v.label, element("ul", { class: "features" }, ...v.features.slice(0, 2).map(featureLine))));
 	holder.replaceChildren(element("div", { class: "answer" },
 		element("p", { class: `summary ${answer.slow ? "slow" : "calm"}` }, answer.summary),
+		answer.next ? element("p", {}, answer.next) : "",
 		...answer.remarks.map((r) => element("p", { class: "hint" }, r)),
 		element("h3", {}, "Accused"), culprits.length ? element("ol", {}, ...culprits) : element("p", {}, "nobody"),
 		victims.length ? element("h3", {}, "Who waited") : "", victims.length ? element("ul", {}, ...victims) : ""));
 }
 
-// Similar ones, where the answer tells them: [{ id or name, at, similarity (0..1), note, culprit ... }].
-function similarList(answer, id) {
-	const list = (answer.similar ?? []).filter((x) => String(x.id) !== String(id));
-	if (!list.length) return [];
-	return [element("h3", {}, "Similar ones"), element("ul", { class: "similar" }, ...list.map((x) => element("li", {},
-		x.id ? link({ mark: String(x.id), with: null }, `${x.kind === "caught" ? "caught" : "mark"} ${x.id}`) : element("span", {}, x.name ?? "?"),
-		x.at ? `, ${localTime(x.at)}` : "", x.similarity === undefined || x.similarity === null ? "" : `, ${Math.round(100 * x.similarity)} % alike`, x.note ? `: ${x.note}` : "", " ",
-		x.id ? link({ with: String(x.id) }, "beside") : "")))];
+function similarList(answer) {
+	if (!answer.similar.length) return [];
+	return [element("h3", {}, "Similar ones"), element("ul", { class: "similar" }, ...answer.similar.map((x) => element("li", {},
+		link({ mark: String(x.id), with: null }, `${x.id}, ${localTime(x.at)}`), `, ${Math.round(100 * x.similarity)} % alike${x.what ? `: ${x.what}` : ""}${x.note ? ` “${x.note}”` : ""}${x.feedback ? ` (the answer was ${x.feedback})` : ""} `,
+		link({ with: String(x.id) }, "beside"))))];
 }
 
 async function change(path, body, done) {
@@ -108,7 +106,7 @@ async function drawOne(holder, id, first, s) {
 		const answer = await ask("incident", { id });
 		if (!holder.contains(body)) return; // another one was chosen meanwhile
 		drawAnswer(body, answer, (at, c) => setState({ view: "machine", at, pid: c.pid || null, feature: c.features[0]?.name, mark: null, with: null }));
-		similar.replaceChildren(...similarList(answer, id));
+		similar.replaceChildren(...similarList(answer));
 	} catch (e) {
 		body.replaceChildren(element("p", { class: "error-text" }, e.message));
 	}

@@ -202,6 +202,7 @@ static int take_who(const struct suspect *s, struct fact_who *ret)
 	ret->unit = info->unit ? strdup(info->unit) : NULL;
 	ret->pid = info->pid;
 	ret->members = s->members;
+	ret->using = s->using;
 	return ret->name && (ret->exe || !info->exe) && (ret->unit || !info->unit) ? 0 : -ENOMEM;
 }
 

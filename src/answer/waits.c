@@ -106,6 +106,8 @@ void wait_words(const char *proc_root, unsigned pid, const struct capture_thread
 		}
 	} else if (name) {
 		str_printf(out, "the system call %s", name);
+	} else if (t->waits_in[0]) {
+		str_printf(out, "%s of the kernel", t->waits_in);
 	} else {
 		str_puts(out, t->has_registers ? "a page of memory" : "work (it is a thread of the kernel)");
 	}

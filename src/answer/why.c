@@ -9,6 +9,7 @@
 #include "answer/confidence.h"
 #include "answer/facts.h"
 #include "answer/past.h"
+#include "answer/using.h"
 #include "answer/words.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -298,7 +299,8 @@ static void choose_bottleneck(struct answer *a, bool pressed, const bool straine
 		return;
 	}
 	/* several things may be short: the one that the culprit took is the story */
-	if (pressed && top && top->score >= NAME_SCORE && strained[top->of]) {
+	if (pressed && top && top->score >= NAME_SCORE &&
+	    (strained[top->of] || is_pressed(a->pressure.now[top->of], a->pressure.usual[top->of]))) {
 		a->bottleneck = top->of;
 		return;
 	}
@@ -552,6 +554,21 @@ static void tell_past(struct answer *a, const struct past *past, int64_t exact)
 	remark(a, "what is usual before %s is taken from the hourly summaries", format_local(exact, at, sizeof(at)));
 }
 
+/* The victim that somebody is using comes first. */
+static void find_used(struct ranking *r, const char *proc_root)
+{
+	for (size_t i = 0; i < r->victims.n; i++) {
+		struct suspect victim = r->victims.v[i];
+
+		if (!is_in_foreground(proc_root, victim.subject->info.pid))
+			continue;
+		victim.using = true;
+		memmove(&r->victims.v[1], &r->victims.v[0], i * sizeof(victim));
+		r->victims.v[0] = victim;
+		return;
+	}
+}
+
 static bool names_culprit(const struct answer *a, const struct method *method)
 {
 	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
@@ -630,6 +647,8 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 		a.slow_since = d->ticks.v[q.focus].wall - d->ticks.v[q.focus].span;
 	if (pressed && a.at - d->ticks.v[q.at].wall > OVER)
 		a.slow_until = d->ticks.v[q.at].wall;
+	if (request->proc_root)
+		find_used(&a.ranking, request->proc_root);
 	if (request->only)
 		filter(&a.ranking, request->only);
 	choose_bottleneck(&a, pressed, strained);

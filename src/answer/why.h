@@ -17,6 +17,7 @@ struct why_request {
 	bool block;		     /* learn from the whole block around `at`, event included (the paper's way) */
 	bool marked;		     /* somebody said that it was slow then: less is needed to accuse */
 	uint32_t viewer;	     /* whose eyes: other users' command lines are hidden from anybody but root (0) */
+	const char *proc_root;	     /* of an answer about now: where processes are looked at; NULL = they may be gone */
 	const char *only;	     /* pid, unit or name: suspects and victims other than this are left out; NULL = all */
 	const struct mark *marks;    /* incidents that must not be learnt as usual */
 	size_t n_marks;

@@ -5,8 +5,9 @@
  * sched_* programs run, interrupts are off: the run queue's lock is held, so nothing here allocates (a thread's storage is
  * made at fork, and by `adopt` for those that were there before).
  *
- * Some kernels (seen on 6.18) do not call the tracepoint for a few switches in a thousand: whoever leaves without having
- * come is charged nothing, and it is counted.
+ * Some kernels (seen on 6.18) do not call the tracepoint when certain threads leave: whoever leaves without having come is
+ * taken to have come when the scheduler noted it, and that switch is told late. Where it noted nothing (the idle thread), the
+ * stint is charged nothing, and it is counted.
  *
  * A thread's sums are charged when a state ends; `look` adds what goes on.
  */
@@ -719,6 +720,32 @@ static __always_inline void come(struct ring_cpu *c, u32 cpu, u64 now, struct ta
 	t->state = STATE_RUNNING;
 }
 
+/* `prev` leaves without having come: tells of the switch that brought it. Why the one before left is not known. */
+static __always_inline void make_up(struct ring_cpu *c, u32 cpu, u64 now, struct task_struct *prev)
+{
+	u64 came = prev->sched_info.last_arrival + c->offset;
+	struct event *e;
+
+	if (!prev->pid || came <= c->since || came > now) {
+		c->missed++;
+		return;
+	}
+	come(c, cpu, came, prev);
+	e = reserve_undisturbed(c, cpu, came, c->current);
+	if (e) {
+		e->out.next = prev->pid;
+		e->out.syscall = EVENT_NO_SYSCALL;
+		e->out.state = c->current ? TASK_STATE_SLEEPS : 0;
+		e->out.call = c->current ? CALL_UNKNOWN : CALL_NONE;
+		e->out.object = 0;
+		commit(e, EVENT_SWITCH, 0);
+	}
+	c->since = came;
+	c->current = prev->pid;
+	c->deadline[0] = 0;
+	c->made_up++;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
@@ -734,7 +761,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	now = scheduler_time(c, rq);
 	account_queue(c, now);
 	if (c->current != prev->pid)
-		c->missed++;
+		make_up(c, cpu, now, prev);
 	/* the state is read again: a thread that found a signal on its way to sleep stays runnable */
 	d.facts.state = preempt ? 0 : press_state(prev->__state);
 	if (!prev->pid) {
@@ -1439,6 +1466,7 @@ int look(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct ring_thread *t;
+	struct task_delay_info *delays;
 	struct ring_task r = {};
 	u64 now = bpf_ktime_get_ns();
 
@@ -1452,6 +1480,8 @@ int look(struct bpf_iter__task *ctx)
 	r.run_delay = task->sched_info.run_delay;
 	r.switches = task->sched_info.pcount;
 	r.write_bytes = task->ioac.write_bytes;
+	delays = task->delays;
+	r.disk_delay = delays ? delays->blkio_delay : 0;
 	r.utime = task->utime;
 	r.stime = task->stime;
 	if (t) {

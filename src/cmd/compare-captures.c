@@ -1,6 +1,7 @@
 /* Two inspections side by side: by function, how much of a CPU it used. */
 #include "cmd/compare-captures.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -61,27 +62,43 @@ static int by_change(const void *left, const void *right)
 	return x > y ? -1 : x < y;
 }
 
+/* "7", or "7.2": what was seen in its second phase. */
+static int parse(const char *text, int64_t *ret_id, uint32_t *ret_phase)
+{
+	const char *dot = strchr(text, '.');
+	_cleanup_free_ char *number = dot ? strndup(text, (size_t)(dot - text)) : strdup(text);
+	uint64_t id, phase = 0;
+
+	if (!number || parse_u64(number, &id) < 0 || (dot && parse_u64(dot + 1, &phase) < 0))
+		return -EINVAL;
+	*ret_id = (int64_t)id;
+	*ret_phase = (uint32_t)phase;
+	return 0;
+}
+
 static json_t *load(struct common *common, const char *text)
 {
 	struct store *store;
 	struct capture *list = NULL;
 	json_t *capture = NULL;
 	size_t n = 0;
-	uint64_t id;
+	uint32_t phase;
+	int64_t id;
 
-	if (parse_u64(text, &id) < 0) {
+	if (parse(text, &id, &phase) < 0) {
 		usage_error("compare",
-			    "--captures takes two numbers of incidents ('whyslow list' shows them)");
+			    "--captures takes two numbers of incidents ('whyslow list' shows them), or of their phases: 7.1 7.2");
 		return NULL;
 	}
 	store = open_common_store(common, STORE_READ);
 	if (!store)
 		return NULL;
-	(void)store_captures(store, (int64_t)id, &list, &n);
+	(void)store_captures(store, id, &list, &n);
 	store_close(store);
-	if (n)
-		capture = json_loads(list[0].json, 0, NULL);
-	else
+	for (size_t i = 0; i < n && !capture; i++)
+		if (!phase || list[i].phase == phase)
+			capture = json_loads(list[i].json, 0, NULL);
+	if (!capture)
 		log_error("nothing was looked into for %s; 'whyslow inspect PID --keep %s' does", text, text);
 	for (size_t i = 0; i < n; i++)
 		capture_free(&list[i]);
@@ -102,14 +119,24 @@ static void print_text(const struct difference *d, const json_t *a, const json_t
 	}
 }
 
-static void print_json(const struct difference *d)
+static json_t *side(const json_t *capture)
+{
+	json_t *object = json_object();
+	static const char *const keys[] = {"summary", "pid", "phase", "cpu"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		json_object_set(object, keys[i], json_object_get(capture, keys[i]));
+	return object;
+}
+
+static void print_json(const struct difference *d, const json_t *a, const json_t *b)
 {
 	json_t *array = json_array(), *root;
 
 	for (size_t i = 0; i < d->list.n; i++)
 		json_array_append_new(array, json_pack("{s:s, s:f, s:f}", "function", d->list.v[i].name, "a",
 						       d->list.v[i].a, "b", d->list.v[i].b));
-	root = json_pack("{s:s, s:o}", "schema", "whyslow.compare-captures/1", "functions", array);
+	root = json_pack("{s:s, s:o, s:o, s:o}", "schema", "whyslow.compare-captures/1", "a", side(a), "b", side(b), "functions", array);
 	json_dumpf(root, stdout, JSON_INDENT(1));
 	putchar('\n');
 	json_decref(root);
@@ -127,7 +154,7 @@ int compare_captures(struct common *common, const char *first, const char *secon
 		if (d.list.n)
 			qsort(d.list.v, d.list.n, sizeof(d.list.v[0]), by_change);
 		if (common->json)
-			print_json(&d);
+			print_json(&d, a, b);
 		else
 			print_text(&d, a, b);
 	}

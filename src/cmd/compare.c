@@ -20,7 +20,7 @@ static bool arg_captures;
 static const struct option_row options[] = {
 	{OPTION_SPAN, 0, "span", "SPAN", &arg_span, "how long a time given without an end is (default 1h)"},
 	{OPTION_COUNT, 'n', "top", "N", &arg_top, "how many changes to list (default 20)"},
-	{OPTION_FLAG, 0, "captures", NULL, &arg_captures, "A and B are incidents: what their processes ran, function by function"},
+	{OPTION_FLAG, 0, "captures", NULL, &arg_captures, "A and B are incidents, or phases of them (7.1 7.2): what their processes ran, function by function"},
 	{},
 };
 

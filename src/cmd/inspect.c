@@ -13,8 +13,11 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/str.h"
+#include "cmd/inspect-recorded.h"
 #include "cmd/verb.h"
 #include "source/describe.h"
+#include "source/instructions.h"
 #include "source/look.h"
 #include "view/inspect.h"
 
@@ -24,8 +27,8 @@
 #define FREQUENCY_DEFAULT 499  /* no multiple of what timers like */
 #define FILES_SHOWN	  10
 
-static uint64_t arg_samples = SAMPLES_DEFAULT, arg_frequency = FREQUENCY_DEFAULT, arg_depth = 14;
-static int64_t arg_seconds;
+static uint64_t arg_samples = SAMPLES_DEFAULT, arg_frequency = FREQUENCY_DEFAULT, arg_depth = 14, arg_phase;
+static int64_t arg_seconds, arg_instructions;
 static bool arg_folded;
 static const char *arg_keep;
 
@@ -35,9 +38,12 @@ static const struct option_row options[] = {
 	{OPTION_SPAN, 0, "seconds", "SPAN", &arg_seconds, "how long to look, instead"},
 	{OPTION_COUNT, 0, "frequency", "HZ", &arg_frequency,
 	 "samples a second of what runs on each CPU (default: 499)"},
+	{OPTION_SPAN, 0, "instructions", "SPAN", &arg_instructions,
+	 "then trace every instruction for so long, e.g. 50ms, and count those instead of samples (Intel PT, by perf)"},
 	{OPTION_COUNT, 0, "depth", "N", &arg_depth, "how deep call trees are printed (default: 14)"},
 	{OPTION_TEXT, 0, "keep", "ID", &arg_keep,
 	 "keep what is found with that incident or mark ('whyslow show ID'), instead of printing it"},
+	{OPTION_COUNT, 0, "phase", "N", &arg_phase, "with --keep: as what it did in that phase of the incident"},
 	{OPTION_FLAG, 0, "folded", NULL, &arg_folded,
 	 "only the call paths and how often each was seen, for flame graphs"},
 	{},
@@ -47,13 +53,32 @@ struct inspecting {
 	struct inspector *inspector;
 	struct look *look;
 	uint32_t pid;
+	struct capture_thread scratch;
+	bool traces; /* every instruction, instead of samples */
+	const char *no_instructions; /* why none were traced */
 };
 
 static void take(const struct capture_thread *t, const uint64_t *user, void *data)
 {
 	const struct inspecting *i = data;
 
+	if (t->kind == CAPTURE_SAMPLE && i->traces)
+		return; /* counts of two kinds do not add up */
 	inspector_take(i->inspector, t, user, boot_now());
+}
+
+static void take_instruction(uint32_t tid, uint64_t address, void *data)
+{
+	struct inspecting *i = data;
+
+	i->scratch = (struct capture_thread){.kind = CAPTURE_SAMPLE, .tid = tid, .state = CAPTURE_RUNNING, .syscall = -1, .n_user = 1};
+	inspector_take(i->inspector, &i->scratch, &address, boot_now());
+}
+
+static void trace_instructions(struct inspecting *i)
+{
+	if (i->traces && instructions_trace(i->pid, arg_instructions, take_instruction, i) < 0)
+		i->no_instructions = "every instruction: perf could not trace them (is the CPU's trace in use, or only root's?)";
 }
 
 static int stop_signals(void)
@@ -103,6 +128,8 @@ static int look_on(struct inspecting *i, int stop_fd)
 			break;
 	}
 	look_take_samples(i->look, &callbacks);
+	if (r >= 0 && rounds)
+		trace_instructions(i);
 	return r < 0 ? r : rounds ? 0 : -ESRCH;
 }
 
@@ -114,13 +141,32 @@ static void describe(struct inspecting *i)
 	inspector_describe(i->inspector, text.exe, text.cmdline, text.unit, text.container);
 }
 
+static void tell_missing(const struct inspecting *i, struct inspection *n)
+{
+	const char *missing[LOOK_MISSING_MAX + 1];
+	unsigned count = look_missing(i->look, missing);
+
+	if (i->no_instructions)
+		missing[count++] = i->no_instructions;
+	for (unsigned k = 0; k < count; k++) {
+		char *text = strdup(missing[k]);
+
+		if (text && VEC_PUSH(n->missing, text) < 0)
+			free(text);
+	}
+}
+
 static int finish(struct inspecting *i, struct inspection *ret)
 {
 	struct capture_file files[FILES_SHOWN];
 	struct inspected_counts counts = {.files = files, .lost = look_lost(i->look)};
+	int r;
 
 	counts.n_files = look_files(i->look, files, FILES_SHOWN);
-	return inspector_finish(i->inspector, &counts, ret);
+	r = inspector_finish(i->inspector, &counts, ret);
+	if (r == 0)
+		tell_missing(i, ret);
+	return r;
 }
 
 static void print(const struct common *common, const struct inspection *n)
@@ -154,22 +200,29 @@ static char *to_text(const struct inspection *n, bool json)
 	return text;
 }
 
+/* 0 = that is no number of an incident. */
+static int64_t kept_with(void)
+{
+	uint64_t id;
+
+	return parse_u64(arg_keep, &id) < 0 ? 0 : (int64_t)id;
+}
+
 static int keep(const struct common *common, const struct inspection *n, int64_t began)
 {
-	struct capture c = {.wall = began, .pid = n->pid, .summary = n->summary};
+	struct capture c = {.wall = began, .pid = n->pid, .phase = (uint32_t)arg_phase, .summary = n->summary};
 	_cleanup_free_ char *text = to_text(n, false), *json = to_text(n, true);
 	struct store *store;
-	uint64_t id;
 	int r;
 
-	if (parse_u64(arg_keep, &id) < 0)
+	c.mark = kept_with();
+	if (!c.mark)
 		return usage_error(
 			"inspect",
 			"--keep takes the number of an incident or a mark ('whyslow list' shows them)");
 	store = text && json ? open_common_store(common, STORE_MARK) : NULL;
 	if (!store)
 		return -EIO;
-	c.mark = (int64_t)id;
 	c.text = text;
 	c.json = json;
 	r = store_capture(store, &c);
@@ -198,16 +251,16 @@ static unsigned frequency(void)
 
 static int open_both(struct inspecting *i)
 {
-	const struct look_options look = {i->pid, frequency()};
-	const char *why = NULL;
+	const struct look_options look = {i->pid, frequency(), "/proc"};
 	int r = inspector_new("/proc", i->pid, &i->inspector);
 
 	if (r == 0)
-		r = look_open(&look, &i->look, &why);
+		r = look_open(&look, &i->look);
 	if (r == -ESRCH)
 		log_error("there is no process %u", i->pid);
 	else if (r < 0)
-		log_error("cannot look into process %u: %s", i->pid, why ? why : strerror(-r));
+		log_error("cannot look into process %u: %s", i->pid,
+			  r == -EACCES || r == -EPERM ? "it is another user's, and only root may look into it: use sudo" : strerror(-r));
 	return r;
 }
 
@@ -225,6 +278,8 @@ static int run(struct common *common, int argc, char **argv)
 	if (arg_frequency < 1 || arg_frequency > 10000)
 		return usage_error("inspect", "--frequency is 1 to 10000");
 	i.pid = (uint32_t)pid;
+	i.no_instructions = arg_instructions ? instructions_missing("/sys") : NULL;
+	i.traces = arg_instructions && !i.no_instructions;
 	be_preferred();
 	stop_fd = stop_signals();
 	r = open_both(&i);
@@ -236,6 +291,9 @@ static int run(struct common *common, int argc, char **argv)
 	}
 	if (r == 0)
 		r = finish(&i, &result);
+	result.phase = (uint32_t)arg_phase;
+	if (r == 0)
+		inspect_recorded(common, arg_keep && arg_phase <= 1 ? kept_with() : 0, began, wall_now(), &result);
 	if (r == 0 && arg_keep)
 		r = keep(common, &result, began);
 	else if (r == 0)

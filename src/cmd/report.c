@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "cmd/capture-phases.h"
 #include "view/report.h"
 #include "view/why.h"
 
@@ -58,7 +59,7 @@ static void write_report(struct common *common, struct store *store, const struc
 
 	snprintf(title, sizeof(title), "Why it was slow: %s %lld", mark_is_caught(mark) ? "incident" : "mark",
 		 (long long)mark->id);
-	(void)store_captures(store, mark->id, &list, &n);
+	(void)captures_by_phase(store, mark->id, &list, &n);
 	for (size_t i = 0; i < n && common->viewer == 0; i++)
 		(void)VEC_PUSH(captures,
 			       (struct report_capture){list[i].summary, list[i].text, list[i].json});

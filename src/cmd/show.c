@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/board.h"
+#include "cmd/capture-phases.h"
 #include "cmd/verb.h"
 #include "cmd/why.h"
 
@@ -52,7 +53,7 @@ static int show_captures(struct common *common, int64_t id, const char *text)
 
 	if (!store)
 		return EXIT_CANNOT;
-	(void)store_captures(store, id, &list, &n);
+	(void)captures_by_phase(store, id, &list, &n);
 	store_close(store);
 	if (common->viewer != 0 && !common->from_file)
 		fputs(n && arg_captures ? "only root may see what was found in processes\n" : "", stderr);

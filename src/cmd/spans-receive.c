@@ -15,8 +15,8 @@
 #include "cmd/serve.h"
 #include "cmd/spans.h"
 #include "daemon/span-receive.h"
-#include "net/http-client.h"
 #include "net/users.h"
+#include "net/webhook.h"
 
 #define FLUSH	 (10 * NS_PER_SEC)
 #define PAST	 12 /* windows a new one is compared with */
@@ -118,27 +118,13 @@ static int run_command(const char *command, const char *finding)
 	return 0;
 }
 
-static int post(const char *url, const char *finding)
+static void post(const char *url, const char *finding)
 {
-	const struct http_client_options options = {};
-	struct http_request request = {.url = url, .body = finding, .n = strlen(finding), .content_type = "application/json"};
-	struct http_reply reply = {};
-	struct http_client *client;
 	_cleanup_free_ char *error = NULL;
-	int r = http_client_open(&options, &client, &error);
+	int r = webhook_post(url, finding, &error);
 
-	if (r < 0) {
-		log_error("%s", error ? error : strerror(-r));
-		return r;
-	}
-	r = http_send(client, &request, &reply);
-	if (r == 0)
-		r = http_check_status(client, &request, &reply);
 	if (r < 0)
-		log_error("%s: %s", url, http_client_error(client));
-	http_reply_free(&reply);
-	http_client_close(client);
-	return r;
+		log_error("the finding could not be posted: %s", error ? error : strerror(-r));
 }
 
 static void act(const char *finding)

@@ -70,7 +70,7 @@ static int sort_threads(const struct recalled *r, uint32_t *threads, size_t n)
 
 static int print(const struct common *common, const struct recalled *r, uint32_t *threads, size_t n)
 {
-	struct waits_options o = {common->colour, true, (unsigned)arg_top, r->asked};
+	struct waits_options o = {common->colour, true, (unsigned)arg_top, r->asked, false};
 	_cleanup_free_ struct wait_report *reports = calloc(n + 1, sizeof(*reports));
 
 	if (!reports || sort_threads(r, threads, n) < 0)

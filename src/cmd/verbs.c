@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "daemon/hook.h"
 #include "daemon/request.h"
 
 #define SHARED_FOR_CLIENTS 4 /* of the shared options a client may give only those from --json on */
@@ -56,8 +57,8 @@ static int read_config(struct common *c)
 
 	if (r == 0)
 		r = config_read(&c->config, path, &error);
-	if (r == -ENOENT && !c->config_file)
-		r = 0;
+	if ((r == -ENOENT || r == -EACCES) && !c->config_file)
+		r = 0; /* where the administrator keeps it to himself, users have the defaults */
 	if (r < 0) {
 		log_error("%s", error ? error : strerror(-r));
 		return r;
@@ -178,6 +179,8 @@ int verbs_main(int argc, char **argv)
 		help_overview();
 		return EXIT_ANSWERED;
 	}
+	if (argc == 2 && strcmp(argv[1], "--post") == 0)
+		return hook_post_from_input() < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 	if (argc > 1 && strcmp(argv[1], "--version") == 0) {
 		puts("whyslow " WHYSLOW_VERSION);
 		return EXIT_ANSWERED;

@@ -40,7 +40,7 @@ static int parse_level(const char *text, enum blame_level *ret)
 
 static struct waits_options view_options(const struct common *common, const struct recalled *r)
 {
-	return (struct waits_options){common->colour, arg_all, (unsigned)arg_top, r->asked};
+	return (struct waits_options){common->colour, arg_all, (unsigned)arg_top, r->asked, false};
 }
 
 static int cannot(int r)

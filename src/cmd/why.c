@@ -249,7 +249,7 @@ int why_at(struct common *common, int64_t wall, int64_t mark)
 static int why_now(struct common *common)
 {
 	struct store_paths paths = {common->config.store_file, common->config.store_run_dir};
-	_cleanup_asked_ struct asked asked = {.request = {.at = wall_now()}};
+	_cleanup_asked_ struct asked asked = {.request = {.at = wall_now(), .proc_root = "/proc"}};
 	_cleanup_free_ char *error = NULL;
 	struct store *store;
 	int status = prepare(common, &asked);

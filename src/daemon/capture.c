@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -23,6 +24,8 @@
 #include "store/trace-file.h"
 #include "symbol/kernel.h"
 
+#define FREEZE_PATIENCE 20000 /* ms: a machine that starves; a recorder that does not answer for longer is stuck */
+#define URGENT	     (-15) /* nice */
 #define AFTER_PRESS  5000 /* ms: what follows a press is kept too */
 #define MARKERS_MAX  4096
 #define MARKER_TEXT  96
@@ -255,6 +258,8 @@ static void *listen_always(void *argument)
 	struct pollfd fds[] = {{c->fd, POLLIN, 0}, {c->stop[0], POLLIN, 0}};
 	int r = ring_attach(c->ring);
 
+	/* who asks does so because the machine is slow; of this thread alone, and after the start, which may take its time */
+	(void)setpriority(PRIO_PROCESS, 0, URGENT);
 	if (r < 0)
 		log_warning("no flight recorder: its programs cannot be attached (%s)", strerror(-r));
 	for (;;) {
@@ -449,6 +454,8 @@ int capture_now(const char *run_dir, struct trace *ret, char **ret_error)
 		return -errno;
 	r = send_request(run_dir, &request, ends[1]);
 	close(ends[1]); /* the daemon has the other copy: when it is done the pipe ends */
+	if (r == 0 && poll(&(struct pollfd){ends[0], POLLIN, 0}, 1, FREEZE_PATIENCE) == 0)
+		r = -ETIMEDOUT;
 	if (r == 0)
 		r = trace_read(ends[0], ret, ret_error);
 	close(ends[0]);

@@ -2,8 +2,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +14,14 @@
 #include "base/log.h"
 #include "daemon/announce.h"
 #include "daemon/capture.h"
+#include "daemon/hook.h"
 #include "rule/watch.h"
 #include "store/store.h"
 
 #define WAITING_MAX	   1000 /* news that nobody has written down yet */
 #define CAPTURES_AT_A_TIME 2
+#define PHASES_CAPTURED	   8  /* of one event */
+#define CHILDREN_MAX	   64 /* commands and posts under way; beyond them none is started */
 #define OPEN_MAX	   256 /* events that go on */
 
 /* What happened, ready to be written down by another thread. */
@@ -31,8 +32,10 @@ struct news {
 	char *note;
 	char *rule;	  /* its name, or "" */
 	char *command;	  /* NULL = none */
+	char *url;	  /* NULL = none */
 	bool notify;
 	uint32_t capture; /* pid to look into; 0 = none */
+	unsigned phase;	  /* of the event, from 1 */
 };
 
 struct incident {
@@ -64,6 +67,7 @@ static void news_free(struct news *n)
 	free(n->note);
 	free(n->rule);
 	free(n->command);
+	free(n->url);
 }
 
 /* --- the sampler's side --- */
@@ -159,12 +163,15 @@ static void report(const struct watch_event *e, void *data)
 
 	n.note = describe(e, n.wall);
 	n.notify = e->rule->actions & ACTION_NOTIFY;
-	if (e->action == TRIGGER_BEGIN && e->rule->actions & ACTION_CAPTURE)
+	/* what it does after a dip may be something else: each phase has its own profile */
+	if ((e->action == TRIGGER_BEGIN || e->action == TRIGGER_RESUME) && e->rule->actions & ACTION_CAPTURE)
 		n.capture = e->entity->info.pid ? e->entity->info.pid
 			    : t->tick		? who_does_most(t->tick, e->feature)
 						: 0;
 	n.rule = strdup(e->rule->name ? e->rule->name : "");
 	n.command = e->rule->command ? strdup(e->rule->command) : NULL;
+	n.url = e->rule->url ? strdup(e->rule->url) : NULL;
+	n.phase = e->phases;
 	pthread_mutex_lock(&t->lock);
 	if (!n.note || !n.rule || t->waiting.n >= WAITING_MAX || VEC_PUSH(t->waiting, n) < 0)
 		news_free(&n);
@@ -241,73 +248,33 @@ static size_t reap(pid_t *children, size_t n)
 	return kept;
 }
 
-static int start(const char *program, char **argv, char **environment, pid_t *ret)
+static void keep_child(struct triggers *t, int r, pid_t child, const char *what)
 {
-	posix_spawnattr_t attributes;
-	sigset_t none;
-	int r;
-
-	posix_spawnattr_init(&attributes);
-	sigemptyset(&none);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	r = -posix_spawn(ret, program, NULL, &attributes, argv, environment);
-	posix_spawnattr_destroy(&attributes);
-	return r;
+	if (r < 0 || VEC_PUSH(t->children, child) < 0)
+		log_warning("cannot %s, as a rule asks for: %s", what, strerror(r < 0 ? -r : ENOMEM));
 }
 
-/* A process of its own, at a higher priority: 5 s of who does what, kept with the incident. */
+static void tell(struct triggers *t, const struct news *n, int64_t id)
+{
+	const struct hook_event event = {n->rule, n->note, n->action == TRIGGER_END, id, n->wall};
+	pid_t child = 0;
+
+	if (n->command && t->children.n < CHILDREN_MAX)
+		keep_child(t, hook_run(n->command, &event, &child), child, n->command);
+	if (n->url && t->children.n < CHILDREN_MAX)
+		keep_child(t, hook_post(n->url, &event, &child), child, "post");
+	if (n->notify)
+		announce(t->announcer, id, event.over ? "end" : "begin", n->note);
+}
+
+/* At a higher priority than others: 5 s of who does what. */
 static void start_capture(struct triggers *t, const struct news *n, int64_t id)
 {
-	char pid[16], number[24];
-	char *argv[] = {(char *)"whyslow", (char *)"inspect",	pid,	    (char *)"--seconds",
-			(char *)"5s",	   (char *)"--keep",	number,	    (char *)"--store",
-			t->store_file,	   (char *)"--run-dir", t->run_dir, NULL};
-	char *environment[] = {NULL};
 	pid_t child;
 
-	if (!id || t->captures.n >= CAPTURES_AT_A_TIME)
-		return;
-	snprintf(pid, sizeof(pid), "%u", n->capture);
-	snprintf(number, sizeof(number), "%lld", (long long)id);
-	if (start("/proc/self/exe", argv, environment, &child) == 0)
+	if (id && t->captures.n < CAPTURES_AT_A_TIME && n->phase <= PHASES_CAPTURED &&
+	    hook_inspect(n->capture, id, n->phase, t->store_file, t->run_dir, &child) == 0)
 		(void)VEC_PUSH(t->captures, child);
-}
-
-static char *environment_of(const char *name, const char *value)
-{
-	char *line;
-
-	return asprintf(&line, "%s=%s", name, value) < 0 ? NULL : line;
-}
-
-/* The command learns from its environment what happened; nobody waits for it. */
-static void run_command(struct triggers *t, const struct news *n, int64_t id)
-{
-	char number[24];
-	_cleanup_free_ char *rule = environment_of("WHYSLOW_RULE", n->rule),
-			    *note = environment_of("WHYSLOW_NOTE", n->note);
-	_cleanup_free_ char *event =
-		environment_of("WHYSLOW_EVENT", n->action == TRIGGER_END ? "end" : "begin");
-	_cleanup_free_ char *incident = NULL;
-	char *argv[] = {(char *)"sh", (char *)"-c", n->command, NULL};
-	pid_t pid;
-
-	snprintf(number, sizeof(number), "%lld", (long long)id);
-	incident = environment_of("WHYSLOW_ID", number);
-	if (!rule || !note || !event || !incident)
-		return;
-	char *environment[] = {rule,
-			       note,
-			       event,
-			       incident,
-			       (char *)"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-			       NULL};
-
-	if (start("/bin/sh", argv, environment, &pid) == 0)
-		(void)VEC_PUSH(t->children, pid);
-	else
-		log_warning("cannot run '%s'", n->command);
 }
 
 static void handle(struct triggers *t, const struct news *n)
@@ -317,10 +284,8 @@ static void handle(struct triggers *t, const struct news *n)
 
 	if (n->action == TRIGGER_BEGIN)
 		log_info("caught: %s ('whyslow show %lld' answers why)", n->note, (long long)id);
-	if (edge && n->command)
-		run_command(t, n, id);
-	if (edge && n->notify)
-		announce(t->announcer, id, n->action == TRIGGER_END ? "end" : "begin", n->note);
+	if (edge)
+		tell(t, n, id);
 	if (n->capture)
 		start_capture(t, n, id);
 }

@@ -79,6 +79,7 @@ struct wait_report {
 	int64_t state[INTERVAL_STATES];
 	int64_t alive;			   /* the sum of all states: threads of a process add up */
 	uint32_t waits[FOR_COUNT];
+	uint32_t samples, user_samples;	   /* of the profile while it ran; in user mode: how its running time splits */
 	struct delays delays[INTERVAL_STATES]; /* of runnable states: from being ready to having a CPU, by cause */
 };
 

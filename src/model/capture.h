@@ -33,6 +33,7 @@ struct capture_thread {
 	unsigned long long ready_ns; /* waited for a CPU so far (run_delay) */
 	unsigned long long start_ns; /* CLOCK_BOOTTIME */
 	char comm[16];
+	char waits_in[48];	 /* the kernel's function it waits in, where no system call is known; "" */
 	unsigned int n_kernel;	 /* frames, innermost first */
 	unsigned int n_user;	 /* frame pointers' frames, innermost first; samples only */
 	unsigned int stack_size; /* bytes in `stack`, from the stack pointer upwards */

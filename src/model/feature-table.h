@@ -42,15 +42,15 @@
 	F(DELAY_COMPACTION, "delay.compaction", NS, COUNTER, DELAY, 10000, "none", "time spent moving pages together") \
 	F(DELAY_COW, "delay.cow", NS, COUNTER, DELAY, 10000, "copy-on-write", "time copying pages shared since fork") \
 	F(DELAY_IRQ, "delay.irq", NS, COUNTER, DELAY, 10000, "none", "time stolen by interrupts")                     \
-	F(WAIT_PREEMPTED, "wait.preempted", NS, COUNTER, DELAY, 10000, "crowd", "time ready to run after another took the CPU (flight recorder)") \
-	F(WAIT_QUOTA, "wait.quota", NS, COUNTER, DELAY, 10000, "quota", "time its threads were kept from running by a CPU quota (flight recorder)") \
-	F(WAIT_LOCK, "wait.lock", NS, COUNTER, DELAY, 10000, "futex", "time waiting for locks, its own and the kernel's (flight recorder)") \
-	F(WAIT_DISK, "wait.disk", NS, COUNTER, DELAY, 10000, "read-disk", "time waiting for disks and journals (flight recorder)") \
-	F(WAIT_MEMORY, "wait.memory", NS, COUNTER, DELAY, 10000, "thrash", "time in page faults and freeing memory (flight recorder)") \
-	F(WAIT_NETWORK, "wait.network", NS, COUNTER, DELAY, 10000, "datagram", "time waiting in calls on network sockets (flight recorder)") \
-	F(WAIT_PEER, "wait.peer", NS, COUNTER, DELAY, 10000, "pipe", "time waiting for pipes and local sockets (flight recorder)") \
-	F(WAIT_OTHER, "wait.other", NS, COUNTER, DELAY, 10000, "none", "time blocked on what nothing tells (flight recorder)") \
-	F(CPU_IMPOSED, "cpu.imposed", NS, COUNTER, CPU, 10000, "crowd", "time others waited for the CPU it was on (flight recorder)") \
+	F(WAIT_PREEMPTED, "wait.preempted", NS, COUNTER, DELAY, 100000, "crowd", "time ready to run after another took the CPU (flight recorder)") \
+	F(WAIT_QUOTA, "wait.quota", NS, COUNTER, DELAY, 100000, "quota", "time its threads were kept from running by a CPU quota (flight recorder)") \
+	F(WAIT_LOCK, "wait.lock", NS, COUNTER, DELAY, 100000, "futex", "time waiting for locks, its own and the kernel's (flight recorder)") \
+	F(WAIT_DISK, "wait.disk", NS, COUNTER, DELAY, 100000, "read-disk", "time waiting for disks and journals (flight recorder)") \
+	F(WAIT_MEMORY, "wait.memory", NS, COUNTER, DELAY, 100000, "thrash", "time in page faults and freeing memory (flight recorder)") \
+	F(WAIT_NETWORK, "wait.network", NS, COUNTER, DELAY, 100000, "datagram", "time waiting in calls on network sockets (flight recorder)") \
+	F(WAIT_PEER, "wait.peer", NS, COUNTER, DELAY, 100000, "pipe", "time waiting for pipes and local sockets (flight recorder)") \
+	F(WAIT_OTHER, "wait.other", NS, COUNTER, DELAY, 100000, "none", "time blocked on what nothing tells (flight recorder)") \
+	F(CPU_IMPOSED, "cpu.imposed", NS, COUNTER, CPU, 100000, "crowd", "time others waited for the CPU it was on (flight recorder)") \
 	F(THREADS, "threads.count", COUNT, GAUGE, THREADS, 1, "threads", "threads")                                   \
 	F(THREADS_RUNNING, "threads.running", COUNT, SAMPLED_GAUGE, CPU, 1, "run-now", "threads on a CPU at the sample") \
 	F(THREADS_RUNNABLE, "threads.runnable", COUNT, SAMPLED_GAUGE, DELAY, 1, "wait-now", "threads waiting for a CPU at the sample") \

@@ -59,6 +59,7 @@ struct suspect {
 	const struct subject *subject; /* the process, or the member that matters most of a group */
 	const struct subject *starter; /* the parent of short-lived processes; NULL = not known */
 	uint32_t members;	       /* processes of a group */
+	bool using;		       /* a victim: somebody was using it, as far as its terminal tells */
 	double score;
 	double guilt; /* in a board: what the default model accuses its program of; 0 = nothing */
 	double share; /* of the short resource, 0..1; NaN = not known */

@@ -11,6 +11,8 @@ void inspection_free(struct inspection *n)
 	free(n->package);
 	free(n->version);
 	free(n->summary);
+	free(n->recorded);
+	free(n->recorded_json);
 	for (size_t k = 0; k < n->threads.n; k++) {
 		VEC_FREE(n->threads.v[k].instructions);
 		VEC_FREE(n->threads.v[k].functions);
@@ -23,6 +25,9 @@ void inspection_free(struct inspection *n)
 	for (size_t k = 0; k < n->limits.n; k++)
 		free(n->limits.v[k]);
 	VEC_FREE(n->limits);
+	for (size_t k = 0; k < n->missing.n; k++)
+		free(n->missing.v[k]);
+	VEC_FREE(n->missing);
 	for (size_t k = 0; k < n->remarks.n; k++)
 		free(n->remarks.v[k]);
 	VEC_FREE(n->remarks);

@@ -49,6 +49,7 @@ struct inspected_file {
 
 struct inspection {
 	uint32_t pid;
+	uint32_t phase; /* of the incident it was made for, from 1; 0 = none */
 	char *exe, *cmdline, *unit, *container, *package, *version;
 	VEC(char *) limits; /* "memory: 512 MB of its control group" */
 	int64_t span;	    /* ns looked at */
@@ -60,6 +61,10 @@ struct inspection {
 	struct path_tree
 		waits; /* looks at waiting threads: what for, then who called, from where it waits outwards */
 	VEC(struct inspected_file) files;
+	/* By the flight recorder: how each thread spent its time, before and while it was looked at, and who was in its way;
+	 * for people, and as JSON. NULL = none ran. */
+	char *recorded, *recorded_json;
+	VEC(char *) missing; /* what was not seen, and what would mend it */
 	VEC(char *) remarks; /* what the reader must know */
 	char *summary;
 };

@@ -66,6 +66,7 @@ void timeline_free(struct timeline *t)
 	for (size_t i = 0; i < t->threads.n; i++) {
 		VEC_FREE(t->threads.v[i].intervals);
 		VEC_FREE(t->threads.v[i].requests);
+		VEC_FREE(t->threads.v[i].samples);
 	}
 	for (size_t i = 0; i < t->cpus.n; i++)
 		VEC_FREE(t->cpus.v[i].segments);

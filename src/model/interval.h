@@ -103,6 +103,7 @@ struct thread_line {
 	bool kernel, self;
 	VEC(struct interval) intervals;
 	VEC(uint32_t) requests; /* its own, in the order of insertion */
+	VEC(uint64_t) samples;	/* when the profile met it running: ns << 1 | in user mode */
 };
 
 enum segment_kind { SEGMENT_UNKNOWN, SEGMENT_IDLE, SEGMENT_TASK, SEGMENT_IRQ, SEGMENT_SOFTIRQ };

@@ -97,6 +97,7 @@ struct ring_cpu {
 	event_u64 largest_burst;
 	event_u64 switches, wakeups;
 	event_u64 missed; /* switches that the kernel did not tell: another thread left than had come */
+	event_u64 made_up; /* such switches whose moment was known nevertheless */
 } __attribute__((aligned(128)));
 
 struct ring_stack {
@@ -138,6 +139,7 @@ struct ring_task {
 	struct ring_identity who;
 	event_u64 since, object;
 	event_u64 cpu_time, run_delay, switches, write_bytes, utime, stime;
+	event_u64 disk_delay; /* blkio_delay of delay accounting, where that is on */
 	event_u32 owner;
 	event_s16 syscall;
 	event_u16 cpu;

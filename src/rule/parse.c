@@ -131,6 +131,13 @@ static int take_until(struct parser *p)
 	return r == 0 && parser_take(p, "for") ? parser_take_span(p, &rule->down) : r;
 }
 
+static bool text_begins(const struct token *t, const char *with)
+{
+	size_t n = strlen(with);
+
+	return t->length > n && strncmp(t->text, with, n) == 0;
+}
+
 static int take_run(struct parser *p)
 {
 	if (p->token.kind != TOKEN_TEXT)
@@ -142,6 +149,19 @@ static int take_run(struct parser *p)
 	return p->rule->command ? 0 : -ENOMEM;
 }
 
+static int take_post(struct parser *p)
+{
+	const struct token *t = &p->token;
+
+	if (t->kind != TOKEN_TEXT || (!text_begins(t, "http://") && !text_begins(t, "https://")))
+		return parser_expected(p, "an address in quotes, \"https://...\"");
+	if (p->rule->url)
+		return parser_fail(p, t, "a rule posts to one address");
+	p->rule->url = token_copy(t);
+	parser_next(p);
+	return p->rule->url ? 0 : -ENOMEM;
+}
+
 static int take_actions(struct parser *p)
 {
 	static const struct {
@@ -150,7 +170,8 @@ static int take_actions(struct parser *p)
 	} actions[] = {{"capture", ACTION_CAPTURE},
 		       {"notify", ACTION_NOTIFY},
 		       {"report", ACTION_REPORT},
-		       {"run", ACTION_RUN}};
+		       {"run", ACTION_RUN},
+		       {"post", ACTION_POST}};
 	int r = 0;
 
 	do {
@@ -161,11 +182,13 @@ static int take_actions(struct parser *p)
 		if (i == ARRAY_SIZE(actions))
 			return parser_expected(p, p->rule->actions ? "another action"
 							    : "'for', 'until', 'and', 'or', or what to do: "
-							      "capture, notify, report or run \"COMMAND\"");
+							      "capture, notify, report, run \"COMMAND\" or post \"URL\"");
 		parser_next(p);
 		p->rule->actions |= actions[i].action;
 		if (actions[i].action == ACTION_RUN)
 			r = take_run(p);
+		if (actions[i].action == ACTION_POST)
+			r = take_post(p);
 	} while (r == 0 && (parser_take(p, ",") || parser_take(p, "and")));
 	return r;
 }
@@ -206,6 +229,7 @@ static void rule_free(struct rule *r)
 	condition_release(&r->when);
 	condition_release(&r->until);
 	free(r->command);
+	free(r->url);
 }
 
 void rules_free(struct rules *r)

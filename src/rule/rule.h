@@ -5,7 +5,7 @@
  *   # each process by itself; machine features may stand beside those of the process
  *   hog: when process u1 >= 85 % and psi.cpu.some > 20 % for 5 s capture
  *   when process name = "tracker*" user != root io.read_bytes > 50 MB/s for 40 s run "logger slow disk"
- *   when disk name = sda disk.busy > 90 % 5 times in 60 s capture
+ *   when disk name = sda disk.busy > 90 % 5 times in 60 s capture, post "https://chat.example/hooks/4711"
  *   when median of 5 samples of u2 > 85 % for 5 s capture
  *   # of many servers
  *   when any Runtime.GC.PercentOfTimeInGC in detail view > 15 report
@@ -20,7 +20,7 @@
  * QUANTITY [in detail|server|time view] OP VALUE STATISTIC   any | every | average | median | minimum |
  * maximum | quantile Q SMOOTHING   average | median | average without outliers, "of N samples of" QUANTITY a
  * feature ('whyslow features'), u1, u2, or with a view any counter's name OP          > >= < <= = != VALUE
- * NUMBER [UNIT] | NUMBER % of STATISTIC ACTION      capture | notify | report | run "COMMAND"
+ * NUMBER [UNIT] | NUMBER % of STATISTIC ACTION      capture | notify | report | run "COMMAND" | post "URL"
  *
  * u1 is CPU time over time (of one CPU), u2 = u1 over the machine's CPUs ("Chasing Heisenbugs", equations 1
  * and 2): of the machine, or of a process. Lines end nothing: a rule goes on until the next one begins.
@@ -116,7 +116,7 @@ struct selector {
 	char *pattern; /* as fnmatch() takes it; a user's name or number */
 };
 
-enum rule_action { ACTION_CAPTURE = 1, ACTION_NOTIFY = 2, ACTION_REPORT = 4, ACTION_RUN = 8 };
+enum rule_action { ACTION_CAPTURE = 1, ACTION_NOTIFY = 2, ACTION_REPORT = 4, ACTION_RUN = 8, ACTION_POST = 16 };
 
 struct rule {
 	char *name; /* NULL = none given */
@@ -131,6 +131,7 @@ struct rule {
 	int64_t down;		 /* ns */
 	unsigned actions;	 /* of enum rule_action */
 	char *command;		 /* of ACTION_RUN */
+	char *url;		 /* of ACTION_POST */
 	unsigned slots;		 /* smoothed comparisons in when and until */
 };
 

@@ -148,10 +148,13 @@ static void errors_say_where_and_what_was_expected(void **state)
 	refused("when psi.cpu.some > 10 % for 3",
 		"rules:1:31: expected a unit of time: ms, s, min, h or d, but the text ends here");
 	refused("when psi.cpu.some > 10 %",
-		"rules:1:25: expected 'for', 'until', 'and', 'or', or what to do: capture, notify, report or "
-		"run \"COMMAND\", but the text ends here");
+		"rules:1:25: expected 'for', 'until', 'and', 'or', or what to do: capture, notify, report, "
+		"run \"COMMAND\" or post \"URL\", but the text ends here");
 	refused("when (psi.cpu.some > 10 % capture", "rules:1:27: expected ')', not 'capture'");
 	refused("when u2 > 85 % run reboot", "rules:1:20: expected a command in quotes, not 'reboot'");
+	refused("when u2 > 85 % post \"ftp://x\"",
+		"rules:1:21: expected an address in quotes, \"https://...\", not 'ftp://x'");
+	refused("when u2 > 85 % post \"http://a/\", post \"http://b/\"", "rules:1:39: a rule posts to one address");
 	refused("\"größe\": when u2 > 85 % run \"reboot",
 		"rules:1:29: expected a command in quotes, but the quotes that begin here are not closed");
 	refused("when any psi.cpu.some > 10 % capture", "rules:1:6: 'any' is taken of many values: write 'in "
@@ -184,7 +187,7 @@ static void too_deep(void **state)
 static const char *const samples[] = {
 	default_rules,
 	"a: when not (u2 > 1 % or not u1 < 3 %) and psi.io.some >= 3 ms/s for 2 s until u2 < 1 % and u1 < 1 "
-	"% for 3 min notify, run \"x\"",
+	"% for 3 min notify, run \"x\", post \"https://a.example/b?c=\\\"\\\\\"",
 	"when process exe != \"/usr/*\" unit = a.service container=\"*\" cpu.run_delay > 20 % 3 times in 1 "
 	"min until < 1 % for 1 s report",
 	"when any \"a b\" in detail view > 120 % of quantile 0.5 and z-score of minimum X.y in time view < "

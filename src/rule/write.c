@@ -150,17 +150,20 @@ static void write_actions(const struct rule *r, struct str *out)
 	} words[] = {{ACTION_CAPTURE, "capture"},
 		     {ACTION_NOTIFY, "notify"},
 		     {ACTION_REPORT, "report"},
-		     {ACTION_RUN, "run "}};
+		     {ACTION_RUN, "run "},
+		     {ACTION_POST, "post "}};
 	const char *comma = " ";
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (!(r->actions & words[i].action))
 			continue;
 		str_printf(out, "%s%s", comma, words[i].word);
+		if (words[i].action == ACTION_RUN)
+			write_text(r->command, out);
+		if (words[i].action == ACTION_POST)
+			write_text(r->url, out);
 		comma = ", ";
 	}
-	if (r->command)
-		write_text(r->command, out);
 	str_putc(out, '\n');
 }
 

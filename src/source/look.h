@@ -1,5 +1,6 @@
 /* One process looked at closely: its threads on the CPUs, by a sampling clock, and all of them at single
- * moments. Neither stops it, and no process is traced. Needs BPF (root). */
+ * moments. Neither stops it, and no process is traced. By BPF; where that cannot be had (others than root, kernels
+ * without it) through /proc and perf, for less, which look_missing() says. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +12,8 @@ struct look;
 
 struct look_options {
 	uint32_t pid;
-	unsigned frequency; /* samples a second and CPU */
+	unsigned frequency;    /* samples a second and CPU */
+	const char *proc_root; /* "/proc" */
 };
 
 struct look_callbacks {
@@ -20,8 +22,8 @@ struct look_callbacks {
 	void *data;
 };
 
-/* Opens everything beforehand. 0; -ESRCH; -EPERM, -EOPNOTSUPP with *ret_why in words (static text). */
-int look_open(const struct look_options *options, struct look **ret, const char **ret_why);
+/* Opens everything beforehand. 0; -ESRCH; -EACCES for another user's process; -errno. */
+int look_open(const struct look_options *options, struct look **ret);
 void look_close(struct look *l);
 /* All threads as they are now. Number of threads, 0 = the process is gone; or -errno. */
 int look_at_threads(struct look *l, const struct look_callbacks *c);
@@ -31,5 +33,6 @@ void look_take_samples(struct look *l, const struct look_callbacks *c);
 uint64_t look_lost(const struct look *l);
 /* The files read and written most, by bytes; returns how many, at most `max`. */
 unsigned look_files(const struct look *l, struct capture_file *ret, unsigned max);
-/* Why files are not counted; NULL when they are. */
-const char *look_files_missing(const struct look *l);
+#define LOOK_MISSING_MAX 8
+/* What is not seen, a line each, with what would mend it (static text). Returns how many. */
+unsigned look_missing(const struct look *l, const char *ret[LOOK_MISSING_MAX]);

@@ -28,6 +28,7 @@
 #define BYTES_MAX    (64ull << 20)
 #define SLOTS_LEAST  1024
 #define PROFILE_HZ   49
+#define LATE_MAX     4096 /* records; what is later is sorted with the other CPUs' */
 #define LOOK_BUFFER  (64 << 10)
 #define NS	     1000000000ull
 
@@ -523,11 +524,25 @@ uint64_t ring_slots(const struct ring *r)
 
 /* --- a freeze --- */
 
+/* A switch that is told late, or an interrupt by another clock: mostly a few places back. */
+static void sort_in(struct event *events, size_t n)
+{
+	struct event e;
+
+	if (n == 0 || events[n - 1].time <= events[n].time)
+		return;
+	e = events[n];
+	for (size_t left = LATE_MAX; n > 0 && events[n - 1].time > e.time && left > 0; left--, n--)
+		events[n] = events[n - 1];
+	events[n] = e;
+}
+
 int ring_read_slice(const struct ring_slice *slice, uint16_t cpu, struct trace *t)
 {
 	uint64_t from = slice->head - slice->begin > slice->n ? slice->head - slice->n : slice->begin;
 	struct event *out = trace_reserve(t, slice->head - from);
 	struct trace_cpu *c = &t->cpus[cpu];
+	uint64_t first = slice->began;
 	size_t n = 0;
 
 	if (!out)
@@ -539,12 +554,15 @@ int ring_read_slice(const struct ring_slice *slice, uint16_t cpu, struct trace *
 			c->torn++;
 			continue;
 		}
+		if (n == 0)
+			first = out[n].time;
 		out[n++].cpu = cpu;
+		sort_in(out, n - 1);
 	}
 	t->n_events += n;
 	/* what was overwritten leaves a gap behind what the other generation has */
 	if (from != slice->begin)
-		c->from = n ? out[0].time : slice->began;
+		c->from = first;
 	else if (!c->from)
 		c->from = slice->began;
 	return 0;

@@ -58,8 +58,8 @@ int store_capture(struct store *s, const struct capture *c)
 {
 	sqlite3_stmt *stmt;
 	int r = store_prepare_marks(s,
-				    "INSERT OR REPLACE INTO %s.capture(mark, wall, pid, summary, text, json) "
-				    "VALUES(?, ?, ?, ?, ?, ?)",
+				    "INSERT OR REPLACE INTO %s.inspection(mark, wall, pid, phase, summary, text, json) "
+				    "VALUES(?, ?, ?, ?, ?, ?, ?)",
 				    &stmt);
 
 	if (r < 0)
@@ -67,10 +67,11 @@ int store_capture(struct store *s, const struct capture *c)
 	sqlite3_bind_int64(stmt, 1, c->mark);
 	sqlite3_bind_int64(stmt, 2, c->wall);
 	sqlite3_bind_int64(stmt, 3, c->pid);
-	sqlite3_bind_text(stmt, 4, c->summary, -1, SQLITE_STATIC);
-	r = bind_report(stmt, 5, c->text);
+	sqlite3_bind_int64(stmt, 4, c->phase);
+	sqlite3_bind_text(stmt, 5, c->summary, -1, SQLITE_STATIC);
+	r = bind_report(stmt, 6, c->text);
 	if (r == 0)
-		r = bind_report(stmt, 6, c->json);
+		r = bind_report(stmt, 7, c->json);
 	if (r < 0) {
 		sqlite3_finalize(stmt);
 		return r;
@@ -80,15 +81,15 @@ int store_capture(struct store *s, const struct capture *c)
 
 int store_captures(struct store *s, int64_t mark, struct capture **ret, size_t *ret_n)
 {
-	static const char columns[] = "SELECT mark, wall, pid, summary, text, json FROM ";
+	static const char columns[] = "SELECT mark, wall, pid, phase, summary, text, json FROM ";
 	VEC(struct capture) list = {};
 	char sql[300];
 	sqlite3_stmt *stmt;
 	int r;
 
-	snprintf(sql, sizeof(sql), "%s main.capture WHERE mark = ?1 %s%s%s ORDER BY wall", columns,
+	snprintf(sql, sizeof(sql), "%s main.inspection WHERE mark = ?1 %s%s%s ORDER BY wall", columns,
 		 s->marks_in_run ? "UNION " : "", s->marks_in_run ? columns : "",
-		 s->marks_in_run ? "run.capture WHERE mark = ?1" : "");
+		 s->marks_in_run ? "run.inspection WHERE mark = ?1" : "");
 	*ret = NULL;
 	*ret_n = 0;
 	r = store_prepare(s, sql, &stmt);
@@ -96,14 +97,15 @@ int store_captures(struct store *s, int64_t mark, struct capture **ret, size_t *
 		return 0; /* a recording from before there were captures */
 	sqlite3_bind_int64(stmt, 1, mark);
 	while (sqlite3_step(stmt) == SQLITE_ROW) {
-		const char *summary = (const char *)sqlite3_column_text(stmt, 3);
+		const char *summary = (const char *)sqlite3_column_text(stmt, 4);
 		struct capture c = {
 			.mark = mark,
 			.wall = sqlite3_column_int64(stmt, 1),
 			.pid = (uint32_t)sqlite3_column_int64(stmt, 2),
+			.phase = (uint32_t)sqlite3_column_int64(stmt, 3),
 			.summary = summary ? strdup(summary) : NULL,
-			.text = read_report(stmt, 4),
-			.json = read_report(stmt, 5),
+			.text = read_report(stmt, 5),
+			.json = read_report(stmt, 6),
 		};
 
 		if (!c.summary || !c.text || !c.json || VEC_PUSH(list, c) < 0)

@@ -25,7 +25,8 @@ struct store {
 
 /* Inspections made when something was caught; of the newest CAPTURED_MAX incidents. */
 #define CAPTURE_TABLE \
-	"capture(mark INTEGER, wall INTEGER, pid INTEGER, summary TEXT, text BLOB, json BLOB, PRIMARY KEY(mark, pid));"
+	"inspection(mark INTEGER, wall INTEGER, pid INTEGER, phase INTEGER, summary TEXT, text BLOB, json BLOB,"         \
+	" PRIMARY KEY(mark, pid, phase));"
 #define CAPTURED_MAX "200"
 
 /* What was answered for a mark, and to whom: others may not see as much. */
@@ -46,7 +47,9 @@ int store_keep(struct store *s, const char *sql, sqlite3_stmt **kept);
 /* Of a statement that returned rows: what its end says; finishes it. */
 int store_finish_rows(struct store *s, sqlite3_stmt *stmt, int code);
 void store_rollback(struct store *s);
-/* Makes a file for its owner alone, if it is not there: command lines and notes of all users are in it. */
+/* Makes a file for its owner alone, if it is not there: command lines and notes of all users are in it. One that is there
+ * is not opened: closing it would drop the locks that another handle of this process holds on it (POSIX), and whoever
+ * reads it next would take it for abandoned and delete the log with what is not in the file yet. */
 void store_make_private(const char *file);
 
 /* mark.c: uses RUN/marks.db if a recorder keeps one. */

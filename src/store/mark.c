@@ -70,9 +70,9 @@ int store_find_marks(struct store *s)
 }
 
 static const char save_all[] =
-	"INSERT OR REPLACE INTO main.mark SELECT * FROM run.mark; INSERT OR REPLACE INTO main.capture SELECT * FROM run.capture;"
+	"INSERT OR REPLACE INTO main.mark SELECT * FROM run.mark; INSERT OR REPLACE INTO main.inspection SELECT * FROM run.inspection;"
 	"INSERT OR REPLACE INTO main.told SELECT * FROM run.told;"
-	"DELETE FROM main.capture WHERE mark NOT IN (SELECT DISTINCT mark FROM main.capture ORDER BY mark DESC LIMIT " CAPTURED_MAX ")";
+	"DELETE FROM main.inspection WHERE mark NOT IN (SELECT DISTINCT mark FROM main.inspection ORDER BY mark DESC LIMIT " CAPTURED_MAX ")";
 
 int store_open_marks(struct store *s)
 {
@@ -109,7 +109,7 @@ int store_save_marks(struct store *s)
 	r = store_exec(s, save_all);
 	if (r == 0) {
 		s->marks_saved = version;
-		r = store_exec(s, "DELETE FROM run.capture"); /* they are large, and /run is memory */
+		r = store_exec(s, "DELETE FROM run.inspection"); /* they are large, and /run is memory */
 	}
 	return r;
 }

@@ -253,7 +253,7 @@ static int open_database(struct store *s, enum store_mode mode)
 
 void store_make_private(const char *file)
 {
-	int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int fd = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	if (fd >= 0)
 		close(fd);

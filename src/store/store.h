@@ -121,10 +121,12 @@ int store_mark(struct store *s, int64_t wall, uint32_t uid, const char *note, in
 int store_caught(struct store *s, int64_t wall, const char *note, int64_t *ret_id);
 /* It went on until `wall`. -ENOENT. */
 int store_caught_more(struct store *s, int64_t id, int64_t wall, const char *note);
-/* A process that was inspected for an incident: the report for people and for programs. One a process and incident. */
+/* A process that was inspected for an incident: the report for people and for programs. One a process and phase of the
+ * incident. */
 struct capture {
 	int64_t mark, wall;
 	uint32_t pid;
+	uint32_t phase; /* from 1; 0 = by hand */
 	char *summary, *text, *json;
 };
 void capture_free(struct capture *c);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -534,6 +535,38 @@ static void what_a_rule_caught_is_listed_like_a_mark(void **state)
 	assert_int_equal(store_mark_undo(f->store, 0, &undone), -ENOENT);
 }
 
+/* Asked by another process: does somebody hold a lock on the file? */
+static bool is_locked(const char *file)
+{
+	int status = 0;
+	pid_t child = fork();
+
+	if (child == 0) {
+		struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+		int fd = open(file, O_RDWR);
+
+		_exit(fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK ? 7 : 0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 7;
+}
+
+/* Else the next reader takes the recording for abandoned, and deletes the log that the recorder goes on writing. */
+static void a_second_handle_takes_no_locks_away(void **state)
+{
+	struct fixture *f = *state;
+	struct store *second;
+	char *error = NULL;
+	int64_t segment = record(f, 30);
+
+	assert_int_equal(store_save_journal(f->store, segment), 0);
+	assert_true(is_locked(f->file));
+	assert_int_equal(store_open(&f->paths, STORE_MARK, &second, &error), 0);
+	assert_true(is_locked(f->file));
+	store_close(second);
+	assert_true(is_locked(f->file));
+}
+
 static void captures_are_kept_with_their_incident(void **state)
 {
 	struct fixture *f = *state;
@@ -547,9 +580,16 @@ static void captures_are_kept_with_their_incident(void **state)
 	assert_int_equal(store_capture(f->store, &c), 0);
 	c.mark = 4;
 	assert_int_equal(store_capture(f->store, &c), 0);
+	c.mark = 3;
+	c.phase = 2; /* what it did after a dip stands beside what it did before */
+	c.wall++;
+	assert_int_equal(store_capture(f->store, &c), 0);
 	assert_int_equal(store_captures(f->store, 3, &list, &n), 0);
-	assert_int_equal(n, 2);
+	assert_int_equal(n, 3);
 	assert_int_equal(list[1].pid, 43);
+	assert_int_equal(list[1].phase, 0);
+	assert_int_equal(list[2].pid, 43);
+	assert_int_equal(list[2].phase, 2);
 	assert_string_equal(list[1].text, "text");
 	assert_string_equal(list[1].json, "{}");
 	for (size_t i = 0; i < n; i++)
@@ -573,4 +613,4 @@ RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(an_extract_gives_the_
 	  CASE(no_database_at_all_is_said), CASE(a_full_disk_loses_nothing),
 	  CASE(a_copy_on_a_read_only_disk_can_be_read), CASE(presses_within_five_seconds_are_one),
 	  CASE(only_the_owner_and_root_change_a_mark), CASE(what_a_rule_caught_is_listed_like_a_mark),
-	  CASE(captures_are_kept_with_their_incident))
+	  CASE(a_second_handle_takes_no_locks_away), CASE(captures_are_kept_with_their_incident))

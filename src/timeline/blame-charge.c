@@ -39,7 +39,7 @@ void owners_add(struct owners *o, uint32_t thread, int64_t weight)
 {
 	size_t i = 0;
 
-	if (weight <= 0)
+	if (weight <= 0 || weight > INT64_MAX / 4 - o->total) /* the latter only of a damaged trace */
 		return;
 	while (i < o->n && o->v[i].thread != thread)
 		i++;

@@ -17,10 +17,14 @@
  * its built-in coefficients for SSDs make a request worth 3 to 12 pages. */
 #define REQUEST_PAGES 8
 #define PAGE	      4096
+#define BYTES_MAX     (32u << 20) /* beyond what a request has; damaged traces say anything */
+#define FLIGHT_MAX    (1ll << 36)
 
-static int64_t cost(const struct disk_request *r)
+static int64_t weight(const struct disk_request *r, int64_t ns)
 {
-	return REQUEST_PAGES + r->bytes / PAGE;
+	uint32_t bytes = r->bytes < BYTES_MAX ? r->bytes : BYTES_MAX;
+
+	return (ns < FLIGHT_MAX ? ns : FLIGHT_MAX) * (REQUEST_PAGES + bytes / PAGE);
 }
 
 static int64_t overlap(const struct disk_request *r, int64_t from, int64_t to)
@@ -41,7 +45,7 @@ static void add_owner(struct charger *c, struct owners *o, const struct disk_req
 {
 	if (is_bare_flush(c, r))
 		return;
-	owners_add_cause(c, o, r->owner, r->write, r->insert, overlap(r, from, to) * cost(r));
+	owners_add_cause(c, o, r->owner, r->write, r->insert, weight(r, overlap(r, from, to)));
 }
 
 /* Those of the disk in flight within [from, to), issued before place `before`. */
@@ -125,7 +129,7 @@ static void charge_beside(struct charger *c, const struct disk_request *r, int64
 {
 	const struct disk_line *disk = &c->timeline->disks.v[r->disk];
 	struct owners o = {};
-	int64_t others, own = (to - from) * cost(r);
+	int64_t others, own = weight(r, to - from);
 
 	for (size_t at = r->place + 1, n = 0; at < disk->issued.n && n < SCAN_MAX; at++, n++) {
 		const struct disk_request *q = &c->timeline->requests.v[disk->issued.v[at]];

@@ -84,6 +84,7 @@ void on_migrate(struct build *b, const struct event *e);
 void on_exec(struct build *b, const struct event *e);
 void on_reclaim(struct build *b, const struct event *e);
 void on_quota(struct build *b, const struct event *e);
+void on_sample(struct build *b, const struct event *e);
 void cpus_finish(struct build *b);
 
 /* state-wake.c */

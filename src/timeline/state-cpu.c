@@ -234,6 +234,14 @@ void on_quota(struct build *b, const struct event *e)
 		b->now.v[thread].throttled = (int64_t)e->quota.took;
 }
 
+void on_sample(struct build *b, const struct event *e)
+{
+	uint32_t thread = build_thread(b, e->thread, (int64_t)e->time);
+
+	if (thread != NOBODY && VEC_PUSH(b->t->threads.v[thread].samples, e->time << 1 | (e->flags & SAMPLE_USER ? 1 : 0)) < 0)
+		b->error = -ENOMEM;
+}
+
 /* A CPU that no event tells of: who runs there at the freeze did all the time. */
 void cpus_finish(struct build *b)
 {

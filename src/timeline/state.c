@@ -143,7 +143,7 @@ static void (*const handlers[EVENT_KIND_END])(struct build *, const struct event
 	[EVENT_RECLAIM_END] = on_reclaim,
 	[EVENT_MARKER] = ignore,
 	[EVENT_MARKER_TEXT] = ignore,
-	[EVENT_SAMPLE] = ignore,
+	[EVENT_SAMPLE] = on_sample,
 	[EVENT_WAITED] = on_waited,
 	[EVENT_LOCK] = on_lock,
 	[EVENT_QUOTA] = on_quota,

@@ -1,5 +1,6 @@
 /* Every nanosecond in exactly one state, also at the edges and where events are missing. */
 #include "timeline/test-story.h"
+#include "timeline/wait-report.h"
 
 #define STORY(s) _cleanup_(story_end) struct story s; story_begin(&s, 2); (void)state
 
@@ -223,7 +224,26 @@ static void any_trace_is_survived(void **state)
 	}
 }
 
-RUN_TESTS(cmocka_unit_test(a_sleep_ends_in_the_run_queue), cmocka_unit_test(each_kind_of_preemption),
+/* The profile tells how much of its running time a thread spent in the kernel. */
+static void samples_split_running_time(void **state)
+{
+	_cleanup_(story_end) struct story s;
+	struct wait_report r;
+
+	(void)state;
+	story_begin(&s, 1);
+	cast_thread(&s, A, 100, "a", 0);
+	leave_for(&s, 1, 0, 0, A, 0, 0);
+	for (int i = 0; i < 8; i++)
+		say(&s, (struct event){.kind = EVENT_SAMPLE, .thread = A, .flags = i % 4 ? SAMPLE_USER : 0}, 100 + i * 100);
+	tell(&s, 1000);
+	report_init(&r, s.line.start, 450 * US);
+	report_add(&r, &s.line.threads.v[who(&s, A)]);
+	assert_int_equal(r.samples, 4);
+	assert_int_equal(r.user_samples, 3);
+}
+
+RUN_TESTS(cmocka_unit_test(samples_split_running_time), cmocka_unit_test(a_sleep_ends_in_the_run_queue), cmocka_unit_test(each_kind_of_preemption),
 	  cmocka_unit_test(interrupts_are_stolen_from_who_runs), cmocka_unit_test(an_early_waking_is_kept),
 	  cmocka_unit_test(a_waking_that_found_it_running_ends_no_later_wait),
 	  cmocka_unit_test(quota_is_the_first_part_of_the_wait),

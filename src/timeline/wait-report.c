@@ -53,8 +53,21 @@ static void add_interval(struct wait_report *r, const struct thread_line *line, 
 		add_delay(r, line, index);
 }
 
+static void add_samples(struct wait_report *r, const struct thread_line *line)
+{
+	for (size_t i = 0; i < line->samples.n; i++) {
+		int64_t at = (int64_t)(line->samples.v[i] >> 1);
+
+		if (at < r->from || at >= r->to)
+			continue;
+		r->samples++;
+		r->user_samples += line->samples.v[i] & 1;
+	}
+}
+
 void report_add(struct wait_report *r, const struct thread_line *line)
 {
+	add_samples(r, line);
 	for (size_t i = interval_find(line, r->from); i < line->intervals.n && line->intervals.v[i].start < r->to; i++)
 		add_interval(r, line, i);
 }

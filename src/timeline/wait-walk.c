@@ -211,6 +211,18 @@ static void walk_interval(struct walk *w, const struct thread_line *line, size_t
 	(followers[i.state] ?: stay)(w, &i, from, to);
 }
 
+#define AHEAD 3 /* intervals */
+
+/* Who had the CPU meanwhile will be asked for, and lies anywhere in memory. */
+static void fetch_ahead(const struct walk *w, const struct thread_line *line, size_t i)
+{
+	const struct interval *soon = &line->intervals.v[i + AHEAD < line->intervals.n ? i + AHEAD : i];
+	const struct cpu_line *cpu = &w->timeline->cpus.v[soon->cpu];
+
+	if (soon->segment < cpu->segments.n)
+		__builtin_prefetch(&cpu->segments.v[soon->segment]);
+}
+
 static void walk(struct walk *w, uint32_t thread, int64_t from, int64_t to)
 {
 	const struct thread_line *line = &w->timeline->threads.v[thread];
@@ -230,6 +242,7 @@ static void walk(struct walk *w, uint32_t thread, int64_t from, int64_t to)
 			put(w, NULL, from, interval->start, STEP_BLOCKED);
 			from = interval->start;
 		}
+		fetch_ahead(w, line, i);
 		walk_interval(w, line, i, from, end);
 		from = end;
 	}

@@ -86,6 +86,14 @@ static json_t *texts(char *const *list, size_t n)
 	return array;
 }
 
+/* It came as JSON from views of its own. */
+static json_t *recorded(const struct inspection *n)
+{
+	json_t *value = n->recorded_json ? json_loads(n->recorded_json, 0, NULL) : NULL;
+
+	return value ? value : json_null();
+}
+
 void inspect_json(const struct inspection *n, FILE *out)
 {
 	json_t *threads = json_array(), *root;
@@ -107,6 +115,9 @@ void inspect_json(const struct inspection *n, FILE *out)
 	json_object_set_new(root, "bottom_up", tree(&n->bottom_up));
 	json_object_set_new(root, "waits", tree(&n->waits));
 	json_object_set_new(root, "files", files(n));
+	json_object_set_new(root, "phase", n->phase ? json_integer(n->phase) : json_null());
+	json_object_set_new(root, "recorded", recorded(n));
+	json_object_set_new(root, "missing", texts(n->missing.v, n->missing.n));
 	json_object_set_new(root, "remarks", texts(n->remarks.v, n->remarks.n));
 	json_dumpf(root, out, JSON_INDENT(1));
 	fputc('\n', out);

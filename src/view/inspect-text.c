@@ -173,6 +173,10 @@ void inspect_text(const struct inspection *n, unsigned depth, FILE *out)
 		   out);
 	print_tree(&n->waits, "What threads wait for, and from where", depth, "<-", out);
 	print_files(n, out);
+	if (n->recorded)
+		fprintf(out, "What the flight recorder has of it, every switch\n\n%s", n->recorded);
+	for (size_t i = 0; i < n->missing.n; i++)
+		fprintf(out, "Not seen: %s.\n", n->missing.v[i]);
 	for (size_t i = 0; i < n->remarks.n; i++)
 		fprintf(out, "Note: %s.\n", n->remarks.v[i]);
 }

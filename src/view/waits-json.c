@@ -167,8 +167,9 @@ int waits_of_json(const struct timeline *t, const struct waits_of *w, const stru
 	(void)o;
 	for (size_t i = 0; i < w->n; i++)
 		json_array_append_new(threads, waits_thread_json(t, w->threads[i]));
-	return dump(json_pack("{s:s, s:o, s:s, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "schema", "whyslow.waits/1", "window",
-			      waits_window_json(t, w->report->from, w->report->to), "level", "thread", "threads", threads, "alive_ns",
+	return dump(json_pack("{s:s, s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "schema", "whyslow.waits/1", "window",
+			      waits_window_json(t, w->report->from, w->report->to), "level", "thread", "threads", threads, "samples",
+			      (json_int_t)w->report->samples, "user_samples", (json_int_t)w->report->user_samples, "alive_ns",
 			      (json_int_t)w->report->alive, "contended_ns", (json_int_t)report_contended(w->report), "states",
 			      states_json(w->report), "waits", waits_totals_json(w->matrix), "cells", cells_json(t, w->matrix), "delays",
 			      delays_json(t, w->report), "path", path_json(t, w->path)),
@@ -180,7 +181,8 @@ int threads_json(const struct timeline *t, const uint32_t *threads, const struct
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(array, json_pack("{s:o, s:I, s:I, s:o}", "thread", waits_thread_json(t, threads[i]), "alive_ns",
+		json_array_append_new(array, json_pack("{s:o, s:I, s:I, s:I, s:I, s:o}", "thread", waits_thread_json(t, threads[i]), "samples",
+						       (json_int_t)reports[i].samples, "user_samples", (json_int_t)reports[i].user_samples, "alive_ns",
 						       (json_int_t)reports[i].alive, "contended_ns",
 						       (json_int_t)report_contended(&reports[i]), "states", states_json(&reports[i])));
 	return dump(json_pack("{s:s, s:o, s:o}", "schema", "whyslow.threads/1", "window",

@@ -286,23 +286,30 @@ void waits_text(const struct timeline *t, const struct blame_matrix *m, const st
 	_cleanup_(free_heaps) struct heaps victims = {}, culprits = {};
 	char span[32];
 
-	put_span(t, m->from, m->to, o, out);
+	if (!o->brief)
+		put_span(t, m->from, m->to, o, out);
 	if (make_heaps(m, o, false, &victims) < 0 || make_heaps(m, o, true, &culprits) < 0)
 		return;
 	if (!victims.heaps.n) {
 		fputs("Nobody waited for anything that another one had.\n", out);
 		return;
 	}
-	fprintf(out, "All waited %s%s", short_span(sum_of(m, o), span, sizeof(span)), o->all ? "" : " for what others had");
-	put_totals(m, o, out);
+	if (!o->brief) {
+		fprintf(out, "All waited %s%s", short_span(sum_of(m, o), span, sizeof(span)), o->all ? "" : " for what others had");
+		put_totals(m, o, out);
+	}
 	for (size_t i = 0; i < victims.heaps.n && i < o->top; i++)
 		put_victim(t, m, &victims.heaps.v[i], victims.cells, o, out);
 	if (victims.heaps.n > o->top)
 		fprintf(out, "\n%zu others waited less.\n", victims.heaps.n - o->top);
+	if (o->brief)
+		return;
 	if (culprits.heaps.n)
 		fprintf(out, "\n%sWho made others wait%s\n", bold(o), plain(o));
 	for (size_t i = 0; i < culprits.heaps.n && i < o->top; i++)
 		put_imposer(t, m, &culprits.heaps.v[i], culprits.cells, out);
+	if (culprits.heaps.n > o->top)
+		fprintf(out, "\n%zu others made them wait less.\n", culprits.heaps.n - o->top);
 	put_unknown(m, o, out);
 }
 
@@ -319,6 +326,8 @@ static void put_name(const struct timeline *t, const struct waits_of *w, FILE *o
 		fprintf(out, "%s (%" PRIu32 "), %zu threads,", t->names.v[line->program], line->tgid, w->n);
 }
 
+#define SAMPLES_LEAST 10 /* below, a share says nothing */
+
 static void put_states(const struct wait_report *r, FILE *out)
 {
 	char span[32];
@@ -331,6 +340,9 @@ static void put_states(const struct wait_report *r, FILE *out)
 			resting += r->state[s];
 	}
 	fprintf(out, "It ran %s", short_span(report_running(r) - report_waited(r, FOR_INTERRUPT), span, sizeof(span)));
+	if (r->samples >= SAMPLES_LEAST)
+		fprintf(out, " (%.0f %% of it in the kernel, by %" PRIu32 " samples)",
+			100.0 * (double)(r->samples - r->user_samples) / (double)r->samples, r->samples);
 	fprintf(out, ", waited for others' work %s", short_span(awaited, span, sizeof(span)));
 	fprintf(out, ", and was idle or asleep by its own will %s", short_span(resting, span, sizeof(span)));
 	if (r->state[STATE_UNKNOWN])

@@ -196,7 +196,7 @@ void put_span(const struct timeline *t, int64_t from, int64_t to, const struct w
 	const struct timeline_faults *f = &t->faults;
 	char span[32], asked[32], a[32], b[32];
 	size_t events = trace_find(t->trace, (uint64_t)to) - trace_find(t->trace, (uint64_t)from);
-	uint64_t odd = f->broken_switches + f->no_waker + f->bad_numbers + f->odd_requests + f->unknown_kinds;
+	uint64_t odd = f->broken_switches + f->bad_numbers + f->odd_requests + f->unknown_kinds;
 
 	fprintf(out, "%s to %s: %s, %zu events of %u CPU%s.", clock_of_day(t, from, a, sizeof(a)),
 		clock_of_day(t, to, b, sizeof(b)), short_span(to - from, span, sizeof(span)), events, cpus_there(t),
@@ -207,5 +207,7 @@ void put_span(const struct timeline *t, int64_t from, int64_t to, const struct w
 		fprintf(out, " %" PRIu64 " events are missing.", f->lost);
 	if (odd)
 		fprintf(out, " %" PRIu64 " did not fit the others.", odd);
+	if (f->no_waker)
+		fprintf(out, " %" PRIu64 " wait%s ended without a wakeup seen.", f->no_waker, f->no_waker == 1 ? "" : "s");
 	fputc('\n', out);
 }

@@ -14,6 +14,7 @@ struct waits_options {
 	bool all;     /* also what was waited for others' work */
 	unsigned top; /* how many to list */
 	int64_t asked; /* ns the window was asked to be; 0 = as much as there is */
+	bool brief;    /* only the victims: their text stands in another's */
 };
 
 /* The matrix, at its level: the victims by what they waited, then the culprits by what they imposed. */

@@ -17,8 +17,8 @@ static json_t *suspect_json(const struct suspect *s, size_t rank)
 		json_array_append_new(features, deviation_json(&s->features.v[i]));
 	for (size_t i = 0; i < s->evidence.n; i++)
 		json_array_append_new(evidence, text_json(s->evidence.v[i]));
-	return json_pack("{s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "rank",
-			 (int)rank, "role", s->role == ROLE_PRIMARY ? "primary" : "contributing", "kind",
+	return json_pack("{s:i, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "rank",
+			 (int)rank, "using", s->using, "role", s->role == ROLE_PRIMARY ? "primary" : "contributing", "kind",
 			 culprit_kind_name(s->kind), "pid", (json_int_t)info->pid, "start_time", (json_int_t)info->start,
 			 "members", (json_int_t)s->members, "parent", (json_int_t)info->parent, "name", text_json(info->name),
 			 "label", text_json(label), "exe", text_json(info->exe), "cmdline", text_json(info->cmdline), "unit",

@@ -132,6 +132,8 @@ static void put_victims(const struct answer *a, FILE *out)
 
 		fputs("   ", out);
 		put_who(v, out);
+		if (v->using)
+			fputs(" (what you were using)", out);
 		for (size_t j = 0; j < v->features.n && j < 2; j++)
 			fprintf(out, "%s %s %s", j ? "," : ":", v->features.v[j].feature->help,
 				format_value(v->features.v[j].feature, v->features.v[j].observed, now, sizeof(now)));
