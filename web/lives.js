@@ -13,7 +13,7 @@ export function drawLives(holder, answer, place, { chosen, onChoose }) {
 	const told = `${answer.processes} processes lived here, ${answer.throughout} of them all the time${answer.lives.length < answer.processes && lives.length === answer.lives.length ? `; the first ${lives.length} of the others` : ""}`;
 	const rows = lives.map((l, i) => {
 		const from = x(l.from), to = Math.max(from + LEAST, x(l.to));
-		const words = `${l.label} (${l.pid}): ${l.began ? localTime(l.from, false) : "earlier"} to ${l.ended ? localTime(l.to, false) : "later"}`;
+		const words = `${l.label} ${l.pid}: ${l.began ? localTime(l.from, false) : "earlier"} to ${l.ended ? localTime(l.to, false) : "later"}`;
 		const right = from > place.width - 160;
 		return svg("g", { class: String(l.pid) === chosen ? "life chosen" : "life", role: "button", tabindex: 0, "aria-label": words, transform: `translate(0 ${i * ROW})`,
 			onclick: () => onChoose(String(l.pid)), onkeydown: (e) => { if (e.key === "Enter" || e.key === " ") { onChoose(String(l.pid)); e.preventDefault(); } } },

@@ -51,6 +51,7 @@ function vertical(u, at, colour, dashes, label, taken) {
 	u.ctx.save();
 	u.ctx.fillStyle = css(colour);
 	u.ctx.font = `${11 * devicePixelRatio}px system-ui`;
+	u.ctx.textAlign = "left";
 	const width = u.ctx.measureText(label).width, space = 4 * devicePixelRatio;
 	const left = x > u.bbox.left + u.bbox.width * 0.8 ? x - space - width : x + space;
 	if (!taken.some(([from, to]) => left < to + space && left + width > from - space)) {

@@ -47,6 +47,7 @@ const everything = () => new Axis(known.origin, 0, known.limits.to, ui.width, kn
 function placeAxis(s) {
 	const range = chosenRange(s), all = everything();
 	const from = range ? Number(range.from - known.origin) : 0, to = range ? Number(range.to - known.origin) : 0;
+	written = s;
 	axis = range && to > 0 && from < known.limits.to ? all.within(Math.max(0, from), Math.min(known.limits.to, to)) : all;
 }
 
@@ -508,14 +509,8 @@ function measure() {
 	ui.head.resize(ui.width, RULER + (data?.cpus.length ?? 2) * (14 + GAP) + 2);
 }
 
-// The range stands in the address after the drawing has moved: that is no news.
-function isHere(s) {
-	if (axis && (s.from || s.to) && s.from === written.from && s.to === written.to) return true;
-	const range = chosenRange(s);
-	if (!axis) return false;
-	if (!range) return axis.from <= 0 && axis.to >= known.limits.to;
-	return axis.moment(axis.from) === range.from && axis.moment(axis.to) === range.to;
-}
+// The range stands in the address after the drawing has moved: that is no news, even where it has moved on since.
+const isHere = (s) => (s.from ?? null) === (written.from ?? null) && (s.to ?? null) === (written.to ?? null);
 
 export async function show(main, s, changed) {
 	if (!ui) build(main);
