@@ -29,7 +29,7 @@ check: build
 check-fleet: build
 	@packaging/setup test
 	@packaging/setup fleet
-	@meson test -C $(BUILD) --suite net --suite source --suite cmd --print-errorlogs
+	@meson test -C $(BUILD) --suite net --suite source --suite cmd --suite spans --print-errorlogs
 
 # The BPF tests on Debian 12's own kernel, in a virtual machine.
 check-kernel: build

@@ -1,5 +1,5 @@
-/* Stands in for a desktop on the session bus, for tests/hotkey: the notification service and the portal's GlobalShortcuts.
- * Says on standard output what it is asked, one line each with the monotonic time in ns:
+/* Stands in for a desktop on the session bus, for tests/hotkey: the notification service and the portal's
+ * GlobalShortcuts. Says on standard output what it is asked, one line each with the monotonic time in ns:
  *
  *   notify TIME ID REPLACES ACTIONS|SUMMARY|BODY      session TIME      bind TIME SHORTCUT TRIGGER
  *
@@ -29,7 +29,8 @@ static int on_capabilities(sd_bus_message *m, void *data, sd_bus_error *e)
 
 	(void)data;
 	(void)e;
-	return reply ? sd_bus_reply_method_return(m, "as", 2, "actions", "inline-reply") : sd_bus_reply_method_return(m, "as", 1, "actions");
+	return reply ? sd_bus_reply_method_return(m, "as", 2, "actions", "inline-reply")
+		     : sd_bus_reply_method_return(m, "as", 1, "actions");
 }
 
 static int on_notify(sd_bus_message *m, void *data, sd_bus_error *e)
@@ -40,14 +41,16 @@ static int on_notify(sd_bus_message *m, void *data, sd_bus_error *e)
 
 	(void)data;
 	(void)e;
-	if (sd_bus_message_read(m, "susss", &name, &replaces, &icon, &summary, &body) < 0 || sd_bus_message_enter_container(m, 'a', "s") < 0)
+	if (sd_bus_message_read(m, "susss", &name, &replaces, &icon, &summary, &body) < 0 ||
+	    sd_bus_message_enter_container(m, 'a', "s") < 0)
 		return -EINVAL;
 	while (sd_bus_message_read(m, "s", &action) > 0) {
 		strncat(actions, action, sizeof(actions) - strlen(actions) - 2);
 		strcat(actions, ",");
 	}
 	last = replaces ? replaces : last + 1;
-	printf("notify %lld %u %u %s|%s|%s\n", (long long)monotonic_now(), last, replaces, actions, summary, body);
+	printf("notify %lld %u %u %s|%s|%s\n", (long long)monotonic_now(), last, replaces, actions, summary,
+	       body);
 	return sd_bus_reply_method_return(m, "u", last);
 }
 
@@ -69,7 +72,8 @@ static void find_option(sd_bus_message *m, const char *name, char *ret, size_t n
 	if (sd_bus_message_enter_container(m, 'a', "{sv}") < 0)
 		return;
 	while (sd_bus_message_enter_container(m, 'e', "sv") > 0) {
-		if (sd_bus_message_read(m, "s", &key) >= 0 && strcmp(key, name) == 0 && sd_bus_message_read(m, "v", "s", &value) >= 0)
+		if (sd_bus_message_read(m, "s", &key) >= 0 && strcmp(key, name) == 0 &&
+		    sd_bus_message_read(m, "v", "s", &value) >= 0)
 			snprintf(ret, n, "%s", value);
 		else
 			(void)sd_bus_message_skip(m, "v");
@@ -90,7 +94,8 @@ static int answer(sd_bus_message *m, const char *token)
 	r = sd_bus_reply_method_return(m, "o", path);
 	if (r < 0)
 		return r;
-	return sd_bus_emit_signal(bus, path, "org.freedesktop.portal.Request", "Response", "ua{sv}", 0, 1, "session_handle", "s", SESSION);
+	return sd_bus_emit_signal(bus, path, "org.freedesktop.portal.Request", "Response", "ua{sv}", 0, 1,
+				  "session_handle", "s", SESSION);
 }
 
 static int on_create(sd_bus_message *m, void *data, sd_bus_error *e)
@@ -111,12 +116,14 @@ static int on_bind(sd_bus_message *m, void *data, sd_bus_error *e)
 
 	(void)data;
 	(void)e;
-	if (sd_bus_message_read(m, "o", &session) < 0 || strcmp(session, SESSION) != 0 || sd_bus_message_enter_container(m, 'a', "(sa{sv})") < 0 ||
+	if (sd_bus_message_read(m, "o", &session) < 0 || strcmp(session, SESSION) != 0 ||
+	    sd_bus_message_enter_container(m, 'a', "(sa{sv})") < 0 ||
 	    sd_bus_message_enter_container(m, 'r', "sa{sv}") < 0 || sd_bus_message_read(m, "s", &id) < 0)
 		return -EINVAL;
 	find_option(m, "preferred_trigger", trigger, sizeof(trigger));
 	printf("bind %lld %s %s\n", (long long)monotonic_now(), id, trigger);
-	if (sd_bus_message_exit_container(m) < 0 || sd_bus_message_exit_container(m) < 0 || sd_bus_message_read(m, "s", &parent) < 0)
+	if (sd_bus_message_exit_container(m) < 0 || sd_bus_message_exit_container(m) < 0 ||
+	    sd_bus_message_read(m, "s", &parent) < 0)
 		return -EINVAL;
 	find_option(m, "handle_token", token, sizeof(token));
 	return answer(m, token);
@@ -142,11 +149,14 @@ static int on_input(sd_event_source *source, int fd, uint32_t events, void *data
 		return sd_event_exit(sd_event_source_get_event(source), 0);
 	line[strcspn(line, "\n")] = '\0';
 	if (strcmp(line, "press") == 0)
-		return sd_bus_emit_signal(bus, PORTAL_PATH, SHORTCUTS, "Activated", "osta{sv}", SESSION, "mark", (uint64_t)0, 0);
+		return sd_bus_emit_signal(bus, PORTAL_PATH, SHORTCUTS, "Activated", "osta{sv}", SESSION,
+					  "mark", (uint64_t)0, 0);
 	if (sscanf(line, "reply %u %399[^\n]", &id, text) == 2)
-		return sd_bus_emit_signal(bus, "/org/freedesktop/Notifications", NOTIFICATIONS, "NotificationReplied", "us", id, text);
+		return sd_bus_emit_signal(bus, "/org/freedesktop/Notifications", NOTIFICATIONS,
+					  "NotificationReplied", "us", id, text);
 	if (sscanf(line, "action %u %399s", &id, text) == 2)
-		return sd_bus_emit_signal(bus, "/org/freedesktop/Notifications", NOTIFICATIONS, "ActionInvoked", "us", id, text);
+		return sd_bus_emit_signal(bus, "/org/freedesktop/Notifications", NOTIFICATIONS,
+					  "ActionInvoked", "us", id, text);
 	return 0;
 }
 
@@ -157,9 +167,11 @@ int main(void)
 	setvbuf(stdin, NULL, _IONBF, 0); /* poll() must see what is left */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (sd_event_default(&event) < 0 || sd_bus_open_user(&bus) < 0 ||
-	    sd_bus_add_object_vtable(bus, NULL, "/org/freedesktop/Notifications", NOTIFICATIONS, notifications, NULL) < 0 ||
-	    sd_bus_add_object_vtable(bus, NULL, PORTAL_PATH, SHORTCUTS, shortcuts, NULL) < 0 || sd_bus_request_name(bus, NOTIFICATIONS, 0) < 0 ||
-	    sd_bus_request_name(bus, PORTAL, 0) < 0 || sd_bus_attach_event(bus, event, 0) < 0 ||
+	    sd_bus_add_object_vtable(bus, NULL, "/org/freedesktop/Notifications", NOTIFICATIONS,
+				     notifications, NULL) < 0 ||
+	    sd_bus_add_object_vtable(bus, NULL, PORTAL_PATH, SHORTCUTS, shortcuts, NULL) < 0 ||
+	    sd_bus_request_name(bus, NOTIFICATIONS, 0) < 0 || sd_bus_request_name(bus, PORTAL, 0) < 0 ||
+	    sd_bus_attach_event(bus, event, 0) < 0 ||
 	    sd_event_add_io(event, NULL, STDIN_FILENO, 1 /* EPOLLIN */, on_input, NULL) < 0)
 		return 1;
 	puts("ready");

@@ -1,5 +1,5 @@
-/* A process in custody is given back whatever happens to whoever holds it: killed at any moment, alone or with its guardian.
- * Needs root. With a number as argument: so many kills a way. */
+/* A process in custody is given back whatever happens to whoever holds it: killed at any moment, alone or
+ * with its guardian. Needs root. With a number as argument: so many kills a way. */
 #include "base/test.h"
 
 #include <dirent.h>
@@ -107,7 +107,11 @@ static bool is_back(pid_t pid, const struct state *before)
 
 static struct hold_request request(enum hold_way way)
 {
-	return (struct hold_request){.proc_root = PROC, .run_dir = run_dir, .of = SHORT_CPU, .way = (int)way, .rights = {.force = true}};
+	return (struct hold_request){.proc_root = PROC,
+				     .run_dir = run_dir,
+				     .of = SHORT_CPU,
+				     .way = (int)way,
+				     .rights = {.force = true}};
 }
 
 /* Holds and lets go without rest, until killed. */
@@ -194,7 +198,8 @@ static void kill_at_any_moment(enum hold_way way, bool guardian_too)
 			poll(NULL, 0, 2);
 		}
 		if (getenv("VERBOSE"))
-			print_message("%s %u: %.3f s\n", hold_way_names[way], i, (double)(monotonic_now() - killed) / 1e9);
+			print_message("%s %u: %.3f s\n", hold_way_names[way], i,
+				      (double)(monotonic_now() - killed) / 1e9);
 		if (monotonic_now() - killed > longest)
 			longest = monotonic_now() - killed;
 	}
@@ -241,7 +246,8 @@ static void standing_still_it_is_undone(void **state)
 		struct target t;
 		char *words;
 
-		if (target_find(PROC, (uint32_t)target, &t) < 0 || custody_begin(&q, &t, &c, &words) < 0 || custody_hold(c) < 0)
+		if (target_find(PROC, (uint32_t)target, &t) < 0 || custody_begin(&q, &t, &c, &words) < 0 ||
+		    custody_hold(c) < 0)
 			_exit(1);
 		for (;;)
 			pause();
@@ -305,7 +311,8 @@ static void younger_children_come_back_too(void **state)
 			assert_int_equal(processes_read(PROC, &all), 0);
 			for (size_t i = 0; i < all.list.n; i++)
 				if (all.list.v[i].session == (uint32_t)pid)
-					assert_int_equal(sched_getscheduler((pid_t)all.list.v[i].pid), SCHED_OTHER);
+					assert_int_equal(sched_getscheduler((pid_t)all.list.v[i].pid),
+							 SCHED_OTHER);
 			processes_free(&all);
 		}
 		end_target(pid);

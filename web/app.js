@@ -88,7 +88,8 @@ async function showCurves(s) {
 			data: await ask("series", { at: `@${at.toFixed(3)}`, since: `@${from.toFixed(3)}`, until: `@${to.toFixed(3)}`, for: who, feature: what, points: POINTS }),
 			usual: who === pid ? profile?.features.find((f) => f.name === what) : null })));
 		drawCurveNames(get("curves"), curves, (i) => setState({ more: more(state()).filter((_, k) => k !== i).join(",") }));
-		showLives(from, to, drawSeries(get("chart"), curves, { at, marks, onZoom: (a, b) => setState({ from: a && a.toFixed(3), to: b && b.toFixed(3) }) }));
+		const placed = drawSeries(get("chart"), curves, { at, marks, onZoom: (a, b) => setState({ from: a && a.toFixed(3), to: b && b.toFixed(3) }) });
+		showLives(from, to, await placed);
 		say("");
 	} catch (e) {
 		failed(e);

@@ -68,14 +68,14 @@ function horizontal(u, value, scale) {
 
 let plot = null;
 
-// Returns where the curve lies: { left, width } in px, { from, to } in s.
+// A promise of where the curve lies: { left, width } in px, { from, to } in s; null where there is none.
 // curves: [{ data: whyslow.series/1, usual: a feature of whyslow.process/1 or null }]; at: seconds; marks: [{ at, note }].
 export function drawSeries(holder, curves, { at, marks, onZoom }) {
 	plot?.destroy();
 	plot = null;
 	if (!curves.length) {
 		holder.replaceChildren();
-		return null;
+		return Promise.resolve(null);
 	}
 	const units = [...new Set(curves.map((c) => c.data.unit))];
 	const axis = { stroke: css("--faint"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line"), width: 1 } };
@@ -105,11 +105,14 @@ export function drawSeries(holder, curves, { at, marks, onZoom }) {
 		},
 	};
 	holder.replaceChildren();
+	const placed = new Promise((done) => {
+		options.hooks.ready = [(u) => done({ left: u.over.offsetLeft, width: u.over.clientWidth, from: u.scales.x.min, to: u.scales.x.max })];
+	});
 	plot = new uPlot(options, align(curves), holder);
 	plot.over.addEventListener("dblclick", () => onZoom(null, null));
 	plot.root.querySelector("canvas").setAttribute("aria-label", curves.map((c) => `${c.data.label} ${c.data.feature} over time`).join("; "));
 	plot.root.querySelector("canvas").setAttribute("role", "img");
-	return { left: plot.over.offsetLeft, width: plot.over.clientWidth, from: plot.scales.x.min, to: plot.scales.x.max };
+	return placed;
 }
 
 addEventListener("resize", () => plot?.setSize({ width: plot.root.parentElement.clientWidth, height: HEIGHT }));

@@ -19,6 +19,7 @@ let ui = null, status = null;
 let known = null; // of the recording: { key, origin, limits, states, frozen }
 let axis = null, data = null, profile = null, instant = null, marks = [];
 let asking = false, settle = 0, frame = 0;
+let written = {}; // the address as the drawing left it: it may have moved on since
 
 const recording = (s) => `${s.mark ?? ""}:${s.mark ? "" : s.freeze ?? ""}`;
 const source = (s) => ({ mark: s.mark, freeze: s.mark ? null : s.freeze });
@@ -148,6 +149,7 @@ function moveTo(next) {
 function settled() {
 	const whole = axis.from <= known.limits.from && axis.to >= known.limits.to;
 	chooseRange(whole ? null : axis.moment(axis.from), whole ? null : axis.moment(axis.to), true);
+	written = state();
 	askProfile();
 }
 
@@ -508,6 +510,7 @@ function measure() {
 
 // The range stands in the address after the drawing has moved: that is no news.
 function isHere(s) {
+	if (axis && (s.from || s.to) && s.from === written.from && s.to === written.to) return true;
 	const range = chosenRange(s);
 	if (!axis) return false;
 	if (!range) return axis.from <= 0 && axis.to >= known.limits.to;

@@ -123,7 +123,8 @@ static bool is_left_alone(int fd)
 /* Keeps the lock: nobody begins another custody before this one is undone. */
 static void close_others(int keep, int keep_too)
 {
-	unsigned low = (unsigned)(keep < keep_too ? keep : keep_too), high = (unsigned)(keep < keep_too ? keep_too : keep);
+	unsigned low = (unsigned)(keep < keep_too ? keep : keep_too),
+		 high = (unsigned)(keep < keep_too ? keep_too : keep);
 
 	(void)close_range(0, low - 1, 0);
 	if (high > low + 1)
@@ -226,8 +227,10 @@ static int check_free(const struct custody *c, const struct hold *h, char **ret_
 		return r == -ENOENT ? 0 : r;
 	for (size_t i = 0; i < n; i++) {
 		if (target_has(&c->target, list[i].pid) || (*h->unit && strcmp(h->unit, list[i].unit) == 0))
-			r = fail_again(ret_words, -EBUSY, "%s (pid %u) is held back already: 'whyslow calm --undo %u' gives it back", list[i].name, list[i].pid,
-				       list[i].pid);
+			r = fail_again(
+				ret_words, -EBUSY,
+				"%s (pid %u) is held back already: 'whyslow calm --undo %u' gives it back",
+				list[i].name, list[i].pid, list[i].pid);
 		hold_free(&list[i]);
 	}
 	free(list);
@@ -319,7 +322,9 @@ static int find_way(struct custody *c, char **ret_words)
 		c->written = false;
 		hold_free(&c->hold);
 	}
-	return r < 0 ? fail_again(ret_words, r, "%s (pid %u) could not be held back: %s", c->target.head.name, c->target.head.pid, strerror(-r)) : 0;
+	return r < 0 ? fail_again(ret_words, r, "%s (pid %u) could not be held back: %s", c->target.head.name,
+				  c->target.head.pid, strerror(-r))
+		     : 0;
 }
 
 static int new_custody(const struct hold_request *q, struct custody **ret)
@@ -338,7 +343,8 @@ static int new_custody(const struct hold_request *q, struct custody **ret)
 	return c->proc_root && c->run_dir ? 0 : -ENOMEM;
 }
 
-int custody_begin(const struct hold_request *q, const struct target *t, struct custody **ret, char **ret_words)
+int custody_begin(const struct hold_request *q, const struct target *t, struct custody **ret,
+		  char **ret_words)
 {
 	struct custody *c = NULL;
 	int r;
@@ -357,7 +363,8 @@ int custody_begin(const struct hold_request *q, const struct target *t, struct c
 		r = -ESRCH;
 	/* the guardian knows whose file to look for before there is one */
 	if (r == 0) {
-		snprintf(c->hold.id, sizeof(c->hold.id), "%u-%llu", c->target.head.pid, (unsigned long long)c->target.head.start);
+		snprintf(c->hold.id, sizeof(c->hold.id), "%u-%llu", c->target.head.pid,
+			 (unsigned long long)c->target.head.start);
 		r = start_guardian(c);
 	}
 	if (r == 0)
@@ -368,7 +375,9 @@ int custody_begin(const struct hold_request *q, const struct target *t, struct c
 		else
 			custody_free(c);
 		if (!*ret_words)
-			(void)fail_with(ret_words, r, "%s", r == -EBUSY ? "another process is being held back: wait for it" : strerror(-r));
+			(void)fail_with(ret_words, r, "%s",
+					r == -EBUSY ? "another process is being held back: wait for it"
+						    : strerror(-r));
 		return r;
 	}
 	*ret = c;

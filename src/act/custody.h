@@ -1,8 +1,9 @@
-/* One process in our hands: held back, let go, held back again, and in the end given back, whatever happens to us.
+/* One process in our hands: held back, let go, held back again, and in the end given back, whatever happens
+ * to us.
  *
- * A guardian, a process of its own, waits for the end of this one. Killed, crashed or standing still for CUSTODY_PATIENCE:
- * the guardian undoes what RUN/held says. Killed together with it: the recorder undoes it (daemon/keeper.h), or the next
- * start of a recorder, of `confirm` or `calm`.
+ * A guardian, a process of its own, waits for the end of this one. Killed, crashed or standing still for
+ * CUSTODY_PATIENCE: the guardian undoes what RUN/held says. Killed together with it: the recorder undoes it
+ * (daemon/keeper.h), or the next start of a recorder, of `confirm` or `calm`.
  */
 #pragma once
 
@@ -12,19 +13,21 @@
 
 struct custody;
 
-/* Takes the one custody there is in this folder, makes sure that the process can be held back (it is, for a moment), and
- * starts the guardian. *ret_words (the caller frees): how it will be held back, or why not. 0; -EBUSY: it, or another one,
- * is being held; errors of hold_plan(). */
-int custody_begin(const struct hold_request *q, const struct target *t, struct custody **ret, char **ret_words);
+/* Takes the one custody there is in this folder, makes sure that the process can be held back (it is, for a
+ * moment), and starts the guardian. *ret_words (the caller frees): how it will be held back, or why not. 0;
+ * -EBUSY: it, or another one, is being held; errors of hold_plan(). */
+int custody_begin(const struct hold_request *q, const struct target *t, struct custody **ret,
+		  char **ret_words);
 /* 0; -EOWNERDEAD: the guardian is gone, and the process was given back. */
 int custody_hold(struct custody *c);
 int custody_let_go(struct custody *c);
 /* To be called at least once a second: a sign of life. -EOWNERDEAD as above. */
 int custody_alive(struct custody *c);
-/* Gives it back for good; with `keep` it stays as it is, for `calm`. 0 or -errno: the recorder will try again. */
+/* Gives it back for good; with `keep` it stays as it is, for `calm`. 0 or -errno: the recorder will try
+ * again. */
 int custody_end(struct custody *c, bool keep);
 const struct hold *custody_of(const struct custody *c);
 
-/* Gives back what `calm` keeps: of one process, or (0) of all; of others than `viewer`'s own only for root. *ret_n = how
- * many. 0 or -errno. */
+/* Gives back what `calm` keeps: of one process, or (0) of all; of others than `viewer`'s own only for root.
+ * *ret_n = how many. 0 or -errno. */
 int custody_release(const char *proc_root, const char *run_dir, uint32_t pid, uint32_t viewer, size_t *ret_n);

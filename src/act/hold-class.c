@@ -12,13 +12,8 @@
 
 #include "act/hold.h"
 #include "base/cleanup.h"
+#include "base/folder.h"
 #include "base/str.h"
-
-static void close_folder(DIR **d)
-{
-	if (*d)
-		closedir(*d);
-}
 
 static int set_class(uint32_t tid, struct sched_attr *a, int io)
 {
@@ -47,7 +42,9 @@ static int thread_start(const char *proc_root, uint32_t process, uint32_t tid, u
 }
 
 /* Calls back for every thread of a process; stops at an error. */
-static int each_thread(const char *proc_root, uint32_t process, int (*each)(struct hold *h, uint32_t process, uint32_t tid, uint64_t start), struct hold *h)
+static int each_thread(const char *proc_root, uint32_t process,
+		       int (*each)(struct hold *h, uint32_t process, uint32_t tid, uint64_t start),
+		       struct hold *h)
 {
 	_cleanup_(close_folder) DIR *folder = NULL;
 	_cleanup_free_ char *name = NULL;
@@ -60,7 +57,8 @@ static int each_thread(const char *proc_root, uint32_t process, int (*each)(stru
 	while (folder && r == 0 && (e = readdir(folder))) {
 		uint64_t tid, start;
 
-		if (parse_u64(e->d_name, &tid) == 0 && thread_start(proc_root, process, (uint32_t)tid, &start) == 0)
+		if (parse_u64(e->d_name, &tid) == 0 &&
+		    thread_start(proc_root, process, (uint32_t)tid, &start) == 0)
 			r = each(h, process, (uint32_t)tid, start);
 	}
 	return r;
@@ -81,9 +79,17 @@ static int save_thread(struct hold *h, uint32_t process, uint32_t tid, uint64_t 
 
 	if (syscall(SYS_sched_getattr, tid, &a, sizeof(a), 0) < 0 || io < 0)
 		return errno == ESRCH ? 0 : -errno;
-	return VEC_PUSH(h->threads, (struct hold_thread){.tid = tid, .process = process, .start = start, .policy = a.sched_policy, .priority = a.sched_priority,
-							 .nice = a.sched_nice, .flags = a.sched_flags, .runtime = a.sched_runtime,
-							 .deadline = a.sched_deadline, .period = a.sched_period, .io = (int32_t)io});
+	return VEC_PUSH(h->threads, (struct hold_thread){.tid = tid,
+							 .process = process,
+							 .start = start,
+							 .policy = a.sched_policy,
+							 .priority = a.sched_priority,
+							 .nice = a.sched_nice,
+							 .flags = a.sched_flags,
+							 .runtime = a.sched_runtime,
+							 .deadline = a.sched_deadline,
+							 .period = a.sched_period,
+							 .io = (int32_t)io});
 }
 
 int class_save(const char *proc_root, const struct target *t, struct hold *h)
@@ -116,8 +122,13 @@ int class_lower(const char *proc_root, struct hold *h)
 
 static int restore_thread(uint32_t tid, const struct hold_thread *t)
 {
-	struct sched_attr a = {.sched_policy = t->policy, .sched_priority = t->priority, .sched_nice = t->nice, .sched_flags = t->flags & SCHED_FLAG_RESET_ON_FORK,
-			       .sched_runtime = t->runtime, .sched_deadline = t->deadline, .sched_period = t->period};
+	struct sched_attr a = {.sched_policy = t->policy,
+			       .sched_priority = t->priority,
+			       .sched_nice = t->nice,
+			       .sched_flags = t->flags & SCHED_FLAG_RESET_ON_FORK,
+			       .sched_runtime = t->runtime,
+			       .sched_deadline = t->deadline,
+			       .sched_period = t->period};
 
 	return set_class(tid, &a, t->io);
 }
@@ -128,7 +139,8 @@ static int restore_younger(struct hold *h, uint32_t process, uint32_t tid, uint6
 	struct sched_attr a = {};
 	const struct hold_thread *like = &h->threads.v[0];
 
-	if (find_saved(h, tid, start) || syscall(SYS_sched_getattr, tid, &a, sizeof(a), 0) < 0 || a.sched_policy != SCHED_IDLE)
+	if (find_saved(h, tid, start) || syscall(SYS_sched_getattr, tid, &a, sizeof(a), 0) < 0 ||
+	    a.sched_policy != SCHED_IDLE)
 		return 0;
 	for (size_t i = 0; i < h->threads.n; i++)
 		if (h->threads.v[i].tid == process)
@@ -139,7 +151,8 @@ static int restore_younger(struct hold *h, uint32_t process, uint32_t tid, uint6
 /* Children whose parent ended are told by their process group and session. */
 static bool may_be_younger(const struct hold *h, const struct target *t, const struct process *p)
 {
-	return target_has(t, p->pid) || (p->start >= h->start && (p->group == h->group || (h->session && p->session == h->session)));
+	return target_has(t, p->pid) ||
+	       (p->start >= h->start && (p->group == h->group || (h->session && p->session == h->session)));
 }
 
 static int restore_children(const char *proc_root, struct hold *h)

@@ -19,12 +19,6 @@
 
 static const char *const step_names[] = {"write", "move", "property", "freeze", "class"};
 
-static void close_folder(DIR **d)
-{
-	if (*d)
-		closedir(*d);
-}
-
 char *hold_folder(const char *run_dir)
 {
 	char *path;
@@ -61,21 +55,27 @@ static const char *or_none(const char *text)
 
 static void put_step(const struct hold_step *s, struct str *out)
 {
-	str_printf(out, "%s\t%s\t%s\t%s\n", step_names[s->kind], or_none(s->path), or_none(s->value), or_none(s->before));
+	str_printf(out, "%s\t%s\t%s\t%s\n", step_names[s->kind], or_none(s->path), or_none(s->value),
+		   or_none(s->before));
 }
 
 static void put_thread(const struct hold_thread *t, struct str *out)
 {
-	str_printf(out, "thread\t%u\t%u\t%" PRIu64 "\t%u\t%u\t%d\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%d\n", t->tid, t->process, t->start,
-		   t->policy, t->priority, t->nice, t->flags, t->runtime, t->deadline, t->period, t->io);
+	str_printf(out,
+		   "thread\t%u\t%u\t%" PRIu64 "\t%u\t%u\t%d\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
+		   "\t%d\n",
+		   t->tid, t->process, t->start, t->policy, t->priority, t->nice, t->flags, t->runtime,
+		   t->deadline, t->period, t->io);
 }
 
 static void put_hold(const struct hold *h, struct str *out)
 {
-	str_printf(out, FIRST_LINE "\nboot\t%s\nwho\t%u\t%" PRIu64 "\t%u\t%u\t%s\n", h->boot, h->pid, h->start, h->group, h->session, h->name);
+	str_printf(out, FIRST_LINE "\nboot\t%s\nwho\t%u\t%" PRIu64 "\t%u\t%u\t%s\n", h->boot, h->pid,
+		   h->start, h->group, h->session, h->name);
 	str_printf(out, "how\t%u\t%u\t%s\n", h->of, h->way, or_none(h->unit));
 	str_printf(out, "by\t%u\t%" PRId64 "\t%d\n", h->by, h->since, h->kept);
-	str_printf(out, "owner\t%u\t%" PRIu64 "\t%u\t%" PRIu64 "\n", h->owner, h->owner_start, h->guardian, h->guardian_start);
+	str_printf(out, "owner\t%u\t%" PRIu64 "\t%u\t%" PRIu64 "\n", h->owner, h->owner_start, h->guardian,
+		   h->guardian_start);
 	for (size_t i = 0; i < h->threads.n; i++)
 		put_thread(&h->threads.v[i], out);
 	for (size_t i = 0; i < h->steps.n; i++)
@@ -101,7 +101,8 @@ static int write_whole(const char *path, const struct str *text)
 
 int hold_file_write(const char *run_dir, const struct hold *h)
 {
-	_cleanup_free_ char *folder = hold_folder(run_dir), *path = file_of(run_dir, h->id, ""), *fresh = file_of(run_dir, h->id, ".new");
+	_cleanup_free_ char *folder = hold_folder(run_dir), *path = file_of(run_dir, h->id, ""),
+			    *fresh = file_of(run_dir, h->id, ".new");
 	_cleanup_str_ struct str text = {};
 	int r;
 
@@ -167,7 +168,8 @@ static int take_step(struct hold *h, char **w, size_t n)
 	if (kind == ARRAY_SIZE(step_names) || n != 4 || h->steps.n >= STEPS_MAX)
 		return -EBADMSG;
 	s.kind = (enum step_kind)kind;
-	if (copy(w[1], &s.path) < 0 || copy(w[2], &s.value) < 0 || copy(w[3], &s.before) < 0 || VEC_PUSH(h->steps, s) < 0) {
+	if (copy(w[1], &s.path) < 0 || copy(w[2], &s.value) < 0 || copy(w[3], &s.before) < 0 ||
+	    VEC_PUSH(h->steps, s) < 0) {
 		free(s.path);
 		free(s.value);
 		free(s.before);
@@ -178,10 +180,17 @@ static int take_step(struct hold *h, char **w, size_t n)
 
 static int take_thread(struct hold *h, char **w)
 {
-	return VEC_PUSH(h->threads, (struct hold_thread){.tid = (uint32_t)number(w[1]), .process = (uint32_t)number(w[2]), .start = number(w[3]),
-							 .policy = (uint32_t)number(w[4]), .priority = (uint32_t)number(w[5]), .nice = atoi(w[6]),
-							 .flags = number(w[7]), .runtime = number(w[8]), .deadline = number(w[9]),
-							 .period = number(w[10]), .io = atoi(w[11])});
+	return VEC_PUSH(h->threads, (struct hold_thread){.tid = (uint32_t)number(w[1]),
+							 .process = (uint32_t)number(w[2]),
+							 .start = number(w[3]),
+							 .policy = (uint32_t)number(w[4]),
+							 .priority = (uint32_t)number(w[5]),
+							 .nice = atoi(w[6]),
+							 .flags = number(w[7]),
+							 .runtime = number(w[8]),
+							 .deadline = number(w[9]),
+							 .period = number(w[10]),
+							 .io = atoi(w[11])});
 }
 
 static int take_line(struct hold *h, char **w, size_t n)

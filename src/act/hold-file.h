@@ -1,5 +1,5 @@
-/* What is held, written down: RUN/held/ID, a line each, words separated by tabs. Only its owner may write there, and what
- * another user could have written is not believed: undoing writes wherever a file says. */
+/* What is held, written down: RUN/held/ID, a line each, words separated by tabs. Only its owner may write
+ * there, and what another user could have written is not believed: undoing writes wherever a file says. */
 #pragma once
 
 #include "act/hold.h"
@@ -17,8 +17,9 @@ char *hold_folder(const char *run_dir);
 
 /* Whether somebody lives whose it is to undo. */
 bool hold_has_owner(const char *proc_root, const struct hold *h);
-/* What nobody minds any more is undone and its file taken away; what `calm` keeps stays as long as its process lives. A
- * hold of another boot ended with it. 0, or -errno of the first that could not be undone: its file stays. */
+/* What nobody minds any more is undone and its file taken away; what `calm` keeps stays as long as its
+ * process lives. A hold of another boot ended with it. 0, or -errno of the first that could not be undone:
+ * its file stays. */
 int hold_sweep(const char *proc_root, const char *run_dir);
 /* This boot's id. 0 or -errno. */
 int read_boot_id(const char *proc_root, char ret[40]);

@@ -71,7 +71,8 @@ static bool has_pid(const struct pids *p, uint32_t pid)
 	return false;
 }
 
-/* Moves those of the members that are in `from`; until a round finds nobody left there: children may come meanwhile. */
+/* Moves those of the members that are in `from`; until a round finds nobody left there: children may come
+ * meanwhile. */
 int group_move_in(const char *proc_root, const struct hold *h, const struct hold_step *s)
 {
 	_cleanup_(pids_free) struct pids there = {};

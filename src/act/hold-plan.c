@@ -13,19 +13,14 @@
 #include "act/unit.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/folder.h"
 #include "base/str.h"
 
-#define PERIOD	 100000 /* us, of a quota */
-#define FIRM	 1000	/* us of each period: a hundredth of a CPU, the least a quota may be */
-#define GENTLE	 10000	/* a tenth */
-#define FIRM_IO	 (256 << 10) /* bytes/s to each disk */
+#define PERIOD	  100000      /* us, of a quota */
+#define FIRM	  1000	      /* us of each period: a hundredth of a CPU, the least a quota may be */
+#define GENTLE	  10000	      /* a tenth */
+#define FIRM_IO	  (256 << 10) /* bytes/s to each disk */
 #define GENTLE_IO (2 << 20)
-
-static void close_folder(DIR **d)
-{
-	if (*d)
-		closedir(*d);
-}
 
 /* Takes the strings' ownership. */
 static int add_step(struct hold *h, enum step_kind kind, char *path, char *value, char *before)
@@ -66,22 +61,26 @@ static void disks_free(struct disks *d)
 	VEC_FREE(d->list);
 }
 
-/* Whole disks with something behind them: limits are not to be had for partitions. "254:0" is in /sys/block/vda/dev. */
+/* Whole disks with something behind them: limits are not to be had for partitions. "254:0" is in
+ * /sys/block/vda/dev. */
 static int find_disks(struct disks *ret)
 {
 	_cleanup_(close_folder) DIR *folder = opendir("/sys/block");
 	struct dirent *e;
 
 	while (folder && (e = readdir(folder))) {
-		_cleanup_free_ char *size_path = text("/sys/block/%s/size", e->d_name), *dev_path = text("/sys/block/%s/dev", e->d_name);
+		_cleanup_free_ char *size_path = text("/sys/block/%s/size", e->d_name),
+				    *dev_path = text("/sys/block/%s/dev", e->d_name);
 		_cleanup_fclose_ FILE *size_file = size_path ? fopen(size_path, "re") : NULL;
 		_cleanup_fclose_ FILE *dev_file = dev_path ? fopen(dev_path, "re") : NULL;
 		struct disk_name d = {};
 		uint64_t size = 0;
 
-		if (!size_file || !dev_file || text_starts(e->d_name, "loop") || text_starts(e->d_name, "ram") || text_starts(e->d_name, "zram"))
+		if (!size_file || !dev_file || text_starts(e->d_name, "loop") ||
+		    text_starts(e->d_name, "ram") || text_starts(e->d_name, "zram"))
 			continue;
-		if (fscanf(size_file, "%" SCNu64, &size) != 1 || !size || fscanf(dev_file, "%15s", d.number) != 1)
+		if (fscanf(size_file, "%" SCNu64, &size) != 1 || !size ||
+		    fscanf(dev_file, "%15s", d.number) != 1)
 			continue;
 		snprintf(d.name, sizeof(d.name), "%.31s", e->d_name);
 		if (VEC_PUSH(ret->list, d) < 0)
@@ -102,7 +101,8 @@ static int may_hold_unit(const struct hold_request *q, const char *unit)
 		_cleanup_free_ char *why = NULL;
 		char other[UNIT_NAME];
 
-		if (!all.list.v[i].kernel && unit_of(all.list.v[i].pid, other) == 0 && strcmp(unit, other) == 0)
+		if (!all.list.v[i].kernel && unit_of(all.list.v[i].pid, other) == 0 &&
+		    strcmp(unit, other) == 0)
 			r = process_refuse(q->proc_root, &all, &all.list.v[i], &q->rights, &why);
 	}
 	return r;
@@ -147,8 +147,10 @@ static int plan_unit(const struct hold_request *q, const struct target *t, struc
 		return add_step(h, STEP_FREEZE_UNIT, strdup(h->unit), NULL, NULL);
 	}
 	if (q->of == SHORT_DISK) {
-		str_printf(words, "its unit %s may read and write %d KiB/s of each disk (IOReadBandwidthMax, IOWriteBandwidthMax)", h->unit,
-			   (q->gentle ? GENTLE_IO : FIRM_IO) >> 10);
+		str_printf(words,
+			   "its unit %s may read and write %d KiB/s of each disk (IOReadBandwidthMax, "
+			   "IOWriteBandwidthMax)",
+			   h->unit, (q->gentle ? GENTLE_IO : FIRM_IO) >> 10);
 		return add_disk_properties(h, q->gentle ? GENTLE_IO : FIRM_IO);
 	}
 	str_printf(words, "its unit %s may use %d %% of one CPU (CPUQuota)", h->unit, q->gentle ? 10 : 1);
@@ -188,9 +190,10 @@ static int limit_cpu(const struct hold_request *q, struct hold *h, struct str *w
 		r = add_group(h, &p);
 	if (r < 0)
 		return r;
-	str_printf(words, "it may use %d %% of one CPU (%s in a control group below its own)", q->gentle ? 10 : 1, p.unified ? "cpu.max" : "cpu.cfs_quota_us");
-	return p.unified ? add_write(h, &p, "cpu.max", text("%d %d", quota, PERIOD), strdup("max")) :
-			   add_write(h, &p, "cpu.cfs_quota_us", text("%d", quota), strdup("-1"));
+	str_printf(words, "it may use %d %% of one CPU (%s in a control group below its own)",
+		   q->gentle ? 10 : 1, p.unified ? "cpu.max" : "cpu.cfs_quota_us");
+	return p.unified ? add_write(h, &p, "cpu.max", text("%d %d", quota, PERIOD), strdup("max"))
+			 : add_write(h, &p, "cpu.cfs_quota_us", text("%d", quota), strdup("-1"));
 }
 
 static int limit_one_disk(struct hold *h, const struct place *p, const char *disk, int rate)
@@ -198,9 +201,12 @@ static int limit_one_disk(struct hold *h, const struct place *p, const char *dis
 	int r;
 
 	if (p->unified)
-		return add_write(h, p, "io.max", text("%s rbps=%d wbps=%d", disk, rate, rate), text("%s rbps=max wbps=max", disk));
+		return add_write(h, p, "io.max", text("%s rbps=%d wbps=%d", disk, rate, rate),
+				 text("%s rbps=max wbps=max", disk));
 	r = add_write(h, p, "blkio.throttle.read_bps_device", text("%s %d", disk, rate), text("%s 0", disk));
-	return r < 0 ? r : add_write(h, p, "blkio.throttle.write_bps_device", text("%s %d", disk, rate), text("%s 0", disk));
+	return r < 0 ? r
+		     : add_write(h, p, "blkio.throttle.write_bps_device", text("%s %d", disk, rate),
+				 text("%s 0", disk));
 }
 
 static int limit_disk(const struct hold_request *q, struct hold *h, struct str *words)
@@ -219,7 +225,9 @@ static int limit_disk(const struct hold_request *q, struct hold *h, struct str *
 		r = add_group(h, &p);
 	for (size_t i = 0; r == 0 && i < disks.list.n; i++)
 		r = limit_one_disk(h, &p, disks.list.v[i].number, rate);
-	str_printf(words, "it may read and write %d KiB/s of each disk (%s in a control group below its own)%s", rate >> 10, p.unified ? "io.max" : "blkio.throttle",
+	str_printf(words,
+		   "it may read and write %d KiB/s of each disk (%s in a control group below its own)%s",
+		   rate >> 10, p.unified ? "io.max" : "blkio.throttle",
 		   p.unified ? "" : "; what it writes through the page cache such a limit does not bind");
 	return r;
 }
@@ -244,10 +252,13 @@ static int plan_freeze(const struct hold_request *q, struct hold *h, struct str 
 		r = add_group(h, &p);
 	if (r < 0)
 		return r;
-	str_printf(words, "it is stopped altogether (%s of a control group below its own)%s", p.unified ? "cgroup.freeze" : "freezer.state",
-		   q->of == SHORT_DISK && q->writes ? "; a limit would not bind what it writes through the page cache" : "");
-	return p.unified ? add_write(h, &p, "cgroup.freeze", strdup("1"), strdup("0")) :
-			   add_write(h, &p, "freezer.state", strdup("FROZEN"), strdup("THAWED"));
+	str_printf(words, "it is stopped altogether (%s of a control group below its own)%s",
+		   p.unified ? "cgroup.freeze" : "freezer.state",
+		   q->of == SHORT_DISK && q->writes
+			   ? "; a limit would not bind what it writes through the page cache"
+			   : "");
+	return p.unified ? add_write(h, &p, "cgroup.freeze", strdup("1"), strdup("0"))
+			 : add_write(h, &p, "freezer.state", strdup("FROZEN"), strdup("THAWED"));
 }
 
 /* --- classes --- */
@@ -259,15 +270,17 @@ static int plan_class(const struct hold_request *q, const struct target *t, stru
 	if (r == 0)
 		r = add_step(h, STEP_CLASS, strdup(h->name), NULL, NULL);
 	str_puts(words, "its threads are in the idle scheduling and I/O classes, which ");
-	str_puts(words, q->of == SHORT_CPU    ? "binds against programs of the same control group only" :
-			q->of == SHORT_DISK ? "binds where the disk's scheduler is bfq, and not what it writes through the page cache" :
-					      "does not keep it from taking memory");
+	str_puts(words, q->of == SHORT_CPU    ? "binds against programs of the same control group only"
+			: q->of == SHORT_DISK ? "binds where the disk's scheduler is bfq, and not what it "
+						"writes through the page cache"
+					      : "does not keep it from taking memory");
 	return r;
 }
 
 /* --- */
 
-static int plan_way(const struct hold_request *q, const struct target *t, enum hold_way way, struct hold *h, struct str *words)
+static int plan_way(const struct hold_request *q, const struct target *t, enum hold_way way, struct hold *h,
+		    struct str *words)
 {
 	h->way = way;
 	switch (way) {
@@ -287,14 +300,21 @@ static int plan_way(const struct hold_request *q, const struct target *t, enum h
 
 static int begin(const struct hold_request *q, const struct target *t, struct hold *h)
 {
-	*h = (struct hold){.pid = t->head.pid, .start = t->head.start, .group = t->head.group, .session = t->head.session, .of = q->of, .kept = q->gentle,
-			   .by = q->rights.viewer, .since = wall_now()};
+	*h = (struct hold){.pid = t->head.pid,
+			   .start = t->head.start,
+			   .group = t->head.group,
+			   .session = t->head.session,
+			   .of = q->of,
+			   .kept = q->gentle,
+			   .by = q->rights.viewer,
+			   .since = wall_now()};
 	snprintf(h->id, sizeof(h->id), "%u-%" PRIu64, h->pid, h->start);
 	snprintf(h->name, sizeof(h->name), "%s", t->head.name);
 	return read_boot_id(q->proc_root, h->boot);
 }
 
-static int try_way(const struct hold_request *q, const struct target *t, enum hold_way way, struct hold *ret, struct str *words)
+static int try_way(const struct hold_request *q, const struct target *t, enum hold_way way, struct hold *ret,
+		   struct str *words)
 {
 	_cleanup_(hold_free) struct hold h = {};
 	int r = begin(q, t, &h);
@@ -311,7 +331,8 @@ static int try_way(const struct hold_request *q, const struct target *t, enum ho
 
 int hold_plan(const struct hold_request *q, const struct target *t, struct hold *ret, char **ret_words)
 {
-	static const enum hold_way firm[] = {WAY_UNIT, WAY_LIMIT, WAY_FREEZE, WAY_CLASS}, gentle[] = {WAY_UNIT, WAY_LIMIT, WAY_CLASS, WAY_FREEZE};
+	static const enum hold_way firm[] = {WAY_UNIT, WAY_LIMIT, WAY_FREEZE, WAY_CLASS},
+				   gentle[] = {WAY_UNIT, WAY_LIMIT, WAY_CLASS, WAY_FREEZE};
 	const enum hold_way *ways = q->gentle && q->of != SHORT_MEMORY ? gentle : firm;
 	_cleanup_str_ struct str words = {};
 	int r = target_refuse(q->proc_root, t, &q->rights, ret_words);
@@ -323,7 +344,8 @@ int hold_plan(const struct hold_request *q, const struct target *t, struct hold 
 		if (!(q->without >> ways[i] & 1) && (q->way < 0 || (int)ways[i] == q->way))
 			r = try_way(q, t, ways[i], ret, &words);
 	if (r < 0)
-		return fail_with(ret_words, r, "%s (pid %u) cannot be held back %s%s: %s", t->head.name, t->head.pid, q->way < 0 ? "" : "by ",
+		return fail_with(ret_words, r, "%s (pid %u) cannot be held back %s%s: %s", t->head.name,
+				 t->head.pid, q->way < 0 ? "" : "by ",
 				 q->way < 0 ? "here" : hold_way_names[q->way], strerror(-r));
 	*ret_words = TAKE(words.data);
 	return 0;

@@ -1,11 +1,12 @@
 /* Holding a culprit back and giving it back, whatever happens.
  *
- * A hold is a list of steps, each with what undoes it. It is written down (RUN/held/ID, hold-file.h) before the first step
- * is done and taken away after the last one was undone, so that whoever comes later - the guardian (guardian.h), the
- * recorder, the next start - can undo it from the file alone. Undoing is idempotent: any part of it may already be done.
+ * A hold is a list of steps, each with what undoes it. It is written down (RUN/held/ID, hold-file.h) before
+ * the first step is done and taken away after the last one was undone, so that whoever comes later - the
+ * guardian (guardian.h), the recorder, the next start - can undo it from the file alone. Undoing is
+ * idempotent: any part of it may already be done.
  *
- * Nothing that is done here outlives a restart of the machine: control groups, scheduling classes and systemd's runtime
- * properties all end with it. A file of another boot is only taken away.
+ * Nothing that is done here outlives a restart of the machine: control groups, scheduling classes and
+ * systemd's runtime properties all end with it. A file of another boot is only taken away.
  */
 #pragma once
 
@@ -56,13 +57,13 @@ struct hold {
 	uint32_t pid;
 	uint64_t start;
 	char name[PROCESS_NAME + 1];
-	char unit[256]; /* the systemd unit that is held whole; "" = none */
+	char unit[256];		 /* the systemd unit that is held whole; "" = none */
 	uint32_t group, session; /* of the process: children whose parent ended are known by them */
 	enum hold_short of;
 	enum hold_way way;
-	bool kept;	  /* by `calm`: nobody need live for it */
-	uint32_t by;	  /* uid */
-	int64_t since;	  /* wall ns */
+	bool kept;		  /* by `calm`: nobody need live for it */
+	uint32_t by;		  /* uid */
+	int64_t since;		  /* wall ns */
 	uint32_t owner, guardian; /* pids; while one of them lives it is theirs to undo */
 	uint64_t owner_start, guardian_start;
 	VEC(struct hold_step) steps;
@@ -73,17 +74,20 @@ void hold_free(struct hold *h);
 struct hold_request {
 	const char *proc_root, *run_dir;
 	enum hold_short of;
-	bool writes;   /* it writes more than it reads: through the page cache, where limits bind late or never */
-	bool gentle;   /* for good: a tenth of a CPU instead of a hundredth, and only as a last resort stopped altogether */
-	int way;       /* enum hold_way, or -1 = the first that can be had */
+	bool writes; /* it writes more than it reads: through the page cache, where limits bind late or never
+		      */
+	bool gentle; /* for good: a tenth of a CPU instead of a hundredth, and only as a last resort stopped
+			altogether */
+	int way;     /* enum hold_way, or -1 = the first that can be had */
 	unsigned without; /* ways (1 << enum hold_way) that were tried in vain */
 	struct refusal_options rights;
 };
 
-/* Finds a way (which one, and what it cannot do: *ret_words, the caller frees), without doing anything yet. The caller frees
- * *ret. 0; -EPERM, -ESRCH, -EOPNOTSUPP: *ret_words says why. */
+/* Finds a way (which one, and what it cannot do: *ret_words, the caller frees), without doing anything yet.
+ * The caller frees *ret. 0; -EPERM, -ESRCH, -EOPNOTSUPP: *ret_words says why. */
 int hold_plan(const struct hold_request *q, const struct target *t, struct hold *ret, char **ret_words);
-/* Does all steps; the file must have been written. 0, or -errno of the step that could not be done: undo then. */
+/* Does all steps; the file must have been written. 0, or -errno of the step that could not be done: undo
+ * then. */
 int hold_do(const char *proc_root, struct hold *h);
 /* Undoes all steps, in reverse. 0, or -errno of what could not be undone (everything else was): try again. */
 int hold_undo(const char *proc_root, struct hold *h);

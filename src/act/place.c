@@ -21,7 +21,8 @@ static bool has_word(const char *list, const char *word, char separator)
 	size_t n = strlen(word);
 
 	for (const char *at = list; (at = strstr(at, word)); at += n)
-		if ((at == list || at[-1] == separator) && (at[n] == '\0' || at[n] == separator || at[n] == '\n'))
+		if ((at == list || at[-1] == separator) &&
+		    (at[n] == '\0' || at[n] == separator || at[n] == '\n'))
 			return true;
 	return false;
 }
@@ -39,7 +40,8 @@ static int read_path(const char *proc_root, uint32_t pid, const char *controller
 	if (!f)
 		return errno == ENOENT ? -ESRCH : -errno;
 	while (getline(&line, &allocated, f) > 0) {
-		char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
+		char *controllers = strchr(line, ':'),
+		     *path = controllers ? strchr(controllers + 1, ':') : NULL;
 
 		if (!path)
 			continue;
@@ -72,7 +74,8 @@ static int read_mount(const char *proc_root, const char *controller, char **ret_
 		if (!second || sscanf(line, "%*s %*s %*s %511s %511s", root, mount) != 2 ||
 		    sscanf(second, " - %31s %*s %511s", kind, options) != 2)
 			continue;
-		if (*controller ? strcmp(kind, "cgroup") != 0 || !has_word(options, controller, ',') : strcmp(kind, "cgroup2") != 0)
+		if (*controller ? strcmp(kind, "cgroup") != 0 || !has_word(options, controller, ',')
+				: strcmp(kind, "cgroup2") != 0)
 			continue;
 		*ret_mount = strdup(mount);
 		*ret_root = strdup(root);

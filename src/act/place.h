@@ -11,14 +11,15 @@
 #include <stdint.h>
 
 struct place {
-	char *path;  /* the control group's folder, absolute */
-	char *mount; /* of its hierarchy: a prefix of path */
+	char *path;   /* the control group's folder, absolute */
+	char *mount;  /* of its hierarchy: a prefix of path */
 	bool unified; /* version 2 */
 };
 
 void place_free(struct place *p);
-/* The group of a process in the hierarchy that has this controller; "" = version 2, whatever controllers it has. 0; -ENOENT
- * where no such hierarchy is mounted (or not all of it: within a container), -ESRCH, -ENOMEM. */
+/* The group of a process in the hierarchy that has this controller; "" = version 2, whatever controllers it
+ * has. 0; -ENOENT where no such hierarchy is mounted (or not all of it: within a container), -ESRCH, -ENOMEM.
+ */
 int place_find(const char *proc_root, uint32_t pid, const char *controller, struct place *ret);
 /* Whether a version 2 group hands a controller on to the groups below it. */
 bool place_hands_on(const struct place *p, const char *controller);

@@ -8,18 +8,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "act/foreground.h"
 #include "act/target.h"
 #include "base/cleanup.h"
+#include "base/folder.h"
 #include "base/str.h"
 
-#define ACCEPTING 0x10000 /* __SO_ACCEPTCON: somebody listens on the socket */
+#define ACCEPTING   0x10000 /* __SO_ACCEPTCON: somebody listens on the socket */
 #define SOCKETS_MAX 256
-
-static void close_folder(DIR **d)
-{
-	if (*d)
-		closedir(*d);
-}
 
 /* --- whyslow itself, and whoever started it --- */
 
@@ -28,8 +24,8 @@ static bool is_same_program(const char *proc_root, uint32_t pid)
 	_cleanup_free_ char *name = NULL;
 	struct stat own, other;
 
-	return asprintf(&name, "%s/%u/exe", proc_root, pid) >= 0 && stat("/proc/self/exe", &own) == 0 && stat(name, &other) == 0 &&
-	       own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+	return asprintf(&name, "%s/%u/exe", proc_root, pid) >= 0 && stat("/proc/self/exe", &own) == 0 &&
+	       stat(name, &other) == 0 && own.st_dev == other.st_dev && own.st_ino == other.st_ino;
 }
 
 static bool is_ancestor_of_self(const struct processes *all, uint32_t pid)
@@ -71,7 +67,8 @@ static const char *what_listens(const char *path)
 	return NULL;
 }
 
-/* "ffff9d: 00000002 00000000 00010000 0001 01 23456 /run/dbus/system_bus_socket", in the process's own network. */
+/* "ffff9d: 00000002 00000000 00010000 0001 01 23456 /run/dbus/system_bus_socket", in the process's own
+ * network. */
 static size_t read_listeners(const char *proc_root, uint32_t pid, struct listener *ret)
 {
 	_cleanup_free_ char *name = NULL, *line = NULL;
@@ -87,7 +84,8 @@ static size_t read_listeners(const char *proc_root, uint32_t pid, struct listene
 		unsigned flags;
 		uint64_t inode;
 
-		if (sscanf(line, "%*s %*s %*s %x %*s %*s %" SCNu64 " %255s", &flags, &inode, path) != 3 || !(flags & ACCEPTING))
+		if (sscanf(line, "%*s %*s %*s %x %*s %*s %" SCNu64 " %255s", &flags, &inode, path) != 3 ||
+		    !(flags & ACCEPTING))
 			continue;
 		words = what_listens(path);
 		if (words)
@@ -128,10 +126,14 @@ static const char *needed_name(const char *name)
 {
 	static const struct {
 		const char *name, *words;
-	} names[] = {{"systemd", "the session's manager"}, {"systemd-logind", "the login service"},
-		     {"login", "a login"},		   {"gnome-session-b", "the session's manager"},
-		     {"gdm-session-wor", "a login"},	   {"lightdm", "a login"},
-		     {"sddm", "a login"},		   {"xinit", "the display server's start"}};
+	} names[] = {{"systemd", "the session's manager"},
+		     {"systemd-logind", "the login service"},
+		     {"login", "a login"},
+		     {"gnome-session-b", "the session's manager"},
+		     {"gdm-session-wor", "a login"},
+		     {"lightdm", "a login"},
+		     {"sddm", "a login"},
+		     {"xinit", "the display server's start"}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(names[i].name, name) == 0)
@@ -166,7 +168,8 @@ static int refuse(char **ret_why, const struct process *p, const char *words)
 	return fail_with(ret_why, -EPERM, "%s (pid %u) is %s: it is never held back", p->name, p->pid, words);
 }
 
-int process_refuse(const char *proc_root, const struct processes *all, const struct process *p, const struct refusal_options *o, char **ret_why)
+int process_refuse(const char *proc_root, const struct processes *all, const struct process *p,
+		   const struct refusal_options *o, char **ret_why)
 {
 	const char *words;
 
@@ -188,18 +191,36 @@ int process_refuse(const char *proc_root, const struct processes *all, const str
 	if (words)
 		return refuse(ret_why, p, words);
 	if (o->viewer != 0 && p->uid != o->viewer)
-		return fail_with(ret_why, -EPERM, "%s (pid %u) is not yours: ask as root: sudo whyslow ...", p->name, p->pid);
+		return fail_with(ret_why, -EPERM, "%s (pid %u) is not yours: ask as root: sudo whyslow ...",
+				 p->name, p->pid);
 	if (is_in_foreground(p) && !o->force)
-		return fail_with(ret_why, -EPERM, "%s (pid %u) is what somebody uses, in the foreground of a terminal: --force holds it back all the same", p->name, p->pid);
+		return fail_with(ret_why, -EPERM,
+				 "%s (pid %u) is what somebody uses, in the foreground of a terminal: "
+				 "--force holds it back all the same",
+				 p->name, p->pid);
 	return 0;
 }
 
-int target_refuse(const char *proc_root, const struct target *t, const struct refusal_options *o, char **ret_why)
+/* The active window's. Another's program is refused for that before, without a look at the screen. */
+static int refuse_active(const struct target *t, const struct refusal_options *o, char **ret_why)
+{
+	uint32_t pid;
+
+	if (o->force || foreground_find(&pid) < 0 || !target_has(t, pid))
+		return 0;
+	return fail_with(
+		ret_why, -EPERM,
+		"%s (pid %u) is what somebody uses, in the active window: --force holds it back all the same",
+		t->head.name, t->head.pid);
+}
+
+int target_refuse(const char *proc_root, const struct target *t, const struct refusal_options *o,
+		  char **ret_why)
 {
 	_cleanup_(processes_free) struct processes all = {};
 	int r = processes_read(proc_root, &all);
 
 	for (size_t i = 0; r == 0 && i < t->members.list.n; i++)
 		r = process_refuse(proc_root, &all, &t->members.list.v[i], o, ret_why);
-	return r;
+	return r < 0 ? r : refuse_active(t, o, ret_why);
 }

@@ -9,15 +9,10 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/folder.h"
 #include "base/str.h"
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
-
-static void close_folder(DIR **d)
-{
-	if (*d)
-		closedir(*d);
-}
 
 void processes_free(struct processes *p)
 {
@@ -38,8 +33,9 @@ static int parse_stat(char *text, struct process *ret)
 	size_t n;
 
 	if (!open || !close || close < open || sscanf(text, "%u", &ret->pid) != 1 ||
-	    sscanf(close + 1, " %c %u %u %u %d %d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u %*d %llu", &state, &ret->parent, &ret->group,
-		   &ret->session, &ret->terminal, &ret->foreground, &flags, &threads, &start) != 9)
+	    sscanf(close + 1, " %c %u %u %u %d %d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u %*d %llu",
+		   &state, &ret->parent, &ret->group, &ret->session, &ret->terminal, &ret->foreground, &flags,
+		   &threads, &start) != 9)
 		return -EBADMSG;
 	n = (size_t)(close - open - 1);
 	n = n < PROCESS_NAME ? n : PROCESS_NAME;
@@ -137,7 +133,8 @@ static int add_descendants(const struct processes *all, struct target *t)
 		for (size_t i = 0; i < all->list.n; i++) {
 			const struct process *p = &all->list.v[i];
 
-			if (target_has(t, p->parent) && !target_has(t, p->pid) && VEC_PUSH(t->members.list, *p) < 0)
+			if (target_has(t, p->parent) && !target_has(t, p->pid) &&
+			    VEC_PUSH(t->members.list, *p) < 0)
 				return -ENOMEM;
 		}
 	} while (t->members.list.n > before);

@@ -13,10 +13,10 @@
 
 struct process {
 	uint32_t pid, parent, group, session;
-	int terminal;		  /* 0 = none */
-	int foreground;		  /* process group in the foreground of its terminal */
-	uint64_t start;		  /* clock ticks since boot */
-	uint32_t uid;		  /* of its files: root's for those that may not be looked into */
+	int terminal;	/* 0 = none */
+	int foreground; /* process group in the foreground of its terminal */
+	uint64_t start; /* clock ticks since boot */
+	uint32_t uid;	/* of its files: root's for those that may not be looked into */
 	bool kernel;
 	bool ended; /* waits for its parent to take note */
 	char name[PROCESS_NAME + 1];
@@ -48,9 +48,12 @@ struct refusal_options {
 	uint32_t viewer; /* who asks: root, or the owner of all of it */
 	bool force;	 /* even the foreground program */
 };
-/* Whether it must be left alone: pid 1 and the kernel's threads; whyslow itself, and whoever it was started by; what the
- * session needs (display server, message bus, login, terminals, shells that people sit at); the foreground program; other
- * users' processes. 0; -EPERM with *ret_why in words (the caller frees), or -errno. */
-int target_refuse(const char *proc_root, const struct target *t, const struct refusal_options *o, char **ret_why);
+/* Whether it must be left alone: pid 1 and the kernel's threads; whyslow itself, and whoever it was started
+ * by; what the session needs (display server, message bus, login, terminals, shells that people sit at); the
+ * foreground program; other users' processes. 0; -EPERM with *ret_why in words (the caller frees), or -errno.
+ */
+int target_refuse(const char *proc_root, const struct target *t, const struct refusal_options *o,
+		  char **ret_why);
 /* The same of one process: for the other members of a unit. */
-int process_refuse(const char *proc_root, const struct processes *all, const struct process *p, const struct refusal_options *o, char **ret_why);
+int process_refuse(const char *proc_root, const struct processes *all, const struct process *p,
+		   const struct refusal_options *o, char **ret_why);

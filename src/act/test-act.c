@@ -63,7 +63,8 @@ static void groups_of_both_versions_are_found(void **state)
 	struct place p;
 
 	(void)state;
-	put("7/cgroup", "9:name=systemd:/a.slice/b.service\n3:cpuset:/\n2:cpu,cpuacct:/a.slice\n0::/a.slice/b.service\n");
+	put("7/cgroup",
+	    "9:name=systemd:/a.slice/b.service\n3:cpuset:/\n2:cpu,cpuacct:/a.slice\n0::/a.slice/b.service\n");
 	put("self/mountinfo", "26 25 0:26 / /c/cpu rw,relatime - cgroup cgroup rw,cpu,cpuacct\n"
 			      "27 25 0:27 / /c/set rw,relatime - cgroup cgroup rw,cpuset\n"
 			      "37 25 0:34 / /c/unified rw,relatime shared:9 - cgroup2 cgroup2 rw\n");
@@ -81,7 +82,8 @@ static void groups_of_both_versions_are_found(void **state)
 	assert_int_equal(place_find(root, 7, "freezer", &p), -ENOENT);
 	assert_int_equal(place_find(root, 8, "cpu", &p), -ESRCH);
 	/* within a container only a part is mounted, and a group outside of it cannot be reached */
-	put("self/mountinfo", "26 25 0:26 /a.slice /c/cpu rw - cgroup cgroup rw,cpu,cpuacct\n37 25 0:34 /other /c/unified rw - cgroup2 cgroup2 rw\n");
+	put("self/mountinfo", "26 25 0:26 /a.slice /c/cpu rw - cgroup cgroup rw,cpu,cpuacct\n37 25 0:34 "
+			      "/other /c/unified rw - cgroup2 cgroup2 rw\n");
 	assert_int_equal(place_find(root, 7, "cpu", &p), 0);
 	assert_string_equal(p.path, "/c/cpu");
 	place_free(&p);
@@ -95,7 +97,8 @@ static void a_target_is_a_process_with_its_descendants(void **state)
 
 	(void)state;
 	put_process(7, 1, "a) b (c", REST("100"));
-	put_process(9, 12, "grandchild", REST("300")); /* numbers start again: a child may be the smaller one */
+	put_process(9, 12, "grandchild",
+		    REST("300")); /* numbers start again: a child may be the smaller one */
 	put_process(12, 7, "child", REST("200"));
 	put_process(13, 1, "other", REST("200"));
 	assert_int_equal(target_find(root, 7, &t), 0);
@@ -141,7 +144,8 @@ static void what_people_need_is_left_alone(void **state)
 	{
 		_cleanup_free_ char *folder = NULL, *link = NULL;
 
-		assert_true(asprintf(&folder, "%s/26/fd", root) > 0 && asprintf(&link, "%s/26/fd/3", root) > 0);
+		assert_true(asprintf(&folder, "%s/26/fd", root) > 0 &&
+			    asprintf(&link, "%s/26/fd/3", root) > 0);
 		assert_int_equal(make_folders(folder, 0755), 0);
 		assert_int_equal(symlink("socket:[777]", link), 0);
 	}
@@ -160,19 +164,43 @@ static void what_people_need_is_left_alone(void **state)
 
 static void a_hold_is_read_as_it_was_written(void **state)
 {
-	struct hold h = {.id = "7-100", .boot = "b", .pid = 7, .start = 100, .name = "a) b (c", .of = SHORT_DISK, .way = WAY_FREEZE, .kept = true, .by = 1000, .since = -5,
-			 .owner = 11, .owner_start = 12, .guardian = 13, .guardian_start = 1ull << 40, .group = 3, .session = 4};
+	struct hold h = {.id = "7-100",
+			 .boot = "b",
+			 .pid = 7,
+			 .start = 100,
+			 .name = "a) b (c",
+			 .of = SHORT_DISK,
+			 .way = WAY_FREEZE,
+			 .kept = true,
+			 .by = 1000,
+			 .since = -5,
+			 .owner = 11,
+			 .owner_start = 12,
+			 .guardian = 13,
+			 .guardian_start = 1ull << 40,
+			 .group = 3,
+			 .session = 4};
 	struct hold back;
 
 	(void)state;
-	assert_int_equal(VEC_PUSH(h.steps, (struct hold_step){STEP_MOVE, strdup("/a b"), NULL, strdup("/c")}), 0);
-	assert_int_equal(VEC_PUSH(h.threads, (struct hold_thread){.tid = 8, .process = 7, .start = 9, .policy = 3, .nice = -4, .io = 24580, .runtime = 1ull << 50}), 0);
+	assert_int_equal(VEC_PUSH(h.steps, (struct hold_step){STEP_MOVE, strdup("/a b"), NULL, strdup("/c")}),
+			 0);
+	assert_int_equal(VEC_PUSH(h.threads, (struct hold_thread){.tid = 8,
+								  .process = 7,
+								  .start = 9,
+								  .policy = 3,
+								  .nice = -4,
+								  .io = 24580,
+								  .runtime = 1ull << 50}),
+			 0);
 	assert_int_equal(hold_file_write(root, &h), 0);
 	assert_int_equal(hold_file_read(root, "7-100", &back), 0);
 	assert_string_equal(back.name, h.name);
 	assert_string_equal(back.unit, "");
-	assert_true(back.pid == 7 && back.start == 100 && back.of == SHORT_DISK && back.way == WAY_FREEZE && back.kept && back.by == 1000 && back.since == -5);
-	assert_true(back.owner == 11 && back.owner_start == 12 && back.guardian == 13 && back.guardian_start == 1ull << 40 && back.group == 3 && back.session == 4);
+	assert_true(back.pid == 7 && back.start == 100 && back.of == SHORT_DISK && back.way == WAY_FREEZE &&
+		    back.kept && back.by == 1000 && back.since == -5);
+	assert_true(back.owner == 11 && back.owner_start == 12 && back.guardian == 13 &&
+		    back.guardian_start == 1ull << 40 && back.group == 3 && back.session == 4);
 	assert_int_equal(back.steps.n, 1);
 	assert_string_equal(back.steps.v[0].path, "/a b");
 	assert_null(back.steps.v[0].value);
@@ -209,7 +237,11 @@ static void put_held(const char *id, const char *boot, const char *kept)
 
 	put("knob", "held\n");
 	snprintf(path, sizeof(path), "held/%s", id);
-	snprintf(text, sizeof(text), "whyslow.held/1\nboot\t%s\nwho\t7\t100\t0\t0\tname\nby\t0\t0\t%s\nowner\t13\t200\t0\t0\nwrite\t%s/knob\theld\tfree\nend\n", boot, kept, root);
+	snprintf(text, sizeof(text),
+		 "whyslow.held/"
+		 "1\nboot\t%s\nwho\t7\t100\t0\t0\tname\nby\t0\t0\t%s\nowner\t13\t200\t0\t0\nwrite\t%s/"
+		 "knob\theld\tfree\nend\n",
+		 boot, kept, root);
 	put(path, text);
 }
 
@@ -289,8 +321,16 @@ static int world_ready(void *data)
 	return 0;
 }
 
-static const struct experiment in_the_world = {.before = 1000 * NS_PER_MS, .after = 500 * NS_PER_MS, .settle = 500 * NS_PER_MS, .phase = 2000 * NS_PER_MS,
-					       .sample = 250 * NS_PER_MS, .change = world_change, .look = world_look, .rest = world_rest, .now = world_now, .ready = world_ready};
+static const struct experiment in_the_world = {.before = 1000 * NS_PER_MS,
+					       .after = 500 * NS_PER_MS,
+					       .settle = 500 * NS_PER_MS,
+					       .phase = 2000 * NS_PER_MS,
+					       .sample = 250 * NS_PER_MS,
+					       .change = world_change,
+					       .look = world_look,
+					       .rest = world_rest,
+					       .now = world_now,
+					       .ready = world_ready};
 
 static void phases_are_held_and_let_go_in_their_order(void **state)
 {
@@ -349,10 +389,14 @@ static int clean_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(groups_of_both_versions_are_found),	    cmocka_unit_test(a_target_is_a_process_with_its_descendants),
-		cmocka_unit_test(what_people_need_is_left_alone),	    cmocka_unit_test(a_hold_is_read_as_it_was_written),
-		cmocka_unit_test(what_is_not_whole_or_not_ours_is_not_believed), cmocka_unit_test(a_sweep_undoes_what_nobody_minds),
-		cmocka_unit_test(phases_are_held_and_let_go_in_their_order),  cmocka_unit_test(an_experiment_that_fails_lets_go),
+		cmocka_unit_test(groups_of_both_versions_are_found),
+		cmocka_unit_test(a_target_is_a_process_with_its_descendants),
+		cmocka_unit_test(what_people_need_is_left_alone),
+		cmocka_unit_test(a_hold_is_read_as_it_was_written),
+		cmocka_unit_test(what_is_not_whole_or_not_ours_is_not_believed),
+		cmocka_unit_test(a_sweep_undoes_what_nobody_minds),
+		cmocka_unit_test(phases_are_held_and_let_go_in_their_order),
+		cmocka_unit_test(an_experiment_that_fails_lets_go),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, clean_up);

@@ -29,8 +29,8 @@ int unit_of(uint32_t pid, char ret[UNIT_NAME])
 
 	if (sd_booted() <= 0 || sd_pid_get_unit((pid_t)pid, &unit) < 0 || strlen(unit) >= UNIT_NAME)
 		return -ENXIO;
-	if (sd_pid_get_session((pid_t)pid, &session) >= 0 || text_starts(unit, "user@") || strcmp(unit, "init.scope") == 0 ||
-	    (!ends_with(unit, ".service") && !ends_with(unit, ".scope")))
+	if (sd_pid_get_session((pid_t)pid, &session) >= 0 || text_starts(unit, "user@") ||
+	    strcmp(unit, "init.scope") == 0 || (!ends_with(unit, ".service") && !ends_with(unit, ".scope")))
 		return -ENXIO;
 	strcpy(ret, unit);
 	return 0;
@@ -122,7 +122,8 @@ int unit_get(const char *unit, const char *property, char **ret)
 	if (r >= 0)
 		r = get_path(bus, unit, &path);
 	if (r >= 0)
-		r = sd_bus_get_property(bus, MANAGER, path, interface, property, NULL, &reply, is_number(property) ? "t" : "a(st)");
+		r = sd_bus_get_property(bus, MANAGER, path, interface, property, NULL, &reply,
+					is_number(property) ? "t" : "a(st)");
 	if (r >= 0)
 		r = read_value(reply, property, &value);
 	if (r < 0)
@@ -141,7 +142,8 @@ static int append_value(sd_bus_message *m, char *words)
 		return -EINVAL;
 	if (is_number(property)) {
 		first = strtok_r(NULL, " ", &save);
-		return first ? sd_bus_message_append(m, "(sv)", property, "t", strtoull(first, NULL, 10)) : -EINVAL;
+		return first ? sd_bus_message_append(m, "(sv)", property, "t", strtoull(first, NULL, 10))
+			     : -EINVAL;
 	}
 	r = sd_bus_message_append(m, "(sv)", property, "a(st)", 0);
 	while (r >= 0 && (first = strtok_r(NULL, " ", &save)) && (second = strtok_r(NULL, " ", &save)))
@@ -176,7 +178,8 @@ static int call(const char *method, const char *unit, sd_bus_error *error)
 	_cleanup_(free_bus) sd_bus *bus = NULL;
 	int r = open_bus(&bus);
 
-	return r < 0 ? r : sd_bus_call_method(bus, MANAGER, OBJECT, INTERFACE, method, error, NULL, "s", unit);
+	return r < 0 ? r
+		     : sd_bus_call_method(bus, MANAGER, OBJECT, INTERFACE, method, error, NULL, "s", unit);
 }
 
 int unit_freeze(const char *unit)
@@ -191,7 +194,8 @@ int unit_thaw(const char *unit)
 	sd_bus_error error = SD_BUS_ERROR_NULL;
 	int r = call("ThawUnit", unit, &error);
 
-	if (r < 0 && (sd_bus_error_has_name(&error, MANAGER ".NoSuchUnit") || sd_bus_error_has_name(&error, MANAGER ".UnitInactive")))
+	if (r < 0 && (sd_bus_error_has_name(&error, MANAGER ".NoSuchUnit") ||
+		      sd_bus_error_has_name(&error, MANAGER ".UnitInactive")))
 		r = 0;
 	sd_bus_error_free(&error);
 	return r < 0 ? r : 0;

@@ -47,6 +47,7 @@
 #define CHARGES_TOLD	3
 #define CHARGED_LEAST	0.02 /* s/s: fewer waits are no evidence */
 #define WAIT_LEAST	5e7  /* ns/s: a twentieth of a thread */
+#define LOCKED_LEAST	0.3  /* s/s: less than that is waited for locks at any time */
 #define HELD_BEFORE	0.3  /* of the guilt of holding a lock, where it may always have held it */
 #define DESCRIBED_IN_FULL 8 /* of them, with all features they have */
 #define REPORT_SCORE	1e-4
@@ -433,7 +434,7 @@ static double shortage_of(struct robust *r, enum bottleneck b)
 
 	/* threads that wait for work wait in the same call: only events tell them from those that wait for a lock */
 	if (b == BOTTLENECK_LOCK)
-		return r->joined && r->q->charges ? fmin(1, r->q->charges->total[b]) : 0;
+		return r->joined && r->q->charges && r->q->charges->total[b] >= LOCKED_LEAST ? fmin(1, r->q->charges->total[b]) : 0;
 	if (r->joined && b == BOTTLENECK_QUOTA)
 		return waited_more(r, FEATURE_WAIT_QUOTA);
 	if (isnan(now))

@@ -10,7 +10,8 @@
 #include "base/str.h"
 #include "model/feature.h"
 
-#define BUSY_THREAD 0.1	 /* of a CPU */
+#define BUSY_THREAD 0.1	 /* of a CPU; or so much of ... */
+#define BUSY_SHARE  0.4	 /* ... what the process got: on a crowded machine nobody gets much */
 #define IDLE	    0.03 /* of a CPU, all threads together */
 
 static const char *last_part(const char *path)
@@ -36,7 +37,7 @@ static unsigned busy_threads(const struct inspection *n, const char **ret_begins
 	for (size_t i = 0; i < n->threads.n; i++) {
 		const struct inspected_thread *t = &n->threads.v[i];
 
-		if (isnan(t->cpu) || t->cpu < BUSY_THREAD)
+		if (isnan(t->cpu) || (t->cpu < BUSY_THREAD && t->cpu < BUSY_SHARE * n->cpu))
 			continue;
 		if (!busy)
 			*ret_begins = t->begins;

@@ -82,12 +82,14 @@ static int decide(struct trial *t)
 		return 0;
 	}
 	if (!t->bound)
-		return unclear(t, "it used nearly as much while it was held back: what can be done here does not bind it");
+		return unclear(t, "it used nearly as much while it was held back: what can be done here does "
+				  "not bind it");
 	if (t->high < least || t->high < TRIAL_LEAST_WAITS) {
 		t->verdict = TRIAL_NO;
 		return 0;
 	}
-	return unclear(t, "waiting varies too much by itself to see whether it makes a difference: ask again, or with longer phases");
+	return unclear(t, "waiting varies too much by itself to see whether it makes a difference: ask "
+			  "again, or with longer phases");
 }
 
 static double least_use(const char *of)

@@ -8,13 +8,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/folder.h"
 #include "base/str.h"
-
-static void close_folder(DIR **d)
-{
-	if (*d)
-		closedir(*d);
-}
 
 /* Whether a file has a line that is `path`. Debian merged /bin into /usr/bin: the list may say either. */
 static bool lists(const char *file, const char *path, char **buffer, size_t *allocated)

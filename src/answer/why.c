@@ -299,7 +299,8 @@ static void choose_bottleneck(struct answer *a, bool pressed, const bool straine
 		return;
 	}
 	/* several things may be short: the one that the culprit took is the story */
-	if (pressed && top && top->score >= NAME_SCORE && strained[top->of]) {
+	if (pressed && top && top->score >= NAME_SCORE &&
+	    (strained[top->of] || is_pressed(a->pressure.now[top->of], a->pressure.usual[top->of]))) {
 		a->bottleneck = top->of;
 		return;
 	}

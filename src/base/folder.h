@@ -1,8 +1,16 @@
 #pragma once
 
+#include <dirent.h>
 #include <sys/types.h>
 
 /* Makes a folder and whatever is missing above it (those 0755). 0, also if it is there, or -errno. */
 int make_folders(const char *path, mode_t mode);
 /* The folder that a file is to lie in. As above. */
 int make_folder_of(const char *file, mode_t mode);
+
+/* For _cleanup_(): a folder that is being read. */
+static inline void close_folder(DIR **folder)
+{
+	if (*folder)
+		closedir(*folder);
+}

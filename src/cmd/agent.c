@@ -6,8 +6,10 @@
 static const char *arg_key, *arg_way, *arg_device;
 
 static const struct option_row options[] = {
-	{OPTION_TEXT, 0, "key", "KEY", &arg_key, "the button: Scroll_Lock, Ctrl+Alt+F12 ... or none (default: agent.key)"},
-	{OPTION_TEXT, 0, "hotkey", "WAY", &arg_way, "hear it by x11, portal or evdev (default: what the session has)"},
+	{OPTION_TEXT, 0, "key", "KEY", &arg_key,
+	 "the button: Scroll_Lock, Ctrl+Alt+F12 ... or none (default: agent.key)"},
+	{OPTION_TEXT, 0, "hotkey", "WAY", &arg_way,
+	 "hear it by x11, portal or evdev (default: what the session has)"},
 	{OPTION_TEXT, 0, "device", "FILE", &arg_device, "evdev: this input device only"},
 	{},
 };
@@ -23,7 +25,8 @@ static int run(struct common *common, int argc, char **argv)
 
 	if (argc > 1)
 		return usage_error("agent", "takes no words: '%s'", argv[1]);
-	agent.asker.through_daemon = geteuid() != 0 && !common->store_file && !common->from_file && !common->run_dir;
+	agent.asker.through_daemon =
+		geteuid() != 0 && !common->store_file && !common->from_file && !common->run_dir;
 	return agent_run(&agent) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 
@@ -31,7 +34,8 @@ const struct verb verb_agent = {
 	.name = "agent",
 	.group = "Run and tend",
 	.words = "",
-	.help = "the button on the keyboard, and notifications of what it and the recorder found, in this session",
+	.help = "the button on the keyboard, and notifications of what it and the recorder found, in this "
+		"session",
 	.options = options,
 	.run = run,
 };

@@ -28,16 +28,20 @@ static int take_first(const struct answer *a, struct accused *ret)
 	const struct suspect *s = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
 
 	if (!a->slow || !s || !s->subject || !s->subject->info.pid) {
-		log_error("nobody is accused there: %s (name a process: 'whyslow confirm PID')", a->summary ? a->summary : "it was not slow");
+		log_error("nobody is accused there: %s (name a process: 'whyslow confirm PID')",
+			  a->summary ? a->summary : "it was not slow");
 		return EXIT_NOTHING_FOUND;
 	}
-	*ret = (struct accused){s->subject->info.pid, (int64_t)s->subject->info.start, short_of(a->bottleneck)};
+	*ret = (struct accused){s->subject->info.pid, (int64_t)s->subject->info.start,
+				short_of(a->bottleneck)};
 	return EXIT_ANSWERED;
 }
 
-static int answer_for(struct common *common, struct store *store, int64_t at, bool marked, struct accused *ret)
+static int answer_for(struct common *common, struct store *store, int64_t at, bool marked,
+		      struct accused *ret)
 {
-	struct why_request request = {.at = at, .marked = marked, .window = common->config.answer_window, .viewer = common->viewer};
+	struct why_request request = {
+		.at = at, .marked = marked, .window = common->config.answer_window, .viewer = common->viewer};
 	struct why_data data = {};
 	struct mark *marks = NULL;
 	struct answer a;
@@ -47,7 +51,8 @@ static int answer_for(struct common *common, struct store *store, int64_t at, bo
 	if (r == 0)
 		r = why_from_store(store, &request, &data, &a);
 	if (r < 0) {
-		log_error("there is no answer for that moment: %s", r == -ENODATA ? "nothing was recorded" : store_error(store));
+		log_error("there is no answer for that moment: %s",
+			  r == -ENODATA ? "nothing was recorded" : store_error(store));
 		status = EXIT_CANNOT;
 	} else {
 		status = take_first(&a, ret);
@@ -69,7 +74,8 @@ int find_accused(struct common *common, int64_t mark, struct accused *ret)
 	if (!store)
 		return EXIT_CANNOT;
 	if (mark && store_mark_get(store, mark, &m) < 0) {
-		log_error("there is no process and no mark %" PRId64 "; 'whyslow list' shows the marks", mark);
+		log_error("there is no process and no mark %" PRId64 "; 'whyslow list' shows the marks",
+			  mark);
 		status = EXIT_CANNOT;
 	} else {
 		status = answer_for(common, store, m.wall, mark != 0, ret);

@@ -1,8 +1,8 @@
 #include "cmd/confirm-watch.h"
 
 #include <errno.h>
-#include <math.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ void watch_close(struct watch *w)
 	pulse_stop(w->pulse);
 	VEC_FREE(w->look.list);
 	HMAP_FOREACH(slot, &w->waited)
-		free(slot->value);
+	free(slot->value);
 	hmap_free(&w->waited);
 	hmap_free(&w->culprits);
 	*w = (struct watch){};
@@ -80,7 +80,8 @@ static bool is_wanted(const struct watch *w, uint32_t pid)
 	return !w->wanted[0];
 }
 
-/* Once the victims are chosen, what has begun since and has a victim's name counts as that victim: compilers, requests. */
+/* Once the victims are chosen, what has begun since and has a victim's name counts as that victim: compilers,
+ * requests. */
 static struct victim *find_victim(struct watch *w, const struct process_waits *p)
 {
 	struct victim *v = hmap_get(&w->waited, p->pid, 0);
@@ -91,8 +92,8 @@ static struct victim *find_victim(struct watch *w, const struct process_waits *p
 		if (!p->young || w->wanted[0])
 			return NULL;
 		HMAP_FOREACH(slot, &w->waited)
-			if (strcmp(((struct victim *)slot->value)->name, p->name) == 0)
-				return slot->value;
+		if (strcmp(((struct victim *)slot->value)->name, p->name) == 0)
+			return slot->value;
 		return NULL;
 	}
 	if (!is_wanted(w, p->pid))
@@ -174,8 +175,8 @@ static struct victim **sorted(const struct watch *w)
 	size_t n = 0;
 
 	HMAP_FOREACH(slot, &w->waited)
-		if (all)
-			all[n++] = slot->value;
+	if (all)
+		all[n++] = slot->value;
 	if (n)
 		qsort(all, n, sizeof(*all), compare_victims);
 	return all;
@@ -205,7 +206,9 @@ int watch_victims(const struct watch *w, struct trial *t)
 	_cleanup_free_ struct victim **all = sorted(w);
 
 	for (size_t i = 0; all && i < w->waited.n; i++) {
-		struct trial_victim v = {.pid = all[i]->pid, .before = share(all[i]->before, w->span), .free = share(all[i]->phases[0], w->spans[0]),
+		struct trial_victim v = {.pid = all[i]->pid,
+					 .before = share(all[i]->before, w->span),
+					 .free = share(all[i]->phases[0], w->spans[0]),
 					 .held = share(all[i]->phases[1], w->spans[1])};
 
 		memcpy(v.name, all[i]->name, sizeof(v.name));

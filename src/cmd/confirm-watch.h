@@ -1,4 +1,5 @@
-/* What a trial looks at: what the victims wait, what the culprit uses, how late a normal program comes to run. */
+/* What a trial looks at: what the victims wait, what the culprit uses, how late a normal program comes to
+ * run. */
 #pragma once
 
 #include "act/target.h"
@@ -38,7 +39,8 @@ struct victim {
 int watch_open(struct ring *ring, const struct target *t, struct watch *ret);
 void watch_close(struct watch *w);
 int watch_look(struct watch *w, struct trial_sample *ret);
-/* From now on the others are not counted: the victims are those that were asked for, or who waited most until now. */
+/* From now on the others are not counted: the victims are those that were asked for, or who waited most until
+ * now. */
 int watch_choose(struct watch *w);
 /* The victims, the longest wait first, for the answer. 0 or -ENOMEM. */
 int watch_victims(const struct watch *w, struct trial *t);

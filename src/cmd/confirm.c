@@ -23,15 +23,15 @@
 #include "stat/permutation.h"
 #include "view/trial.h"
 
-#define PROC	     "/proc"
-#define PHASE_LEAST  (2 * NS_PER_SEC)
+#define PROC	      "/proc"
+#define PHASE_LEAST   (2 * NS_PER_SEC)
 #define PHASE_LONGEST (5 * NS_PER_SEC) /* through the recorder, which ends an answer after a minute */
-#define BEFORE	     (2 * NS_PER_SEC)
-#define AFTER	     (1 * NS_PER_SEC)
-#define SAMPLE	     (250 * NS_PER_MS)
-#define SETTLE	     (500 * NS_PER_MS)
-#define SETTLE_DISK  (1 * NS_PER_SEC) /* requests that are on their way */
-#define MUCH_CPU     0.05	      /* CPUs: below it the disk is looked at first */
+#define BEFORE	      (2 * NS_PER_SEC)
+#define AFTER	      (1 * NS_PER_SEC)
+#define SAMPLE	      (250 * NS_PER_MS)
+#define SETTLE	      (500 * NS_PER_MS)
+#define SETTLE_DISK   (1 * NS_PER_SEC) /* requests that are on their way */
+#define MUCH_CPU      0.05	       /* CPUs: below it the disk is looked at first */
 
 static const char *arg_short, *arg_way, *arg_victims, *arg_mark;
 static int64_t arg_phase;
@@ -39,11 +39,14 @@ static bool arg_force;
 
 static const struct option_row options[] = {
 	{OPTION_TEXT, 0, "mark", "ID", &arg_mark, "whom the answer for this mark accuses"},
-	{OPTION_TEXT, 0, "victim", "PIDS", &arg_victims, "who waits, separated by commas (default: whoever waits most now)"},
-	{OPTION_TEXT, 0, "short", "WHAT", &arg_short, "what it makes short: cpu, disk or memory (default: as the answer says, or by what it uses)"},
-	{OPTION_TEXT, 0, "by", "WAY", &arg_way, "how to hold it back: unit, limit, freeze or class (default: the first that can be had)"},
+	{OPTION_TEXT, 0, "victim", "PIDS", &arg_victims,
+	 "who waits, separated by commas (default: whoever waits most now)"},
+	{OPTION_TEXT, 0, "short", "WHAT", &arg_short,
+	 "what it makes short: cpu, disk or memory (default: as the answer says, or by what it uses)"},
+	{OPTION_TEXT, 0, "by", "WAY", &arg_way,
+	 "how to hold it back: unit, limit, freeze or class (default: the first that can be had)"},
 	{OPTION_SPAN, 0, "phase", "SPAN", &arg_phase, "of each of the 8 phases (default and least 2s)"},
-	{OPTION_FLAG, 0, "force", NULL, &arg_force, "also a program in the foreground of a terminal"},
+	{OPTION_FLAG, 0, "force", NULL, &arg_force, "also the program that somebody uses: of the active window, in the foreground of a terminal"},
 	{},
 };
 
@@ -68,7 +71,8 @@ int find_name(const char *text, const char *const *names, int n)
 
 int say_no_rights(void)
 {
-	log_error("holding a process back takes root's rights, or a recorder of root's that does it for the process's owner: start it ('systemctl start whyslow'), or: sudo whyslow ...");
+	log_error("holding a process back takes root's rights, or a recorder of root's that does it for the "
+		  "process's owner: start it ('systemctl start whyslow'), or: sudo whyslow ...");
 	return EXIT_CANNOT;
 }
 
@@ -90,7 +94,8 @@ static void tell(const struct trial_sample *s)
 	if (s->phase < 0)
 		fprintf(stderr, "\r\033[Klooking who waits ...");
 	else if (s->phase < TRIAL_PHASES)
-		fprintf(stderr, "\r\033[Kphase %d of %d: %s", s->phase + 1, TRIAL_PHASES, s->held ? "held back" : "let go");
+		fprintf(stderr, "\r\033[Kphase %d of %d: %s", s->phase + 1, TRIAL_PHASES,
+			s->held ? "held back" : "let go");
 	else
 		fprintf(stderr, "\r\033[Kgiven back\r\033[K");
 }
@@ -175,13 +180,16 @@ static int finish(struct trial_run *t, int r)
 
 	t->custody = NULL;
 	if (given < 0)
-		log_error("%s (pid %u) could not be given back yet: %s; it is tried again", trial->name, trial->pid, strerror(-given));
+		log_error("%s (pid %u) could not be given back yet: %s; it is tried again", trial->name,
+			  trial->pid, strerror(-given));
 	if (r == -EINTR)
 		log_error("stopped; %s (pid %u) has been given back", trial->name, trial->pid);
 	else if (r == -ESRCH)
 		log_error("%s (pid %u) ended meanwhile", trial->name, trial->pid);
 	else if (r == -EOWNERDEAD)
-		log_error("%s (pid %u) has been given back: this program stood still for too long, or its guardian was ended", trial->name, trial->pid);
+		log_error("%s (pid %u) has been given back: this program stood still for too long, or its "
+			  "guardian was ended",
+			  trial->name, trial->pid);
 	else if (r < 0)
 		log_error("%s", t->words ? t->words : strerror(-r));
 	if (r == 0)
@@ -199,9 +207,17 @@ static int finish(struct trial_run *t, int r)
 
 static int run_trial(struct trial_run *t)
 {
-	struct experiment e = {.before = BEFORE, .after = AFTER, .settle = t->of == SHORT_DISK ? SETTLE_DISK : SETTLE,
-			       .phase = arg_phase ? arg_phase : PHASE_LEAST, .sample = SAMPLE, .change = change, .look = look, .rest = rest,
-			       .now = monotonic_now, .ready = ready, .data = t};
+	struct experiment e = {.before = BEFORE,
+			       .after = AFTER,
+			       .settle = t->of == SHORT_DISK ? SETTLE_DISK : SETTLE,
+			       .phase = arg_phase ? arg_phase : PHASE_LEAST,
+			       .sample = SAMPLE,
+			       .change = change,
+			       .look = look,
+			       .rest = rest,
+			       .now = monotonic_now,
+			       .ready = ready,
+			       .data = t};
 
 	t->trial.pid = t->target.head.pid;
 	t->trial.wall = wall_now();
@@ -220,7 +236,8 @@ static int parse_victims(struct watch *w)
 		uint64_t pid;
 
 		if (parse_u64(word, &pid) < 0 || !pid || n == VICTIMS_MAX)
-			return usage_error("confirm", "--victim takes up to %d pids: --victim 812,813", VICTIMS_MAX);
+			return usage_error("confirm", "--victim takes up to %d pids: --victim 812,813",
+					   VICTIMS_MAX);
 		w->wanted[n++] = (uint32_t)pid;
 	}
 	return EXIT_ANSWERED;
@@ -266,7 +283,8 @@ static int check_target(struct trial_run *t, const struct accused *who)
 	int r = target_find(PROC, who->pid, &t->target);
 
 	/* the recording has the start in ns, /proc in ticks */
-	if (r == -ESRCH || (r == 0 && who->start && llabs(who->start / tick - (int64_t)t->target.head.start) > 1)) {
+	if (r == -ESRCH ||
+	    (r == 0 && who->start && llabs(who->start / tick - (int64_t)t->target.head.start) > 1)) {
 		log_error("process %u has ended: only who is still there can be held back", who->pid);
 		return EXIT_CANNOT;
 	}
@@ -284,8 +302,10 @@ static int find_who(struct common *common, int argc, char **argv, struct accused
 	struct process p;
 	uint64_t number = 0;
 
-	if (argc > 2 || (arg_mark && argc == 2) || (word && (parse_u64(word, &number) < 0 || !number || number > UINT32_MAX)))
-		return usage_error("confirm", "takes a PID or a mark's number, or nothing (whoever is accused now): 'whyslow confirm 812'");
+	if (argc > 2 || (arg_mark && argc == 2) ||
+	    (word && (parse_u64(word, &number) < 0 || !number || number > UINT32_MAX)))
+		return usage_error("confirm", "takes a PID or a mark's number, or nothing (whoever is "
+					      "accused now): 'whyslow confirm 812'");
 	if (number && !arg_mark && process_read(PROC, (uint32_t)number, &p) == 0) {
 		*ret = (struct accused){(uint32_t)number, 0, -1};
 		return EXIT_ANSWERED;

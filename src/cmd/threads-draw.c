@@ -130,14 +130,12 @@ static int path_threads(const struct recalled *r, uint32_t thread, uint32_t *ret
 	return 0;
 }
 
-static int build_rows(const struct recalled *r, const struct threads_draw *d, const struct row_question *asked, uint32_t path,
-		      struct draw_cache *cache)
+static int build_rows(const struct recalled *r, const struct row_question *asked, uint32_t path, struct draw_cache *cache)
 {
 	struct row_question q = *asked;
 	uint32_t first[PATH_ROWS];
 	int status = path == NOBODY ? 0 : path_threads(r, path, first, &q.n_first);
 
-	(void)d;
 	q.first = first;
 	rows_free(&cache->rows);
 	return status < 0 ? status : rows_build(&r->timeline, &q, &cache->rows);
@@ -159,7 +157,7 @@ static int find_rows(const struct recalled *r, const struct threads_draw *d, con
 	if (cache->key.len && strcmp(cache->key.data, key.data) == 0)
 		return 0;
 	str_clear(&cache->key);
-	status = build_rows(r, d, q, path, cache);
+	status = build_rows(r, q, path, cache);
 	return status < 0 ? status : str_puts(&cache->key, key.data);
 }
 

@@ -58,7 +58,8 @@ static int on_caught(sd_bus_message *m, void *data, sd_bus_error *error)
 		return 0;
 	if (!known)
 		notification_forget(&a->shown);
-	if (notification_show(&a->shown, a->user, strcmp(event, "end") == 0 ? "It was slow" : "It is slow", note, ACTION_LOOK) < 0)
+	if (notification_show(&a->shown, a->user, strcmp(event, "end") == 0 ? "It was slow" : "It is slow",
+			      note, ACTION_LOOK) < 0)
 		return 0;
 	a->incident = id;
 	a->shown_at = boot_now();
@@ -72,7 +73,8 @@ static int on_action(sd_bus_message *m, void *data, sd_bus_error *error)
 	uint32_t shown;
 
 	(void)error;
-	if (sd_bus_message_read(m, "us", &shown, &action) >= 0 && shown == a->shown.id && strcmp(action, "look") == 0)
+	if (sd_bus_message_read(m, "us", &shown, &action) >= 0 && shown == a->shown.id &&
+	    strcmp(action, "look") == 0)
 		look_at(a->incident);
 	return 0;
 }
@@ -93,7 +95,8 @@ static int connect_buses(struct agent *a)
 	r = sd_bus_match_signal(a->system, NULL, NULL, ANNOUNCE_PATH, ANNOUNCE_INTERFACE, ANNOUNCE_SIGNAL,
 				on_caught, a);
 	if (r >= 0)
-		r = sd_bus_match_signal(a->user, NULL, NOTIFICATIONS, NOTIFICATIONS_OBJECT, NOTIFICATIONS, "ActionInvoked", on_action, a);
+		r = sd_bus_match_signal(a->user, NULL, NOTIFICATIONS, NOTIFICATIONS_OBJECT, NOTIFICATIONS,
+					"ActionInvoked", on_action, a);
 	if (r >= 0)
 		r = sd_bus_attach_event(a->system, a->event, SD_EVENT_PRIORITY_NORMAL);
 	return r < 0 ? r : sd_bus_attach_event(a->user, a->event, SD_EVENT_PRIORITY_NORMAL);
@@ -109,7 +112,13 @@ static void on_pressed(void *data)
 /* Without the key the rest is there all the same. */
 static int listen_for_key(struct agent *a, const struct agent_options *o)
 {
-	struct hotkey_options key = {.key = o->key, .way = o->way, .device = o->device, .event = a->event, .user = a->user, .pressed = on_pressed, .data = a};
+	struct hotkey_options key = {.key = o->key,
+				     .way = o->way,
+				     .device = o->device,
+				     .event = a->event,
+				     .user = a->user,
+				     .pressed = on_pressed,
+				     .data = a};
 	_cleanup_free_ char *words = NULL;
 	int r = presses_open(a->event, a->user, &o->asker, &a->presses);
 
@@ -144,7 +153,9 @@ int agent_run(const struct agent_options *options)
 	if (r >= 0)
 		r = sd_event_add_signal(a.event, NULL, SIGINT, NULL, NULL);
 	if (r >= 0) {
-		(void)mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT); /* where it is granted: a press is answered when memory is short */
+		(void)mlockall(
+			MCL_CURRENT | MCL_FUTURE |
+			MCL_ONFAULT); /* where it is granted: a press is answered when memory is short */
 		log_info("notifications are shown when something is caught");
 		r = sd_event_loop(a.event);
 	}

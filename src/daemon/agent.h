@@ -1,5 +1,5 @@
-/* A session's agent: the button on the keyboard, and desktop notifications of what it marked and of what the recorder caught. A
- * root daemon cannot post to a user's bus. */
+/* A session's agent: the button on the keyboard, and desktop notifications of what it marked and of what the
+ * recorder caught. A root daemon cannot post to a user's bus. */
 #pragma once
 
 #include "daemon/ask.h"

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -24,6 +25,7 @@
 #include "symbol/kernel.h"
 
 #define FREEZE_PATIENCE 20000 /* ms: a machine that starves; a recorder that does not answer for longer is stuck */
+#define URGENT	     (-15) /* nice */
 #define AFTER_PRESS  5000 /* ms: what follows a press is kept too */
 #define MARKERS_MAX  4096
 #define MARKER_TEXT  96
@@ -256,6 +258,8 @@ static void *listen_always(void *argument)
 	struct pollfd fds[] = {{c->fd, POLLIN, 0}, {c->stop[0], POLLIN, 0}};
 	int r = ring_attach(c->ring);
 
+	/* who asks does so because the machine is slow; of this thread alone, and after the start, which may take its time */
+	(void)setpriority(PRIO_PROCESS, 0, URGENT);
 	if (r < 0)
 		log_warning("no flight recorder: its programs cannot be attached (%s)", strerror(-r));
 	for (;;) {

@@ -1,4 +1,5 @@
-/* The key, read from the input devices: on the console, where this user may read them (group input). Other programs see it, too. */
+/* The key, read from the input devices: on the console, where this user may read them (group input). Other
+ * programs see it, too. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/folder.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "daemon/hotkey.h"
@@ -108,7 +110,7 @@ static int add_device(struct evdev *s, const struct hotkey_options *o, const cha
 
 static int add_all(struct evdev *s, const struct hotkey_options *o, char **ret_why)
 {
-	DIR *folder = opendir(FOLDER);
+	_cleanup_(close_folder) DIR *folder = opendir(FOLDER);
 	int refused = folder ? 0 : errno;
 	struct dirent *e;
 
@@ -121,11 +123,12 @@ static int add_all(struct evdev *s, const struct hotkey_options *o, char **ret_w
 		r = add_device(s, o, path, false);
 		refused = r < 0 ? -r : refused;
 	}
-	if (folder)
-		closedir(folder);
 	if (s->devices.n)
 		return 0;
-	return fail_with(ret_why, refused ? -refused : -ENODEV, refused == EACCES ? "this user may not read the keyboard (group 'input')" : "there is no keyboard with %s", o->key);
+	return fail_with(ret_why, refused ? -refused : -ENODEV,
+			 refused == EACCES ? "this user may not read the keyboard (group 'input')"
+					   : "there is no keyboard with %s",
+			 o->key);
 }
 
 static void evdev_close(void *state)
@@ -154,7 +157,10 @@ static int evdev_open(const struct hotkey_options *o, void **ret, char **ret_why
 	s->wanted = key.modifiers;
 	s->code = key_code(key.name);
 	if (s->code < 0)
-		r = fail_with(ret_why, -EINVAL, "the input devices' number of '%s' is not known: choose Scroll_Lock, Pause or F1 to F15", key.name);
+		r = fail_with(ret_why, -EINVAL,
+			      "the input devices' number of '%s' is not known: choose Scroll_Lock, Pause or "
+			      "F1 to F15",
+			      key.name);
 	else if (o->device)
 		r = add_device(s, o, o->device, true);
 	else

@@ -1,6 +1,6 @@
-/* The key, bound by the desktop's portal (org.freedesktop.portal.GlobalShortcuts): a session is created, the shortcut is
- * bound in it, and the portal says when it is activated. Each call is answered by a signal of a request object whose path is
- * known beforehand: /org/freedesktop/portal/desktop/request/SENDER/TOKEN. */
+/* The key, bound by the desktop's portal (org.freedesktop.portal.GlobalShortcuts): a session is created, the
+ * shortcut is bound in it, and the portal says when it is activated. Each call is answered by a signal of a
+ * request object whose path is known beforehand: /org/freedesktop/portal/desktop/request/SENDER/TOKEN. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,9 @@ struct portal {
 
 static void cannot(const char *what)
 {
-	log_warning("the desktop's portal does not bind the key (%s): bind 'whyslow mark' to a key in the desktop's settings", what);
+	log_warning("the desktop's portal does not bind the key (%s): bind 'whyslow mark' to a key in the "
+		    "desktop's settings",
+		    what);
 }
 
 /* Hears the answer to a call before it is made. */
@@ -72,10 +74,12 @@ static int bind_key(struct portal *p)
 {
 	int r = expect(p, "whyslow_bind", on_bound, &p->bound);
 
-	return r < 0 ? r :
-		       sd_bus_call_method_async(p->o.user, NULL, SERVICE, OBJECT, INTERFACE, "BindShortcuts", on_error, p, "oa(sa{sv})sa{sv}", p->session, 1,
-						SHORTCUT, 2, "description", "s", "It is slow now: mark the moment, and find out why", "preferred_trigger", "s", p->trigger, "", 1,
-						"handle_token", "s", "whyslow_bind");
+	return r < 0 ? r
+		     : sd_bus_call_method_async(
+			       p->o.user, NULL, SERVICE, OBJECT, INTERFACE, "BindShortcuts", on_error, p,
+			       "oa(sa{sv})sa{sv}", p->session, 1, SHORTCUT, 2, "description", "s",
+			       "It is slow now: mark the moment, and find out why", "preferred_trigger", "s",
+			       p->trigger, "", 1, "handle_token", "s", "whyslow_bind");
 }
 
 /* (u, a{sv}) with the session's path under "session_handle". */
@@ -128,7 +132,8 @@ static int on_activated(sd_bus_message *m, void *data, sd_bus_error *error)
 	const char *session, *id;
 
 	(void)error;
-	if (sd_bus_message_read(m, "os", &session, &id) >= 0 && p->session && strcmp(session, p->session) == 0 && strcmp(id, SHORTCUT) == 0)
+	if (sd_bus_message_read(m, "os", &session, &id) >= 0 && p->session &&
+	    strcmp(session, p->session) == 0 && strcmp(id, SHORTCUT) == 0)
 		p->o.pressed(p->o.data);
 	return 0;
 }
@@ -170,9 +175,11 @@ static int portal_open(const struct hotkey_options *o, void **ret, char **ret_wh
 	p->trigger = write_trigger(o->key);
 	r = p->trigger ? expect(p, "whyslow_create", on_created, &p->created) : -ENOMEM;
 	if (r >= 0)
-		r = sd_bus_match_signal(o->user, &p->activated, SERVICE, OBJECT, INTERFACE, "Activated", on_activated, p);
+		r = sd_bus_match_signal(o->user, &p->activated, SERVICE, OBJECT, INTERFACE, "Activated",
+					on_activated, p);
 	if (r >= 0)
-		r = sd_bus_call_method_async(o->user, NULL, SERVICE, OBJECT, INTERFACE, "CreateSession", on_error, p, "a{sv}", 2, "handle_token", "s", "whyslow_create",
+		r = sd_bus_call_method_async(o->user, NULL, SERVICE, OBJECT, INTERFACE, "CreateSession",
+					     on_error, p, "a{sv}", 2, "handle_token", "s", "whyslow_create",
 					     "session_handle_token", "s", "whyslow");
 	if (r < 0) {
 		portal_close(p);
@@ -182,4 +189,5 @@ static int portal_open(const struct hotkey_options *o, void **ret, char **ret_wh
 	return 0;
 }
 
-const struct hotkey_way hotkey_portal = {"portal", "bound by the desktop's portal", portal_open, portal_close};
+const struct hotkey_way hotkey_portal = {"portal", "bound by the desktop's portal", portal_open,
+					 portal_close};

@@ -27,12 +27,18 @@ struct xlib {
 };
 
 static const struct library_symbol symbols[] = {
-	LIBRARY_SYMBOL(struct xlib, XOpenDisplay),	 LIBRARY_SYMBOL(struct xlib, XCloseDisplay),
-	LIBRARY_SYMBOL(struct xlib, XConnectionNumber), LIBRARY_SYMBOL(struct xlib, XDefaultRootWindow),
-	LIBRARY_SYMBOL(struct xlib, XStringToKeysym),	 LIBRARY_SYMBOL(struct xlib, XKeysymToKeycode),
-	LIBRARY_SYMBOL(struct xlib, XGrabKey),	 LIBRARY_SYMBOL(struct xlib, XSetErrorHandler),
-	LIBRARY_SYMBOL(struct xlib, XSync),		 LIBRARY_SYMBOL(struct xlib, XPending),
-	LIBRARY_SYMBOL(struct xlib, XNextEvent),	 LIBRARY_SYMBOL(struct xlib, XkbSetDetectableAutoRepeat),
+	LIBRARY_SYMBOL(struct xlib, XOpenDisplay),
+	LIBRARY_SYMBOL(struct xlib, XCloseDisplay),
+	LIBRARY_SYMBOL(struct xlib, XConnectionNumber),
+	LIBRARY_SYMBOL(struct xlib, XDefaultRootWindow),
+	LIBRARY_SYMBOL(struct xlib, XStringToKeysym),
+	LIBRARY_SYMBOL(struct xlib, XKeysymToKeycode),
+	LIBRARY_SYMBOL(struct xlib, XGrabKey),
+	LIBRARY_SYMBOL(struct xlib, XSetErrorHandler),
+	LIBRARY_SYMBOL(struct xlib, XSync),
+	LIBRARY_SYMBOL(struct xlib, XPending),
+	LIBRARY_SYMBOL(struct xlib, XNextEvent),
+	LIBRARY_SYMBOL(struct xlib, XkbSetDetectableAutoRepeat),
 };
 static const struct library library = {"libX11.so.6", "libx11-6", symbols, ARRAY_SIZE(symbols)};
 
@@ -59,7 +65,8 @@ static int take_error(Display *display, XErrorEvent *e)
 
 static unsigned x_modifiers(unsigned modifiers)
 {
-	return (modifiers & KEY_WITH_SHIFT ? ShiftMask : 0) | (modifiers & KEY_WITH_CONTROL ? ControlMask : 0) | (modifiers & KEY_WITH_ALT ? Mod1Mask : 0) |
+	return (modifiers & KEY_WITH_SHIFT ? ShiftMask : 0) |
+	       (modifiers & KEY_WITH_CONTROL ? ControlMask : 0) | (modifiers & KEY_WITH_ALT ? Mod1Mask : 0) |
 	       (modifiers & KEY_WITH_SUPER ? Mod4Mask : 0);
 }
 
@@ -75,7 +82,8 @@ static int grab(struct x11 *s, unsigned modifiers)
 
 		for (size_t i = 0; i < ARRAY_SIZE(locks); i++)
 			mask |= set >> i & 1 ? locks[i] : 0;
-		s->x.XGrabKey(s->display, s->code, mask, s->x.XDefaultRootWindow(s->display), False, GrabModeAsync, GrabModeAsync);
+		s->x.XGrabKey(s->display, s->code, mask, s->x.XDefaultRootWindow(s->display), False,
+			      GrabModeAsync, GrabModeAsync);
 	}
 	s->x.XSync(s->display, False);
 	return refused ? -EBUSY : 0;
@@ -122,16 +130,20 @@ static int connect_to_server(struct x11 *s, const struct hotkey_options *o, char
 		return r;
 	s->display = s->x.XOpenDisplay(NULL);
 	if (!s->display)
-		return fail_with(ret_why, -ECONNREFUSED, "the X server %s does not answer", getenv("DISPLAY") ? getenv("DISPLAY") : "(DISPLAY is not set)");
+		return fail_with(ret_why, -ECONNREFUSED, "the X server %s does not answer",
+				 getenv("DISPLAY") ? getenv("DISPLAY") : "(DISPLAY is not set)");
 	(void)key_parse(o->key, &key);
 	s->code = s->x.XKeysymToKeycode(s->display, s->x.XStringToKeysym(key.name));
 	if (!s->code)
-		return fail_with(ret_why, -EINVAL, "no key of this keyboard is '%s' ('xev' tells the names)", key.name);
+		return fail_with(ret_why, -EINVAL, "no key of this keyboard is '%s' ('xev' tells the names)",
+				 key.name);
 	(void)s->x.XkbSetDetectableAutoRepeat(s->display, True, NULL);
 	r = grab(s, key.modifiers);
 	if (r < 0)
-		return fail_with(ret_why, r, "another program has %s: choose another key (agent.key)", o->key);
-	return sd_event_add_io(o->event, &s->source, s->x.XConnectionNumber(s->display), EPOLLIN, on_events, s);
+		return fail_with(ret_why, r, "another program has %s: choose another key (agent.key)",
+				 o->key);
+	return sd_event_add_io(o->event, &s->source, s->x.XConnectionNumber(s->display), EPOLLIN, on_events,
+			       s);
 }
 
 static int x11_open(const struct hotkey_options *o, void **ret, char **ret_why)

@@ -22,14 +22,19 @@ int key_parse(const char *text, struct key_name *ret)
 	static const struct {
 		const char *name;
 		unsigned bit;
-	} modifiers[] = {{"shift", KEY_WITH_SHIFT}, {"ctrl", KEY_WITH_CONTROL}, {"control", KEY_WITH_CONTROL}, {"alt", KEY_WITH_ALT}, {"super", KEY_WITH_SUPER}};
+	} modifiers[] = {{"shift", KEY_WITH_SHIFT},
+			 {"ctrl", KEY_WITH_CONTROL},
+			 {"control", KEY_WITH_CONTROL},
+			 {"alt", KEY_WITH_ALT},
+			 {"super", KEY_WITH_SUPER}};
 	const char *plus;
 
 	*ret = (struct key_name){};
 	while ((plus = strchr(text, '+')) && plus[1]) {
 		size_t i = 0, n = (size_t)(plus - text);
 
-		while (i < ARRAY_SIZE(modifiers) && (strlen(modifiers[i].name) != n || strncasecmp(modifiers[i].name, text, n) != 0))
+		while (i < ARRAY_SIZE(modifiers) &&
+		       (strlen(modifiers[i].name) != n || strncasecmp(modifiers[i].name, text, n) != 0))
 			i++;
 		if (i == ARRAY_SIZE(modifiers))
 			return -EINVAL;
@@ -45,10 +50,28 @@ int key_code(const char *name)
 	static const struct {
 		const char *name;
 		int code;
-	} keys[] = {{"Scroll_Lock", KEY_SCROLLLOCK}, {"Pause", KEY_PAUSE}, {"Print", KEY_SYSRQ}, {"Menu", KEY_COMPOSE}, {"Insert", KEY_INSERT},
-		    {"F1", KEY_F1}, {"F2", KEY_F2}, {"F3", KEY_F3}, {"F4", KEY_F4}, {"F5", KEY_F5}, {"F6", KEY_F6}, {"F7", KEY_F7}, {"F8", KEY_F8},
-		    {"F9", KEY_F9}, {"F10", KEY_F10}, {"F11", KEY_F11}, {"F12", KEY_F12}, {"F13", KEY_F13}, {"F14", KEY_F14}, {"F15", KEY_F15},
-		    {"XF86Launch1", KEY_PROG1}, {"XF86Launch2", KEY_PROG2}};
+	} keys[] = {{"Scroll_Lock", KEY_SCROLLLOCK},
+		    {"Pause", KEY_PAUSE},
+		    {"Print", KEY_SYSRQ},
+		    {"Menu", KEY_COMPOSE},
+		    {"Insert", KEY_INSERT},
+		    {"F1", KEY_F1},
+		    {"F2", KEY_F2},
+		    {"F3", KEY_F3},
+		    {"F4", KEY_F4},
+		    {"F5", KEY_F5},
+		    {"F6", KEY_F6},
+		    {"F7", KEY_F7},
+		    {"F8", KEY_F8},
+		    {"F9", KEY_F9},
+		    {"F10", KEY_F10},
+		    {"F11", KEY_F11},
+		    {"F12", KEY_F12},
+		    {"F13", KEY_F13},
+		    {"F14", KEY_F14},
+		    {"F15", KEY_F15},
+		    {"XF86Launch1", KEY_PROG1},
+		    {"XF86Launch2", KEY_PROG2}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (strcasecmp(keys[i].name, name) == 0)
@@ -64,7 +87,10 @@ static const struct hotkey_way *choose(const struct hotkey_options *o)
 	for (size_t i = 0; o->way && i < ARRAY_SIZE(ways); i++)
 		if (strcmp(ways[i]->name, o->way) == 0)
 			return ways[i];
-	return o->way ? NULL : wayland && *wayland ? &hotkey_portal : x11 && *x11 ? &hotkey_x11 : &hotkey_evdev;
+	return o->way		     ? NULL
+	       : wayland && *wayland ? &hotkey_portal
+	       : x11 && *x11	     ? &hotkey_x11
+				     : &hotkey_evdev;
 }
 
 int hotkey_open(const struct hotkey_options *o, struct hotkey **ret, char **ret_words)

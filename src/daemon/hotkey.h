@@ -1,7 +1,8 @@
 /* The button on the keyboard: one key, heard whatever program has the focus.
  *
- * Under X11 the key is grabbed; under Wayland the desktop's portal binds it (the user may choose another key there); on the
- * console, and where there is no portal, it is read from the input devices, where this user may.
+ * Under X11 the key is grabbed; under Wayland the desktop's portal binds it (the user may choose another key
+ * there); on the console, and where there is no portal, it is read from the input devices, where this user
+ * may.
  */
 #pragma once
 
@@ -19,8 +20,8 @@ struct hotkey_options {
 };
 
 struct hotkey;
-/* 0 and *ret_words, how the key is heard; or -errno and why it is not (the caller frees the words). The portal answers later: what it
- * refuses is logged. */
+/* 0 and *ret_words, how the key is heard; or -errno and why it is not (the caller frees the words). The
+ * portal answers later: what it refuses is logged. */
 int hotkey_open(const struct hotkey_options *o, struct hotkey **ret, char **ret_words);
 void hotkey_close(struct hotkey *h);
 

@@ -84,7 +84,8 @@ static void *keep(void *argument)
 		watch_all(k, &w);
 		r = hold_sweep(PROC, k->run_dir);
 		if (r < 0 && r != said)
-			log_warning("a process that was held back cannot be given back yet: %s", strerror(-r));
+			log_warning("a process that was held back cannot be given back yet: %s",
+				    strerror(-r));
 		said = r;
 		if (poll(w.fds, w.n, r < 0 ? AGAIN : -1) < 0 && errno != EINTR)
 			break;
@@ -105,7 +106,8 @@ static int open_all(struct keeper *k)
 	if (r < 0)
 		return r;
 	k->changes = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (k->changes < 0 || inotify_add_watch(k->changes, folder, IN_MOVED_TO | IN_DELETE) < 0 || pipe2(k->stop, O_CLOEXEC) < 0)
+	if (k->changes < 0 || inotify_add_watch(k->changes, folder, IN_MOVED_TO | IN_DELETE) < 0 ||
+	    pipe2(k->stop, O_CLOEXEC) < 0)
 		return -errno;
 	return 0;
 }

@@ -1,5 +1,6 @@
-/* Gives back what nobody minds any more (act/hold-file.h): what a killed `confirm` and its guardian left, and what `calm` kept
- * of a process that ended. A thread that sleeps until a file comes or goes in RUN/held, or somebody named there ends. */
+/* Gives back what nobody minds any more (act/hold-file.h): what a killed `confirm` and its guardian left, and
+ * what `calm` kept of a process that ended. A thread that sleeps until a file comes or goes in RUN/held, or
+ * somebody named there ends. */
 #pragma once
 
 struct keeper;

@@ -40,10 +40,12 @@ static int add_actions(sd_bus_message *m, const struct notification *n)
 static int send_it(struct notification *n)
 {
 	sd_bus_message *m = NULL;
-	int r = sd_bus_message_new_method_call(n->bus, &m, NOTIFICATIONS, NOTIFICATIONS_OBJECT, NOTIFICATIONS, "Notify");
+	int r = sd_bus_message_new_method_call(n->bus, &m, NOTIFICATIONS, NOTIFICATIONS_OBJECT, NOTIFICATIONS,
+					       "Notify");
 
 	if (r >= 0)
-		r = sd_bus_message_append(m, "susss", "whyslow", n->id, "dialog-information", n->summary, n->body);
+		r = sd_bus_message_append(m, "susss", "whyslow", n->id, "dialog-information", n->summary,
+					  n->body);
 	if (r >= 0)
 		r = add_actions(m, n);
 	if (r >= 0)
@@ -60,7 +62,8 @@ static int send_it(struct notification *n)
 	return sd_bus_flush(n->bus);
 }
 
-int notification_show(struct notification *n, sd_bus *bus, const char *summary, const char *body, unsigned actions)
+int notification_show(struct notification *n, sd_bus *bus, const char *summary, const char *body,
+		      unsigned actions)
 {
 	char *s = strdup(summary), *b = strdup(body);
 

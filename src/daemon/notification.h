@@ -1,5 +1,5 @@
-/* Desktop notifications, by D-Bus (org.freedesktop.Notifications). Sending does not wait: what answers the call, on a starved
- * machine, may be late. */
+/* Desktop notifications, by D-Bus (org.freedesktop.Notifications). Sending does not wait: what answers the
+ * call, on a starved machine, may be late. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,9 +13,9 @@ enum notification_actions { ACTION_LOOK = 1, ACTION_NOTE = 2 };
 
 /* One notification that is shown and replaced. Zeroed = none yet. The object must live as long as its bus. */
 struct notification {
-	uint32_t id;	 /* the service's; 0 = not told yet */
-	bool sent;	 /* its number is being waited for */
-	bool again;	 /* what follows is to be sent when it comes */
+	uint32_t id;	   /* the service's; 0 = not told yet */
+	bool sent;	   /* its number is being waited for */
+	bool again;	   /* what follows is to be sent when it comes */
 	bool inline_reply; /* the service has a line to write in */
 	unsigned actions;
 	char *summary, *body; /* the latest */
@@ -23,6 +23,7 @@ struct notification {
 };
 
 /* Shows or replaces. 0 or -errno. */
-int notification_show(struct notification *n, sd_bus *bus, const char *summary, const char *body, unsigned actions);
+int notification_show(struct notification *n, sd_bus *bus, const char *summary, const char *body,
+		      unsigned actions);
 /* The next one is another. */
 void notification_forget(struct notification *n);

@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "daemon/notification.h"
 
-#define AGAIN	  NS_PER_SEC /* a second press within it is the same one */
+#define AGAIN	     NS_PER_SEC /* a second press within it is the same one */
 #define NOTE_LONGEST 400
 
 extern char **environ;
@@ -74,7 +74,8 @@ static void take_answer(struct presses *p, json_t *answer)
 	const char *summary = json_string_value(json_object_get(answer, "summary"));
 	bool slow = json_is_true(json_object_get(answer, "slow"));
 
-	(void)notification_show(&p->shown, p->user, slow ? "It is slow" : "Marked", summary ? summary : "Nothing is known of that moment", actions(p));
+	(void)notification_show(&p->shown, p->user, slow ? "It is slow" : "Marked",
+				summary ? summary : "Nothing is known of that moment", actions(p));
 }
 
 static void say_why_not(struct presses *p)
@@ -82,15 +83,20 @@ static void say_why_not(struct presses *p)
 	_cleanup_str_ struct str why = {};
 
 	(void)ask_errors(&p->inquiry, &why);
-	(void)notification_show(&p->shown, p->user, p->asked == ASK_MARK ? "Could not be marked" : p->asked == ASK_NOTE ? "The note could not be kept" : "Marked",
-				why.len ? why.data : "no recorder answers: 'whyslow record' starts one", actions(p));
+	(void)notification_show(&p->shown, p->user,
+				p->asked == ASK_MARK   ? "Could not be marked"
+				: p->asked == ASK_NOTE ? "The note could not be kept"
+						       : "Marked",
+				why.len ? why.data : "no recorder answers: 'whyslow record' starts one",
+				actions(p));
 }
 
 /* The whole answer is there: a JSON document, but for the note, which says nothing. */
 static void finish(struct presses *p)
 {
 	enum question asked = p->asked;
-	json_t *answer = p->inquiry.text.len ? json_loadb(p->inquiry.text.data, p->inquiry.text.len, 0, NULL) : NULL;
+	json_t *answer =
+		p->inquiry.text.len ? json_loadb(p->inquiry.text.data, p->inquiry.text.len, 0, NULL) : NULL;
 
 	p->reading = sd_event_source_disable_unref(p->reading);
 	if (asked != ASK_NOTE && !answer)
@@ -228,7 +234,8 @@ static int on_dialog(sd_event_source *source, int fd, uint32_t events, void *dat
 /* Somebody clicked: only now a window may come. */
 static void open_dialog(struct presses *p)
 {
-	char *const argv[] = {(char *)"zenity", (char *)"--entry", (char *)"--title=whyslow", (char *)"--text=What was slow?", NULL};
+	char *const argv[] = {(char *)"zenity", (char *)"--entry", (char *)"--title=whyslow",
+			      (char *)"--text=What was slow?", NULL};
 	posix_spawn_file_actions_t redirect;
 	int ends[2], r;
 	pid_t pid;
@@ -286,11 +293,14 @@ int presses_open(sd_event *event, sd_bus *user, const struct asker *asker, struc
 	if (!p)
 		return -ENOMEM;
 	*p = (struct presses){.event = event, .user = user, .asker = *asker, .dialog = -1};
-	r = sd_bus_match_signal(user, NULL, NOTIFICATIONS, NOTIFICATIONS_OBJECT, NOTIFICATIONS, "ActionInvoked", on_action, p);
+	r = sd_bus_match_signal(user, NULL, NOTIFICATIONS, NOTIFICATIONS_OBJECT, NOTIFICATIONS,
+				"ActionInvoked", on_action, p);
 	if (r >= 0)
-		r = sd_bus_match_signal(user, NULL, NOTIFICATIONS, NOTIFICATIONS_OBJECT, NOTIFICATIONS, "NotificationReplied", on_reply, p);
+		r = sd_bus_match_signal(user, NULL, NOTIFICATIONS, NOTIFICATIONS_OBJECT, NOTIFICATIONS,
+					"NotificationReplied", on_reply, p);
 	if (r >= 0)
-		r = sd_bus_call_method_async(user, NULL, NOTIFICATIONS, NOTIFICATIONS_OBJECT, NOTIFICATIONS, "GetCapabilities", on_capabilities, p, "");
+		r = sd_bus_call_method_async(user, NULL, NOTIFICATIONS, NOTIFICATIONS_OBJECT, NOTIFICATIONS,
+					     "GetCapabilities", on_capabilities, p, "");
 	if (r < 0) {
 		presses_close(p);
 		return r;

@@ -11,7 +11,7 @@
 
 #include "daemon/span-pipeline.h"
 
-#define WORK_PIECE_SPANS 1000000ull /* about 100 MB while it is read */
+#define WORK_PIECE_SPANS 2000000ull /* up to 250 MB while it is read */
 #define WORK_MARGIN	 900000000000ll /* ns: spans that begin so long after the time asked for may belong to its requests */
 
 struct work_options {

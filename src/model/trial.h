@@ -1,4 +1,5 @@
-/* Proof by experiment: a culprit held back and let go in phases of random order, and what those waited who waited. */
+/* Proof by experiment: a culprit held back and let go in phases of random order, and what those waited who
+ * waited. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,13 +14,13 @@ extern const char *const trial_verdict_names[]; /* "unclear", "yes", "no" */
 
 /* Shares are of one thread's time: 0.5 = half a second a second; those of several threads add up. */
 struct trial_sample {
-	int64_t at;	/* ns since the trial began, the middle of the stretch */
-	int phase;	/* -1 before the first one, TRIAL_PHASES after the last one */
+	int64_t at; /* ns since the trial began, the middle of the stretch */
+	int phase;  /* -1 before the first one, TRIAL_PHASES after the last one */
 	bool held;
-	bool settling;	/* just after a change: in the chart, not in the phase's figures */
-	double waits;	/* of the victims */
-	double late;	/* ns: how late a program of normal priority came to run, on average; NaN = not felt */
-	double use;	/* what the culprit used: CPUs, or bytes/s */
+	bool settling; /* just after a change: in the chart, not in the phase's figures */
+	double waits;  /* of the victims */
+	double late;   /* ns: how late a program of normal priority came to run, on average; NaN = not felt */
+	double use;    /* what the culprit used: CPUs, or bytes/s */
 };
 
 struct trial_phase {
@@ -45,14 +46,14 @@ struct trial {
 	struct trial_phase phases[TRIAL_PHASES];
 	VEC(struct trial_sample) samples;
 	VEC(struct trial_victim) victims;
-	uint32_t victims_more; /* not listed */
-	double use_free, use_held;   /* what the culprit used */
+	uint32_t victims_more;	       /* not listed */
+	double use_free, use_held;     /* what the culprit used */
 	double waits_free, waits_held; /* means of the phases */
-	double late_free, late_held; /* ns */
-	double p;		     /* exact, one-sided: of so much less waiting while it is held back */
-	double effect, low, high;    /* less waiting: Hodges-Lehmann, and its interval */
-	double coverage;	     /* of that interval */
-	bool bound;		     /* it used much less while it was held back */
+	double late_free, late_held;   /* ns */
+	double p;		       /* exact, one-sided: of so much less waiting while it is held back */
+	double effect, low, high;      /* less waiting: Hodges-Lehmann, and its interval */
+	double coverage;	       /* of that interval */
+	bool bound;		       /* it used much less while it was held back */
 	enum trial_verdict verdict;
 	char *reason; /* of an unclear verdict, in words; NULL otherwise */
 };

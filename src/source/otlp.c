@@ -291,23 +291,56 @@ static bool usable(struct span_reader *r, const struct place *place, const struc
 	return true;
 }
 
-static int read_span(struct span_reader *r, const struct place *place, const struct field *f, uint32_t resource,
-		     uint32_t service)
+/* A ResourceSpans. Its resource is read when the first span is one of this reader's part; what is wrong with it is told by
+ * the reader that has the first of all. */
+struct block {
+	struct field resource; /* bytes NULL = none */
+	uint32_t set, service;
+	bool begun, first, known;
+};
+
+static void begin_block(struct block *b, bool takes)
 {
-	struct span span = {.resource = resource, .service = service};
+	if (!b->begun)
+		b->first = takes;
+	b->begun = true;
+}
+
+static void know_resource(struct span_reader *r, const struct place *place, struct block *b)
+{
+	b->known = true;
+	if (b->resource.bytes && read_resource(r, &b->resource, &b->set, &b->service) < 0 && b->first)
+		span_fault(r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": a resource that is no protobuf message", place->name,
+			   place->offset + (uint64_t)(b->resource.bytes - place->base));
+	if (b->set)
+		return;
+	reader_begin(r);
+	b->set = reader_resource(r, &b->service);
+}
+
+static int read_span(struct span_reader *r, const struct place *place, const struct field *f, struct block *block)
+{
+	struct span span = {};
 	struct span_fields found = {};
 
 	if (r->parts > 1 && f->n > 18 && f->bytes[0] == 0x0a && f->bytes[1] == 16 &&
-	    !reader_takes(r, big_endian(f->bytes + 2, 8), big_endian(f->bytes + 10, 8)))
+	    !reader_takes(r, big_endian(f->bytes + 2, 8), big_endian(f->bytes + 10, 8))) {
+		begin_block(block, false);
 		return 0;
+	}
 	if (read_fields(r, inside(f), &span, &found) < 0)
 		return -EBADMSG;
 	if (found.trace.n > 8)
 		span.trace_high = big_endian(found.trace.bytes, found.trace.n - 8 < 8 ? found.trace.n - 8 : 8);
 	span.trace_low = big_endian(found.trace.bytes + (found.trace.n > 8 ? found.trace.n - 8 : 0),
 				    found.trace.n > 8 ? 8 : found.trace.n);
+	begin_block(block, reader_takes(r, span.trace_high, span.trace_low));
 	if (!reader_takes(r, span.trace_high, span.trace_low))
 		return 0;
+	if (!block->known)
+		know_resource(r, place, block);
+	span.resource = block->set;
+	span.service = block->service;
 	if (!usable(r, place, f, &span, &found))
 		return 0;
 	reader_begin(r);
@@ -318,8 +351,7 @@ static int read_span(struct span_reader *r, const struct place *place, const str
 	return r->sink.put(r->sink.state, &span);
 }
 
-static int read_scope(struct span_reader *r, const struct place *place, const struct field *scope, uint32_t resource,
-		      uint32_t service)
+static int read_scope(struct span_reader *r, const struct place *place, const struct field *scope, struct block *block)
 {
 	struct message m = inside(scope);
 	struct field f;
@@ -328,7 +360,7 @@ static int read_scope(struct span_reader *r, const struct place *place, const st
 	while ((result = next_field(&m, &f)) > 0) {
 		if (f.number != 2 || f.wire != WIRE_BYTES)
 			continue;
-		result = read_span(r, place, &f, resource, service);
+		result = read_span(r, place, &f, block);
 		if (result == -EBADMSG)
 			complain(r, place, f.bytes, SPAN_FAULT_SYNTAX, "a span that is no protobuf message");
 		else if (result < 0)
@@ -345,23 +377,19 @@ static int read_resource_spans(struct span_reader *r, const struct place *place,
 {
 	struct message m = inside(block);
 	struct field f;
-	uint32_t set = 0, service = 0;
+	struct block known = {};
 	int result;
 
 	while ((result = next_field(&m, &f)) > 0)
-		if (f.number == 1 && f.wire == WIRE_BYTES && read_resource(r, &f, &set, &service) < 0)
-			result = -EBADMSG;
-	if (!set) {
-		reader_begin(r);
-		set = reader_resource(r, &service);
-	}
+		if (f.number == 1 && f.wire == WIRE_BYTES)
+			known.resource = f;
 	if (result == -EBADMSG)
 		complain(r, place, m.at, SPAN_FAULT_SYNTAX, "this is no protobuf field; the rest of its message is left out");
 	m = inside(block);
 	while ((result = next_field(&m, &f)) > 0) {
 		if (f.number != 2 || f.wire != WIRE_BYTES)
 			continue;
-		result = read_scope(r, place, &f, set, service);
+		result = read_scope(r, place, &f, &known);
 		if (result < 0)
 			return result;
 	}

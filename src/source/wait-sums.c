@@ -40,7 +40,7 @@ void wait_sums_close(struct wait_sums *w)
 	if (!w)
 		return;
 	HMAP_FOREACH(slot, &w->threads)
-		free(slot->value);
+	free(slot->value);
 	hmap_free(&w->threads);
 	hmap_free(&w->processes);
 	free(w);
@@ -54,13 +54,16 @@ static uint64_t waited(const struct ring_task *t)
 static struct process_waits *find_process(struct wait_sums *w, const struct ring_task *t)
 {
 	uintptr_t at = (uintptr_t)hmap_get(&w->processes, t->who.tgid, 0);
-	struct process_waits fresh = {.pid = t->who.tgid, .parent = t->who.parent, .kernel = t->who.flags & THREAD_IS_KERNEL,
+	struct process_waits fresh = {.pid = t->who.tgid,
+				      .parent = t->who.parent,
+				      .kernel = t->who.flags & THREAD_IS_KERNEL,
 				      .young = (int64_t)t->who.start > w->opened};
 
 	if (at)
 		return &w->out->list.v[at - 1];
 	memcpy(fresh.name, t->who.comm, RING_COMM);
-	if (VEC_PUSH(w->out->list, fresh) < 0 || hmap_put(&w->processes, t->who.tgid, 0, (void *)(uintptr_t)w->out->list.n) < 0)
+	if (VEC_PUSH(w->out->list, fresh) < 0 ||
+	    hmap_put(&w->processes, t->who.tgid, 0, (void *)(uintptr_t)w->out->list.n) < 0)
 		return NULL;
 	return &w->out->list.v[w->out->list.n - 1];
 }
@@ -113,7 +116,8 @@ static void forget_ended(struct wait_sums *w)
 		struct seen *s = slot->value;
 
 		if (s && s->round != w->round)
-			free(hmap_remove(&w->threads, slot->key, slot->key2)); /* what stood behind it moves here */
+			free(hmap_remove(&w->threads, slot->key,
+					 slot->key2)); /* what stood behind it moves here */
 		else
 			i++;
 	}

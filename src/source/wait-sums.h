@@ -12,7 +12,8 @@ struct process_waits {
 	char name[RING_COMM + 1];
 	bool kernel;
 	bool young;	 /* began after wait_sums_open() */
-	uint64_t waited; /* ns of all its threads: for a CPU, a disk, memory. Not for locks, by which idle threads wait for work, too */
+	uint64_t waited; /* ns of all its threads: for a CPU, a disk, memory. Not for locks, by which idle
+			    threads wait for work, too */
 	uint64_t ran;	 /* ns */
 };
 
@@ -24,6 +25,7 @@ struct wait_sums;
 /* The ring stays the caller's. 0 or -ENOMEM. */
 int wait_sums_open(struct ring *ring, struct wait_sums **ret);
 void wait_sums_close(struct wait_sums *w);
-/* Growth since the look before (the first one gives nothing) of all processes that are there, in the order of the kernel, and of
- * those that ended; the span it happened in, ns. The list is emptied first. 0 or -errno. */
+/* Growth since the look before (the first one gives nothing) of all processes that are there, in the order of
+ * the kernel, and of those that ended; the span it happened in, ns. The list is emptied first. 0 or -errno.
+ */
 int wait_sums_look(struct wait_sums *w, struct process_waits_list *ret, int64_t *ret_span);

@@ -12,8 +12,8 @@ static int count_bits(unsigned v)
 	return __builtin_popcount(v);
 }
 
-/* All assignments as bit masks: bit i set = value i is of group a. Equal means of differently added sums differ in the last
- * bits: a hair of tolerance lets them count as equal. */
+/* All assignments as bit masks: bit i set = value i is of group a. Equal means of differently added sums
+ * differ in the last bits: a hair of tolerance lets them count as equal. */
 double permutation_p(const double *a, size_t n_a, const double *b, size_t n_b)
 {
 	size_t n = n_a + n_b, all = 0, as_far = 0;
@@ -42,8 +42,8 @@ double permutation_p(const double *a, size_t n_a, const double *b, size_t n_b)
 	return isfinite(total) ? (double)as_far / (double)all : NAN;
 }
 
-/* How many of the assignments give each U (pairs in which a is greater), over their number: the exact null distribution
- * without ties. ret: n_a * n_b + 1 shares. */
+/* How many of the assignments give each U (pairs in which a is greater), over their number: the exact null
+ * distribution without ties. ret: n_a * n_b + 1 shares. */
 static void null_distribution(size_t n_a, size_t n_b, double *ret)
 {
 	size_t n = n_a + n_b, all = 0;
@@ -68,7 +68,8 @@ static void null_distribution(size_t n_a, size_t n_b, double *ret)
 		ret[u] /= (double)all;
 }
 
-/* How many differences are cut off at each end, and what is then covered: P(k <= U <= pairs - k), k = cut + 1 ... */
+/* How many differences are cut off at each end, and what is then covered: P(k <= U <= pairs - k), k = cut + 1
+ * ... */
 static size_t find_cut(const double *null, size_t pairs, double coverage, double *ret_covered)
 {
 	double tail = null[0];
@@ -108,9 +109,11 @@ int shift_find(const double *a, size_t n_a, const double *b, size_t n_b, double 
 	return 0;
 }
 
-void choose_phases(size_t n, size_t k, unsigned long long (*random)(void *data), void *data, unsigned char *ret)
+void choose_phases(size_t n, size_t k, unsigned long long (*random)(void *data), void *data,
+		   unsigned char *ret)
 {
-	/* selection sampling (Knuth, algorithm S): each is taken with the share of what is still to be taken */
+	/* selection sampling (Knuth, algorithm S): each is taken with the share of what is still to be taken
+	 */
 	for (size_t i = 0, taken = 0; i < n; i++) {
 		ret[i] = random(data) % (n - i) < k - taken;
 		taken += ret[i];

@@ -52,13 +52,15 @@ static void the_shift_is_the_median_of_all_differences(void **state)
 	(void)state;
 	assert_int_equal(shift_find((double[]){10, 12}, 2, (double[]){1, 2, 4}, 3, 0.5, &s), 0);
 	assert_true(s.estimate == 8.5);
-	/* U of 2 and 3: 1 1 2 2 2 1 1 of 10. Without the ends 1 - 2/10 = .8; one more off: 1 - 4/10 = .6, another .2 */
+	/* U of 2 and 3: 1 1 2 2 2 1 1 of 10. Without the ends 1 - 2/10 = .8; one more off: 1 - 4/10 = .6,
+	 * another .2 */
 	assert_true(s.low == 8 && s.high == 10 && fabs(s.coverage - 0.6) < 1e-12);
 }
 
 static void the_interval_of_four_and_four(void **state)
 {
-	/* U = 0 in one of 70, U <= 1 in two: 1 - 2/70 = .971 with nothing cut, 1 - 4/70 = .943 with one cut at each end */
+	/* U = 0 in one of 70, U <= 1 in two: 1 - 2/70 = .971 with nothing cut, 1 - 4/70 = .943 with one cut
+	 * at each end */
 	const double a[] = {11, 12, 13, 14}, b[] = {0, 0, 0, 10};
 	struct shift s;
 
@@ -67,7 +69,8 @@ static void the_interval_of_four_and_four(void **state)
 	assert_true(s.low == 1 && s.high == 14 && fabs(s.coverage - (1 - 2.0 / 70)) < 1e-12);
 	assert_int_equal(shift_find(a, 4, b, 4, 0.94, &s), 0);
 	assert_true(s.low == 2 && s.high == 14 && fabs(s.coverage - (1 - 4.0 / 70)) < 1e-12);
-	assert_int_equal(shift_find(a, 4, b, 4, 0.9999, &s), 0); /* cannot be had of so few: the most there is */
+	assert_int_equal(shift_find(a, 4, b, 4, 0.9999, &s),
+			 0); /* cannot be had of so few: the most there is */
 	assert_true(s.low == 1 && fabs(s.coverage - (1 - 2.0 / 70)) < 1e-12);
 	assert_int_equal(shift_find(a, 0, b, 4, 0.94, &s), -EDOM);
 }
@@ -105,7 +108,9 @@ static void every_choice_comes_and_none_is_preferred(void **state)
 	assert_int_equal(kinds, 70);
 }
 
-RUN_TESTS(cmocka_unit_test(separated_groups_of_four_have_one_in_seventy), cmocka_unit_test(a_small_case_by_hand),
-	  cmocka_unit_test(one_value_on_the_wrong_side), cmocka_unit_test(nothing_to_compare_is_no_number),
-	  cmocka_unit_test(the_shift_is_the_median_of_all_differences), cmocka_unit_test(the_interval_of_four_and_four),
+RUN_TESTS(cmocka_unit_test(separated_groups_of_four_have_one_in_seventy),
+	  cmocka_unit_test(a_small_case_by_hand), cmocka_unit_test(one_value_on_the_wrong_side),
+	  cmocka_unit_test(nothing_to_compare_is_no_number),
+	  cmocka_unit_test(the_shift_is_the_median_of_all_differences),
+	  cmocka_unit_test(the_interval_of_four_and_four),
 	  cmocka_unit_test(every_choice_comes_and_none_is_preferred))

@@ -146,15 +146,13 @@ uint32_t forest_vertex(struct forest *f, uint32_t parent, enum vertex_kind kind,
 	return (uint32_t)f->vertices.n - 1;
 }
 
-struct cell *forest_cell(struct group *g, uint32_t vertex)
+struct cell *forest_make_cell(struct group *g, uint32_t vertex)
 {
 	struct cell fresh = {.vertex = vertex};
 
 	while (g->cell_at.n <= vertex)
 		if (VEC_PUSH(g->cell_at, 0) < 0)
 			return NULL;
-	if (g->cell_at.v[vertex])
-		return &g->cells.v[g->cell_at.v[vertex] - 1];
 	fresh.sketch = sketch_new();
 	if (!fresh.sketch || VEC_PUSH(g->cells, fresh) < 0) {
 		sketch_free(fresh.sketch);

@@ -171,7 +171,11 @@ struct bucket *forest_bucket(struct forest *f, const uint32_t values[FOREST_DIME
 struct group *forest_group(struct forest *f, struct bucket *b, uint32_t versions);
 uint32_t forest_vertex(struct forest *f, uint32_t parent, enum vertex_kind kind, uint32_t caller, uint32_t service,
 		       uint32_t operation);
-struct cell *forest_cell(struct group *g, uint32_t vertex);
+struct cell *forest_make_cell(struct group *g, uint32_t vertex);
+static inline struct cell *forest_cell(struct group *g, uint32_t vertex)
+{
+	return vertex < g->cell_at.n && g->cell_at.v[vertex] ? &g->cells.v[g->cell_at.v[vertex] - 1] : forest_make_cell(g, vertex);
+}
 /* The index of the slot a moment lies in, or -ENOMEM; may double the slots' width. */
 int64_t forest_slot(struct group *g, int64_t wall);
 int forest_coarsen(struct group *g, int64_t width);

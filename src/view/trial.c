@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 
-#define BAR	    40
+#define BAR	      40
 #define VICTIMS_SHOWN 5
 
 /* Of one program a share of the time; of several, added up, seconds a second. */
@@ -38,15 +38,20 @@ static void print_first(const struct trial *t, FILE *out)
 	waited(t, t->waits_held, b, sizeof(b));
 	switch (t->verdict) {
 	case TRIAL_YES:
-		fprintf(out, "Yes: %s (pid %u) makes others wait. While it was held back, %s waited %s%s instead of %s.\n", t->name, t->pid, who, b,
-			t->victims.n == 1 ? " of the time" : "", a);
+		fprintf(out,
+			"Yes: %s (pid %u) makes others wait. While it was held back, %s waited %s%s instead "
+			"of %s.\n",
+			t->name, t->pid, who, b, t->victims.n == 1 ? " of the time" : "", a);
 		break;
 	case TRIAL_NO:
-		fprintf(out, "No: it is not %s (pid %u). While it was held back, %s waited %s%s, and %s while it was let go.\n", t->name, t->pid, who, b,
-			t->victims.n == 1 ? " of the time" : "", a);
+		fprintf(out,
+			"No: it is not %s (pid %u). While it was held back, %s waited %s%s, and %s while it "
+			"was let go.\n",
+			t->name, t->pid, who, b, t->victims.n == 1 ? " of the time" : "", a);
 		break;
 	case TRIAL_UNCLEAR:
-		fprintf(out, "Cannot tell whether it is %s (pid %u): %s.\n", t->name, t->pid, t->reason ? t->reason : "");
+		fprintf(out, "Cannot tell whether it is %s (pid %u): %s.\n", t->name, t->pid,
+			t->reason ? t->reason : "");
 		break;
 	}
 }
@@ -69,9 +74,11 @@ static void print_numbers(const struct trial *t, FILE *out)
 
 	if (!t->victims.n)
 		return;
-	fprintf(out, "Less waiting by %s%s (%s to %s with %.0f %% certainty). ", less(t, t->effect, e, sizeof(e)), unit, less(t, t->low, low, sizeof(low)),
+	fprintf(out, "Less waiting by %s%s (%s to %s with %.0f %% certainty). ",
+		less(t, t->effect, e, sizeof(e)), unit, less(t, t->low, low, sizeof(low)),
 		less(t, t->high, high, sizeof(high)), 100 * t->coverage);
-	fprintf(out, "Of the 70 orders its phases could have had, %d would show as much by chance.\n\n", orders);
+	fprintf(out, "Of the 70 orders its phases could have had, %d would show as much by chance.\n\n",
+		orders);
 }
 
 static void print_phases(const struct trial *t, FILE *out)
@@ -100,7 +107,8 @@ static void print_victims(const struct trial *t, FILE *out)
 	for (size_t i = 0; i < t->victims.n && i < VICTIMS_SHOWN; i++) {
 		const struct trial_victim *v = &t->victims.v[i];
 
-		fprintf(out, "  %-16s pid %-7u %5.1f %% -> %.1f %%\n", v->name, v->pid, 100 * v->free, 100 * v->held);
+		fprintf(out, "  %-16s pid %-7u %5.1f %% -> %.1f %%\n", v->name, v->pid, 100 * v->free,
+			100 * v->held);
 	}
 }
 
@@ -108,12 +116,19 @@ static void print_use(const struct trial *t, FILE *out)
 {
 	fprintf(out, "\nHow it was held back: %s.\n", t->how);
 	if (strcmp(t->of, "disk") == 0)
-		fprintf(out, "It used %.1f MB/s of the disk while it was let go, %.1f MB/s while it was held back.\n", t->use_free / 1e6, t->use_held / 1e6);
+		fprintf(out,
+			"It used %.1f MB/s of the disk while it was let go, %.1f MB/s while it was held "
+			"back.\n",
+			t->use_free / 1e6, t->use_held / 1e6);
 	else
-		fprintf(out, "It used %.0f %% of a CPU while it was let go, %.0f %% while it was held back.\n", 100 * t->use_free, 100 * t->use_held);
+		fprintf(out,
+			"It used %.0f %% of a CPU while it was let go, %.0f %% while it was held back.\n",
+			100 * t->use_free, 100 * t->use_held);
 	if (isfinite(t->late_free) && isfinite(t->late_held))
-		fprintf(out, "A program of normal priority came to run %.2f ms late while it was let go, %.2f ms while it was held back.\n", t->late_free / 1e6,
-			t->late_held / 1e6);
+		fprintf(out,
+			"A program of normal priority came to run %.2f ms late while it was let go, %.2f ms "
+			"while it was held back.\n",
+			t->late_free / 1e6, t->late_held / 1e6);
 	fputs("It has been given back.\n", out);
 }
 
@@ -140,8 +155,10 @@ static json_t *phases_json(const struct trial *t)
 	json_t *list = json_array();
 
 	for (int i = 0; i < TRIAL_PHASES; i++)
-		json_array_append_new(list, json_pack("{s:b, s:o, s:o, s:o}", "held", t->phases[i].held, "waits", real(t->phases[i].waits), "late_ns",
-						      real(t->phases[i].late), "use", real(t->phases[i].use)));
+		json_array_append_new(list,
+				      json_pack("{s:b, s:o, s:o, s:o}", "held", t->phases[i].held, "waits",
+						real(t->phases[i].waits), "late_ns", real(t->phases[i].late),
+						"use", real(t->phases[i].use)));
 	return list;
 }
 
@@ -153,8 +170,10 @@ static json_t *samples_json(const struct trial *t)
 		const struct trial_sample *s = &t->samples.v[i];
 		const char *when = s->phase < 0 ? "before" : s->phase >= TRIAL_PHASES ? "after" : "during";
 
-		json_array_append_new(list, json_pack("{s:f, s:s, s:b, s:b, s:o, s:o, s:o}", "at", (double)s->at / 1e9, "when", when, "held", s->held, "settling",
-						      s->settling, "waits", real(s->waits), "late_ns", real(s->late), "use", real(s->use)));
+		json_array_append_new(list, json_pack("{s:f, s:s, s:b, s:b, s:o, s:o, s:o}", "at",
+						      (double)s->at / 1e9, "when", when, "held", s->held,
+						      "settling", s->settling, "waits", real(s->waits),
+						      "late_ns", real(s->late), "use", real(s->use)));
 	}
 	return list;
 }
@@ -166,8 +185,9 @@ static json_t *victims_json(const struct trial *t)
 	for (size_t i = 0; i < t->victims.n; i++) {
 		const struct trial_victim *v = &t->victims.v[i];
 
-		json_array_append_new(list, json_pack("{s:I, s:s, s:f, s:f, s:f}", "pid", (json_int_t)v->pid, "name", v->name, "before", v->before, "free", v->free, "held",
-						      v->held));
+		json_array_append_new(list, json_pack("{s:I, s:s, s:f, s:f, s:f}", "pid", (json_int_t)v->pid,
+						      "name", v->name, "before", v->before, "free", v->free,
+						      "held", v->held));
 	}
 	return list;
 }
@@ -175,15 +195,22 @@ static json_t *victims_json(const struct trial *t)
 int trial_json(const struct trial *t, FILE *out)
 {
 	char at[40];
-	json_t *root = json_pack("{s:s, s:s, s:s, s:s?, s:I, s:s, s:s?, s:s, s:s, s:s, s:b}", "schema", "whyslow.confirm/1", "at",
-				 format_rfc3339(t->wall, at, sizeof(at)), "verdict", trial_verdict_names[t->verdict], "reason", t->reason, "pid", (json_int_t)t->pid, "name",
-				 t->name, "unit", t->unit, "short", t->of, "way", t->way, "how", t->how, "bound", t->bound);
-	json_t *more = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "effect", real(t->effect), "low", real(t->low), "high", real(t->high), "coverage",
-				 real(t->coverage), "p", real(t->p), "waits_free", real(t->waits_free), "waits_held", real(t->waits_held), "use_free", real(t->use_free), "use_held",
-				 real(t->use_held), "late_free_ns", real(t->late_free), "late_held_ns", real(t->late_held));
-	json_t *lists = json_pack("{s:o, s:o, s:o}", "victims", victims_json(t), "phases", phases_json(t), "samples", samples_json(t));
+	json_t *root = json_pack("{s:s, s:s, s:s, s:s?, s:I, s:s, s:s?, s:s, s:s, s:s, s:b}", "schema",
+				 "whyslow.confirm/1", "at", format_rfc3339(t->wall, at, sizeof(at)),
+				 "verdict", trial_verdict_names[t->verdict], "reason", t->reason, "pid",
+				 (json_int_t)t->pid, "name", t->name, "unit", t->unit, "short", t->of, "way",
+				 t->way, "how", t->how, "bound", t->bound);
+	json_t *more =
+		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "effect",
+			  real(t->effect), "low", real(t->low), "high", real(t->high), "coverage",
+			  real(t->coverage), "p", real(t->p), "waits_free", real(t->waits_free), "waits_held",
+			  real(t->waits_held), "use_free", real(t->use_free), "use_held", real(t->use_held),
+			  "late_free_ns", real(t->late_free), "late_held_ns", real(t->late_held));
+	json_t *lists = json_pack("{s:o, s:o, s:o}", "victims", victims_json(t), "phases", phases_json(t),
+				  "samples", samples_json(t));
 
-	if (!root || !more || !lists || json_object_update(root, more) < 0 || json_object_update(root, lists) < 0) {
+	if (!root || !more || !lists || json_object_update(root, more) < 0 ||
+	    json_object_update(root, lists) < 0) {
 		json_decref(root);
 		json_decref(more);
 		json_decref(lists);

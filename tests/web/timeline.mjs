@@ -1,33 +1,25 @@
-// The timeline in a real browser: timeline.mjs WHYSLOW TRACE CHROMIUM [SCREENSHOT-FOLDER]; the trace is bench/timeline's: 400
-// threads of made-up work. Moves by mouse, keys and address; what it shows is compared with what the verb says.
+// The timeline in a real browser: timeline.mjs WHYSLOW TRACE INCIDENT CHROMIUM [SCREENSHOT-FOLDER]; TRACE is bench/timeline's: 400
+// threads of made-up work, INCIDENT is make-incident's. Moves by mouse, keys and address; what it shows is compared with what
+// the verb says.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { chromium } from "playwright-core";
+import { launch, newPage, noSeriousFindings, nothingWiderThanThePage, problems, serve } from "./harness.mjs";
 
-const [whyslow, trace, browserPath, shots] = process.argv.slice(2);
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const [whyslow, trace, incident, browserPath, shots] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "whyslow-timeline-"));
-const problems = [];
-let server, browser;
+const servers = [];
+let browser;
 
-async function serve() {
-	server = spawn(whyslow, ["serve", "--listen", "127.0.0.1:0", "--from", trace, "--token-file", join(folder, "tokens")], { stdio: ["ignore", "pipe", "inherit"] });
-	return new Promise((resolve, reject) => {
-		server.stdout.once("data", (d) => resolve(String(d).split("\n")[0]));
-		server.once("exit", () => reject(new Error("whyslow serve ended")));
-	});
+async function served(file) {
+	const { process, address } = await serve(whyslow, folder, ["--from", file]);
+	servers.push(process);
+	return address;
 }
 
 async function open(address, hash, options = {}) {
-	const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
-	const p = await context.newPage();
-	// a trace alone has no recording of counters: the page asks for one, and is told so
-	p.on("console", (m) => m.type() === "error" && !/status of 404|status of 503/.test(m.text()) && problems.push(`console: ${m.text()}`));
-	p.on("pageerror", (e) => problems.push(`page: ${e.stack}`));
+	const p = await newPage(browser, options);
 	await p.goto(`${address}#view=timeline${hash}`);
 	await p.locator("#timeline .name").first().waitFor();
 	await p.locator("#timeline .profile tbody tr").first().waitFor();
@@ -44,15 +36,6 @@ const colours = (p) => p.evaluate(() => {
 	const c = document.querySelector("#timeline canvas.body"), d = new Uint32Array(c.getContext("2d").getImageData(0, 0, c.width, c.height).data.buffer);
 	return new Set(d).size;
 });
-
-async function noSeriousFindings(p, what) {
-	const cdp = await p.context().newCDPSession(p);
-	await cdp.send("Runtime.evaluate", { expression: axe });
-	const found = await p.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-	const serious = found.violations.filter((v) => ["serious", "critical"].includes(v.impact));
-	assert.deepEqual(serious.map((v) => `${what}: ${v.id}: ${v.nodes[0].target}`), []);
-	assert.ok(await p.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${what}: the page is wider than the window`);
-}
 
 async function rowsAreTheVerbs(p) {
 	const a = await api(p, "timeline?points=100&rows=10");
@@ -84,7 +67,7 @@ async function profileIsOfWhatIsSeen(p) {
 	await p.waitForTimeout(500); // settled
 	const a = await api(p, `timeline?points=1&rows=1&since=@${part(p, "from")}&until=@${part(p, "to")}`);
 	const ran = (a.sums.running / a.window.ns).toFixed(2);
-	assert.equal(await p.locator("#timeline .profile tbody tr", { hasText: /^running\s*[\d.]/ }).first().locator("td.number").first().textContent(), ran);
+	await p.waitForFunction((n) => document.querySelector("#timeline .profile tbody tr td.number").textContent === n, ran);
 }
 
 async function keyboard(p) {
@@ -92,8 +75,7 @@ async function keyboard(p) {
 	await p.keyboard.press("0");
 	await p.waitForFunction(() => !location.hash.includes("from="));
 	for (let i = 0; i < 12; i++) await p.keyboard.press("+");
-	await when(p, "from");
-	assert.ok(span(p) < 0.002, `to ${span(p)} s`);
+	await p.waitForFunction(() => { const s = new URLSearchParams(location.hash.slice(1)); return s.has("from") && Number(s.get("to")) - Number(s.get("from")) < 0.0002; });
 	const before = Number(part(p, "from"));
 	await p.keyboard.press("ArrowRight");
 	await p.waitForFunction((f) => Number(new URLSearchParams(location.hash.slice(1)).get("from")) > f, before);
@@ -143,9 +125,31 @@ async function filterAndFold(p) {
 	await p.waitForFunction(() => document.querySelectorAll("#timeline .name").length === 5);
 }
 
+// The editor waits for a lock of the kernel that guilty holds: its interval says so, and the path leads there.
+async function knownIncident() {
+	const address = await served(incident), p = await open(address, "");
+	const a = await api(p, "timeline?points=2000&filter=editor");
+	const start = BigInt(a.recorded.start.replace(".", ""));
+	let waits = null;
+	for (let i = 1n; i < 200n && !waits; i++) {
+		const ns = String(start + i * BigInt(a.recorded.ns) / 200n), when = `${ns.slice(0, -9)}.${ns.slice(-9)}`;
+		const found = await api(p, `instant?tid=103&at=@${when}`);
+		if (found.state === "kernel_lock") waits = { when, found };
+	}
+	assert.ok(waits, "the editor waits for a lock");
+	assert.equal(waits.found.holder?.name ?? waits.found.in_the_way[0].thread.name, "guilty");
+	const from = Number(waits.found.interval.start);
+	const q = await open(address, `&tid=103&pid=101&when=${waits.when}&path=1&from=${(from - 0.08).toFixed(9)}&to=${(from + 0.16).toFixed(9)}`);
+	await q.locator("#timeline .instant", { hasText: "guilty" }).waitFor();
+	await q.locator("#timeline .name.lit", { hasText: "guilty" }).waitFor();
+	assert.ok((await q.locator("#timeline .instant ol.stack li").count()) > 1, "stacks are shown");
+	await noSeriousFindings(q, "incident");
+	await shot(q, "timeline-incident-1440-light");
+}
+
 try {
-	const address = await serve();
-	browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"] });
+	const address = await served(trace);
+	browser = await launch(browserPath);
 	const p = await open(address, "");
 	await rowsAreTheVerbs(p);
 	await shot(p, "timeline-1440-light");
@@ -162,13 +166,16 @@ try {
 		const q = await open(address, `&${address2}`, { viewport: { width, height: 900 }, colorScheme });
 		await q.locator("#timeline .instant strong").waitFor();
 		await noSeriousFindings(q, `timeline ${width} ${colorScheme}`);
+		await nothingWiderThanThePage(q, `timeline ${width} ${colorScheme}`);
 		await shot(q, `timeline-${width}-${colorScheme}`);
 		await q.context().close();
 	}
-	assert.deepEqual(problems, []);
+	await knownIncident();
+	// of a trace alone there is no board: the page asks for one, and says that there is none
+	assert.deepEqual(problems.filter((t) => !/status of (404|503)/.test(t)), []);
 	console.log("the timeline works");
 } finally {
 	await browser?.close();
-	server?.kill("SIGTERM");
+	for (const s of servers) s.kill("SIGTERM");
 	rmSync(folder, { recursive: true, force: true });
 }

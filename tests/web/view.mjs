@@ -86,6 +86,50 @@ async function pressed(p) {
 	assert.match(p.url(), /mark=1/);
 }
 
+// A trial as `whyslow confirm --json` prints it: one victim, who waits 57 % of the time, and 5 % while the other is held back.
+function trialOf(order) {
+	const samples = [], share = (held, i) => (held ? 0.05 : 0.57) + 0.02 * (i % 2);
+	const put = (when, held, seconds) => {
+		for (let i = 0; i < 4 * seconds; i++) samples.push({ at: samples.length / 4 + 0.125, when, held, settling: when === "during" && i < 2, waits: share(held, i), late_ns: held ? 1e5 : 4e6, use: held ? 0.01 : 0.43 });
+	};
+	put("before", false, 2);
+	for (const held of order) put("during", held, 2.5);
+	put("after", false, 1);
+	return { schema: "whyslow.confirm/1", at: "2026-11-20T11:14:47.000Z", verdict: "yes", reason: null, pid: 4215, name: "guilty", unit: null, short: "cpu", way: "limit",
+		how: "it may use 1 % of one CPU (cpu.max in a control group below its own)", bound: true, effect: 0.52, low: 0.5, high: 0.54, coverage: 66 / 70, p: 1 / 70,
+		waits_free: 0.58, waits_held: 0.06, use_free: 0.43, use_held: 0.01, late_free_ns: 4e6, late_held_ns: 1e5,
+		victims: [{ pid: 4210, name: "victim", before: 0.57, free: 0.58, held: 0.06 }], phases: order.map((held) => ({ held, waits: held ? 0.06 : 0.58, late_ns: 4e6, use: held ? 0.01 : 0.43 })), samples };
+}
+
+// The proof's chart: eight phases, four of them held back, and in words what it shows.
+async function proof(p, width, colorScheme) {
+	const trial = trialOf([false, true, true, false, true, false, false, true]);
+	await p.evaluate(async (t) => {
+		const confirm = await import("/confirm.js");
+		const holder = document.querySelector("#incident") ?? document.querySelector("main:not([hidden]) section");
+		holder.replaceChildren(confirm.drawTrial(t));
+	}, trial);
+	const figure = p.locator(".trial-figure");
+	await figure.waitFor();
+	assert.match(await figure.locator(".summary").textContent(), /^Yes: guilty \(pid \d+\) makes others wait; victim \(pid \d+\) waited [0-9.]+ % while it was held back, [0-9.]+ % while it was let go\.$/);
+	assert.match(await figure.locator("svg").getAttribute("aria-label"), /Phase 8, (held back|let go): [0-9.]+ %/);
+	const held = await figure.locator("rect.held").count(), stretches = trial.phases.filter((x, i) => x.held && !trial.phases[i - 1]?.held).length;
+	assert.equal(held, stretches);
+	await nothingWiderThanThePage(p, `proof ${width} ${colorScheme}`);
+	await noSeriousFindings(p, `proof ${width} ${colorScheme}`);
+	await shot(p, `proof-${width}-${colorScheme}`);
+}
+
+// Whoever has ended cannot be held back, and the server says so.
+async function refusesToHoldTheDead(p) {
+	const answer = await p.evaluate(async () => {
+		const { tell } = await import("/api.js");
+		return tell("confirm", { pid: 4194303 }).then(() => "held", (e) => e.message);
+	});
+	assert.match(answer, /mark|ended|root/);
+	assert.match(await p.evaluate(async () => (await import("/api.js")).tell("confirm", { pid: "x" }).then(() => "held", (e) => e.message)), /body/);
+}
+
 async function refusesStrangers(address) {
 	const origin = new URL(address).origin;
 	assert.equal((await fetch(`${origin}/api/v1/board`)).status, 401);
@@ -111,13 +155,16 @@ try {
 		await nothingWiderThanThePage(q, `${width} ${colorScheme}`);
 		await noSeriousFindings(q, `${width} ${colorScheme}`);
 		await shot(q, `machine-${width}-${colorScheme}`);
+		await proof(q, width, colorScheme);
 		await q.context().close();
 	}
 	await pressed(p);
 	await noSeriousFindings(p, "incidents");
 	await shot(p, "incidents-1440-light");
+	await refusesToHoldTheDead(p);
+	await proof(p, 1440, "light");
 	// a mark on a recording that ended long ago has no answer, and the page says so: that is no error of the page
-	assert.deepEqual(problems.filter((t) => !/status of 404/.test(t)), []);
+	assert.deepEqual(problems.filter((t) => !/status of 40[04]/.test(t)), []);
 	console.log("the web view works");
 } finally {
 	await browser?.close();
