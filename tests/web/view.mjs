@@ -1,18 +1,15 @@
 // The web view in a real browser: view.mjs WHYSLOW MAKE-RECORDING CHROMIUM [SCREENSHOT-FOLDER]
 // A recorded incident is clicked through as the paper's case study: press, answer, process, feature, time series.
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { chromium } from "playwright-core";
+import { launch, newPage, noSeriousFindings, nothingWiderThanThePage, problems, serve } from "./harness.mjs";
 
 const [whyslow, makeRecording, browserPath, shots] = process.argv.slice(2);
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const folder = mkdtempSync(join(tmpdir(), "whyslow-web-"));
 const store = join(folder, "r.db");
-const problems = [];
 let server, browser;
 
 function record() {
@@ -20,35 +17,8 @@ function record() {
 	return Number(/^end (\d+)$/m.exec(made)[1].slice(0, -9)) - 5;
 }
 
-async function serve() {
-	server = spawn(whyslow, ["serve", "--listen", "127.0.0.1:0", "--store", store, "--run-dir", folder, "--token-file", join(folder, "tokens")], { stdio: ["ignore", "pipe", "inherit"] });
-	const line = await new Promise((resolve, reject) => {
-		server.stdout.once("data", (d) => resolve(String(d).split("\n")[0]));
-		server.once("exit", () => reject(new Error("whyslow serve ended")));
-	});
-	return line;
-}
-
-async function page(options) {
-	const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
-	const p = await context.newPage();
-	p.on("console", (m) => m.type() === "error" && problems.push(`console: ${m.text()}`));
-	p.on("pageerror", (e) => problems.push(`page: ${e.message}`));
-	return p;
-}
-
-async function noSeriousFindings(p, what) {
-	const cdp = await p.context().newCDPSession(p);
-	await cdp.send("Runtime.evaluate", { expression: axe });
-	const found = await p.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-	const serious = found.violations.filter((v) => ["serious", "critical"].includes(v.impact));
-	assert.deepEqual(serious.map((v) => `${what}: ${v.id}: ${v.nodes[0].target}`), []);
-}
-
 const rows = (p, list) => p.locator(`#${list} tbody tr`);
 const shot = (p, name) => (shots ? p.screenshot({ path: join(shots, `${name}.png`), fullPage: true }) : null);
-const nothingWiderThanThePage = async (p, what) =>
-	assert.ok(await p.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${what}: the page is wider than the window`);
 
 async function caseStudy(p, address, at) {
 	await p.goto(`${address}#at=@${at}`);
@@ -169,16 +139,17 @@ async function refusesStrangers(address) {
 
 try {
 	const at = record();
-	const address = await serve();
+	server = await serve(whyslow, folder, ["--store", store]);
+	const { address } = server;
 	await refusesStrangers(address);
-	browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"] });
-	const p = await page({});
+	browser = await launch(browserPath);
+	const p = await newPage(browser, {});
 	await caseStudy(p, address, at);
 	await noSeriousFindings(p, "machine");
 	await shot(p, "machine-1440-light");
 	await byKeyboard(p);
 	for (const [width, colorScheme] of [[1440, "dark"], [1024, "light"], [1024, "dark"], [390, "light"], [390, "dark"]]) {
-		const q = await page({ viewport: { width, height: 900 }, colorScheme });
+		const q = await newPage(browser, { viewport: { width, height: 900 }, colorScheme });
 		await q.goto(`${address}#at=@${at}`);
 		await q.locator("#chart canvas").waitFor();
 		await nothingWiderThanThePage(q, `${width} ${colorScheme}`);
@@ -197,6 +168,6 @@ try {
 	console.log("the web view works");
 } finally {
 	await browser?.close();
-	server?.kill("SIGTERM");
+	server?.process.kill("SIGTERM");
 	rmSync(folder, { recursive: true, force: true });
 }
