@@ -111,6 +111,10 @@ class Groups:
         else:
             self.quota.write_text(allowed or "-1")
 
+    def cpu(self):
+        """Seconds of CPU that everybody on the stage has used so far, those who have ended as well."""
+        return int((self.top / "cpu.stat").read_text().split()[1]) / 1e6  # "usage_usec N" comes first
+
     def freeze(self, yes):
         """Everybody stands still, or goes on."""
         (self.top / "cgroup.freeze").write_text(str(int(yes)))

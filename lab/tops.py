@@ -60,3 +60,9 @@ def strangers(before, after, seconds, ours):
             if key in before and key[0] not in ours and after[key]["memory"]}  # kernel threads have none
     most = max(used, key=used.get, default=None)
     return sum(used.values()) / seconds, after[most]["name"] if most else None
+
+
+def machine_cpu():
+    """Seconds that all CPUs were busy since the machine's start."""
+    user, nice, system, _, _, irq, softirq, steal = map(int, pathlib.Path("/proc/stat").read_text().split()[1:9])
+    return (user + nice + system + irq + softirq + steal) / TICK
