@@ -517,12 +517,13 @@ static void read_disk_prepare(void)
 static void read_disk(void)
 {
 	static char block[MOVER_BLOCK] __attribute__((aligned(4096)));
-	int64_t before = blocked_so_far();
+	int64_t before = blocked_so_far(), queued = run_delay();
 
 	for (int i = 0; i < MOVER_CALLS; i++)
 		if (pread(data, block, sizeof(block), (off_t)i * MOVER_BLOCK) != MOVER_BLOCK)
 			fail("pread");
 	told[0] = blocked_so_far() - before;
+	told[1] = told[0] + run_delay() - queued; /* delay accounting's clock stops when it runs again */
 }
 
 static void open_files(void)
@@ -775,6 +776,8 @@ static long long pages_restored(void)
 	return restored;
 }
 
+#define THRASHED_PAGES 1000 /* fewer that come back are too little to tell their delays from the rest */
+
 static void thrash(void)
 {
 	const off_t part = MOVER_THRASHED / 12;
@@ -785,8 +788,8 @@ static void thrash(void)
 		read_part(at % MOVER_THRASHED, part);
 		read_part(at % MOVER_THRASHED, part);
 	}
-	if (pages_restored() == restored)
-		skip_case("the kernel evicted nothing that it held worth keeping");
+	if (pages_restored() - restored < THRASHED_PAGES)
+		skip_case("the kernel evicted next to nothing that it held worth keeping");
 	told[0] = clock_ns(CLOCK_MONOTONIC) - begin;
 }
 
