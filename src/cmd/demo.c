@@ -126,15 +126,29 @@ static void wait_seconds(int seconds, const char *what)
 		fputs("\r\033[K", stderr);
 }
 
+/* The handlers are this program's: a signal that came between fork and exec would be swallowed by one. */
+static void take_signals(const sigset_t *mask)
+{
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+}
+
 /* Dies with this process. Its words go nowhere. Returns its pid or -errno. */
 static pid_t start(const char *path, char *const *argv)
 {
-	pid_t parent = getpid(), pid = fork();
+	pid_t parent = getpid(), pid;
+	sigset_t all, before;
 
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	pid = fork();
 	if (pid == 0) {
 		int null = open("/dev/null", O_RDWR);
 
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		take_signals(&before);
 		if (getppid() != parent || null < 0)
 			_exit(127);
 		for (int fd = 0; fd <= 2; fd++)
@@ -142,6 +156,7 @@ static pid_t start(const char *path, char *const *argv)
 		execv(path, argv);
 		_exit(127);
 	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	return pid < 0 ? -errno : pid;
 }
 
