@@ -488,7 +488,8 @@ static int order_buckets(struct forest *f)
 		place[f->buckets.v[i].was] = i;
 	for (size_t i = 0; i < f->places.n; i++)
 		f->places.v[i].bucket = place[f->places.v[i].bucket];
-	qsort_r(f->places.v, f->places.n, sizeof(*f->places.v), by_place, f->names);
+	if (f->places.n)
+		qsort_r(f->places.v, f->places.n, sizeof(*f->places.v), by_place, f->names);
 	return 0;
 }
 

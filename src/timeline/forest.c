@@ -377,16 +377,22 @@ int forest_keep_slowest(struct group *g, struct exemplar *e)
 
 bool forest_samples(const struct group *g, uint64_t high, uint64_t low)
 {
-	const struct exemplar *last = &g->sample.v[g->sample.n - 1];
+	const struct exemplar *last;
 
-	return g->sample.n < FOREST_SAMPLE || lot(high, low) <= lot(last->high, last->low);
+	if (g->sample.n < FOREST_SAMPLE)
+		return true;
+	last = &g->sample.v[g->sample.n - 1];
+	return lot(high, low) <= lot(last->high, last->low);
 }
 
 bool forest_is_slowest(const struct group *g, int64_t duration, uint64_t high, uint64_t low)
 {
-	const struct exemplar *last = &g->slowest.v[g->slowest.n - 1];
+	const struct exemplar *last;
 
-	return g->slowest.n < FOREST_SLOWEST || duration > last->duration ||
+	if (g->slowest.n < FOREST_SLOWEST)
+		return true;
+	last = &g->slowest.v[g->slowest.n - 1];
+	return duration > last->duration ||
 	       (duration == last->duration && lot(high, low) <= lot(last->high, last->low));
 }
 
