@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "view/board.h"
+#include "view/json.h"
 
 #define WINDOW_DEFAULT (3600 * NS_PER_SEC) /* with everybody's every feature, that is enough to see and quick to read */
 #define RELOAD_AFTER   (600 * NS_PER_SEC)  /* following: what lies before the window is dropped so often */
@@ -24,9 +25,7 @@ bool board_arg_follow, board_arg_lives;
 
 static void print_json(json_t *root)
 {
-	json_dumpf(root, stdout, JSON_COMPACT | JSON_REAL_PRECISION(7));
-	putchar('\n');
-	json_decref(root);
+	json_print(root, JSON_COMPACT | JSON_REAL_PRECISION(7), stdout);
 }
 
 static int print_process(struct common *common, const struct board *b, const char *who)

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "view/json.h"
 
 #define SHOWN 20
 
@@ -137,9 +138,7 @@ static void print_json(const struct difference *d, const json_t *a, const json_t
 		json_array_append_new(array, json_pack("{s:s, s:f, s:f}", "function", d->list.v[i].name, "a",
 						       d->list.v[i].a, "b", d->list.v[i].b));
 	root = json_pack("{s:s, s:o, s:o, s:o}", "schema", "whyslow.compare-captures/1", "a", side(a), "b", side(b), "functions", array);
-	json_dumpf(root, stdout, JSON_INDENT(1));
-	putchar('\n');
-	json_decref(root);
+	json_print(root, JSON_INDENT(1), stdout);
 }
 
 int compare_captures(struct common *common, const char *first, const char *second)

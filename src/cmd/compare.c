@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "cmd/compare-captures.h"
 #include "cmd/verb.h"
+#include "view/json.h"
 
 static int64_t arg_span = 3600 * NS_PER_SEC;
 static uint64_t arg_top = 20;
@@ -77,9 +78,7 @@ static void print_json(const struct changes *c)
 						       (int)x->n_a, "minutes_b", (int)x->n_b));
 	}
 	root = json_pack("{s:s, s:i, s:o}", "schema", "whyslow.compare/1", "compared", (int)c->compared, "changes", array);
-	json_dumpf(root, stdout, JSON_INDENT(1));
-	putchar('\n');
-	json_decref(root);
+	json_print(root, JSON_INDENT(1), stdout);
 }
 
 static int load(struct common *common, const struct range *range, struct dataset *ret)

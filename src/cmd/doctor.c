@@ -15,6 +15,7 @@
 #include "daemon/recorder.h"
 #include "source/ring.h"
 #include "source/source.h"
+#include "view/json.h"
 
 static const struct option_row options[] = {{}};
 
@@ -194,9 +195,7 @@ static void print_json(const struct finding_row *rows, size_t n)
 		json_array_append_new(array, json_pack("{s:s, s:b, s:s, s:s?}", "what", rows[i].what, "good", rows[i].good,
 						       "state", rows[i].state, "remedy", rows[i].good ? NULL : rows[i].remedy));
 	root = json_pack("{s:s, s:o}", "schema", "whyslow.doctor/1", "checks", array);
-	json_dumpf(root, stdout, JSON_INDENT(1));
-	putchar('\n');
-	json_decref(root);
+	json_print(root, JSON_INDENT(1), stdout);
 }
 
 static int run(struct common *common, int argc, char **argv)

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "cmd/verb.h"
 #include "daemon/recorder.h"
+#include "view/json.h"
 
 static const struct option_row options[] = {{}};
 
@@ -88,9 +89,7 @@ static int print_json(const uint64_t present[ENTITY_KIND_END])
 			json_array_append_new(array, feature_json(&f[i], (enum entity_kind)kind, present[kind] >> i & 1));
 	}
 	root = json_pack("{s:s, s:o}", "schema", "whyslow.features/1", "features", array);
-	json_dumpf(root, stdout, JSON_INDENT(1));
-	putchar('\n');
-	json_decref(root);
+	json_print(root, JSON_INDENT(1), stdout);
 	return EXIT_ANSWERED;
 }
 

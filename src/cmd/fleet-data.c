@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "source/timestamp.h"
 #include "store/fleet-store.h"
+#include "view/json.h"
 
 #define PROGRESS_EVERY (NS_PER_SEC / 5)
 
@@ -285,9 +286,7 @@ int fleet_analysis_failed(const char *analysis, int r)
 
 void fleet_json_out(json_t *root)
 {
-	json_dumpf(root, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(10));
-	putchar('\n');
-	json_decref(root);
+	json_print(root, JSON_INDENT(1) | JSON_REAL_PRECISION(10), stdout);
 }
 
 /* A plug-in's analysis, the engine's, or our own; the first two have words of their own for what went wrong. */

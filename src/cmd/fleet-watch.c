@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/fleet-watch.h"
+#include "view/json.h"
 
 static int64_t arg_every = 10 * NS_PER_SEC, arg_window = 1800 * NS_PER_SEC, arg_look = 60 * NS_PER_SEC;
 static uint64_t arg_rounds;
@@ -92,9 +93,7 @@ static void tell_json(const struct watch_round *round, const struct telling *t)
 	json_t *root = json_pack("{s:s, s:s, s:o, s:o}", "schema", "whyslow.fleet.watch/1", "time",
 				 format_rfc3339(round->at, at, sizeof(at)), "hosts", hosts_json(round->list), "findings", list);
 
-	json_dumpf(root, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
-	putchar('\n');
-	json_decref(root);
+	json_print(root, JSON_COMPACT | JSON_REAL_PRECISION(9), stdout);
 	json_decref(found);
 }
 

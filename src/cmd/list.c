@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cmd/verb.h"
+#include "view/json.h"
 
 #define LOOK_EVERY 200		      /* ms, following */
 #define MAY_CHANGE (10 * NS_PER_SEC) /* presses soon after a mark count as the same */
@@ -84,9 +85,7 @@ static void print_incidents_json(const struct incidents *i)
 						       (int)p->wrong, "fixed", (int)p->fixed));
 	}
 	root = json_pack("{s:s, s:o}", "schema", "whyslow.incidents/1", "programs", array);
-	json_dumpf(root, stdout, JSON_INDENT(1));
-	putchar('\n');
-	json_decref(root);
+	json_print(root, JSON_INDENT(1), stdout);
 }
 
 static int list_by_program(struct common *common, struct store *store, const struct mark *marks, size_t n)
@@ -222,9 +221,7 @@ static void print_new(const struct common *common, const struct mark *m)
 	if (common->json) {
 		json_t *mark = mark_json(m);
 
-		json_dumpf(mark, stdout, JSON_COMPACT);
-		putchar('\n');
-		json_decref(mark);
+		json_print(mark, JSON_COMPACT, stdout);
 	} else {
 		print_line(m);
 	}

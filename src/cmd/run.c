@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "cmd/verb.h"
 #include "daemon/recorder.h"
+#include "view/json.h"
 
 #define TICK_MS	   200
 #define FRAMES_MAX ((size_t)128 << 20) /* a day of watching; then only what came before is told */
@@ -136,9 +137,7 @@ static void print_json(const struct account *a, int status)
 		json_object_set_new(root, "competitor",
 				    json_pack("{s:I, s:s?, s:o}", "pid", (json_int_t)a->competitor->info.pid, "name",
 					      a->competitor->info.name, "share", number(a->competitor_share)));
-	json_dumpf(root, stdout, JSON_INDENT(1));
-	putchar('\n');
-	json_decref(root);
+	json_print(root, JSON_INDENT(1), stdout);
 }
 
 static int run(struct common *common, int argc, char **argv)

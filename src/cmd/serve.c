@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "daemon/serve.h"
 #include "net/users.h"
+#include "view/json.h"
 
 static const char *arg_listen, *arg_cert, *arg_key, *arg_token_file, *arg_name, *arg_spans, *arg_fleet;
 static bool arg_openapi;
@@ -58,9 +59,7 @@ static int print_openapi(void)
 {
 	json_t *document = serve_openapi();
 
-	json_dumpf(document, stdout, JSON_INDENT(1));
-	putchar('\n');
-	json_decref(document);
+	json_print(document, JSON_INDENT(1), stdout);
 	return EXIT_ANSWERED;
 }
 

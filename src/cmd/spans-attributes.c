@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "cmd/spans.h"
 #include "source/leaf-csv.h"
+#include "view/json.h"
 
 static const char *arg_metric = "value/cnt", *arg_time, *arg_at, *arg_expected, *arg_ignore, *arg_direction = "auto";
 static uint64_t arg_past = 10, arg_depth, arg_top = 16;
@@ -263,9 +264,7 @@ static void print_json(const struct leaf_csv *csv, const struct attribute_findin
 			 arg_metric, "changed", f->changed, "direction", f->up ? "up" : "down", "observed", f->observed, "expected",
 			 f->expected, "explained", f->explained, "moved_outside", f->moved_outside, "noise", f->noise, "tried",
 			 (json_int_t)f->elements_tried, "bad_rows", (json_int_t)csv->bad, "elements", elements);
-	json_dumpf(root, stdout, JSON_INDENT(1));
-	putchar('\n');
-	json_decref(root);
+	json_print(root, JSON_INDENT(1), stdout);
 }
 
 static int read_table(const char *path, char *metric, struct leaf_csv *ret)

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "view/json.h"
 
 #define DEFAULTS                                                                                                          \
 	{                                                                                                                 \
@@ -277,8 +278,6 @@ char *spans_versions_label(const struct forest *f, uint32_t versions)
 
 int spans_print_json(json_t *root, int status)
 {
-	json_dumpf(root, stdout, JSON_INDENT(1));
-	putchar('\n');
-	json_decref(root);
+	json_print(root, JSON_INDENT(1), stdout);
 	return status;
 }

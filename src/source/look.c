@@ -13,7 +13,11 @@
 #include "source/look-proc.h"
 #include "source/samples.h"
 
-#define BUFFER_PAGES 256 /* 1 MiB a CPU: at 500 samples a second and 8 KiB each, a quarter of a second */
+/* At 500 samples a second and 8 KiB each, 4 MiB hold a second: who looks at a machine that crawls waits for
+ * a CPU himself. With many CPUs, where few of them run the process, a quarter of that. */
+#define BUFFER_PAGES	 1024
+#define BUFFER_PAGES_MIN 256
+#define BUFFER_PAGES_ALL 16384
 
 struct look {
 	struct look_proc *proc; /* not NULL: there is no BPF to be had, and nothing of what follows */
@@ -25,9 +29,12 @@ struct look {
 
 static int open_cpus(struct look *l, unsigned frequency)
 {
-	const struct samples_options options = {
-		.frequency = frequency, .buffer_pages = BUFFER_PAGES, .stack = CAPTURE_STACK_MAX};
-	int n = libbpf_num_possible_cpus(), r = n < 0 ? n : samples_new(&options, &l->samples);
+	int n = libbpf_num_possible_cpus(), r;
+	const struct samples_options options = {.frequency = frequency,
+						.buffer_pages = n * BUFFER_PAGES <= BUFFER_PAGES_ALL ? BUFFER_PAGES : BUFFER_PAGES_MIN,
+						.stack = CAPTURE_STACK_MAX};
+
+	r = n < 0 ? n : samples_new(&options, &l->samples);
 
 	for (int i = 0; r == 0 && i < n; i++) {
 		r = samples_add(l->samples, -1, i, bpf_program__fd(l->skel->progs.ours));

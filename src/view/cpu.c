@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "view/json.h"
 
 #define LEAST_SHARE 0.0005 /* of a CPU: what is less is in the sum of the others */
 
@@ -156,8 +157,6 @@ int cpu_json(const struct cpu_report *r, bool threads, size_t top, FILE *out)
 		      "wakeups", (json_int_t)r->wakeups);
 	if (!o)
 		return -ENOMEM;
-	json_dumpf(o, out, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-	fputc('\n', out);
-	json_decref(o);
+	json_print(o, JSON_INDENT(2) | JSON_REAL_PRECISION(6), out);
 	return 0;
 }

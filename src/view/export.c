@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "view/json.h"
 
 /* The next entry of each feature while time goes by, for one subject. */
 struct cursor {
@@ -120,9 +121,7 @@ static int put_json(const struct dataset *d, const struct subject *s, uint32_t t
 			values);
 	if (!row)
 		return -ENOMEM;
-	json_dumpf(row, out, JSON_COMPACT | JSON_REAL_PRECISION(9));
-	fputc('\n', out);
-	json_decref(row);
+	json_print(row, JSON_COMPACT | JSON_REAL_PRECISION(9), out);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "view/json.h"
 #include "view/waits-words.h"
 
 #define SAMPLE_NS (1000000000 / 49)
@@ -197,7 +198,6 @@ int flame_json(const struct flame *flame, const struct flame *base, FILE *out)
 {
 	struct pair p = {flame->tree, base->t ? base->tree : NULL, 1};
 	json_t *root;
-	int r;
 
 	if (p.b)
 		p.scale = (double)(flame->o.to - flame->o.from) / (double)(base->o.to - base->o.from);
@@ -206,10 +206,5 @@ int flame_json(const struct flame *flame, const struct flame *base, FILE *out)
 			 p.b ? waits_window_json(base->t, base->o.from, base->o.to) : json_null(), "kind", flame->o.waits ? "waits" : "cpu",
 			 "unit", "ns", "tree", is_empty(p.a) && (!p.b || is_empty(p.b)) ? json_null() :
 			 node_json(&p, is_empty(p.a) ? UINT32_MAX : 0, !p.b || is_empty(p.b) ? UINT32_MAX : 0));
-	if (!root)
-		return -ENOMEM;
-	r = json_dumpf(root, out, JSON_COMPACT);
-	json_decref(root);
-	fputc('\n', out);
-	return r < 0 ? -EIO : 0;
+	return json_print(root, JSON_COMPACT, out);
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "view/inspect.h"
+#include "view/json.h"
 
 #define PLACES_SHOWN 20
 
@@ -119,7 +120,5 @@ void inspect_json(const struct inspection *n, FILE *out)
 	json_object_set_new(root, "recorded", recorded(n));
 	json_object_set_new(root, "missing", texts(n->missing.v, n->missing.n));
 	json_object_set_new(root, "remarks", texts(n->remarks.v, n->remarks.n));
-	json_dumpf(root, out, JSON_INDENT(1));
-	fputc('\n', out);
-	json_decref(root);
+	json_print(root, JSON_INDENT(1), out);
 }

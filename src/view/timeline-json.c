@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "view/json.h"
 #include "view/waits-words.h"
 
 #define UNITS_A_POINT 8 /* how finely a run's ends are told */
@@ -209,14 +210,7 @@ static json_t *path_json(const struct timeline *t, const struct critical_path *p
 
 static int dump(json_t *root, FILE *out)
 {
-	int r;
-
-	if (!root)
-		return -ENOMEM;
-	r = json_dumpf(root, out, JSON_COMPACT);
-	json_decref(root);
-	fputc('\n', out);
-	return r < 0 ? -EIO : 0;
+	return json_print(root, JSON_COMPACT, out);
 }
 
 int timeline_json(const struct timeline *t, const struct drawing *d, FILE *out)

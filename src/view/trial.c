@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "view/json.h"
 
 #define BAR	      40
 #define VICTIMS_SHOWN 5
@@ -216,9 +217,7 @@ int trial_json(const struct trial *t, FILE *out)
 		json_decref(lists);
 		return -ENOMEM;
 	}
-	json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
-	fputc('\n', out);
-	json_decref(root);
+	json_print(root, JSON_INDENT(1) | JSON_REAL_PRECISION(6), out);
 	json_decref(more);
 	json_decref(lists);
 	return 0;

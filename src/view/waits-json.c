@@ -2,6 +2,7 @@
 #include <jansson.h>
 
 #include "base/clock.h"
+#include "view/json.h"
 #include "view/waits-words.h"
 
 static json_t *text(const char *value)
@@ -87,14 +88,7 @@ json_t *waits_totals_json(const struct blame_matrix *m)
 
 static int dump(json_t *root, FILE *out)
 {
-	int r;
-
-	if (!root)
-		return -ENOMEM;
-	r = json_dumpf(root, out, JSON_INDENT(1));
-	json_decref(root);
-	fputc('\n', out);
-	return r < 0 ? -EIO : 0;
+	return json_print(root, JSON_INDENT(1), out);
 }
 
 int waits_json(const struct timeline *t, const struct blame_matrix *m, const struct waits_options *o, FILE *out)

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "view/finding-json.h"
+#include "view/json.h"
 #include "view/why.h"
 
 static json_t *suspect_json(const struct suspect *s, size_t rank)
@@ -53,7 +54,6 @@ int why_json(const struct answer *a, FILE *out)
 {
 	json_t *remarks = json_array();
 	json_t *root;
-	int r;
 
 	for (size_t i = 0; i < a->remarks.n; i++)
 		json_array_append_new(remarks, text_json(a->remarks.v[i]));
@@ -65,10 +65,5 @@ int why_json(const struct answer *a, FILE *out)
 			 pressure_json(&a->pressure), "looked_at", (int)a->ranking.looked_at, "remarks", remarks, "culprits",
 			 suspects_json(a->ranking.suspects.v, a->ranking.suspects.n), "victims",
 			 suspects_json(a->ranking.victims.v, a->ranking.victims.n), "similar", similar_json(a));
-	if (!root)
-		return -ENOMEM;
-	r = json_dumpf(root, out, JSON_INDENT(1) | JSON_SORT_KEYS * 0);
-	json_decref(root);
-	fputc('\n', out);
-	return r < 0 ? -EIO : 0;
+	return json_print(root, JSON_INDENT(1), out);
 }
