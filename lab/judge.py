@@ -6,6 +6,7 @@ import os
 import random
 
 import recording
+import scenes
 import score
 import tops
 
@@ -18,6 +19,7 @@ MOMENTS_OF_CASE = 2  # in the calm before each injection
 
 def judge_case(whyslow, case, models=MODELS):
     """The case with `answers` beside it: who said what, and whether it was right."""
+    causes = scenes.causes_of(case["scenario"])
     kept = recording.Kept(whyslow, case["folder"] / "recording.db")
     truth = score.Truth.read(case["truth"])
     answers = {}
@@ -26,7 +28,8 @@ def judge_case(whyslow, case, models=MODELS):
         answer, took = kept.why(case["mark"], model)
         if answer:
             (case["folder"] / "answers" / f"{model}.json").write_text(json.dumps(answer, indent=1))
-            answers[model] = truth.judge(answer) | {"took": round(took, 3)}
+            answers[model] = truth.judge(answer) | {"took": round(took, 3), "cause": answer["cause"]}
+            answers[model]["words"] = answer["cause"] in causes if answers[model]["process"] else None
     for column in tops.COLUMNS:
         answers[f"top by {column}"] = truth.judge_top(case["tops"][column])
     return case | {"answers": answers}

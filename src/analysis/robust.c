@@ -63,6 +63,7 @@ const struct use uses[USES] = {
 	{BOTTLENECK_NETWORK, FEATURE_NET_RX_BYTES, false, 0, 0.01, false},
 	{BOTTLENECK_NETWORK, FEATURE_NET_TX_BYTES, false, 0, 0.01, false},
 	{BOTTLENECK_QUOTA, FEATURE_WAIT_QUOTA, false, 0, 0, true},
+	{BOTTLENECK_REMOTE, FEATURE_WAIT_NETWORK, false, 1e9, 0.05, true},
 	{BOTTLENECK_NONE, FEATURE_HANDLES_FILES, false, 1000, 0.05, false},
 	{BOTTLENECK_NONE, FEATURE_THREADS, false, 300, 0.05, false},
 };
@@ -673,6 +674,21 @@ static double leakers(const struct robust *r, const struct program *p, const str
 	return there > 1 ? there : 1;
 }
 
+/* Who waits for an answer over the network while this machine is short of something may wait for this machine; and whoever
+ * computes less than usual is not asked as much: a server waits for work in the same call. */
+static double waits_elsewhere(struct robust *r, struct program *p, double waited)
+{
+	double computes = program_now(r, p, FEATURE_CPU_TIME), most = 0;
+	struct usual u;
+
+	for (int b = 0; b < BOTTLENECK_COUNT; b++)
+		most = fmax(most, r->shortage[b]);
+	if (isnan(computes))
+		return waited * (1 - fmin(1, most));
+	u = usual_of(r, p, FEATURE_CPU_TIME, computes);
+	return fmax(0, waited - (u.median > computes ? u.median - computes : 0)) * (1 - fmin(1, most));
+}
+
 /* The guilt of a program by each use; *ret_worst = the use with the most. */
 static double guilt_of(struct robust *r, struct program *p, double guilt[USES], size_t *ret_worst, double *ret_lock)
 {
@@ -681,7 +697,7 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 
 	for (size_t i = 0; i < USES; i++) {
 		size_t f = (size_t)uses[i].feature;
-		double now = program_now(r, p, f);
+		double now = program_now(r, p, f), excess;
 		struct usual u;
 
 		guilt[i] = 0;
@@ -693,8 +709,10 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 		if (shortage(r, &uses[i]) * share_of(r, &uses[i], now) < REPORT_SCORE)
 			continue;
 		u = usual_of(r, p, f, now);
-		guilt[i] = shortage(r, &uses[i]) * joined_share(r, p, &uses[i], now, excess_of(&u, now) / leakers(r, p, &uses[i])) *
-			   surprise(&u);
+		excess = excess_of(&u, now) / leakers(r, p, &uses[i]);
+		if (f == FEATURE_WAIT_NETWORK)
+			excess = waits_elsewhere(r, p, excess);
+		guilt[i] = shortage(r, &uses[i]) * joined_share(r, p, &uses[i], now, excess) * surprise(&u);
 		if (f == FEATURE_THREADS)
 			crowd = excess_of(&u, now);
 		if (f == FEATURE_CHILDREN_CPU)
@@ -762,6 +780,29 @@ static const struct subject *find_starter(const struct robust *r, const struct s
 	return found;
 }
 
+/* Held back by a limit: because it wants more than it used to, or because it is given less? */
+static bool wants_more(struct robust *r, struct program *p)
+{
+	double now = program_now(r, p, FEATURE_CPU_TIME);
+	struct usual u;
+
+	if (isnan(now) || now < noticeable(&p->members.v[0]->features[FEATURE_CPU_TIME]))
+		return false;
+	u = usual_of(r, p, FEATURE_CPU_TIME, now);
+	return excess_of(&u, now) * surprise(&u) >= now / 2;
+}
+
+static enum culprit_kind kind_of(struct robust *r, struct program *p, const struct suspect *s, double part)
+{
+	if (s->of == BOTTLENECK_REMOTE)
+		return CULPRIT_HOST;
+	if (s->of == BOTTLENECK_QUOTA && !wants_more(r, p))
+		return CULPRIT_LIMIT;
+	if (works_for_others(p))
+		return CULPRIT_KERNEL;
+	return part < 0.7 || s->subject->info.kind == ENTITY_SHORT_LIVED ? CULPRIT_GROUP : CULPRIT_PROCESS;
+}
+
 /* 1 = *ret is worth a look, 0 = not. */
 static int judge(struct robust *r, struct program *p, struct verdict *ret)
 {
@@ -782,10 +823,7 @@ static int judge(struct robust *r, struct program *p, struct verdict *ret)
 		return 0;
 	s->members = count_members(r, p);
 	s->starter = find_starter(r, s->subject);
-	s->kind = s->of == BOTTLENECK_QUOTA				  ? CULPRIT_LIMIT :
-		  works_for_others(p)					  ? CULPRIT_KERNEL :
-		  part < 0.7 || s->subject->info.kind == ENTITY_SHORT_LIVED ? CULPRIT_GROUP :
-									      CULPRIT_PROCESS;
+	s->kind = kind_of(r, p, s, part);
 	s->share = share_in_use(r, p, &uses[worst]);
 	return 1;
 }
@@ -1152,7 +1190,7 @@ const struct method method_robust = {
 const struct method method_blame = {
 	.name = "blame",
 	.help = "as robust, and what the victims waited for: who was in their way, locks, limits (default)",
-	.features = USED | BIT(SCHED_NICE) | BIT(WAIT_LOCK) | BIT(WAIT_QUOTA) | BIT(NET_RX_CALLS) |
+	.features = USED | BIT(SCHED_NICE) | BIT(WAIT_LOCK) | BIT(WAIT_QUOTA) | BIT(WAIT_NETWORK) | BIT(NET_RX_CALLS) |
 		    BIT(NET_TX_CALLS),
 	.rank = blame_rank,
 };

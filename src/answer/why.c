@@ -305,7 +305,9 @@ static void choose_bottleneck(struct answer *a, bool pressed, const bool straine
 		return;
 	}
 	if (!pressed) {
-		if (a->slow)
+		if (a->slow && top && top->of == BOTTLENECK_CPU)
+			a->bottleneck = BOTTLENECK_SELF; /* it computes, and nobody is in its way */
+		else if (a->slow)
 			a->bottleneck = top && top->features.n ? bottleneck_of(top->features.v[0].feature->resource) :
 								  BOTTLENECK_UNCLEAR;
 		return;
