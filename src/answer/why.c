@@ -26,8 +26,12 @@
 #define PRESSURE_LEAST	0.10 /* below this share of time nobody notices */
 #define PRESSURE_NEW	0.05 /* ... and it must be this much more than usual */
 #define ACCUSE_SCORE	0.02 /* without pressure: for leaks and the like */
-#define NAME_SCORE	0.01 /* below it nobody is named for a pressure that is there */
-#define ACCUSE_MARKED	0.008 /* ... when somebody says that it was slow */
+#define NAME_SCORE	0.05 /* below it nobody is named for a pressure that is there: it is what many do */
+#define NAME_UNTRIED	0.02 /* ... where no past says what many do */
+#define ACCUSE_MARKED	0.008 /* without pressure, when somebody says that it was slow */
+#define TOOK_MUCH	0.25  /* ... and of what is not short it has this share */
+#define HABIT_NS	(5 * NS_PER_SEC) /* how high a pressure was for so long ... */
+#define HABIT		0.95		 /* ... in all but a twentieth of the time */
 #define NOTES_MAX	5
 #define GUARD		(15 * NS_PER_SEC) /* before a trouble: not learnt from, but no more than ... */
 #define GUARD_PART	5		  /* ... this part of the past */
@@ -185,6 +189,25 @@ static uint32_t walk_back(const struct dataset *d, const struct question *q, con
 	return start;
 }
 
+/* What a pressure reaches now and then for a while: a nightly job's is no news. NaN without history. */
+static int learn_habit(const struct dataset *d, const struct question *q, const struct subject *system, int feature, double *ret)
+{
+	size_t n = 0, room = q->train_to >= q->train_from ? (size_t)(q->train_to - q->train_from) + 1 : 0;
+	_cleanup_free_ double *values = calloc(room + 1, sizeof(*values));
+
+	if (!values)
+		return -ENOMEM;
+	for (int64_t t = q->train_from; t <= q->train_to; t++) {
+		uint32_t from = tick_before(d, (uint32_t)t, HABIT_NS);
+
+		if (!(q->excluded && q->excluded[t]) && from >= q->train_from)
+			values[n++] = mean_pressure(d, q, strain_at, system, feature, from, (uint32_t)t);
+	}
+	n = sort_values(values, n);
+	*ret = n < 30 ? NAN : quantile_sorted(values, n, HABIT);
+	return 0;
+}
+
 static bool is_pressed(double now, double usual)
 {
 	double before = isnan(usual) ? 0 : usual;
@@ -230,7 +253,9 @@ static uint32_t find_focus(const struct dataset *d, const struct question *q, co
 	return focus;
 }
 
-/* With little past to learn from, a mark (the one asked about is one too) must not take most of it away. */
+/* What a person called slow is not usual. What a rule caught may come every night, and is learnt from.
+ *
+ * With little past to learn from, a mark (the one asked about is one too) must not take most of it away. */
 static int64_t before_a_mark(const struct dataset *d, const struct why_request *request)
 {
 	int64_t past = 0; /* what was recorded: the recorder may have been off in between */
@@ -249,7 +274,7 @@ static int exclude_marks(const struct dataset *d, const struct why_request *requ
 	if (!excluded)
 		return -ENOMEM;
 	for (size_t i = 0; i < request->n_marks; i++)
-		for (size_t t = 0; t < d->ticks.n; t++)
+		for (size_t t = 0; t < d->ticks.n && !mark_is_caught(&request->marks[i]); t++)
 			excluded[t] |= d->ticks.v[t].wall >= request->marks[i].wall - before &&
 				       d->ticks.v[t].wall <= request->marks[i].last + MARK_AFTER;
 	*ret = excluded;
@@ -286,6 +311,11 @@ static enum bottleneck bottleneck_of(enum resource resource)
 	}
 }
 
+static double enough_to_name(const struct answer *a)
+{
+	return a->has_history ? NAME_SCORE : NAME_UNTRIED;
+}
+
 static void choose_bottleneck(struct answer *a, bool pressed, const bool strained[BOTTLENECK_COUNT])
 {
 	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
@@ -293,13 +323,13 @@ static void choose_bottleneck(struct answer *a, bool pressed, const bool straine
 
 	a->bottleneck = BOTTLENECK_NONE;
 	/* no pressure is measured for these */
-	if (a->slow && top && top->score >= NAME_SCORE &&
+	if (a->slow && top && top->score >= ACCUSE_MARKED &&
 	    (top->of == BOTTLENECK_LOCK || top->of == BOTTLENECK_QUOTA || top->of == BOTTLENECK_REMOTE)) {
 		a->bottleneck = top->of;
 		return;
 	}
 	/* several things may be short: the one that the culprit took is the story */
-	if (pressed && top && top->score >= NAME_SCORE &&
+	if (pressed && top && top->score >= enough_to_name(a) &&
 	    (strained[top->of] || is_pressed(a->pressure.now[top->of], a->pressure.usual[top->of]))) {
 		a->bottleneck = top->of;
 		return;
@@ -387,11 +417,17 @@ static int64_t last_learnt(const struct dataset *d, const struct question *q)
 	return (int64_t)tick_before(d, q->focus, guard) - 1;
 }
 
-static int measure(const struct dataset *d, const struct why_request *request, struct question *q, bool *ret_pressed,
-		   bool ret_strained[BOTTLENECK_COUNT])
+/* What is said of the trouble's pressures. */
+struct strain {
+	bool pressed;			 /* something is shorter than usual */
+	bool beyond;			 /* ... and than it is now and then */
+	bool strained[BOTTLENECK_COUNT]; /* which */
+};
+
+static int measure(const struct dataset *d, const struct why_request *request, struct question *q, struct strain *ret)
 {
 	const struct subject *system = find_system(d, q->at);
-	double usual[BOTTLENECK_COUNT];
+	double usual[BOTTLENECK_COUNT], habit[BOTTLENECK_COUNT];
 
 	for (size_t i = 0; i < BOTTLENECK_COUNT; i++)
 		usual[i] = q->pressure.usual[i] = q->pressure.now[i] = NAN;
@@ -399,8 +435,9 @@ static int measure(const struct dataset *d, const struct why_request *request, s
 		if (learn_pressure(d, q, strain_at, system, pressures[i].feature, &usual[pressures[i].what]) < 0 ||
 		    learn_pressure(d, q, pressure_at, system, pressures[i].feature, &q->pressure.usual[pressures[i].what]) < 0)
 			return -ENOMEM;
+
 	q->at = find_end(d, q, system, usual);
-	q->focus = find_focus(d, q, system, usual, ret_pressed);
+	q->focus = find_focus(d, q, system, usual, &ret->pressed);
 	if (request->since) {
 		q->focus = q->train_from;
 		while (q->focus < q->at && d->ticks.v[q->focus].wall < request->since)
@@ -408,15 +445,19 @@ static int measure(const struct dataset *d, const struct why_request *request, s
 	}
 	if (q->focus <= q->train_from && q->at > q->train_from)
 		q->focus = q->train_from + 1 < q->at ? q->train_from + 1 : q->at;
-	for (size_t i = 0; i < ARRAY_SIZE(pressures); i++) {
-		enum bottleneck what = pressures[i].what;
-
-		q->pressure.now[what] = mean_pressure(d, q, pressure_at, system, pressures[i].feature, q->focus, q->at);
-		ret_strained[what] = is_pressed(mean_pressure(d, q, strain_at, system, pressures[i].feature, q->focus, q->at), usual[what]);
-	}
 	/* the paper's model trains on all of the past; the others on what lies before the trouble */
 	if (request->method != &method_gaussian)
 		q->train_to = last_learnt(d, q);
+	for (size_t i = 0; i < ARRAY_SIZE(pressures); i++) {
+		enum bottleneck what = pressures[i].what;
+		double now = mean_pressure(d, q, strain_at, system, pressures[i].feature, q->focus, q->at);
+
+		if (learn_habit(d, q, system, pressures[i].feature, &habit[what]) < 0)
+			return -ENOMEM;
+		q->pressure.now[what] = mean_pressure(d, q, pressure_at, system, pressures[i].feature, q->focus, q->at);
+		ret->strained[what] = is_pressed(now, usual[what]);
+		ret->beyond |= is_pressed(now, habit[what]);
+	}
 	q->cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 	q->memory = memory_of(d, system, q->at);
 	return 0;
@@ -425,22 +466,27 @@ static int measure(const struct dataset *d, const struct why_request *request, s
 /* Using a lot of what is not short is nobody's fault; of what no pressure is measured for, it may be. */
 static bool accuses(const struct suspect *top, bool marked)
 {
+	bool shared = top->of == BOTTLENECK_CPU || top->of == BOTTLENECK_DISK;
+
 	if (marked)
-		return top->score >= ACCUSE_MARKED;
+		return top->score >= (shared && !(top->share >= TOOK_MUCH) ? NAME_SCORE : ACCUSE_MARKED);
 	return top->score >= ACCUSE_SCORE &&
 	       (top->of == BOTTLENECK_NONE || top->of == BOTTLENECK_MEMORY || top->of == BOTTLENECK_NETWORK);
 }
 
-static void judge(struct answer *a, const struct question *q, bool pressed, const struct why_request *request)
+static void judge(struct answer *a, const struct question *q, const struct strain *strain, const struct why_request *request)
 {
 	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
+	bool pressed = strain->pressed;
 
 	if (request->method == &method_gaussian)
 		a->slow = pressed || (top && top->score > 0 && top->features.n && fabs(top->features.v[0].deviation) > 3);
 	else if (request->method == &method_unusual)
 		a->slow = pressed; /* unusual is not guilty */
-	else
-		a->slow = pressed || (top && accuses(top, request->marked));
+	else if (top && accuses(top, request->marked))
+		a->slow = true;
+	else /* where nobody complains, a pressure that comes now and then is somebody's fault or no news */
+		a->slow = pressed && (request->marked || strain->beyond || (top && top->score >= enough_to_name(a)));
 	a->pressure = q->pressure;
 }
 
@@ -577,7 +623,15 @@ static bool names_culprit(const struct answer *a, const struct method *method)
 
 	if (!a->slow || !top)
 		return false;
-	return method == &method_gaussian || !a->slow_since || top->score >= NAME_SCORE;
+	return method == &method_gaussian || method == &method_unusual || !a->slow_since || top->score >= enough_to_name(a) ||
+	       (top->of == BOTTLENECK_NONE && top->score >= ACCUSE_SCORE);
+}
+
+/* Where it is slow and nobody stands out, whoever is listed is accused. */
+static void forget_suspects(struct ranking *r)
+{
+	while (r->suspects.n)
+		suspect_free(&r->suspects.v[--r->suspects.n]);
 }
 
 /* The cause, and all of it in words. */
@@ -614,7 +668,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	_cleanup_free_ double *waited = NULL;
 	_cleanup_free_ bool *excluded = NULL;
 	int at = dataset_find_wall(d, request->at), result;
-	bool pressed, strained[BOTTLENECK_COUNT] = {};
+	struct strain strain = {};
 
 	if (at < 0 || request->at - d->ticks.v[at].wall > NEAR_ENOUGH)
 		return -ENODATA;
@@ -629,7 +683,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	if (r.method == &method_blame && sum_waited(d, &waited) < 0)
 		return -ENOMEM;
 	q.waited = waited;
-	result = measure(d, &r, &q, &pressed, strained);
+	result = measure(d, &r, &q, &strain);
 	if (result == 0 && request->trace && r.method == &method_blame)
 		result = charges_of_trace(request->trace, d, q.focus, q.at, &charges);
 	q.charges = &charges;
@@ -644,18 +698,20 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	if (loader)
 		tell_past(&a, loader->past, a.window_start);
 	a.has_history = q.train_to - q.train_from >= 30;
-	judge(&a, &q, pressed, &r);
-	if (pressed || request->since)
+	judge(&a, &q, &strain, &r);
+	if (strain.pressed || request->since)
 		a.slow_since = d->ticks.v[q.focus].wall - d->ticks.v[q.focus].span;
-	if (pressed && a.at - d->ticks.v[q.at].wall > OVER)
+	if (strain.pressed && a.at - d->ticks.v[q.at].wall > OVER)
 		a.slow_until = d->ticks.v[q.at].wall;
 	if (request->proc_root)
 		find_used(&a.ranking, request->proc_root);
 	if (request->only)
 		filter(&a.ranking, request->only);
-	choose_bottleneck(&a, pressed, strained);
+	choose_bottleneck(&a, strain.pressed, strain.strained);
 	a.confidence = confidence_of(&a);
 	a.culprit_is_named = names_culprit(&a, r.method);
+	if (a.slow && !a.culprit_is_named)
+		forget_suspects(&a.ranking);
 	result = explain(d, loader, &q, &r, &a);
 	if (result < 0) {
 		answer_free(&a);
