@@ -19,8 +19,10 @@
 #define NEAR_ENOUGH	(30 * NS_PER_SEC) /* the recording must reach this close to the moment asked about */
 #define OVER		(3 * NS_PER_SEC) /* a pressure that ended so long ago is over */
 #define ACCUSE_SCORE	0.02 /* without pressure: for leaks and the like */
-#define NAME_SCORE	0.01 /* below it nobody is named for a pressure that is there */
-#define ACCUSE_MARKED	0.008 /* ... when somebody says that it was slow */
+#define NAME_SCORE	0.05 /* below it nobody is named for a pressure that is there: it is what many do */
+#define NAME_UNTRIED	0.02 /* ... where no past says what many do */
+#define ACCUSE_MARKED	0.008 /* without pressure, when somebody says that it was slow */
+#define TOOK_MUCH	0.25  /* ... and of what is not short it has this share */
 #define NOTES_MAX	5
 #define MARK_BEFORE	(60 * NS_PER_SEC) /* a marked incident began before its press ... */
 #define EXACT_WINDOW_MAX (12 * 3600 * NS_PER_SEC) /* longer windows are read tick by tick only ... */
@@ -28,7 +30,9 @@
 #define HOUR		(3600 * NS_PER_SEC)
 #define MARK_AFTER	(10 * NS_PER_SEC) /* ... and goes on after it */
 
-/* With little past to learn from, a mark (the one asked about is one too) must not take most of it away. */
+/* What a person called slow is not usual. What a rule caught may come every night, and is learnt from.
+ *
+ * With little past to learn from, a mark (the one asked about is one too) must not take most of it away. */
 static int64_t before_a_mark(const struct dataset *d, const struct why_request *request)
 {
 	int64_t past = 0; /* what was recorded: the recorder may have been off in between */
@@ -47,7 +51,7 @@ static int exclude_marks(const struct dataset *d, const struct why_request *requ
 	if (!excluded)
 		return -ENOMEM;
 	for (size_t i = 0; i < request->n_marks; i++)
-		for (size_t t = 0; t < d->ticks.n; t++)
+		for (size_t t = 0; t < d->ticks.n && !mark_is_caught(&request->marks[i]); t++)
 			excluded[t] |= d->ticks.v[t].wall >= request->marks[i].wall - before &&
 				       d->ticks.v[t].wall <= request->marks[i].last + MARK_AFTER;
 	*ret = excluded;
@@ -84,6 +88,11 @@ static enum bottleneck bottleneck_of(enum resource resource)
 	}
 }
 
+static double enough_to_name(const struct answer *a)
+{
+	return a->has_history ? NAME_SCORE : NAME_UNTRIED;
+}
+
 static void choose_bottleneck(struct answer *a, const struct shortages *there)
 {
 	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
@@ -91,19 +100,21 @@ static void choose_bottleneck(struct answer *a, const struct shortages *there)
 
 	a->bottleneck = BOTTLENECK_NONE;
 	/* no pressure is measured for these */
-	if (a->slow && top && top->score >= NAME_SCORE &&
+	if (a->slow && top && top->score >= ACCUSE_MARKED &&
 	    (top->of == BOTTLENECK_LOCK || top->of == BOTTLENECK_QUOTA || top->of == BOTTLENECK_REMOTE)) {
 		a->bottleneck = top->of;
 		return;
 	}
 	/* several things may be short: the one that the culprit took is the story */
-	if (there->any && top && top->score >= NAME_SCORE &&
+	if (there->any && top && top->score >= enough_to_name(a) &&
 	    (there->of[top->of] || pressure_is_felt(a->pressure.now[top->of], a->pressure.usual[top->of]))) {
 		a->bottleneck = top->of;
 		return;
 	}
 	if (!there->any) {
-		if (a->slow)
+		if (a->slow && top && top->of == BOTTLENECK_CPU)
+			a->bottleneck = BOTTLENECK_SELF; /* it computes, and nobody is in its way */
+		else if (a->slow)
 			a->bottleneck = top && top->features.n ? bottleneck_of(top->features.v[0].feature->resource) :
 								  BOTTLENECK_UNCLEAR;
 		return;
@@ -190,8 +201,10 @@ static int measure(const struct dataset *d, const struct why_request *request, s
 /* Using a lot of what is not short is nobody's fault; of what no pressure is measured for, it may be. */
 static bool accuses(const struct suspect *top, bool marked)
 {
+	bool shared = top->of == BOTTLENECK_CPU || top->of == BOTTLENECK_DISK;
+
 	if (marked)
-		return top->score >= ACCUSE_MARKED;
+		return top->score >= (shared && !(top->share >= TOOK_MUCH) ? NAME_SCORE : ACCUSE_MARKED);
 	return top->score >= ACCUSE_SCORE &&
 	       (top->of == BOTTLENECK_NONE || top->of == BOTTLENECK_MEMORY || top->of == BOTTLENECK_NETWORK);
 }
@@ -342,7 +355,15 @@ static bool names_culprit(const struct answer *a, const struct method *method)
 
 	if (!a->slow || !top)
 		return false;
-	return method == &method_gaussian || !a->slow_since || top->score >= NAME_SCORE;
+	return method == &method_gaussian || method == &method_unusual || !a->slow_since || top->score >= enough_to_name(a) ||
+	       (top->of == BOTTLENECK_NONE && top->score >= ACCUSE_SCORE);
+}
+
+/* Where it is slow and nobody stands out, whoever is listed is accused. */
+static void forget_suspects(struct ranking *r)
+{
+	while (r->suspects.n)
+		suspect_free(&r->suspects.v[--r->suspects.n]);
 }
 
 /* The cause, and all of it in words. */
@@ -421,6 +442,8 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	choose_bottleneck(&a, &there);
 	a.confidence = confidence_of(&a);
 	a.culprit_is_named = names_culprit(&a, r.method);
+	if (a.slow && !a.culprit_is_named)
+		forget_suspects(&a.ranking);
 	result = explain(d, loader, &q, &r, &a);
 	if (result < 0) {
 		answer_free(&a);
