@@ -292,7 +292,7 @@ static uint64_t wanted_features(const struct entity_info *info, void *context)
 static int widen(void *context, const struct subject *const *subjects, size_t n, const struct dataset **ret)
 {
 	struct loader *loader = context;
-	struct load_filter filter = {wanted_features, loader};
+	struct load_filter filter = {wanted_features, loader, NULL};
 	unsigned damaged;
 	int r = 0;
 
@@ -466,7 +466,7 @@ int why_from_store(struct store *store, const struct why_request *request, struc
 	const struct method *method = request->method ? request->method : methods[0];
 	struct past past = {};
 	struct loader loader = {.past = &past, .data = data, .request = request};
-	struct load_filter filter = {first_features, &loader};
+	struct load_filter filter = {first_features, &loader, NULL};
 	int64_t to = request->at + (request->block ? request->window : NS_PER_SEC);
 	int64_t from = request->at - request->window, exact = exact_from(request, method);
 	int r = store_extract(store, exact, to, &loader.extract);
