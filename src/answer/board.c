@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "base/vec.h"
 
 #define NOW_NS (3 * NS_PER_SEC) /* a tick is at most so much older than the moment asked about */
 
@@ -105,17 +106,7 @@ const struct suspect *board_find(const struct board *b, const char *who)
 
 static uint32_t first_tick_after(const struct dataset *d, int64_t wall)
 {
-	uint32_t low = 0, high = (uint32_t)d->ticks.n;
-
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-
-		if (d->ticks.v[middle].wall < wall)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (uint32_t)FIRST_WHERE(i, d->ticks.n, d->ticks.v[i].wall >= wall);
 }
 
 static void measure_part(const struct dataset *d, const struct subject *s, size_t feature, uint32_t from, uint32_t to,

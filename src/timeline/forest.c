@@ -164,17 +164,9 @@ struct cell *forest_make_cell(struct group *g, uint32_t vertex)
 
 const struct cell *group_cell(const struct group *g, uint32_t vertex)
 {
-	size_t low = 0, high = g->cells.n;
+	size_t at = FIRST_WHERE(i, g->cells.n, g->cells.v[i].vertex >= vertex);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (g->cells.v[middle].vertex < vertex)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < g->cells.n && g->cells.v[low].vertex == vertex ? &g->cells.v[low] : NULL;
+	return at < g->cells.n && g->cells.v[at].vertex == vertex ? &g->cells.v[at] : NULL;
 }
 
 int64_t forest_floor(int64_t wall, int64_t width)
