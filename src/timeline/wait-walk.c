@@ -2,6 +2,8 @@
 
 #include <stddef.h>
 
+#include "base/search.h"
+
 struct walk {
 	const struct walker *walker;
 	const struct timeline *timeline;
@@ -69,17 +71,9 @@ static void follow_inferred(struct walk *w, const struct interval *i, uint32_t t
 /* The last sighting at or before `at`; n when there is none. */
 static size_t sighting_at(const struct lock_line *lock, int64_t at)
 {
-	size_t low = 0, high = lock->sightings.n;
+	size_t n = COUNT_BEFORE(lock->sightings.n, i, lock->sightings.v[i].at <= at);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (lock->sightings.v[middle].at <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? low - 1 : lock->sightings.n;
+	return n ? n - 1 : lock->sightings.n;
 }
 
 /* The holder at the beginning was read by the waiter itself; later ones are what other waiters read and what wakeups

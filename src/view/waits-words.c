@@ -163,6 +163,19 @@ char *clock_of_day(const struct timeline *t, int64_t at, char *buf, size_t n)
 	return buf;
 }
 
+bool thread_is_hidden(const struct timeline *t, uint32_t thread)
+{
+	return thread < t->trace->threads.n && t->trace->threads.v[thread].flags & THREAD_IS_HIDDEN;
+}
+
+bool others_are_hidden(const struct timeline *t)
+{
+	for (uint32_t i = 0; i < t->trace->threads.n; i++)
+		if (thread_is_hidden(t, i))
+			return true;
+	return false;
+}
+
 void frame_words(const struct timeline *t, uint32_t process, uint64_t address, struct str *out)
 {
 	const struct trace *trace = t->trace;
