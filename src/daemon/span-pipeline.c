@@ -209,7 +209,7 @@ int pipeline_part(const struct forest *f, struct str *bytes, struct span_part *r
 	return r;
 }
 
-/* The files, each opened by the first of the jobs that comes to it. */
+/* The files; of those that are shared, each is opened by the first of the jobs that comes to it. */
 struct shared_files {
 	pthread_mutex_t lock;
 	char *const *paths;
@@ -237,6 +237,8 @@ static int open_shared(struct job *job, size_t i, struct input *in)
 	struct shared_files *files = job->files;
 	struct opened *o = &files->v[i];
 
+	if (files->jobs == 1 || input_is_plain(files->paths[i]))
+		return input_open(in, files->paths[i]);
 	pthread_mutex_lock(&files->lock);
 	if (!o->tried)
 		o->error = input_file_open(files->paths[i], files->jobs, &o->file);

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -67,6 +68,17 @@ int input_file_open(const char *path, unsigned readers, struct input_file **ret)
 	gzbuffer(f->file, UNPACKED);
 	*ret = f;
 	return 0;
+}
+
+bool input_is_plain(const char *path)
+{
+	_cleanup_close_ int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	uint8_t head[2] = {};
+	struct stat s;
+
+	if (fd < 0 || fstat(fd, &s) < 0 || !S_ISREG(s.st_mode))
+		return false;
+	return pread(fd, head, 2, 0) < 2 || head[0] != 0x1f || head[1] != 0x8b;
 }
 
 static uint64_t slowest(const struct input_file *f)

@@ -1,6 +1,6 @@
 /* A file of spans, plain or gzip, read in pieces: by one reader, or by several that each look at all of it.
  *
- * A reader sees the pieces where they lie; only what straddles two of them is copied. Several readers share the reading and
+ * A reader sees the pieces where they lie; only what straddles two of them is copied. Several readers may share the reading and
  * the unpacking: whoever comes first to the end of what is there brings the next piece, and nobody runs ahead of the slowest
  * by more than INPUT_AHEAD of them.
  */
@@ -34,6 +34,8 @@ struct input {
 	size_t tail, allocated;
 };
 
+/* A regular file that is not packed: cheaper read by each reader for itself than handed from one to the other. */
+bool input_is_plain(const char *path);
 /* The file alone. 0 or -errno. */
 int input_open(struct input *in, const char *path);
 /* As reader 0 ... readers - 1; each must come, and close it, or the others wait for it. */
