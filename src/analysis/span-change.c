@@ -552,7 +552,8 @@ static int compare_services(const struct forest *f, struct span_change *ret)
 
 		s->score = s->expected > 0 && s->got > 0 ? log(s->got / s->expected) * s->calls / (s->calls + SHRINK) : 0;
 	}
-	qsort(ret->services.v, ret->services.n, sizeof(*ret->services.v), by_score);
+	if (ret->services.n)
+		qsort(ret->services.v, ret->services.n, sizeof(*ret->services.v), by_score);
 	return 0;
 }
 
@@ -570,7 +571,8 @@ int span_change(const struct forest *f, struct span_change *ret)
 		r = compare_services(f, ret);
 	if (r == 0) {
 		split_mix(ret);
-		qsort(ret->buckets.v, ret->buckets.n, sizeof(*ret->buckets.v), by_verdict);
+		if (ret->buckets.n)
+			qsort(ret->buckets.v, ret->buckets.n, sizeof(*ret->buckets.v), by_verdict);
 	} else {
 		span_change_free(ret);
 	}

@@ -417,7 +417,8 @@ static void finish_group(struct group *g, const uint32_t *position, struct set_o
 {
 	for (size_t i = 0; i < g->cells.n; i++)
 		g->cells.v[i].vertex = position[g->cells.v[i].vertex];
-	qsort(g->cells.v, g->cells.n, sizeof(*g->cells.v), by_vertex);
+	if (g->cells.n)
+		qsort(g->cells.v, g->cells.n, sizeof(*g->cells.v), by_vertex);
 	g->cell_at.n = 0;
 	for (size_t i = 0; i < g->slots.n; i++) {
 		struct slot *s = &g->slots.v[i];
@@ -425,10 +426,13 @@ static void finish_group(struct group *g, const uint32_t *position, struct set_o
 		for (size_t j = 0; j < s->cells.n; j++)
 			s->cells.v[j].vertex = position[s->cells.v[j].vertex];
 		drop_unused(s);
-		qsort(s->cells.v, s->cells.n, sizeof(*s->cells.v), by_vertex);
+		if (s->cells.n)
+			qsort(s->cells.v, s->cells.n, sizeof(*s->cells.v), by_vertex);
 	}
-	qsort(g->slots.v, g->slots.n, sizeof(*g->slots.v), by_slot_start);
-	qsort_r(g->leaves.v, g->leaves.n, sizeof(*g->leaves.v), by_leaf, order);
+	if (g->slots.n)
+		qsort(g->slots.v, g->slots.n, sizeof(*g->slots.v), by_slot_start);
+	if (g->leaves.n)
+		qsort_r(g->leaves.v, g->leaves.n, sizeof(*g->leaves.v), by_leaf, order);
 	move_exemplars(g->sample.v, g->sample.n, position);
 	move_exemplars(g->slowest.v, g->slowest.n, position);
 }
