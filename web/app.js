@@ -122,6 +122,7 @@ function goLive(s) {
 		board: (b) => { if (!state().at) { say(""); takeBoard(b); } },
 		mark: async (m) => {
 			await loadMarks();
+			if (m.kind === "caught") return say(`caught by a rule: ${m.note || localTime(m.at)} (among the incidents)`); // nobody asked: whoever looks at something goes on
 			setState({ view: "incidents", mark: m.id });
 			say(`marked: ${m.note || localTime(m.at)}`);
 		},
