@@ -5,6 +5,7 @@ from resources import CPU, FAULTS, MEMORY, WRITING
 GROUP = "real"
 RESOURCE = "io"
 FEATURES = CPU | WRITING | FAULTS | MEMORY | {"delay.cow"}
+CAUSES = {"database-upkeep"}
 NEEDS = ("redis-server",)
 
 

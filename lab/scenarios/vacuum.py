@@ -4,6 +4,7 @@ from resources import CPU, READING, WRITING
 GROUP = "real"
 RESOURCE = "io"
 FEATURES = CPU | READING | WRITING | {"mem.shmem", "mem.file"}
+CAUSES = {"database-upkeep"}
 NEEDS = ("postgres", "pgbench", "psql")
 
 

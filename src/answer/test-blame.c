@@ -64,6 +64,108 @@ static void a_limit_is_named_as_a_limit(void **state)
 	end(&st);
 }
 
+/* Where no pressure says when it began, the last ten seconds are looked at. */
+#define LATELY (TICKS - 12)
+
+static void who_uses_a_limit_up_is_named_and_not_the_limit(void **state)
+{
+	struct subject *shop, *report;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	shop = add(&st, "/bin/shop", 0, TICKS - 1, 0);
+	report = add(&st, "/bin/report", LATELY, TICKS - 1, 0);
+	use(shop, FEATURE_CPU_TIME, 0, LATELY - 1, 15 * PERCENT);
+	use(shop, FEATURE_CPU_TIME, LATELY, TICKS - 1, 9 * PERCENT);
+	use(shop, FEATURE_WAIT_QUOTA, LATELY, TICKS - 1, 40 * PERCENT);
+	use(report, FEATURE_CPU_TIME, LATELY, TICKS - 1, 24 * PERCENT);
+	use(report, FEATURE_WAIT_QUOTA, LATELY, TICKS - 1, 70 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 3);
+	ask_by(&st, true, &method_blame);
+	assert_true(st.answer.slow);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_QUOTA);
+	assert_int_equal(first(&st)->kind, CULPRIT_PROCESS);
+	assert_ptr_equal(first(&st)->subject, report);
+	assert_string_equal(st.answer.cause, "quota-own");
+	end(&st);
+}
+
+static void begin_mail(struct story *st, int64_t waits_percent)
+{
+	struct subject *mail, *server;
+
+	begin(st);
+	mail = add(st, "/bin/mail", 0, TICKS - 1, 0);
+	server = add(st, "/bin/server", 0, TICKS - 1, 0);
+	use(mail, FEATURE_CPU_TIME, 0, TICKS - 1, PERCENT);
+	use(mail, FEATURE_WAIT_NETWORK, 0, FROM - 1, 2 * PERCENT);
+	use(mail, FEATURE_WAIT_NETWORK, FROM, TICKS - 1, waits_percent * PERCENT);
+	/* always waits for work, and now that nobody asks all the time */
+	use(server, FEATURE_CPU_TIME, 0, FROM - 1, 60 * PERCENT);
+	use(server, FEATURE_WAIT_NETWORK, 0, FROM - 1, 40 * PERCENT);
+	use(server, FEATURE_WAIT_NETWORK, FROM, TICKS - 1, 99 * PERCENT);
+	use(server, FEATURE_CPU_TIME, FROM, TICKS - 1, PERCENT);
+}
+
+static void an_answer_that_comes_late_is_not_this_machines_fault(void **state)
+{
+	struct subject *hog;
+	struct story st;
+
+	(void)state;
+	begin_mail(&st, 95);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 2);
+	ask_by(&st, true, &method_blame);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_REMOTE);
+	assert_int_equal(first(&st)->kind, CULPRIT_HOST);
+	assert_string_equal(first(&st)->subject->info.name, "mail");
+	assert_string_equal(st.answer.cause, "remote");
+	end(&st);
+	/* nobody asked: a program may wait for another machine as long as it likes */
+	begin_mail(&st, 95);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 2);
+	ask_by(&st, false, &method_blame);
+	assert_false(st.answer.slow);
+	end(&st);
+	/* as always: nothing is said */
+	begin_mail(&st, 2);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 2);
+	ask_by(&st, true, &method_blame);
+	assert_false(st.answer.slow);
+	end(&st);
+	/* this machine is short of something: what waits for an answer waits for that */
+	begin_mail(&st, 95);
+	hog = add(&st, "/bin/hog", FROM, TICKS - 1, 0);
+	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 100 * PERCENT);
+	use(dataset_subject(&st.d, 1), FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 60 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 95);
+	ask_by(&st, true, &method_blame);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_CPU);
+	assert_ptr_equal(first(&st)->subject, hog);
+	end(&st);
+}
+
+static void who_computes_and_is_in_nobodys_way_is_slow_by_itself(void **state)
+{
+	struct subject *office, *other;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	office = add(&st, "/bin/office", 0, TICKS - 1, 0);
+	other = add(&st, "/bin/other", 0, TICKS - 1, 0);
+	use(office, FEATURE_CPU_TIME, 0, LATELY - 1, 5 * PERCENT);
+	use(office, FEATURE_CPU_TIME, LATELY, TICKS - 1, 100 * PERCENT);
+	use(other, FEATURE_CPU_TIME, 0, TICKS - 1, 20 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 2);
+	ask_by(&st, true, &method_blame);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_SELF);
+	assert_ptr_equal(first(&st)->subject, office);
+	assert_string_equal(st.answer.cause, "itself");
+	end(&st);
+}
+
 static void a_limit_that_was_always_reached_is_no_news(void **state)
 {
 	struct subject *shop, *hog;
@@ -136,6 +238,9 @@ int main(void)
 		cmocka_unit_test(nobody_waits_for_who_gives_way),
 		cmocka_unit_test(a_limit_is_named_as_a_limit),
 		cmocka_unit_test(a_limit_that_was_always_reached_is_no_news),
+		cmocka_unit_test(who_uses_a_limit_up_is_named_and_not_the_limit),
+		cmocka_unit_test(an_answer_that_comes_late_is_not_this_machines_fault),
+		cmocka_unit_test(who_computes_and_is_in_nobodys_way_is_slow_by_itself),
 		cmocka_unit_test(who_asks_is_guilty_of_the_answers),
 		cmocka_unit_test(who_writes_is_guilty_of_the_writing_back),
 	};
