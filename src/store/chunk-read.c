@@ -101,7 +101,7 @@ static int read_word(struct reader *in, enum entity_kind kind, struct word *ret)
 		return -EBADMSG;
 	*ret = (struct word){-1, 1, 1};
 	for (size_t f = 0; f < n_features; f++) {
-		if (strlen(features[f].name) != n || memcmp(features[f].name, name, n) != 0)
+		if (!n || features[f].name[0] != name[0] || strlen(features[f].name) != n || memcmp(features[f].name, name, n) != 0)
 			continue;
 		ret->feature = (int)f;
 		if (features[f].quantum != quantum) {
@@ -234,10 +234,8 @@ static int read_column(struct chunk *c, enum entity_kind kind, struct chunk_colu
 		column->planes[i] = take_part(in);
 	column->gap_tables = take_part(in);
 	column->value_tables = take_part(in);
-	if (c->whole) {
-		column->gap_bytes = take_part(&c->streams);
-		column->value_bytes = take_part(&c->streams);
-	}
+	column->gap_bytes = take_part(&c->streams);
+	column->value_bytes = take_part(&c->streams);
 	if (in->bad || c->streams.bad || column->feature >= c->kinds[kind].n_words ||
 	    column->n_series > c->n_members || column->partner_feature > c->kinds[kind].n_words ||
 	    column->ratio > SCALE_MAX || column->ratio < -SCALE_MAX)
@@ -250,8 +248,7 @@ static int read_activities(struct chunk *c, enum entity_kind kind, struct reader
 	struct reader counts = take_part(in);
 
 	c->kinds[kind].tables = take_part(in);
-	if (c->whole)
-		c->kinds[kind].bytes = take_part(&c->streams);
+	c->kinds[kind].bytes = take_part(&c->streams);
 	for (size_t i = 0; i < c->n_members; i++) {
 		if (c->members[i].kind != kind)
 			continue;
@@ -382,7 +379,7 @@ static int read_directory(struct chunk *c, const uint64_t *features)
 		r = read_members(c, &in);
 	if (r == 0)
 		r = skip_notes(c, &in);
-	for (enum entity_kind kind = ENTITY_PROCESS; r == 0 && kind < ENTITY_KIND_END; kind++)
+	for (enum entity_kind kind = ENTITY_PROCESS; r == 0 && c->whole && kind < ENTITY_KIND_END; kind++)
 		r = read_kind(c, kind, features ? features[kind] : UINT64_MAX, &in);
 	return r;
 }
@@ -431,7 +428,8 @@ static int open_part(const void *bytes, size_t n, bool whole, const uint64_t *fe
 		chunk_close(c);
 		return r;
 	}
-	scale_fill(&c->scale);
+	if (whole)
+		scale_fill(&c->scale);
 	*ret = c;
 	return 0;
 }
@@ -443,9 +441,7 @@ int chunk_open(const void *bytes, size_t n, const uint64_t *features, struct chu
 
 int chunk_open_head(const void *bytes, size_t n, struct chunk **ret)
 {
-	static const uint64_t nothing[ENTITY_KIND_END];
-
-	return open_part(bytes, n, false, nothing, ret);
+	return open_part(bytes, n, false, NULL, ret);
 }
 
 size_t chunk_head_size(const void *bytes, size_t n)
