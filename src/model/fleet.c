@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/search.h"
+#include "base/vec.h"
 
 void fleet_free(struct fleet *f)
 {
@@ -156,7 +156,7 @@ void fleet_find_interval(struct fleet *f)
 
 static uint32_t first_at_or_after(const struct fleet_server *s, int64_t time)
 {
-	return (uint32_t)COUNT_BEFORE(s->n, i, s->time[i] < time);
+	return (uint32_t)FIRST_WHERE(i, s->n, s->time[i] >= time);
 }
 
 uint32_t fleet_rows(const struct fleet_server *s, int64_t from, int64_t to, uint32_t *ret_first)

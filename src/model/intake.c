@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/search.h"
 #include "base/str.h"
+#include "base/vec.h"
 
 #define ROWS_MAX ((uint32_t)1 << 30)
 
@@ -158,7 +158,7 @@ static int index_rows(struct rows *r)
 
 static int64_t search_row(const struct rows *r, int64_t time)
 {
-	size_t at = COUNT_BEFORE(r->time.n, i, r->time.v[i] < time);
+	size_t at = FIRST_WHERE(i, r->time.n, r->time.v[i] >= time);
 
 	return at < r->time.n && r->time.v[at] == time ? (int64_t)at : -ENOENT;
 }

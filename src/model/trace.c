@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/search.h"
+#include "base/vec.h"
 
 #define SETTLE_MAX 16 /* places by which interrupts put records out of order */
 #define CPUS_MAX   8192
@@ -256,7 +256,7 @@ static void sort_threads(struct trace *t)
 /* Index of the first thread of a number, or where it would be. */
 static size_t first_of(const struct trace *t, uint32_t tid)
 {
-	return COUNT_BEFORE(t->threads.n, i, t->threads.v[i].tid < tid);
+	return FIRST_WHERE(i, t->threads.n, t->threads.v[i].tid >= tid);
 }
 
 const struct trace_thread *trace_thread(const struct trace *t, uint32_t tid, uint64_t time)
@@ -523,7 +523,7 @@ static bool mapping_before(const struct trace_mapping *m, uint32_t process, uint
 
 const struct trace_mapping *trace_mapping(const struct trace *t, uint32_t process, uint64_t address)
 {
-	size_t at = COUNT_BEFORE(t->mappings.n, i, mapping_before(&t->mappings.v[i], process, address));
+	size_t at = FIRST_WHERE(i, t->mappings.n, !mapping_before(&t->mappings.v[i], process, address));
 
 	if (at == t->mappings.n || t->mappings.v[at].process != process || t->mappings.v[at].start > address)
 		return NULL;
@@ -541,7 +541,7 @@ const char *trace_symbol(const struct trace *t, uint32_t process, uint64_t addre
 
 size_t trace_find(const struct trace *t, uint64_t time)
 {
-	return COUNT_BEFORE(t->n_events, i, t->events[i].time < time);
+	return FIRST_WHERE(i, t->n_events, t->events[i].time >= time);
 }
 
 const char *thread_state_name(enum thread_state s)

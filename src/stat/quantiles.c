@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/search.h"
+#include "base/vec.h"
 
 const double quantile_rank[QUANTILES] = {0, 0.25, 0.5, 0.75, 0.99, 1};
 
@@ -142,7 +142,7 @@ static int find_knots(struct mixture *m)
 /* The CDF is linear between knots: find the knot that reaches the rank, and go back from it. */
 static double mixture_quantile(const struct mixture *m, double rank)
 {
-	size_t low = COUNT_BEFORE(m->n_knots - 1, i, !(mixture_cdf(m, m->knots[i], 0) >= rank - 1e-12));
+	size_t low = FIRST_WHERE(i, m->n_knots - 1, mixture_cdf(m, m->knots[i], 0) >= rank - 1e-12);
 	double at, reached, before;
 
 	if (low == 0)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/search.h"
+#include "base/vec.h"
 
 #define OTHER "(other)"
 
@@ -165,7 +165,7 @@ struct cell *forest_make_cell(struct group *g, uint32_t vertex)
 
 const struct cell *group_cell(const struct group *g, uint32_t vertex)
 {
-	size_t at = COUNT_BEFORE(g->cells.n, i, g->cells.v[i].vertex < vertex);
+	size_t at = FIRST_WHERE(i, g->cells.n, g->cells.v[i].vertex >= vertex);
 
 	return at < g->cells.n && g->cells.v[at].vertex == vertex ? &g->cells.v[at] : NULL;
 }

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "base/search.h"
+#include "base/vec.h"
 
 struct walk {
 	const struct walker *walker;
@@ -71,7 +71,7 @@ static void follow_inferred(struct walk *w, const struct interval *i, uint32_t t
 /* The last sighting at or before `at`; n when there is none. */
 static size_t sighting_at(const struct lock_line *lock, int64_t at)
 {
-	size_t n = COUNT_BEFORE(lock->sightings.n, i, lock->sightings.v[i].at <= at);
+	size_t n = FIRST_WHERE(i, lock->sightings.n, lock->sightings.v[i].at > at);
 
 	return n ? n - 1 : lock->sightings.n;
 }
@@ -111,16 +111,22 @@ static void follow_waker(struct walk *w, const struct interval *i, int64_t from,
 		put(w, i, from, to, STEP_BLOCKED);
 }
 
+static void follow_inferred_waker(struct walk *w, const struct interval *i, int64_t from, int64_t to)
+{
+	if (i->waker_kind == WAKER_TASK)
+		follow_inferred(w, i, i->waker, from, to);
+	else
+		put(w, i, from, to, STEP_BLOCKED);
+}
+
 static void follow_lock(struct walk *w, const struct interval *i, int64_t from, int64_t to)
 {
 	if (i->object != NOBODY)
 		follow_holders(w, i, from, to);
 	else if (i->holder != NOBODY)
 		follow(w, i, i->holder, from, to);
-	else if (i->waker_kind == WAKER_TASK)
-		follow_inferred(w, i, i->waker, from, to);
 	else
-		put(w, i, from, to, STEP_BLOCKED);
+		follow_inferred_waker(w, i, from, to);
 }
 
 /* A request that is known says more than who noticed its completion. */
@@ -130,14 +136,6 @@ static void follow_disk(struct walk *w, const struct interval *i, int64_t from, 
 		put(w, i, from, to, STEP_BLOCKED);
 	else
 		follow_waker(w, i, from, to);
-}
-
-static void follow_inferred_waker(struct walk *w, const struct interval *i, int64_t from, int64_t to)
-{
-	if (i->waker_kind == WAKER_TASK)
-		follow_inferred(w, i, i->waker, from, to);
-	else
-		put(w, i, from, to, STEP_BLOCKED);
 }
 
 /* Of its own will; but who answers others only when asked is not what they wait for: who asked it is. */

@@ -22,8 +22,8 @@ json_t *waits_window_json(const struct timeline *t, int64_t from, int64_t to)
 	const struct timeline_faults *f = &t->faults;
 	size_t events = trace_find(t->trace, (uint64_t)to) - trace_find(t->trace, (uint64_t)from);
 
-	return json_pack("{s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b}", "start", moment(t, from), "end", moment(t, to), "ns",
-			 (json_int_t)(to - from), "events", (json_int_t)events, "lost", (json_int_t)f->lost, "broken_switches",
+	return json_pack("{s:o, s:o, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b}", "start", moment(t, from), "end", moment(t, to), "ns",
+			 (json_int_t)(to - from), "source", t->trace->source, "events", (json_int_t)events, "lost", (json_int_t)f->lost, "broken_switches",
 			 (json_int_t)f->broken_switches, "no_waker", (json_int_t)f->no_waker, "bad_numbers",
 			 (json_int_t)f->bad_numbers, "unknown_kinds", (json_int_t)f->unknown_kinds, "odd_requests",
 			 (json_int_t)f->odd_requests, "hidden", others_are_hidden(t));

@@ -223,4 +223,7 @@ void put_span(const struct timeline *t, int64_t from, int64_t to, const struct w
 	if (f->no_waker)
 		fprintf(out, " %" PRIu64 " wait%s ended without a wakeup seen.", f->no_waker, f->no_waker == 1 ? "" : "s");
 	fputc('\n', out);
+	if (strcmp(t->trace->source, "tracefs") == 0)
+		fputs("Recorded without BPF, by the kernel's trace buffers: no stacks, no holders of locks; quotas and used slices are not "
+		      "told apart.\n", out);
 }
