@@ -34,5 +34,5 @@ bool pressure_is_felt(double now, double usual);
  *
  * A trouble is what is felt and goes beyond what the past reached by itself: pressures swing, and of a hundred calm moments one
  * at most may be called slow. Who has pressed a button (`believed`) needs less. What is felt without going beyond that (`felt`) is
- * placed as well: it is a trouble where somebody says so, or where one program stands out. 0 or -ENOMEM. */
+ * placed as well: it is a trouble where one program stands out. 0 or -ENOMEM. */
 int pressure_find(const struct dataset *d, struct question *q, int64_t since, bool believed, struct shortages *ret);

@@ -209,14 +209,14 @@ static bool accuses(const struct suspect *top, bool marked)
 	       (top->of == BOTTLENECK_NONE || top->of == BOTTLENECK_MEMORY || top->of == BOTTLENECK_NETWORK);
 }
 
-/* Something is felt, and not by chance: it goes beyond what the past swung to, somebody says so, or one program stands out. */
+/* Something is felt, and not by chance: it goes beyond what the past swung to, or one program stands out. */
 static bool is_pressed(const struct answer *a, const struct shortages *there, const struct why_request *request)
 {
 	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
 	bool scores = request->method != &method_gaussian && request->method != &method_unusual; /* are shares of guilt */
 	bool leaks = scores && top && top->of == BOTTLENECK_NONE && top->score >= ACCUSE_SCORE;
 
-	return there->any || (there->felt && !leaks && (request->marked || (scores && top && top->score >= enough_to_name(a))));
+	return there->any || (there->felt && !leaks && scores && top && top->score >= enough_to_name(a));
 }
 
 static void judge(struct answer *a, const struct question *q, bool pressed, const struct why_request *request)
