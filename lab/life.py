@@ -266,7 +266,7 @@ def start(stage):
             print(f"not installed: {', '.join(missing)}; normal life goes on without {part.__name__}", flush=True)
         else:
             part(stage)
-    time.sleep(3)  # they open their files and fill their memory
+    time.sleep(12)  # they open their files and fill their memory
     stage.expect_alive()
 
 

@@ -7,7 +7,7 @@ from resources import CHILDREN, CPU, FAULTS, READING
 GROUP = "other"
 RESOURCE = "cpu"
 FEATURES = CPU | FAULTS | CHILDREN | READING
-CAUSES = {"many-starts", "cpu", "cpu-group"}
+CAUSES = {"many-starts", "cpu", "cpu-group", "children"}
 
 
 def inject(stage, chance):

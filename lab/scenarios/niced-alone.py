@@ -3,7 +3,7 @@ GROUP = "cpu"
 RESOURCE = "other"
 GUILTY = "nobody"
 FEATURES = set()
-CAUSES = {"nothing"}
+CAUSES = {"nothing", "cpu-shared", "disk-shared"}
 
 
 def inject(stage, chance):

@@ -12,7 +12,7 @@
 #define NICE_0	    120 /* trace_thread.prio */
 #define GIVES_WAY   10	/* nicer than this by so much: it waits by choice */
 #define OF_ITS_OWN  0.2 /* a lock that only the program itself waits for slows nobody else */
-#define HANDED_OVER 3	/* times */
+#define HANDED_OVER 4	/* times */
 #define COVERED_MIN (NS_PER_SEC / 2)
 
 void charges_free(struct charges *c)
@@ -112,6 +112,21 @@ static int longest_first(const void *a, const void *b)
 	return x->seconds > y->seconds ? -1 : x->seconds < y->seconds;
 }
 
+/* A thread that waits for work waits in the same way as one that waits for a lock. But work is not handed over by another
+ * process: what one ends directly, and again and again (a signal, a freezer's thaw do so once), is a lock that both share. */
+static bool shares_a_lock(const struct timeline *t, const struct thread_line *victim)
+{
+	unsigned times = 0;
+
+	for (size_t i = 0; i < victim->intervals.n && times < HANDED_OVER; i++) {
+		const struct interval *x = &victim->intervals.v[i];
+
+		times += x->state == STATE_CONDITION && x->waker_kind == WAKER_TASK && x->waker < t->threads.n &&
+			 t->threads.v[x->waker].tgid != victim->tgid;
+	}
+	return times >= HANDED_OVER;
+}
+
 static int take_cell(struct joining *j, const struct blame_cell *cell)
 {
 	const struct thread_line *victim = &j->timeline->threads.v[cell->victim];
@@ -130,9 +145,7 @@ static int take_cell(struct joining *j, const struct blame_cell *cell)
 	own = strcmp(who->program, whom->program) == 0;
 	if (own && cell->wait != FOR_LOCK)
 		return 0;
-	/* a thread that waits for work waits in the same way as one that waits for a lock; but work is not handed over by
-	 * another process: what that one ends directly, and more than once (a signal does so once), is a lock that both share */
-	if (cell->wait == FOR_CONDITION && (cell->via != NOBODY || cell->parts < HANDED_OVER))
+	if (cell->wait == FOR_CONDITION && (cell->via != NOBODY || !shares_a_lock(j->timeline, victim)))
 		return 0;
 	return add(j, &(struct charge){whom->program, who->program, of, cell->wait == FOR_CONDITION,
 				       (double)cell->ns / 1e9 / j->seconds * (own ? OF_ITS_OWN : 1)});

@@ -1,4 +1,4 @@
-/* What the files of the default model share: robust.c judges, robust-behalf.c moves guilt to those for whom others worked. */
+/* What the files of the default model share. robust.c has the model; robust-behalf.c moves guilt to those for whom others worked. */
 #pragma once
 
 #include "analysis/blocks.h"
@@ -6,6 +6,10 @@
 #include "analysis/startup.h"
 
 #define USES 13
+#define MEMORY_STALL	0.10 /* from this pressure on memory outranks CPU and disk */
+#define NEW_LEAST	0.25 /* of what all use: less that is new is not all of it */
+#define CHARGED_LEAST	0.02 /* s/s: fewer waits are no evidence */
+#define SUSPECTS_MAX	32
 
 /* What uses up a thing that can be short. One feature may stand for two of them. */
 struct use {
@@ -54,7 +58,7 @@ struct robust {
 	const char *short_group; /* the control group that is short of memory where the machine is not; NULL = none */
 	double read_part, write_part;	   /* of the disk's time */
 	double total[FEATURES_MAX]; /* of all programs during the trouble */
-	double growth[FEATURES_MAX]; /* of memory: what all programs have beyond their usual */
+	double growth[FEATURES_MAX]; /* what all programs have of it beyond their usual */
 };
 
 struct usual {
@@ -77,3 +81,45 @@ bool works_for_others(const struct program *p);
 
 /* After all verdicts: what the kernel did goes to whoever has it do that, a server's work to whoever asked. 0 or -ENOMEM. */
 int move_guilt(struct robust *r);
+
+/* robust-usual.c: what a program uses now, and what is usual for it. */
+
+/* Cuts the time before the trouble, and the scratch for its blocks. 0 or -ENOMEM. */
+int make_blocks(struct robust *r);
+/* What one member adds to program_now(). */
+double member_now(const struct robust *r, const struct subject *s, size_t f);
+/* Leaves the program's block values in r->sum; learn_usual() makes them what is usual, and counts how often `value` was there. */
+void fill_blocks(struct robust *r, const struct program *p, size_t f);
+struct usual learn_usual(struct robust *r, const struct feature *feature, double value);
+/* The start of a program that has just begun, with those to compare it with; NULL = it is about none. */
+const struct startup *program_startup(struct robust *r, struct program *p);
+/* 1 for what never happened before, towards 0 for what happens all the time. */
+double surprise_of(const struct usual *u);
+
+/* robust-short.c: what the machine was short of, and what all used of it. Fill the fields of struct robust. */
+
+double shortage_of(struct robust *r, enum bottleneck b);
+/* How bad it is to use it: the shortage, or what it is without one. */
+double shortage_for(const struct robust *r, const struct use *use);
+void weigh_disk(struct robust *r);
+/* Of a nice program, what the scheduler gives it beside a normal one; 1 for others. */
+double right_to_cpu(const struct robust *r, const struct program *p);
+/* The program's unit is this control group, or one below. */
+bool program_is_in(const struct program *p, const char *group);
+const char *find_short_group(const struct robust *r);
+void sum_totals(struct robust *r);
+void sum_growth(struct robust *r);
+
+/* robust-guilt.c: who took how much of what was short. */
+
+/* The member that uses most beyond its usual, and its part of what all of them do. */
+const struct subject *most_responsible(const struct robust *r, const struct program *p, size_t f, double *ret_part);
+bool program_is_new(const struct robust *r, const struct program *p);
+/* 1 = *ret is worth a look, 0 = not. */
+int judge_program(struct robust *r, struct program *p, struct verdict *ret);
+
+/* robust-tell.c: verdicts and victims with their features. 0 or -ENOMEM. */
+
+int find_victims(struct robust *r, struct ranking *ret);
+void finish_suspect(struct robust *r, struct suspect *s);
+int describe_verdicts(struct robust *r, struct ranking *ret);

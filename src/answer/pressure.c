@@ -42,8 +42,9 @@ struct gauge {
 	 * threads that wait for a CPU on average it is n / (1 + n). May be the same array. */
 	double *strain;
 	double usual_pressure, usual_strain; /* NAN = too little past */
-	bool there;			     /* felt, and beyond what the past swung to */
-	uint32_t end;			     /* ... the newest tick of it */
+	bool felt;			     /* more than usual */
+	bool there;			     /* ... and beyond what the past swung to */
+	uint32_t end;			     /* the newest tick at which it is felt */
 };
 
 const struct subject *pressure_system(const struct dataset *d, uint32_t at)
@@ -281,26 +282,28 @@ static int look_for_trouble(const struct dataset *d, const struct question *q, d
 	double level;
 	int r;
 
-	g->there = false;
+	g->felt = g->there = false;
 	for (g->end = q->at; g->end >= oldest + FELT_TICKS - 1; g->end--)
 		if (pressure_is_felt(felt_until(g->strain, g->end), g->usual_strain))
 			break;
 	if (g->end < oldest + FELT_TICKS - 1)
 		return 0;
+	g->felt = true;
 	r = learn_level(d, q, g->strain, pressure_last_learnt(d, q, begin_of(d, g, g->end)), chance, &level);
 	if (r == 0)
 		g->there = isnan(level) || worst_before(d, g->strain, q->at) > level;
 	return r;
 }
 
-/* The newest moment of a trouble, and where the strain that rose most had risen half-way. */
-static void place_focus(const struct dataset *d, struct question *q, const struct gauge g[], size_t n)
+/* The newest moment of a trouble, and where the strain that rose most had risen half-way. Where nothing goes beyond what the
+ * past swung to: of what is felt. */
+static void place_focus(const struct dataset *d, struct question *q, const struct gauge g[], size_t n, bool beyond)
 {
 	uint32_t end = 0, latest;
 	double most = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (g[i].there && g[i].end > end)
+		if ((beyond ? g[i].there : g[i].felt) && g[i].end > end)
 			end = g[i].end;
 	if (end)
 		q->at = end;
@@ -310,7 +313,7 @@ static void place_focus(const struct dataset *d, struct question *q, const struc
 		double now = recent_strain(d, &g[i], q->at), before = isnan(g[i].usual_strain) ? 0 : g[i].usual_strain;
 		uint32_t begin;
 
-		if (!g[i].there || !pressure_is_felt(now, before) || now - before <= most)
+		if (!(beyond ? g[i].there : g[i].felt) || !pressure_is_felt(now, before) || now - before <= most)
 			continue;
 		most = now - before;
 		begin = begin_of(d, &g[i], q->at);
@@ -337,9 +340,10 @@ int pressure_find(const struct dataset *d, struct question *q, int64_t since, bo
 		if (r == 0)
 			r = look_for_trouble(d, q, believed ? CHANCE_BELIEVED : CHANCE_CALM, g);
 		ret->any |= g->there;
+		ret->felt |= g->felt;
 	}
 	if (r == 0) {
-		place_focus(d, q, gauges, ARRAY_SIZE(gauges));
+		place_focus(d, q, gauges, ARRAY_SIZE(gauges), ret->any);
 		if (since)
 			q->focus = q->train_from;
 		while (since && q->focus < q->at && d->ticks.v[q->focus].wall < since)

@@ -5,7 +5,8 @@
 #include "model/dataset.h"
 
 struct shortages {
-	bool any;		   /* more had to be waited for something than is usual */
+	bool felt;		   /* more had to be waited for something than is usual */
+	bool any;		   /* ... and than the past swung to by itself */
 	bool of[BOTTLENECK_COUNT]; /* for what, in [focus, at] */
 };
 
@@ -32,5 +33,6 @@ bool pressure_is_felt(double now, double usual);
  * excluded and waited.
  *
  * A trouble is what is felt and goes beyond what the past reached by itself: pressures swing, and of a hundred calm moments one
- * at most may be called slow. Who has pressed a button (`believed`) needs less. 0 or -ENOMEM. */
+ * at most may be called slow. Who has pressed a button (`believed`) needs less. What is felt without going beyond that (`felt`) is
+ * placed as well: it is a trouble where one program stands out. 0 or -ENOMEM. */
 int pressure_find(const struct dataset *d, struct question *q, int64_t since, bool believed, struct shortages *ret);

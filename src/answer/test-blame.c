@@ -272,13 +272,25 @@ static void what_comes_all_the_time_is_no_news(void **state)
 
 static void nobody_is_listed_where_nobody_stands_out(void **state)
 {
+	static char names[40][16];
 	struct story st;
 
 	(void)state;
-	begin_periodic(&st, 120);
+	begin(&st);
+	for (int i = 0; i < 40; i++) {
+		struct subject *s;
+
+		snprintf(names[i], sizeof(names[i]), "/bin/many%d", i);
+		s = add(&st, names[i], 0, TICKS - 1, 0);
+		use(s, FEATURE_CPU_TIME, 0, FROM - 1, PERCENT);
+		use(s, FEATURE_CPU_TIME, FROM, TICKS - 1, 5 * PERCENT);
+		use(s, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 5 * PERCENT);
+	}
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 80);
 	ask_by(&st, true, &method_blame);
 	assert_true(st.answer.slow);
 	assert_int_equal(st.answer.ranking.suspects.n, 0);
+	assert_string_equal(st.answer.cause, "cpu-shared");
 	end(&st);
 }
 

@@ -1,36 +1,48 @@
 /* When is a machine said to be slow: a pressure that swings, and one that goes beyond. */
 #include "answer/test-recording.h"
 
+#define MANY 30
+
 /* Every 40 s the disk is waited for a half, three quarters or all of `swing` percent of 5 s, else a tenth of the time; in the
- * end `last` percent. */
-static void begin_swinging(struct story *st, uint32_t first, int64_t swing, int64_t last)
+ * end `last` percent. So many programs read as much as each other. */
+static void begin_swinging(struct story *st, uint32_t first, int64_t swing, int64_t last, int programs)
 {
+	static char names[MANY][16];
 	struct entity_info info = {.id = 77, .kind = ENTITY_SYSTEM, .name = (char *)"machine"};
-	struct subject *machine, *copy;
+	struct subject *machine, *copies[MANY];
 
 	begin(st);
 	machine = dataset_define(&st->d, &info);
 	machine->first = first;
 	machine->last = TICKS - 1;
-	copy = add(st, "/bin/copy", first, TICKS - 1, 0);
+	for (int i = 0; i < programs; i++) {
+		snprintf(names[i], sizeof(names[i]), "/bin/copy%d", i);
+		copies[i] = add(st, names[i], first, TICKS - 1, 0);
+	}
 	for (uint32_t t = first; t < TICKS; t++) {
 		int64_t waited = t >= TICKS - 6 ? last : t % 40 < 5 ? swing * (2 + t / 40 % 3) / 4 : 10;
 
 		use(machine, FEATURE_PSI_IO_SOME, t, t, waited * PERCENT);
-		use(copy, FEATURE_IO_READ_BYTES, t, t, waited * MB);
+		for (int i = 0; i < programs; i++)
+			use(copies[i], FEATURE_IO_READ_BYTES, t, t, waited * MB / programs);
 	}
 }
 
-static bool is_slow(uint32_t first, int64_t swing, int64_t last, bool marked)
+static bool is_slow_with(int programs, uint32_t first, int64_t swing, int64_t last, bool marked)
 {
 	struct story st;
 	bool slow;
 
-	begin_swinging(&st, first, swing, last);
+	begin_swinging(&st, first, swing, last, programs);
 	ask(&st, marked);
 	slow = st.answer.slow && st.answer.slow_since;
 	end(&st);
 	return slow;
+}
+
+static bool is_slow(uint32_t first, int64_t swing, int64_t last, bool marked)
+{
+	return is_slow_with(MANY, first, swing, last, marked);
 }
 
 static void what_comes_again_and_again_is_no_news(void **state)
@@ -62,12 +74,20 @@ static void of_a_short_past_more_must_be_seen(void **state)
 	assert_true(is_slow(TICKS - 20, 40, 70, false));
 }
 
+static void less_is_told_where_one_program_stands_out(void **state)
+{
+	(void)state;
+	assert_true(is_slow_with(1, TICKS - 120, 40, 70, false));
+	assert_false(is_slow_with(1, 0, 40, 40, false));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_comes_again_and_again_is_no_news),
 		cmocka_unit_test(what_goes_beyond_is_told),
 		cmocka_unit_test(of_a_short_past_more_must_be_seen),
+		cmocka_unit_test(less_is_told_where_one_program_stands_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,7 +93,7 @@ static double enough_to_name(const struct answer *a)
 	return a->has_history ? NAME_SCORE : NAME_UNTRIED;
 }
 
-static void choose_bottleneck(struct answer *a, const struct shortages *there)
+static void choose_bottleneck(struct answer *a, bool pressed, const struct shortages *there)
 {
 	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
 	double most = 0;
@@ -106,12 +106,12 @@ static void choose_bottleneck(struct answer *a, const struct shortages *there)
 		return;
 	}
 	/* several things may be short: the one that the culprit took is the story */
-	if (there->any && top && top->score >= enough_to_name(a) &&
+	if (pressed && top && top->score >= enough_to_name(a) &&
 	    (there->of[top->of] || pressure_is_felt(a->pressure.now[top->of], a->pressure.usual[top->of]))) {
 		a->bottleneck = top->of;
 		return;
 	}
-	if (!there->any) {
+	if (!pressed) {
 		if (a->slow && top && top->of == BOTTLENECK_CPU)
 			a->bottleneck = BOTTLENECK_SELF; /* it computes, and nobody is in its way */
 		else if (a->slow)
@@ -207,6 +207,16 @@ static bool accuses(const struct suspect *top, bool marked)
 		return top->score >= (shared && !(top->share >= TOOK_MUCH) ? NAME_SCORE : ACCUSE_MARKED);
 	return top->score >= ACCUSE_SCORE &&
 	       (top->of == BOTTLENECK_NONE || top->of == BOTTLENECK_MEMORY || top->of == BOTTLENECK_NETWORK);
+}
+
+/* Something is felt, and not by chance: it goes beyond what the past swung to, or one program stands out. */
+static bool is_pressed(const struct answer *a, const struct shortages *there, const struct why_request *request)
+{
+	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
+	bool scores = request->method != &method_gaussian && request->method != &method_unusual; /* are shares of guilt */
+	bool leaks = scores && top && top->of == BOTTLENECK_NONE && top->score >= ACCUSE_SCORE;
+
+	return there->any || (there->felt && !leaks && scores && top && top->score >= enough_to_name(a));
 }
 
 static void judge(struct answer *a, const struct question *q, bool pressed, const struct why_request *request)
@@ -401,6 +411,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	_cleanup_free_ bool *excluded = NULL;
 	int at = dataset_find_wall(d, request->at), result;
 	struct shortages there;
+	bool pressed;
 
 	if (at < 0 || request->at - d->ticks.v[at].wall > NEAR_ENOUGH)
 		return -ENODATA;
@@ -430,16 +441,17 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	if (loader)
 		tell_past(&a, loader->past, a.window_start);
 	a.has_history = q.train_to - q.train_from >= 30;
-	judge(&a, &q, there.any, &r);
-	if (there.any || request->since)
+	pressed = is_pressed(&a, &there, &r);
+	judge(&a, &q, pressed, &r);
+	if (pressed || request->since)
 		a.slow_since = d->ticks.v[q.focus].wall - d->ticks.v[q.focus].span;
-	if (there.any && a.at - d->ticks.v[q.at].wall > OVER)
+	if (pressed && a.at - d->ticks.v[q.at].wall > OVER)
 		a.slow_until = d->ticks.v[q.at].wall;
 	if (request->proc_root)
 		find_used(&a.ranking, request->proc_root);
 	if (request->only)
 		filter(&a.ranking, request->only);
-	choose_bottleneck(&a, &there);
+	choose_bottleneck(&a, pressed, &there);
 	a.confidence = confidence_of(&a);
 	a.culprit_is_named = names_culprit(&a, r.method);
 	if (a.slow && !a.culprit_is_named)

@@ -1,0 +1,310 @@
+/* Who took how much of what was short: one verdict a program. */
+#include <math.h>
+
+#include "analysis/robust.h"
+#include "base/clock.h"
+
+#define CROWD		100 /* threads a CPU, beyond the usual, from which on their number is the story */
+#define STARTER		1.1
+#define HELD_BEFORE	0.3  /* of the guilt of holding a lock, where it may always have held it */
+#define OLD		(60 * NS_PER_SEC) /* so much older than the trouble: it is not its beginning */
+#define OLD_GUILT	0.2
+#define REPORT_SCORE	1e-4
+
+static double disk_part(const struct robust *r, const struct use *use)
+{
+	return use->feature == FEATURE_IO_READ_BYTES  ? r->read_part :
+	       use->feature == FEATURE_IO_WRITE_BYTES ? r->write_part :
+							1;
+}
+
+/* Of the machine's memory; when memory is short, of what came on top of the usual: a small control group can be
+ * short of memory on a large machine. */
+static double share_of_memory(const struct robust *r, const struct use *use, double excess)
+{
+	double growth = r->growth[use->feature], all = (double)r->q->memory, share;
+
+	if (all <= 0)
+		return 0;
+	share = excess / all;
+	if (r->q->pressure.now[BOTTLENECK_MEMORY] >= MEMORY_STALL && growth > 0)
+		share = fmax(share, excess / growth * fmin(1, growth / (0.01 * all)));
+	return fmin(1, share);
+}
+
+/* What others waited on account of a program, as a share of all such waits; NaN where no events tell. */
+static double charged_share(const struct robust *r, const struct program *p, enum bottleneck of)
+{
+	const struct charges *c = r->joined ? r->q->charges : NULL;
+
+	if (!c || !(c->total[of] >= CHARGED_LEAST))
+		return NAN;
+	return charges_against(c, p->key, of) / c->total[of];
+}
+
+/* What came on top of the usual is to blame, not what always was there; but a little that is new is not all of it. */
+static double all_new(const struct robust *r, size_t feature)
+{
+	return fmax(r->growth[feature], NEW_LEAST * r->total[feature]);
+}
+
+static double share_of(const struct robust *r, const struct use *use, double excess)
+{
+	if (use->scale > 0)
+		return excess / (excess + use->scale);
+	if (use->of_memory)
+		return share_of_memory(r, use, excess);
+	return r->total[use->feature] > 0 ? disk_part(r, use) * fmin(1, excess / all_new(r, (size_t)use->feature)) : 0;
+}
+
+/* What it used of it, and what others waited for that: each is half of the evidence, where both are known. */
+static double joined_share(const struct robust *r, const struct program *p, const struct use *use, double now, double excess)
+{
+	double share = share_of(r, use, excess), charged = charged_share(r, p, use->resource);
+
+	if (use->resource == BOTTLENECK_CPU)
+		share *= right_to_cpu(r, p);
+	if (isnan(charged) || use->joined)
+		return share;
+	return (share + charged * excess / now) / 2;
+}
+
+const struct subject *most_responsible(const struct robust *r, const struct program *p, size_t f,
+					      double *ret_part)
+{
+	const struct subject *best = NULL;
+	double most = -1, sum = 0;
+
+	for (size_t i = 0; i < p->members.n; i++) {
+		const struct subject *s = p->members.v[i];
+		double now = member_now(r, s, f), before, excess;
+
+		if (isnan(now) || s->last < r->q->focus)
+			continue;
+		before = s->first < r->q->focus && r->q->train_to >= r->q->train_from ?
+				 subject_mean(r->d, s, f, r->q->train_from, (uint32_t)r->q->train_to) :
+				 0;
+		excess = now - (isnan(before) ? 0 : before);
+		if (excess > 0)
+			sum += excess;
+		if (excess > most) {
+			most = excess;
+			best = s;
+		}
+	}
+	*ret_part = sum > 0 ? most / sum : 0;
+	return best;
+}
+
+bool began_lately(const struct robust *r, const struct subject *s)
+{
+	return r->q->train_to >= r->q->train_from ? s->first > r->q->train_to : s->first >= r->q->focus;
+}
+
+bool program_is_new(const struct robust *r, const struct program *p)
+{
+	for (size_t i = 0; i < p->members.n; i++)
+		if (!began_lately(r, p->members.v[i]))
+			return false;
+	return true;
+}
+
+/* Whoever holds a lock that others wait for. A program that always did so is less of a surprise than a new one. */
+static double guilt_of_lock(const struct robust *r, const struct program *p)
+{
+	double share = charged_share(r, p, BOTTLENECK_LOCK);
+
+	return isnan(share) ? 0 : r->shortage[BOTTLENECK_LOCK] * share * (program_is_new(r, p) ? 1 : HELD_BEFORE);
+}
+
+/* What has no limit but its process's own leaks in one process: four hundred new ones with eight files each are no leak. */
+static double leakers(const struct robust *r, const struct program *p, const struct use *use)
+{
+	uint32_t there = 0;
+
+	for (size_t i = 0; use->resource == BOTTLENECK_NONE && i < p->members.n; i++)
+		there += p->members.v[i]->last >= r->q->at && p->members.v[i]->first <= r->q->at;
+	return there > 1 ? there : 1;
+}
+
+/* Who waits for an answer over the network while this machine is short of something may wait for this machine; and whoever
+ * computes less than usual is not asked as much: a server waits for work in the same call. */
+static double waits_elsewhere(struct robust *r, struct program *p, double waited)
+{
+	double computes = program_now(r, p, FEATURE_CPU_TIME), most = 0;
+	struct usual u;
+
+	for (int b = 0; b < BOTTLENECK_COUNT; b++)
+		most = fmax(most, r->shortage[b]);
+	if (isnan(computes))
+		return waited * (1 - fmin(1, most));
+	u = usual_of(r, p, FEATURE_CPU_TIME, computes);
+	return fmax(0, waited - (u.median > computes ? u.median - computes : 0)) * (1 - fmin(1, most));
+}
+
+/* Where nothing is known of a program's past, whether it is older than the trouble is. */
+static double youth(const struct robust *r, const struct program *p)
+{
+	const struct moment *at = &r->d->ticks.v[r->q->at];
+	int64_t trouble = at->boot - r->d->ticks.v[r->q->focus].boot, oldest = 0;
+
+	for (size_t i = 0; i < p->members.n; i++) {
+		const struct entity_info *info = &p->members.v[i]->info;
+		int64_t age = info->start ? at->boot - (int64_t)info->start : 0;
+
+		oldest = age > oldest ? age : oldest;
+	}
+	return oldest > 2 * trouble + OLD ? OLD_GUILT : 1;
+}
+
+/* The guilt of a program by each use; *ret_worst = the use with the most. */
+static double guilt_of(struct robust *r, struct program *p, double guilt[USES], size_t *ret_worst, double *ret_lock)
+{
+	double by_resource[BOTTLENECK_COUNT] = {}, sum = 0, worst = 0, crowd = 0;
+	size_t cpu = 0, threads = USES - 1; /* their places in `uses` */
+
+	for (size_t i = 0; i < USES; i++) {
+		size_t f = (size_t)uses[i].feature;
+		double now = program_now(r, p, f), excess;
+		struct usual u;
+
+		guilt[i] = 0;
+		if (uses[i].joined && !r->joined)
+			continue;
+		if (isnan(now) || now < noticeable(&p->members.v[0]->features[f]))
+			continue;
+		/* even if all of it were new, would it matter? */
+		if (shortage_for(r, &uses[i]) * share_of(r, &uses[i], now) < REPORT_SCORE)
+			continue;
+		u = usual_of(r, p, f, now);
+		excess = excess_of(&u, now) / leakers(r, p, &uses[i]);
+		if (f == FEATURE_WAIT_NETWORK)
+			excess = waits_elsewhere(r, p, excess);
+		guilt[i] = shortage_for(r, &uses[i]) * joined_share(r, p, &uses[i], now, excess) * surprise_of(&u);
+		if (isnan(u.median))
+			guilt[i] *= youth(r, p);
+		if (uses[i].resource == BOTTLENECK_MEMORY && r->short_group && !program_is_in(p, r->short_group))
+			guilt[i] = 0; /* it has none of the group's memory */
+		if (f == FEATURE_THREADS)
+			crowd = excess_of(&u, now);
+		if (f == FEATURE_CHILDREN_CPU)
+			guilt[i] *= STARTER; /* who starts them is named before what he starts */
+		if (uses[i].resource == BOTTLENECK_NONE)
+			sum += guilt[i];
+		else if (guilt[i] > by_resource[uses[i].resource])
+			by_resource[uses[i].resource] = guilt[i];
+		if (guilt[i] > worst) {
+			worst = guilt[i];
+			*ret_worst = i;
+		}
+	}
+	*ret_lock = by_resource[BOTTLENECK_LOCK] = guilt_of_lock(r, p);
+	for (size_t i = 0; i < BOTTLENECK_COUNT; i++)
+		sum += by_resource[i];
+	/* a CPU taken by hundreds of threads is first of all too many threads */
+	if (crowd >= CROWD * r->q->cpus && guilt[cpu] > 0 && *ret_worst == cpu)
+		guilt[threads] = 1.05 * guilt[cpu];
+	return sum;
+}
+
+/* The recorder has more to do because it is slow: it looks at who is in the way. */
+static bool is_recorder(const struct program *p)
+{
+	for (size_t i = 0; i < p->members.n; i++)
+		if (p->members.v[i]->info.flags & ENTITY_IS_SELF)
+			return true;
+	return false;
+}
+
+/* kswapd, kworkers and soft interrupts work for others: they are named when nobody else can be. */
+bool works_for_others(const struct program *p)
+{
+	const struct entity_info *info = &p->members.v[0]->info;
+
+	return info->kind == ENTITY_KERNEL || (info->flags & ENTITY_IS_KERNEL_THREAD);
+}
+
+static double share_in_use(const struct robust *r, const struct program *p, const struct use *use)
+{
+	double now = program_now(r, p, (size_t)use->feature);
+
+	if (use->of_memory)
+		return r->q->memory ? now / (double)r->q->memory : NAN;
+	return !use->scale && r->total[use->feature] > 0 ? fmin(1, now / r->total[use->feature]) : NAN;
+}
+
+static uint32_t count_members(const struct robust *r, const struct program *p)
+{
+	double n = 0;
+
+	for (size_t i = 0; i < p->members.n; i++) {
+		const struct subject *s = p->members.v[i];
+
+		if (s->info.kind == ENTITY_SHORT_LIVED)
+			n += subject_growth(r->d, s, FEATURE_CHILDREN_SHORT, r->q->focus, r->q->at);
+		else
+			n += s->last >= r->q->focus;
+	}
+	return (uint32_t)n;
+}
+
+static const struct subject *find_starter(const struct robust *r, const struct subject *s)
+{
+	const struct subject *found = NULL;
+
+	for (size_t i = 0; s->info.kind == ENTITY_SHORT_LIVED && i < r->d->subjects.n; i++) {
+		const struct subject *other = r->d->subjects.v[i];
+
+		if (other->info.kind == ENTITY_PROCESS && other->info.pid == s->info.parent && other->last >= r->q->focus)
+			found = other;
+	}
+	return found;
+}
+
+/* Held back by a limit: because it wants more than it used to, or because it is given less? */
+static bool wants_more(struct robust *r, struct program *p)
+{
+	double now = program_now(r, p, FEATURE_CPU_TIME);
+	struct usual u;
+
+	if (isnan(now) || now < noticeable(&p->members.v[0]->features[FEATURE_CPU_TIME]))
+		return false;
+	u = usual_of(r, p, FEATURE_CPU_TIME, now);
+	return excess_of(&u, now) * surprise_of(&u) >= now / 2;
+}
+
+static enum culprit_kind kind_of(struct robust *r, struct program *p, const struct suspect *s, double part)
+{
+	if (s->of == BOTTLENECK_REMOTE)
+		return CULPRIT_HOST;
+	if (s->of == BOTTLENECK_QUOTA && !wants_more(r, p))
+		return CULPRIT_LIMIT;
+	if (works_for_others(p))
+		return CULPRIT_KERNEL;
+	return part < 0.7 || s->subject->info.kind == ENTITY_SHORT_LIVED ? CULPRIT_GROUP : CULPRIT_PROCESS;
+}
+
+/* 1 = *ret is worth a look, 0 = not. */
+int judge_program(struct robust *r, struct program *p, struct verdict *ret)
+{
+	struct suspect *s = &ret->suspect;
+	size_t worst = 0;
+	double part, lock;
+
+	ret->program = p;
+	s->score = guilt_of(r, p, ret->guilt, &worst, &lock);
+	if (works_for_others(p) || is_recorder(p))
+		s->score *= 0.25;
+	if (s->score < REPORT_SCORE)
+		return 0;
+	s->of = lock > ret->guilt[worst] ? BOTTLENECK_LOCK : uses[worst].resource;
+	ret->lock = lock;
+	s->subject = most_responsible(r, p, (size_t)uses[worst].feature, &part);
+	if (!s->subject)
+		return 0;
+	s->members = count_members(r, p);
+	s->starter = find_starter(r, s->subject);
+	s->kind = kind_of(r, p, s, part);
+	s->share = share_in_use(r, p, &uses[worst]);
+	return 1;
+}
