@@ -1,6 +1,7 @@
 """Kept cases as tables and figures; computes nothing that is not counted here."""
 import collections
 import pathlib
+import re
 import subprocess
 import time
 
@@ -9,6 +10,7 @@ import judge
 import recording
 import score
 
+OTHERS = re.compile(rf", /(?!{score.STAGE})[^,: ]+")  # a control group that is not the lab's
 FIGURE = pathlib.Path(__file__).parent.parent / "bench/figure"
 DEFAULT = "blame"  # whose figures have no suffix
 RESOURCES = ("cpu", "memory", "io", "handles", "faults", "threads", "network", "delay", "other")
@@ -211,13 +213,13 @@ def write_answers(whyslow, judged, path, command):
         first.setdefault(case["scenario"], case)
     with open(path, "w") as out:
         out.write(f"# Answers, as printed\n\nWritten by `{command}`: of each kind the first case that was played, right or wrong "
-                  "([how the lab works](lab.md)).\n")
+                  "([how the lab works](lab.md)). Control groups that are not the lab's are left out.\n")
         for kind, case in sorted(first.items()):
             words = recording.Kept(whyslow, case["folder"] / "recording.db").words(case["mark"])
             top = ", ".join(f"{first[0][1]} by {column}" for column, first in case["tops"].items())
             out.write(f"\n## {kind}\n\n{case['what']}\n\nGuilty: {', '.join(case['culprits']) or case['truth']['guilty']}; the button was "
                       f"pressed after {case['seconds_until_press']} s. `top` shows {top} first.\n\n    $ whyslow why --at {case['mark']}\n")
-            out.writelines(f"    {line}".rstrip() + "\n" for line in words.rstrip().splitlines())
+            out.writelines(f"    {OTHERS.sub('', line)}".rstrip() + "\n" for line in words.rstrip().splitlines())
 
 
 def print_figures(judged, quiet):

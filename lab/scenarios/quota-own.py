@@ -1,4 +1,4 @@
-"""A program begins to compute in a control group that may use a third of a CPU: the shop in the same group waits with it."""
+"""A program begins to compute in a control group that may use a fifth of a CPU: the shop in the same group waits with it."""
 from resources import CPU
 from stage import QUOTA
 
@@ -9,7 +9,7 @@ CAUSES = {"quota-own"}
 
 
 def prepare(stage, chance):
-    stage.groups.set_quota(33)  # twice what the shop needs
+    stage.groups.set_quota(18)  # a little more than the shop needs
 
 
 def inject(stage, chance):

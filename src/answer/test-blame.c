@@ -232,6 +232,141 @@ static void who_writes_is_guilty_of_the_writing_back(void **state)
 	end(&st);
 }
 
+/* A job that everybody waits for, for ten seconds every two minutes and now again. */
+static void begin_periodic(struct story *st, uint32_t every)
+{
+	struct entity_info info = {.id = 77, .kind = ENTITY_SYSTEM, .name = (char *)"machine"};
+	struct subject *machine, *job, *editor;
+
+	begin(st);
+	machine = dataset_define(&st->d, &info);
+	machine->first = 0;
+	machine->last = TICKS - 1;
+	job = add(st, "/bin/job", 0, TICKS - 1, 0);
+	editor = add(st, "/bin/editor", 0, TICKS - 1, 0);
+	for (uint32_t t = 0; t < TICKS; t++) {
+		bool runs = (TICKS - 1 - t) % every < 10;
+
+		use(machine, FEATURE_PSI_CPU_SOME, t, t, (runs ? 80 : 2) * PERCENT);
+		use(job, FEATURE_CPU_TIME, t, t, (runs ? 190 : 1) * PERCENT);
+		use(editor, FEATURE_CPU_RUN_DELAY, t, t, (runs ? 80 : 1) * PERCENT);
+	}
+}
+
+static void what_comes_all_the_time_is_no_news(void **state)
+{
+	struct story st;
+
+	(void)state;
+	begin_periodic(&st, 120);
+	ask_by(&st, false, &method_blame);
+	assert_false(st.answer.slow);
+	end(&st);
+	/* for the first time it is */
+	begin_periodic(&st, 2 * TICKS);
+	ask_by(&st, false, &method_blame);
+	assert_true(st.answer.slow);
+	assert_string_equal(first(&st)->subject->info.name, "job");
+	end(&st);
+}
+
+static void nobody_is_listed_where_nobody_stands_out(void **state)
+{
+	struct story st;
+
+	(void)state;
+	begin_periodic(&st, 120);
+	ask_by(&st, true, &method_blame);
+	assert_true(st.answer.slow);
+	assert_int_equal(st.answer.ranking.suspects.n, 0);
+	end(&st);
+}
+
+static void the_recorder_looks_because_it_is_slow(void **state)
+{
+	struct subject *recorder, *hog, *editor;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	recorder = add(&st, "/bin/whyslow", 0, TICKS - 1, 0);
+	recorder->info.flags |= ENTITY_IS_SELF;
+	hog = add(&st, "/bin/hog", FROM, TICKS - 1, 0);
+	editor = add(&st, "/bin/editor", 0, TICKS - 1, 0);
+	use(recorder, FEATURE_CPU_TIME, FROM, TICKS - 1, 60 * PERCENT);
+	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 50 * PERCENT);
+	use(editor, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 60 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 80);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, hog);
+	end(&st);
+}
+
+static struct subject *add_in(struct story *st, const char *exe, const char *unit)
+{
+	struct entity_info info = {.id = ++st->next_id, .kind = ENTITY_PROCESS, .pid = 1000 + st->next_id, .name = strrchr(exe, '/') + 1,
+				   .exe = (char *)exe, .unit = (char *)unit};
+	struct subject *s = dataset_define(&st->d, &info);
+
+	s->first = 0;
+	s->last = TICKS - 1;
+	return s;
+}
+
+static void a_groups_memory_is_taken_by_who_is_in_it(void **state)
+{
+	struct entity_info group = {.id = 500, .kind = ENTITY_CGROUP, .name = (char *)"/small"};
+	struct subject *machine = NULL, *limited, *inside, *outside;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	outside = add_in(&st, "/bin/outside", "/large");
+	inside = add_in(&st, "/bin/inside", "/small/one");
+	limited = dataset_define(&st.d, &group);
+	limited->first = 0;
+	limited->last = TICKS - 1;
+	level(outside, FEATURE_MEM_ANON, 0, 100 * MB);
+	level(outside, FEATURE_MEM_ANON, FROM, 900 * MB);
+	level(inside, FEATURE_MEM_ANON, 0, 100 * MB);
+	level(inside, FEATURE_MEM_ANON, FROM, 400 * MB);
+	use(limited, FEATURE_CG_MEMORY_MAX, FROM, TICKS - 1, 1000);
+	press(&st, FEATURE_PSI_MEMORY_SOME, 0, 50);
+	for (size_t i = 0; i < st.d.subjects.n; i++)
+		if (st.d.subjects.v[i]->info.kind == ENTITY_SYSTEM)
+			machine = st.d.subjects.v[i];
+	level(machine, FEATURE_SYS_MEM_TOTAL, 0, 16000 * MB);
+	level(machine, FEATURE_SYS_MEM_AVAILABLE, 0, 9000 * MB);
+	ask_by(&st, true, &method_blame);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_MEMORY);
+	assert_ptr_equal(first(&st)->subject, inside);
+	assert_true(score_of(&st, outside) < first(&st)->score / 3);
+	end(&st);
+}
+
+static void what_processes_share_is_there_once(void **state)
+{
+	struct subject *one, *two, *three, *grower;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	one = add(&st, "/bin/server", 0, TICKS - 1, 0);
+	two = add(&st, "/bin/server", FROM, TICKS - 1, 0);
+	three = add(&st, "/bin/server", FROM, TICKS - 1, 0);
+	grower = add(&st, "/bin/grower", 0, TICKS - 1, 0);
+	level(one, FEATURE_MEM_SHMEM, 0, 800 * MB);
+	level(two, FEATURE_MEM_SHMEM, FROM, 800 * MB);
+	level(three, FEATURE_MEM_SHMEM, FROM, 800 * MB);
+	level(grower, FEATURE_MEM_ANON, 0, 100 * MB);
+	level(grower, FEATURE_MEM_ANON, FROM, 400 * MB);
+	press(&st, FEATURE_PSI_MEMORY_SOME, 0, 50);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, grower);
+	assert_true(score_of(&st, one) < first(&st)->score / 3);
+	end(&st);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +378,11 @@ int main(void)
 		cmocka_unit_test(who_computes_and_is_in_nobodys_way_is_slow_by_itself),
 		cmocka_unit_test(who_asks_is_guilty_of_the_answers),
 		cmocka_unit_test(who_writes_is_guilty_of_the_writing_back),
+		cmocka_unit_test(what_comes_all_the_time_is_no_news),
+		cmocka_unit_test(nobody_is_listed_where_nobody_stands_out),
+		cmocka_unit_test(the_recorder_looks_because_it_is_slow),
+		cmocka_unit_test(a_groups_memory_is_taken_by_who_is_in_it),
+		cmocka_unit_test(what_processes_share_is_there_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,8 +100,8 @@ static void choose_bottleneck(struct answer *a, const struct shortages *there)
 
 	a->bottleneck = BOTTLENECK_NONE;
 	/* no pressure is measured for these */
-	if (a->slow && top && top->score >= ACCUSE_MARKED &&
-	    (top->of == BOTTLENECK_LOCK || top->of == BOTTLENECK_QUOTA || top->of == BOTTLENECK_REMOTE)) {
+	if (a->slow && top && ((top->of == BOTTLENECK_REMOTE && top->score >= ACCUSE_MARKED) ||
+			       ((top->of == BOTTLENECK_LOCK || top->of == BOTTLENECK_QUOTA) && top->score >= enough_to_name(a)))) {
 		a->bottleneck = top->of;
 		return;
 	}
@@ -201,7 +201,7 @@ static int measure(const struct dataset *d, const struct why_request *request, s
 /* Using a lot of what is not short is nobody's fault; of what no pressure is measured for, it may be. */
 static bool accuses(const struct suspect *top, bool marked)
 {
-	bool shared = top->of == BOTTLENECK_CPU || top->of == BOTTLENECK_DISK;
+	bool shared = top->of == BOTTLENECK_CPU || top->of == BOTTLENECK_DISK || top->of == BOTTLENECK_LOCK;
 
 	if (marked)
 		return top->score >= (shared && !(top->share >= TOOK_MUCH) ? NAME_SCORE : ACCUSE_MARKED);
