@@ -88,9 +88,8 @@ async function showCurves(s) {
 			data: await ask("series", { at: `@${at.toFixed(3)}`, since: `@${from.toFixed(3)}`, until: `@${to.toFixed(3)}`, for: who, feature: what, points: POINTS }),
 			usual: who === pid ? profile?.features.find((f) => f.name === what) : null })));
 		drawCurveNames(get("curves"), curves, (i) => setState({ more: more(state()).filter((_, k) => k !== i).join(",") }));
-		const placed = drawSeries(get("chart"), curves, { at, marks, onZoom: (a, b) => setState({ from: a && a.toFixed(3), to: b && b.toFixed(3) }) });
+		drawSeries(get("chart"), curves, { at, marks, onPlaced: (place) => showLives(from, to, place), onZoom: (a, b) => setState({ from: a && a.toFixed(3), to: b && b.toFixed(3) }) });
 		get("resolution").textContent = resolutionText(curves[0].data);
-		showLives(from, to, await placed);
 		say("");
 	} catch (e) {
 		failed(e);
@@ -98,15 +97,16 @@ async function showCurves(s) {
 }
 
 // Asked anew when the range has moved by a twentieth: a live page moves on each second.
-let livesOf = null;
+let livesOf = null, livesPlace = null;
 async function showLives(from, to, place) {
-	if (!place || (livesOf && livesOf.span === to - from && Math.abs(livesOf.from - from) < (to - from) / 20)) return drawLivesAgain(place);
+	livesPlace = place;
+	if (livesOf && livesOf.span === to - from && Math.abs(livesOf.from - from) < (to - from) / 20) return drawLivesAgain();
 	const mine = livesOf = { from, span: to - from };
 	mine.answer = await ask("lives", { at: `@${to.toFixed(3)}`, since: `@${from.toFixed(3)}`, until: `@${to.toFixed(3)}`, points: LIVES }).catch(() => null);
-	if (mine === livesOf) drawLivesAgain(place);
+	if (mine === livesOf) drawLivesAgain();
 }
-function drawLivesAgain(place) {
-	if (livesOf?.answer && place) drawLives(get("lives"), livesOf.answer, place, { chosen: chosen(state()), onChoose: (pid) => setState({ pid, feature: null }) });
+function drawLivesAgain() {
+	if (livesOf?.answer) drawLives(get("lives"), livesOf.answer, livesPlace, { chosen: chosen(state()), onChoose: (pid) => setState({ pid, feature: null }) });
 }
 
 async function loadMarks() {
@@ -171,7 +171,7 @@ function apply(s) {
 	get("live").setAttribute("aria-pressed", String(!s.at));
 	goLive(s);
 	document.body.dataset.view = view;
-	if (changed("mark", "view")) loadMarks().catch(failed);
+	if (changed("mark", "view")) loadMarks().catch(view === "machine" ? failed : () => null); // other panes ask for themselves
 	if (s.at && changed("at", "window")) showMoment(s);
 	else if (changed("pid", "filter")) showProcesses(s);
 	if (changed("pid", "feature") && board && chosen(s)) {

@@ -1,7 +1,7 @@
 // Is it really the cause? A button that holds a process back and lets it go (whyslow.confirm/1), and the chart of what was seen before,
 // during and after.
 import { tell } from "./api.js";
-import { element } from "./dom.js";
+import { element, loadStyle } from "./dom.js";
 import { svg } from "./pane.js";
 
 const WIDTH = 640, HEIGHT = 170, LEFT = 52, RIGHT = 8, TOP = 18, BOTTOM = 24, SECONDS = 23;
@@ -40,6 +40,7 @@ function stretches(samples, alike) {
 }
 
 export function drawTrial(t) {
+	loadStyle("/panes.css");
 	const several = t.victims.length > 1, end = t.samples.at(-1).at;
 	const most = Math.max(0.01, ...t.samples.map((s) => s.waits ?? 0));
 	const x = (at) => LEFT + (WIDTH - LEFT - RIGHT) * at / end, y = (waits) => HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (waits ?? 0) / most;

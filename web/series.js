@@ -89,15 +89,15 @@ function horizontal(u, value, scale) {
 
 let plot = null, drawn = null;
 
-// A promise of where the curve lies: { left, width } in px, { from, to } in s; null where there is none.
+// onPlaced: is told where the curve lies, { left, width } in px, { from, to } in s; again when it was drawn anew for another width.
 // curves: [{ data: whyslow.series/1, usual: a feature of whyslow.process/1 or null }]; at: seconds; marks: [{ at, note }].
-export function drawSeries(holder, curves, { at, marks, onZoom }) {
-	drawn = [holder, curves, { at, marks, onZoom }];
+export function drawSeries(holder, curves, { at, marks, onZoom, onPlaced }) {
+	drawn = [holder, curves, { at, marks, onZoom, onPlaced }];
 	plot?.destroy();
 	plot = null;
 	if (!curves.length) {
 		holder.replaceChildren();
-		return Promise.resolve(null);
+		return;
 	}
 	const units = [...new Set(curves.map((c) => c.data.unit))];
 	const axis = { stroke: css("--faint"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line"), width: 1 } };
@@ -130,18 +130,15 @@ export function drawSeries(holder, curves, { at, marks, onZoom }) {
 		},
 	};
 	holder.replaceChildren();
-	const placed = new Promise((done) => {
-		options.hooks.ready = [(u) => done({ left: u.over.offsetLeft, width: u.over.clientWidth, from: u.scales.x.min, to: u.scales.x.max })];
-	});
+	options.hooks.ready = [(u) => onPlaced({ left: u.over.offsetLeft, width: u.over.clientWidth, from: u.scales.x.min, to: u.scales.x.max })];
 	plot = new uPlot(options, align(curves), holder);
 	plot.over.addEventListener("dblclick", () => onZoom(null, null));
 	plot.root.querySelector("canvas").setAttribute("aria-label", curves.map(inWords).join("; "));
 	plot.root.querySelector("canvas").setAttribute("role", "img");
-	return placed;
 }
 
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => plot && drawSeries(...drawn));
-addEventListener("resize", () => plot?.setSize({ width: plot.root.parentElement.clientWidth, height: HEIGHT }));
+addEventListener("resize", () => plot?.root.parentElement.clientWidth && drawSeries(...drawn));
 
 export function drawCurveNames(holder, curves, onRemove) {
 	holder.replaceChildren(...curves.map((c, i) => element("span", { class: `curve curve-${i % COLOURS.length}`, title: c.data.help }, `${c.data.label} (${c.data.pid}): ${c.data.feature}`,

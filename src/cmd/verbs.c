@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "daemon/hook.h"
 #include "daemon/request.h"
+#include "store/trace-file.h"
 
 #define SHARED_FOR_CLIENTS 4 /* of the shared options a client may give only those from --json on */
 
@@ -83,7 +84,9 @@ struct store *open_common_store(const struct common *c, enum store_mode mode)
 
 	if (r == 0)
 		return store;
-	if (asks_recorder(c)) /* the recorder was asked before, if the verb may: it is not for everybody, or nobody listens */
+	if (c->from_file && trace_is_file(c->from_file))
+		log_error("%s holds events alone, no counters: 'waits', 'threads', 'cpu' and 'export' read it", c->from_file);
+	else if (asks_recorder(c)) /* the recorder was asked before, if the verb may: it is not for everybody, or nobody listens */
 		log_error("%s; a recording that root's recorder made is root's to read", error ? error : strerror(-r));
 	else
 		log_error("%s", error ? error : strerror(-r));

@@ -42,19 +42,22 @@ static void read_row(struct reader planes[PLANES], const struct row *before, str
 	}
 }
 
-/* What was packed, unpacked: its bytes (to be freed), and where the planes of its n rows lie in them. */
-static int open_planes(const void *bytes, size_t n_bytes, uint8_t **ret_all, struct reader planes[PLANES], uint64_t *ret_n)
+/* What was packed, unpacked into `room` (one for many: a thousand fresh ones would cost as much as what is in them), and
+ * where the planes of its n rows lie in it. */
+static int open_planes(const void *bytes, size_t n_bytes, struct str *room, struct reader planes[PLANES], uint64_t *ret_n)
 {
 	struct reader in = {bytes, (const uint8_t *)bytes + n_bytes, false};
 	uint64_t size = read_varint(&in);
-	_cleanup_free_ uint8_t *all = NULL;
+	const uint8_t *all;
 
 	if (in.bad || size > BLOB_MAX)
 		return -EBADMSG;
-	all = malloc(size + 1);
-	if (!all)
+	str_clear(room);
+	room->max = BLOB_MAX + 1;
+	if (str_reserve(room, size + 1) < 0)
 		return -ENOMEM;
-	if (ZSTD_decompress(all, size, in.at, (size_t)(in.end - in.at)) != size)
+	all = (const uint8_t *)room->data;
+	if (ZSTD_decompress(room->data, size, in.at, (size_t)(in.end - in.at)) != size)
 		return -EBADMSG;
 	in = (struct reader){all, all + size, false};
 	*ret_n = read_varint(&in);
@@ -64,19 +67,16 @@ static int open_planes(const void *bytes, size_t n_bytes, uint8_t **ret_all, str
 
 		planes[i] = (struct reader){(const uint8_t *)plane, (const uint8_t *)plane + length, false};
 	}
-	if (in.bad || *ret_n > (size_t)(planes[MEAN_LOW].end - planes[MEAN_LOW].at))
-		return -EBADMSG;
-	*ret_all = TAKE(all);
-	return 0;
+	return in.bad || *ret_n > (size_t)(planes[MEAN_LOW].end - planes[MEAN_LOW].at) ? -EBADMSG : 0;
 }
 
 int summary_unpack(const void *bytes, size_t n_bytes, struct rows *rows)
 {
 	struct reader planes[PLANES];
-	_cleanup_free_ uint8_t *all = NULL;
+	_cleanup_str_ struct str room = {};
 	struct row row = {};
 	uint64_t n;
-	int r = open_planes(bytes, n_bytes, &all, planes, &n);
+	int r = open_planes(bytes, n_bytes, &room, planes, &n);
 
 	if (r < 0)
 		return r;
@@ -308,13 +308,13 @@ static bool has_means(const struct reader planes[PLANES], uint64_t n)
 	return n <= (size_t)(planes[MEAN_HIGH].end - planes[MEAN_HIGH].at) && n <= (size_t)(planes[MEAN_MIDDLE].end - planes[MEAN_MIDDLE].at);
 }
 
-static int read_history(const struct names *names, enum entity_kind kind, int feature, const void *bytes, size_t n_bytes, struct segment_history *out)
+static int read_history(const struct names *names, enum entity_kind kind, int feature, const void *bytes, size_t n_bytes, struct str *room,
+			struct segment_history *out)
 {
 	struct reader planes[PLANES];
-	_cleanup_free_ uint8_t *all = NULL;
 	struct places places = {};
 	uint64_t n;
-	int r = open_planes(bytes, n_bytes, &all, planes, &n);
+	int r = open_planes(bytes, n_bytes, room, planes, &n);
 
 	if (r == 0)
 		r = has_means(planes, n) ? find_places(names, kind, feature, n, planes, &places) : -EBADMSG;
@@ -327,6 +327,7 @@ static int read_history(const struct names *names, enum entity_kind kind, int fe
 int store_history(struct store *s, enum entity_kind kind, int feature, int64_t from, int64_t to,
 		  int (*each)(const struct segment_history *segment, void *data), void *data)
 {
+	_cleanup_str_ struct str room = {};
 	struct names names = {};
 	struct segment_history h = {};
 	sqlite3_stmt *stmt;
@@ -344,7 +345,7 @@ int store_history(struct store *s, enum entity_kind kind, int feature, int64_t f
 		h.from = sqlite3_column_int64(stmt, 0) * NS_PER_MS;
 		h.to = sqlite3_column_int64(stmt, 1) * NS_PER_MS;
 		h.rows.n = 0;
-		r = read_history(&names, kind, feature, sqlite3_column_blob(stmt, 2), (size_t)sqlite3_column_bytes(stmt, 2), &h);
+		r = read_history(&names, kind, feature, sqlite3_column_blob(stmt, 2), (size_t)sqlite3_column_bytes(stmt, 2), &room, &h);
 		if (r == 0)
 			r = each(&h, data);
 		else if (r == -EBADMSG) /* as if it were not there: whoever asks reads the segment itself */

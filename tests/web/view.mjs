@@ -149,6 +149,7 @@ try {
 	await q.locator("#lives .life").first().waitFor({ timeout: 60000 });
 	await atEverySize(q, "machine", shots);
 	await showTrial(q);
+	await q.waitForFunction(() => getComputedStyle(document.querySelector(".trial .waits")).fill === "none"); // its style sheet has come
 	await atEverySize(q, "proof", shots);
 	await q.context().close();
 	await pressed(p);
