@@ -1,4 +1,5 @@
-/* Holds a flight recorder for a measurement: ring-load [SECONDS]; says what was written and what a freeze took. */
+/* Holds a flight recorder for a measurement: ring-load [SECONDS [KIB]]; 0 s = until a line comes. Says what was written and what
+ * a freeze took. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -21,9 +22,12 @@ int main(int argc, char **argv)
 	struct ring *r;
 	const char *why = "";
 	size_t kinds[EVENT_KIND_END] = {};
-	uint64_t torn = 0, lost = 0;
+	uint64_t torn = 0, lost = 0, switches = 0, wakeups = 0;
+	uint32_t n_cpus;
 	double began;
 
+	if (argc > 2)
+		options.bytes = (uint64_t)atoll(argv[2]) << 10;
 	if (ring_open(&options, &r, &why) < 0) {
 		fprintf(stderr, "%s\n", why);
 		return 1;
@@ -31,7 +35,7 @@ int main(int argc, char **argv)
 	ring_profile(r, true);
 	puts("ready");
 	fflush(stdout);
-	if (argc > 1)
+	if (argc > 1 && atof(argv[1]) > 0)
 		usleep((useconds_t)(atof(argv[1]) * 1e6));
 	else
 		getchar();
@@ -49,6 +53,11 @@ int main(int argc, char **argv)
 	for (int k = 0; k < EVENT_KIND_END; k++)
 		if (kinds[k])
 			printf("  %-14s %zu\n", event_kind_name(k), kinds[k]);
+	for (uint32_t i = 0; i < t.n_cpus; i++) {
+		switches += ring_cpus(r, &n_cpus)[i].switches;
+		wakeups += ring_cpus(r, &n_cpus)[i].wakeups;
+	}
+	printf("  in all %lu switches, %lu wakeups\n", switches, wakeups);
 	printf("  no storage %lu, no waker %lu\n", ring_counts(r)->no_storage, ring_counts(r)->no_waker);
 	trace_clear(&t);
 	ring_close(r);

@@ -6,11 +6,11 @@
 #include "fuzz/target.h"
 #include "store/chunk.h"
 
-static void read_chunk(struct chunk *c)
+static void read_chunk(struct chunk *c, const struct load_filter *filter)
 {
 	struct dataset d = {};
 
-	if (chunk_plan(c, &d, NULL) == 0 && dataset_allocate(&d) == 0 && chunk_decode(c) < 0)
+	if (chunk_plan(c, &d, filter) == 0 && dataset_allocate(&d) == 0 && chunk_decode(c) < 0)
 		chunk_take_back(c);
 	dataset_finish(&d);
 	dataset_free(&d);
@@ -19,13 +19,18 @@ static void read_chunk(struct chunk *c)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
 	uint32_t crc = (uint32_t)crc32(0, bytes, (uInt)n);
+	const uint64_t few[ENTITY_KIND_END] = {[ENTITY_PROCESS] = 1ull << FEATURE_CPU_TIME};
 	uint8_t *all = malloc(n + sizeof(crc));
 	struct chunk *c;
 
 	memcpy(all, &crc, sizeof(crc));
 	memcpy(all + sizeof(crc), bytes, n);
-	if (chunk_open(all, n + sizeof(crc), &c) == 0) {
-		read_chunk(c);
+	if (chunk_open(all, n + sizeof(crc), NULL, &c) == 0) {
+		read_chunk(c, NULL);
+		chunk_close(c);
+	}
+	if (chunk_open(all, n + sizeof(crc), few, &c) == 0) {
+		read_chunk(c, &(struct load_filter){.most = few});
 		chunk_close(c);
 	}
 	free(all);

@@ -22,6 +22,7 @@ from stage import SceneBroken
 STRANGERS_AT_MOST = 0.5  # CPUs' worth of work by whoever is not the lab's: the case would be theirs as well
 SNAPSHOTS_APART = 5  # seconds, as `top` is used
 AFTERWARDS = 5.5  # the flight recorder keeps the five seconds after the press as well
+CALM = (7, 9)  # seconds from the recorder's start, after which everybody catches up, to the injection
 PRESS = (5, 11)  # seconds from the injection to the button
 
 
@@ -41,7 +42,7 @@ class Case:
     def plan(self):
         """Seconds of calm before, and from the injection to the button."""
         chance = self.chance("plan")
-        calm, until_press = chance.uniform(3, 5), chance.uniform(*getattr(self.scenario, "PRESS", PRESS))
+        calm, until_press = chance.uniform(*CALM), chance.uniform(*getattr(self.scenario, "PRESS", PRESS))
         return (self.scenario.calm(until_press) if hasattr(self.scenario, "calm") else calm), until_press
 
 

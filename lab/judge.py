@@ -5,19 +5,22 @@ import json
 import os
 import random
 
+import life
 import recording
+import scenes
 import score
 import tops
 
 MODELS = ("robust", "gaussian", "blame")  # whoever this whyslow does not know is left out
-PAST_AT_LEAST = 40  # seconds of the baseline before a calm moment of it
-CALM_AT_LEAST = 2  # seconds, after a recorder's start
+PAST_AT_LEAST = 2 * life.NIGHTLY_EVERY + 10  # seconds of the baseline before a calm moment of it: what comes every night came before
+CALM_AT_LEAST = 5  # seconds, after a recorder's start: everybody stood still, and catches up
 MOMENTS_OF_RECORDING = 100  # of a recording in which nothing is provoked at all (run --calm)
 MOMENTS_OF_CASE = 2  # in the calm before each injection
 
 
 def judge_case(whyslow, case, models=MODELS):
     """The case with `answers` beside it: who said what, and whether it was right."""
+    causes = scenes.causes_of(case["scenario"])
     kept = recording.Kept(whyslow, case["folder"] / "recording.db")
     truth = score.Truth.read(case["truth"])
     answers = {}
@@ -26,7 +29,8 @@ def judge_case(whyslow, case, models=MODELS):
         answer, took = kept.why(case["mark"], model)
         if answer:
             (case["folder"] / "answers" / f"{model}.json").write_text(json.dumps(answer, indent=1))
-            answers[model] = truth.judge(answer) | {"took": round(took, 3)}
+            answers[model] = truth.judge(answer) | {"took": round(took, 3), "cause": answer["cause"]}
+            answers[model]["words"] = answer["cause"] in causes if answers[model]["process"] else None
     for column in tops.COLUMNS:
         answers[f"top by {column}"] = truth.judge_top(case["tops"][column])
     return case | {"answers": answers}
@@ -49,8 +53,9 @@ def calm_moments(work, cases):
         moments += [(path.with_suffix(".db"), chance.uniform(begin + CALM_AT_LEAST, end)) for _ in range(MOMENTS_OF_RECORDING)]
     for case in cases:
         chance = random.Random(case["case"])
-        moments += [(case["folder"] / "recording.db", chance.uniform(case["calm_from"] + CALM_AT_LEAST, case["injected"]))
-                    for _ in range(MOMENTS_OF_CASE) if case["has_past"]]
+        begin, end = case["calm_from"] + CALM_AT_LEAST, case["injected"]
+        moments += [(case["folder"] / "recording.db", chance.uniform(begin, end))
+                    for _ in range(MOMENTS_OF_CASE) if case["has_past"] and begin < end]
     return moments
 
 

@@ -1,6 +1,7 @@
 """Kept cases as tables and figures; computes nothing that is not counted here."""
 import collections
 import pathlib
+import re
 import subprocess
 import time
 
@@ -9,6 +10,7 @@ import judge
 import recording
 import score
 
+OTHERS = re.compile(rf", /(?!{score.STAGE})[^,: ]+")  # a control group that is not the lab's
 FIGURE = pathlib.Path(__file__).parent.parent / "bench/figure"
 DEFAULT = "blame"  # whose figures have no suffix
 RESOURCES = ("cpu", "memory", "io", "handles", "faults", "threads", "network", "delay", "other")
@@ -33,7 +35,8 @@ def tell(whyslow, work, names=(), models=judge.MODELS, each=False, calm=True, ou
     else:
         print(text)
     if answers:
-        write_answers(whyslow, judged, answers)
+        write_answers(whyslow, judged if names else [case for case in judged if case["group"] == "real"], answers,
+                      " ".join(["lab/tables BUILD", *sorted(names), "--answers", answers]))
     print_figures(judged, quiet)
     print(f"{len(judged)} cases and {sum(map(len, quiet.values()))} calm answers judged in {time.monotonic() - begin:.0f} s", flush=True)
 
@@ -51,7 +54,7 @@ def print_judged(case):
         line = f"  {mark} {name:14} {answer['first']}"
         if "bottleneck" in answer:
             line += f", {answer['feature_named']}{' (not a right feature)' if answer['feature'] is False else ''}"
-            line += f"; bottleneck {answer['bottleneck']}"
+            line += f"; bottleneck {answer['bottleneck']}, cause {answer['cause']}{' (not a right one)' if answer['words'] is False else ''}"
         if answer.get("accused"):
             line += f"; ACCUSED INNOCENTS: {', '.join(answer['accused'])}"
         print(line, flush=True)
@@ -138,6 +141,11 @@ def table_2(judged):
         yield row(name, score.proportion(*counts(judged, name, "feature")))
     yield row("*the paper*", "25/26 96 %")
     yield ""
+    yield "## Which cause: of those named rightly, the sentence is of the right kind (a scenario's `CAUSES`)\n"
+    yield from head("", "the cause told is right")
+    for name in models_of(judged):
+        yield row(name, score.proportion(*counts(judged, name, "words")))
+    yield ""
 
 
 def table_3(judged):
@@ -198,21 +206,20 @@ def missed(judged):
         yield f"{name}: " + (", ".join(f"{case['case']} (named {case['answers'][name]['first'] or 'nobody'})" for case in wrong) or "none") + ".\n"
 
 
-def write_answers(whyslow, judged, path):
-    """What a user reads: of each kind with a real program the first case, right or wrong, as printed."""
+def write_answers(whyslow, judged, path, command):
+    """What a user reads: of each kind the first case, right or wrong, as printed."""
     first = {}
     for case in judged:
-        if case["group"] == "real":
-            first.setdefault(case["scenario"], case)
+        first.setdefault(case["scenario"], case)
     with open(path, "w") as out:
-        out.write("# Answers, as printed\n\nWritten by `lab/tables BUILD --answers docs/answers.md`: of each kind with a real program the first "
-                  "case that was played, right or wrong ([how the lab works](lab.md)).\n")
+        out.write(f"# Answers, as printed\n\nWritten by `{command}`: of each kind the first case that was played, right or wrong "
+                  "([how the lab works](lab.md)). Control groups that are not the lab's are left out.\n")
         for kind, case in sorted(first.items()):
             words = recording.Kept(whyslow, case["folder"] / "recording.db").words(case["mark"])
             top = ", ".join(f"{first[0][1]} by {column}" for column, first in case["tops"].items())
-            out.write(f"\n## {kind}\n\n{case['what']}\n\nGuilty: {', '.join(case['culprits'])}; the button was pressed after "
-                      f"{case['seconds_until_press']} s. `top` shows {top} first.\n\n    $ whyslow why --at {case['mark']}\n")
-            out.writelines(f"    {line}".rstrip() + "\n" for line in words.rstrip().splitlines())
+            out.write(f"\n## {kind}\n\n{case['what']}\n\nGuilty: {', '.join(case['culprits']) or case['truth']['guilty']}; the button was "
+                      f"pressed after {case['seconds_until_press']} s. `top` shows {top} first.\n\n    $ whyslow why --at {case['mark']}\n")
+            out.writelines(f"    {OTHERS.sub('', line)}".rstrip() + "\n" for line in words.rstrip().splitlines())
 
 
 def print_figures(judged, quiet):
@@ -220,7 +227,7 @@ def print_figures(judged, quiet):
     for group, of_group in groups.items():
         for name in answerers(of_group):
             for measure, title in (("process", "top_process"), ("of_two", "one_of_top_two"), ("feature", "top_feature"),
-                                   ("accused", "innocents_accused")):
+                                   ("accused", "innocents_accused"), ("words", "right_cause")):
                 print_ratio(f"lab.{group}.{title}{suffix(name)}", *counts(of_group, name, measure))
     for name in models_of(judged):
         sure = [case["answers"][name]["process"] for case in judged if (case["answers"].get(name, {}).get("confidence") or 0) >= SURE]

@@ -5,6 +5,7 @@ import math
 SHARED_GUILT = 1 / 3  # who has this share of the first one's score is accused too
 SCALELESS = {"gaussian"}  # models whose scores are no proportions: only their first one is accused
 STAGE = "whyslow-lab"  # in the names of the lab's control groups
+NOT_IT = {"limit", "host"}  # kinds of suspects: its limit is to blame, or whom it asks; the program itself is not accused
 NOT_THE_MACHINE = {"remote", "network", "none"}
 
 
@@ -97,7 +98,7 @@ class Truth:
         enough = suspects[0]["score"] * SHARED_GUILT
         named_guilty = suspects[:1] if answer["model"] in SCALELESS else [
             suspect for suspect in suspects if suspect["score"] >= enough]
-        return [self.innocents[s["pid"]] for s in named_guilty if s["pid"] in self.innocents and not self.did_it(s)]
+        return [self.innocents[s["pid"]] for s in named_guilty if s["pid"] in self.innocents and not self.did_it(s) and s.get("kind") not in NOT_IT]
 
     def judge_top(self, first_two):
         """[[pid, name], ...]. `top` cannot say that no program is to blame: such cases are not counted for it."""

@@ -17,10 +17,12 @@ export async function tell(path, body) {
 export const press = (note) => tell("marks", note ? { note } : {});
 
 // Boards and marks as they come; begins anew when the recorder was restarted. Returns a function that ends it.
-export function follow(window, { board, mark, lost }) {
+// `ended`: there is nothing new to be had now, and why; it is asked for again by itself.
+export function follow(window, { board, mark, ended, lost }) {
 	const events = new EventSource(`/api/v1/events?window=${encodeURIComponent(window)}`);
 	events.addEventListener("board", (e) => board(JSON.parse(e.data)));
 	events.addEventListener("mark", (e) => mark(JSON.parse(e.data)));
+	events.addEventListener("ended", (e) => ended(JSON.parse(e.data)));
 	events.addEventListener("error", lost);
 	return () => events.close();
 }

@@ -4,7 +4,7 @@ import { drawFeatures } from "./features.js";
 import { localTime, spanSeconds } from "./format.js";
 import { drawLives } from "./lives.js";
 import { drawProcesses } from "./processes.js";
-import { drawCurveNames, drawSeries } from "./series.js";
+import { drawCurveNames, drawSeries, resolutionText } from "./series.js";
 import { onState, setState, state } from "./state.js";
 import { drawVerdict } from "./verdict.js";
 
@@ -89,6 +89,7 @@ async function showCurves(s) {
 			usual: who === pid ? profile?.features.find((f) => f.name === what) : null })));
 		drawCurveNames(get("curves"), curves, (i) => setState({ more: more(state()).filter((_, k) => k !== i).join(",") }));
 		const placed = drawSeries(get("chart"), curves, { at, marks, onZoom: (a, b) => setState({ from: a && a.toFixed(3), to: b && b.toFixed(3) }) });
+		get("resolution").textContent = resolutionText(curves[0].data);
 		showLives(from, to, await placed);
 		say("");
 	} catch (e) {
@@ -124,7 +125,8 @@ function goLive(s) {
 			setState({ view: "incidents", mark: m.id });
 			say(`marked: ${m.note || localTime(m.at)}`);
 		},
-		lost: () => say("no connection to the recorder; trying again ..."),
+		ended: (e) => { if (!state().at) say(`${board ? `what is shown is of ${localTime(board.at)}; ` : ""}${e.reason}`, true); },
+		lost: () => say("no connection to whyslow serve; trying again ...", true),
 	});
 }
 

@@ -10,6 +10,7 @@ import { keys, questions, redrawn, statusLine } from "./pane.js";
 import { setState, state } from "./state.js";
 
 const TYPING = 350; // ms without a key before a rule is tried
+const POINTS = 1000; // along the time: the server puts as many moments together
 let parts = null, question = null, ruleQuestion = null, map = null, surface = null;
 let info = null, overview = null, views = null, other = null, why = null, checked = null;
 
@@ -29,7 +30,7 @@ function build(main) {
 	question = questions(parts.status);
 	ruleQuestion = questions(parts.ruleStatus);
 	map = new HeatMap(canvas, { onBrush: brushMoments, onServer: (server) => setState({ server: server === state().server ? null : server }),
-		onCell: (server, i) => { parts.said.textContent = `${server.name}, ${localTime(Number(map.moment(i) / 1000000n))}: ${server.values[i] === null ? "no value" : format(server.values[i])}`; } });
+		onCell: (server, i) => { parts.said.textContent = `${server.name}, ${localTime(Number(map.moment(i) / 1000000n))}: ${cellText(server, i)}`; } });
 	let timer = null;
 	rule.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => setState({ rule: rule.value.trim() || null }, true), TYPING); });
 	main.replaceChildren(
@@ -55,6 +56,12 @@ const formatOf = (name) => (v) => {
 };
 let format = (v) => String(v);
 
+// Where a point is made of several moments, from the least to the most of them.
+function cellText(server, i) {
+	if (server.values[i] === null) return "no value";
+	return server.low ? `${format(server.values[i])} on average, ${format(server.low[i])} to ${format(server.high[i])}` : format(server.values[i]);
+}
+
 function brushMoments(from, to) { setState({ ffrom: formatMoment(from), fto: formatMoment(to) }); }
 function brushSeconds(from, to) { setState({ ffrom: from && from.toFixed(3), fto: to && to.toFixed(3) }); }
 const windowOf = (s) => (parseMoment(s.ffrom) !== null && parseMoment(s.fto) !== null ? { from: `@${s.ffrom}`, to: `@${s.fto}` } : {});
@@ -63,12 +70,12 @@ const windowOf = (s) => (parseMoment(s.ffrom) !== null && parseMoment(s.fto) !==
 function detail(view) {
 	let low = Infinity, high = -Infinity;
 	for (const s of view.series) for (const v of s.values) if (v !== null) { low = Math.min(low, v); high = Math.max(high, v); }
-	return { origin: momentOf(view.start), step: view.step_ns, n: Math.max(0, ...view.series.map((s) => s.values.length)), servers: view.series.map((s) => ({ name: s.server, values: s.values })), low, high };
+	return { each: view.each, origin: momentOf(view.start), step: view.step_ns, n: Math.max(0, ...view.series.map((s) => s.values.length)), servers: view.series.map((s) => ({ name: s.server, values: s.values, low: s.low, high: s.high })), low, high };
 }
 
 async function loadViews(s, counter) {
 	const w = windowOf(s);
-	const [d, server, time] = await Promise.all(["detail", "server", "time"].map((by) => ask("fleet/view", { counter, by, ...w })));
+	const [d, server, time] = await Promise.all(["detail", "server", "time"].map((by) => ask("fleet/view", { counter, by, points: by === "server" ? null : POINTS, ...w })));
 	return { counter, detail: detail(d), servers: server.rows.filter((r) => r.median !== null), time: time.rows.filter((r) => r.median !== null) };
 }
 
@@ -89,19 +96,26 @@ function drawLegend(d) {
 		cell.style.background = heatCss(i / 23);
 		bar.append(cell);
 	}
-	parts.legend.replaceChildren(format(d.low), bar, format(d.high), ...(d.broken?.size ? [element("span", { class: "broken-key" }, "breaks the rule")] : []));
+	parts.legend.replaceChildren(format(d.low), bar, format(d.high), d.each > 1 ? element("span", {}, `each point is the mean of ${d.each} moments; choose a shorter time for all of them`) : "",
+		 ...(d.broken?.size ? [element("span", { class: "broken-key" }, "breaks the rule")] : []));
 }
 
 // Which values break the rule: findings of single servers at single moments.
 function brokenCells(d) {
 	const out = new Set();
-	for (const f of checked?.findings ?? []) if (f.server && f.time && f.counter === views.counter) out.add(`${f.server}|${Math.round(Number(momentOf(f.time) - d.origin) / d.step)}`);
+	for (const f of checked?.findings ?? []) if (f.server && f.time && f.counter === views.counter) out.add(`${f.server}|${Math[d.each > 1 ? "floor" : "round"](Number(momentOf(f.time) - d.origin) / d.step)}`);
 	return out;
+}
+
+// The chosen server's values by the moment, in s, as the bands have them.
+function chosenLine(d, name) {
+	const server = d.servers.find((x) => x.name === name);
+	return server ? { name, at: (t) => server.values[Math.round((t * 1e9 - Number(d.origin)) / d.step)] ?? null } : null;
 }
 
 function draw(s) {
 	format = formatOf(views.counter);
-	const d = { ...views.detail, broken: brokenCells(views.detail) }, line = d.servers.find((x) => x.name === s.server);
+	const d = { ...views.detail, broken: brokenCells(views.detail) }, line = chosenLine(d, s.server);
 	map.show(d, s.server);
 	parts.canvas.setAttribute("aria-label", `${views.counter}: ${d.servers.length} servers over ${d.n} moments, ${format(d.low)} to ${format(d.high)}`);
 	drawLegend(d);
@@ -129,7 +143,8 @@ async function drawSurface(s, d) {
 	}
 	try {
 		const { Surface } = await import("./surface.js");
-		surface ??= new Surface(parts.surface);
+		surface ??= new Surface(parts.surface, s.turn, (turn) => setState({ turn }, true));
+		surface.lookFrom(state().turn);
 		surface.show(d, { format, counter: views.counter, chosen: s.server });
 	} catch (e) {
 		parts.surface.replaceChildren(element("p", { class: "error-text" }, `no 3-D drawing here: ${e.message}`));
@@ -176,7 +191,7 @@ export async function show(main, s, changed) {
 	parts.counter.value = counter;
 	parts.x.value = against;
 	if (views?.counter !== counter || changed("ffrom", "fto")) {
-		const [v, o] = await Promise.all([loadViews(s, counter), ask("fleet/view", { counter, by: "time" })]).catch((e) => { parts.status.textContent = e.message; parts.status.classList.add("error"); return [null, null]; });
+		const [v, o] = await Promise.all([loadViews(s, counter), ask("fleet/view", { counter, by: "time", points: POINTS })]).catch((e) => { parts.status.textContent = e.message; parts.status.classList.add("error"); return [null, null]; });
 		if (!v) return;
 		views = v;
 		overview = { counter, rows: o.rows.filter((r) => r.median !== null) };
@@ -185,7 +200,7 @@ export async function show(main, s, changed) {
 	draw(state());
 	if (other?.counter !== against) {
 		try {
-			other = { counter: against, detail: detail(await ask("fleet/view", { counter: against, by: "detail", ...windowOf(s) })) };
+			other = { counter: against, detail: detail(await ask("fleet/view", { counter: against, by: "detail", points: POINTS, ...windowOf(s) })) };
 			draw(state());
 		} catch (e) {
 			parts.status.textContent = e.message;

@@ -29,7 +29,7 @@ export function drawServers(holder, rows, { chosen, format, onChoose }) {
 
 const plots = new Map();
 
-// Bands of all servers over time; `line` = { name, values } of the chosen one, on the same points. Dragging brushes.
+// Bands of all servers over time; `line` = { name, at(s) -> value or null } of the chosen one. Dragging brushes.
 export function drawBands(holder, rows, { line, format, height, onBrush, brushed }) {
 	plots.get(holder)?.destroy();
 	holder.replaceChildren();
@@ -62,7 +62,7 @@ export function drawBands(holder, rows, { line, format, height, onBrush, brushed
 				u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
 			}],
 		},
-	}, [x, q("q05"), q("q95"), q("q25"), q("q75"), q("median"), ...(line ? [x.map((_, i) => line.values[i] ?? null)] : [])], holder);
+	}, [x, q("q05"), q("q95"), q("q25"), q("q75"), q("median"), ...(line ? [x.map(line.at)] : [])], holder);
 	plot.over.addEventListener("dblclick", () => onBrush(null, null));
 	plots.set(holder, plot);
 	const canvas = plot.root.querySelector("canvas");

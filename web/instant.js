@@ -31,5 +31,5 @@ export function drawInstant(holder, instant, { states, moment, onThread, onSpan 
 			a.chain.length > 20 ? element("p", { class: "hint" }, `and ${a.chain.length - 20} more`) : null) : []),
 		...part("Ended by", element("p", {}, a.ended_by.thread ? who(a.ended_by.thread) : ENDS[a.ended_by.kind] ?? a.ended_by.kind),
 			a.ended_by.stack.length ? frames(a.ended_by.stack) : null).filter(Boolean),
-		...part("Its stack", a.stack.length ? frames(a.stack) : element("p", { class: "hint" }, "not taken: stacks are of waits of 1 ms or more, and of samples")));
+		...part("Its stack", a.stack.length ? frames(a.stack) : element("p", { class: "hint" }, a.thread.hidden ? "another user's: it is shown to that user and to root" : "not taken: stacks are of waits of 1 ms or more, and of samples")));
 }

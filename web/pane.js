@@ -78,10 +78,13 @@ export function eventsChoice(key = "mark", first = ["", "now"], label = "events 
 	return whole;
 }
 
+export const HIDDEN = "what other users' programs executed is shown to them and to root alone";
+
 // "11.4 s of events until 13:29:30, 746 lost"
 export function windowText(w) {
 	const missing = w.lost ? `; ${w.lost.toLocaleString("en")} events are missing` : "";
-	return `${(w.ns / 1e9).toFixed(w.ns < 1e9 ? 3 : 1)} s, ${localTime(w.start)} to ${localTime(w.end, false)}, ${w.events.toLocaleString("en")} events${missing}`;
+	const hidden = w.hidden ? `; ${HIDDEN}` : "";
+	return `${(w.ns / 1e9).toFixed(w.ns < 1e9 ? 3 : 1)} s, ${localTime(w.start)} to ${localTime(w.end, false)}, ${w.events.toLocaleString("en")} events${missing}${hidden}`;
 }
 
 // An address within the page, with the selection kept.

@@ -2,10 +2,32 @@
 import uPlot from "./uPlot.esm.js";
 import { element } from "./dom.js";
 import { formatValue, localTime } from "./format.js";
+import { formatSpan } from "./axis.js";
 
 const COLOURS = ["--accent", "#b06000", "#1a7f37", "#9334e6"];
 const HEIGHT = 280;
 const css = (name) => (name.startsWith("--") ? getComputedStyle(document.documentElement).getPropertyValue(name).trim() : name);
+
+// Where a point stands for several ticks, the first curve has the least and the most of each as a band.
+const EDGES = [["least", "low"], ["most", "high"]];
+const TICK = 1.5e9; // ns: one a second, with some slack
+
+const isCoarse = (data) => data.step_ns > TICK;
+
+// What a point is, in words; nothing where it is a tick.
+export function resolutionText(data) {
+	return isCoarse(data) ? `Each point stands for ${formatSpan(data.step_ns)}: the line is the mean, the band reaches from the least to the most. Zoom in for every second.` : "";
+}
+
+// What the curve shows, for those who do not see it.
+function inWords({ data }) {
+	const values = (list) => list.filter((v) => v !== null);
+	const low = values(data.low), high = values(data.high), mean = values(data.mean);
+	if (!mean.length) return `${data.label} ${data.feature}: nothing was measured then`;
+	const begin = Date.parse(data.from), show = (v) => formatValue(v, data.unit);
+	const peak = data.high.indexOf(Math.max(...high));
+	return `${data.label} ${data.feature} from ${localTime(begin)} to ${localTime(begin + data.step_ns * data.mean.length / 1e6)}: ${show(Math.min(...low))} to ${show(Math.max(...high))}, on average ${show(mean.reduce((a, b) => a + b, 0) / mean.length)}, most at ${localTime(begin + (peak + 0.5) * data.step_ns / 1e6)}`;
+}
 
 // Every curve on the first one's points: the interface gives all the same number of parts.
 function align(curves) {
@@ -15,7 +37,7 @@ function align(curves) {
 	return [x, ...curves.map(({ data }) => {
 		const from = Date.parse(data.from) / 1000, width = data.step_ns / 1e9;
 		return x.map((t) => data.mean[Math.floor((t - from) / width)] ?? null);
-	})];
+	}), ...(isCoarse(first) ? EDGES.map(([, edge]) => first[edge]) : [])];
 }
 
 function drawBand(u, usual) {
@@ -67,11 +89,12 @@ function horizontal(u, value, scale) {
 	if (y >= u.bbox.top && y <= u.bbox.top + u.bbox.height) line(u, [u.bbox.left, y], [u.bbox.left + u.bbox.width, y], "--bad", [4, 4]);
 }
 
-let plot = null;
+let plot = null, drawn = null;
 
 // A promise of where the curve lies: { left, width } in px, { from, to } in s; null where there is none.
 // curves: [{ data: whyslow.series/1, usual: a feature of whyslow.process/1 or null }]; at: seconds; marks: [{ at, note }].
 export function drawSeries(holder, curves, { at, marks, onZoom }) {
+	drawn = [holder, curves, { at, marks, onZoom }];
 	plot?.destroy();
 	plot = null;
 	if (!curves.length) {
@@ -89,7 +112,10 @@ export function drawSeries(holder, curves, { at, marks, onZoom }) {
 			values: (u, ticks, i, space, step) => ticks.map((v) => formatValue(v, unit, step)) }))],
 		series: [{ value: (u, v) => (v === null ? "" : localTime(v * 1000)) }, ...curves.map((c, i) => ({
 			label: `${c.data.label}: ${c.data.feature}`, scale: c.data.unit, stroke: css(COLOURS[i % COLOURS.length]), width: 1.5, spanGaps: false,
-			value: (u, v) => (v === null ? "" : formatValue(v, c.data.unit)) }))],
+			value: (u, v) => (v === null ? "" : formatValue(v, c.data.unit)) })),
+		...(isCoarse(curves[0].data) ? EDGES.map(([label]) => ({ label, scale: curves[0].data.unit, stroke: "transparent", points: { show: false }, spanGaps: false,
+			value: (u, v) => (v === null ? "" : formatValue(v, curves[0].data.unit)) })) : [])],
+		bands: isCoarse(curves[0].data) ? [{ series: [curves.length + 2, curves.length + 1], fill: `color-mix(in srgb, ${css(COLOURS[0])} 25%, transparent)` }] : [],
 		hooks: {
 			drawClear: [(u) => drawBand(u, curves[0].usual)],
 			draw: [(u) => {
@@ -111,11 +137,12 @@ export function drawSeries(holder, curves, { at, marks, onZoom }) {
 	});
 	plot = new uPlot(options, align(curves), holder);
 	plot.over.addEventListener("dblclick", () => onZoom(null, null));
-	plot.root.querySelector("canvas").setAttribute("aria-label", curves.map((c) => `${c.data.label} ${c.data.feature} over time`).join("; "));
+	plot.root.querySelector("canvas").setAttribute("aria-label", curves.map(inWords).join("; "));
 	plot.root.querySelector("canvas").setAttribute("role", "img");
 	return placed;
 }
 
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => plot && drawSeries(...drawn));
 addEventListener("resize", () => plot?.setSize({ width: plot.root.parentElement.clientWidth, height: HEIGHT }));
 
 export function drawCurveNames(holder, curves, onRemove) {

@@ -16,6 +16,11 @@ const span = (ns) => (ns === null || ns === undefined ? "" : formatSpan(ns));
 const signed = (ns) => `${ns < 0 ? "-" : "+"}${formatSpan(Math.abs(ns))}`;
 const labelOf = (b) => [...Object.entries(b.values).filter(([, v]) => v !== null).map(([k, v]) => `${k}=${v}`)].join(", ");
 const keyOf = (b) => `${Object.entries(b.values).filter(([, v]) => v !== null).map(([k, v]) => `${k}=${v}`).join(",")}|${b.entry}`;
+// Its values; with its entry point where that alone tells it from another bucket.
+const nameOf = (b) => {
+	const alike = forest.buckets.filter((x) => labelOf(x) === labelOf(b)).length > 1;
+	return alike || !labelOf(b) ? [labelOf(b), b.entry].filter(Boolean).join(", ") || "all requests" : labelOf(b);
+};
 const selection = (key) => { const at = key.indexOf("|"); return { where: key.slice(0, at) || null, entry: key.slice(at + 1) }; };
 const packages = (versions) => versions.split(", ").filter((v) => v.includes("="));
 
@@ -55,7 +60,7 @@ function drawBuckets(s, chosen) {
 	const most = Math.max(...forest.buckets.map((b) => b.p99_ns));
 	const slower = new Map();
 	for (const g of groups.groups) if (g.outlier && !g.faster) slower.set(keyOf(g), (slower.get(keyOf(g)) ?? 0) + 1);
-	const rows = forest.buckets.map((b) => ({ key: keyOf(b), kind: slower.has(keyOf(b)) ? "guilty" : null, cells: [labelOf(b) || "all", b.entry, Math.round(b.requests).toLocaleString("en"), span(b.mean_ns), span(b.p50_ns), span(b.p95_ns), span(b.p99_ns), quantiles(b, most), slower.has(keyOf(b)) ? `${slower.get(keyOf(b))} slower` : ""] }));
+	const rows = forest.buckets.map((b) => ({ key: keyOf(b), kind: slower.has(keyOf(b)) ? "guilty" : null, cells: [nameOf(b), b.entry, Math.round(b.requests).toLocaleString("en"), span(b.mean_ns), span(b.p50_ns), span(b.p95_ns), span(b.p99_ns), quantiles(b, most), slower.has(keyOf(b)) ? `${slower.get(keyOf(b))} slower` : ""] }));
 	const columns = [{ title: "bucket", class: "name" }, { title: "entry", class: "widest" }, { title: "requests", class: "number" }, { title: "mean", class: "number" }, { title: "p50", class: "number wide" }, { title: "p95", class: "number" }, { title: "p99", class: "number widest" }, { title: "p50-p95-p99", class: "wide" }, { title: "versions" }];
 	replaceTable(parts.buckets, choosableTable({ label: "buckets", columns, rows, chosen, onChoose: (bucket) => setState({ bucket, one: null, two: null, baseline: null, candidate: null }) }));
 }
@@ -73,7 +78,7 @@ function drawVersions(s, key) {
 	const rows = list.map((g) => ({ key: g.versions, kind: g.outlier && !g.faster ? "guilty" : null, titles: [null, g.versions],
 		cells: [oddBar(g.z === null ? 0 : Math.abs(g.z) / 6), shortVersions(g.versions, set), g.z === null ? "" : g.z.toFixed(1), g.q === null ? "" : g.q < 0.001 ? g.q.toExponential(0) : g.q.toFixed(2), span(g.mean_ns), span(g.usual_ns), g.effect === null ? "" : `${g.effect > 0 ? "+" : ""}${share(g.effect)}`, Math.round(g.requests).toLocaleString("en"), localTime(g.first_seen), g.outlier ? (g.faster ? "faster" : "slower") : g.cannot_exceed ? "too few groups" : ""] }));
 	const columns = [{ title: "odd" }, { title: "version", class: "name" }, { title: "z", class: "number" }, { title: "q", class: "number wide" }, { title: "mean", class: "number" }, { title: "usual", class: "number wide" }, { title: "change", class: "number" }, { title: "requests", class: "number wide" }, { title: "first seen", class: "widest" }, { title: "" }];
-	parts.versionTitle.textContent = `Versions of ${labelOf(list[0] ?? { values: {} }) || "all"}`;
+	parts.versionTitle.textContent = `Versions of ${list.length ? nameOf(list[0]) : "the bucket"}`;
 	replaceTable(parts.versions, choosableTable({ label: "versions of the bucket", columns, rows, chosen: s.candidate ? list.find((g) => packages(g.versions).includes(s.candidate))?.versions ?? null : null,
 		onChoose: (versions) => setState({ candidate: packages(versions).find((p) => set.has(p)) ?? null, one: null, two: null }) }));
 }
@@ -81,7 +86,7 @@ function drawVersions(s, key) {
 function drawForest(s, key) {
 	const b = forest.buckets.find((x) => keyOf(x) === key);
 	if (!b) return parts.forest.replaceChildren();
-	parts.forestTitle.textContent = `Call forest of ${labelOf(b) || "all"}: where ${span(b.mean_ns)} of a request go`;
+	parts.forestTitle.textContent = `Call forest of ${nameOf(b)}: where ${span(b.mean_ns)} of a request go`;
 	const least = s.critical === "1" ? 0.005 * b.mean_ns : -1;
 	const rows = b.paths.filter((p) => (p.path_ns_per_request ?? 0) > least).map((p) => {
 		const on = p.path_ns_per_request ?? 0, name = element("span", { class: "call" }, p.path.split(" > ").at(-1));

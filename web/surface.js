@@ -5,14 +5,20 @@ import { localTime } from "./format.js";
 import { heatColour } from "./heatmap.js";
 
 const WIDE = 160, DEEP = 100, HIGH = 45; // of the surface
+const SETTLED = 300; // ms without a turn until the address follows
 const POINTS = 400; // at most so many along the time: more would be smaller than a pixel
 
+// What a place in the address says of from where it is looked at: "turn,tilt,distance".
+const numbers = (text) => { const n = (text ?? "").split(",").map(Number); return n.length === 3 && n.every(Number.isFinite) ? n : [-0.5, 0.7, 185]; };
+
 export class Surface {
-	constructor(holder) {
+	// onTurn(text): it is looked at from somewhere else now
+	constructor(holder, from, onTurn) {
 		const canvas = element("canvas", { tabindex: 0, role: "application", "aria-roledescription": "surface", "aria-describedby": "surface-said" });
 		this.said = element("p", { id: "surface-said", class: "hint" });
 		holder.replaceChildren(canvas, this.said);
-		Object.assign(this, { holder, canvas, turn: -0.5, tilt: 0.7, far: 185 });
+		Object.assign(this, { holder, canvas, onTurn });
+		this.lookFrom(from);
 		this.renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true });
 		this.scene = new Scene();
 		this.camera = new PerspectiveCamera(40, 2, 1, 2000);
@@ -21,11 +27,17 @@ export class Surface {
 		this.scene.add(new AmbientLight(0xffffff, 1.7), sun);
 		canvas.addEventListener("pointerdown", (e) => { this.held = [e.clientX, e.clientY]; canvas.setPointerCapture(e.pointerId); });
 		canvas.addEventListener("pointermove", (e) => this.drag(e));
-		canvas.addEventListener("pointerup", () => { this.held = null; });
-		canvas.addEventListener("wheel", (e) => { this.far = Math.max(90, Math.min(500, this.far * (e.deltaY > 0 ? 1.08 : 0.93))); this.draw(); e.preventDefault(); }, { passive: false });
+		canvas.addEventListener("pointerup", () => { this.held = null; this.tell(); });
+		canvas.addEventListener("wheel", (e) => { this.far = Math.max(90, Math.min(500, this.far * (e.deltaY > 0 ? 1.08 : 0.93))); this.draw(); this.tell(); e.preventDefault(); }, { passive: false });
 		canvas.addEventListener("keydown", (e) => this.key(e));
 		this.resize = new ResizeObserver(() => this.draw());
 		this.resize.observe(holder);
+	}
+
+	lookFrom(text) { [this.turn, this.tilt, this.far] = numbers(text); }
+	tell() {
+		clearTimeout(this.telling);
+		this.telling = setTimeout(() => this.onTurn([this.turn, this.tilt, this.far].map((x) => Number(x.toFixed(3))).join(",")), SETTLED);
 	}
 
 	drag(e) {
@@ -49,6 +61,7 @@ export class Surface {
 		e.preventDefault();
 		e.stopPropagation();
 		this.draw();
+		this.tell();
 	}
 
 	// The value at a place of the grid: of several moments that fall together the highest.
@@ -117,6 +130,7 @@ export class Surface {
 	}
 
 	end() {
+		clearTimeout(this.telling);
 		this.clear();
 		this.resize.disconnect();
 		this.renderer.dispose();

@@ -6,7 +6,7 @@ import { css, element, loadStyle } from "./dom.js";
 import { gestures } from "./gestures.js";
 import { drawInstant } from "./instant.js";
 import { CLASSES, KINDS, Rows, USES, classOfState, classOfUse, decodeRuns, runAt } from "./lines.js";
-import { choice, eventsChoice, field, keys, redrawn, statusLine } from "./pane.js";
+import { HIDDEN, choice, eventsChoice, field, keys, redrawn, statusLine } from "./pane.js";
 import { drawProfile } from "./profile.js";
 import { chooseRange, chosenRange } from "./selection.js";
 import { setState, state } from "./state.js";
@@ -38,7 +38,7 @@ async function openRecording(s) {
 	const origin = parseMoment(a.recorded.start);
 	known = { key, origin, limits: { from: 0, to: a.recorded.ns }, states: a.states, uses: a.uses, events: a.events, frozen: Number(parseMoment(a.frozen) - origin) };
 	data = profile = null;
-	status.textContent = `${a.events.toLocaleString("en")} events of ${formatSpan(a.recorded.ns)}`;
+	status.textContent = `${a.events.toLocaleString("en")} events of ${formatSpan(a.recorded.ns)}${a.hidden ? `; ${HIDDEN}` : ""}`;
 	marks = (await ask("marks").catch(() => ({ marks: [] }))).marks;
 }
 
@@ -317,6 +317,9 @@ function drawChain(c, scroll, chosen) {
 	}
 }
 
+const usesInWords = (sums) => known.uses.map((use) => [sums[use] ?? 0, USES.find((u) => u.key === classOfUse(use)).text]).filter(([ns]) => ns)
+	.map(([ns, text]) => `${text} ${percent(ns, profile.window.ns)}`).join(", ") || "nothing is known";
+
 // --- names: the rows for the keyboard and for screen readers ---
 
 const percent = (part, whole) => `${whole ? Math.round(100 * part / whole) : 0} %`;
@@ -469,7 +472,10 @@ function build(main) {
 	ui.stage = element("div", { class: "stage", role: "presentation" }, element("div", { class: "pinned", role: "presentation" }, body), ui.names);
 	ui.rows = element("div", { class: "rows", tabindex: 0, role: "listbox", "aria-label": "threads; arrows choose one, Enter its interval" }, ui.stage);
 	ui.lines = element("div", { class: "lines" }, ui.cpus, head, ui.rows, ui.brush, ui.hover);
-	ui.showProfile = (s) => profile && drawProfile(ui.profile, profile, { tid: s.tid, classOfState, classOfUse });
+	ui.showProfile = (s) => {
+		drawProfile(ui.profile, profile, { tid: s.tid, classOfState, classOfUse });
+		head.setAttribute("aria-label", `what ran on each CPU: ${profile.cpus.map((c) => `CPU ${c.cpu}: ${usesInWords(c.sums)}`).join("; ")}`);
+	};
 	main.replaceChildren(
 		element("section", { class: "toolbar", "aria-label": "what is shown" }, events, freeze, order, sort, filter, path,
 			button("Everything", "all that is recorded (0)", () => moveTo(everything())), status),

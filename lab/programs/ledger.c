@@ -41,7 +41,8 @@ static struct book *open_book(const char *path)
 	book = mmap(NULL, sizeof(*book), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (book != MAP_FAILED && book->ready != READY)
 		make_lock(book);
-	close(fd); /* ends the flock, too */
+	flock(fd, LOCK_UN); /* closing would not: the mapping keeps the file open */
+	close(fd);
 	return book == MAP_FAILED ? NULL : book;
 }
 

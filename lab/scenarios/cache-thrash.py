@@ -6,6 +6,7 @@ from stage import SHORT
 GROUP = "memory"
 RESOURCE = "memory"
 FEATURES = MEMORY | READING | {"mem.file"}
+CAUSES = {"cache-thrash", "group-memory-limit", "memory-short"}
 NEEDS = ("fio",)
 ROOM = 200
 

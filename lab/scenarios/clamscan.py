@@ -6,6 +6,7 @@ from resources import CPU, MEMORY, READING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | READING | MEMORY
+CAUSES = {"virus-scan"}
 NEEDS = ("clamscan",)
 
 

@@ -5,6 +5,7 @@ from resources import CHILDREN, CPU, FAULTS, MEMORY, SWITCHING, WRITING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | FAULTS | MEMORY | CHILDREN | SWITCHING | WRITING
+CAUSES = {"compile"}
 NEEDS = ("gcc", "make")
 
 

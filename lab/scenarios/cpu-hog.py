@@ -4,6 +4,7 @@ from resources import CPU
 GROUP = "six"
 RESOURCE = "cpu"
 FEATURES = CPU
+CAUSES = {"cpu"}
 HOGS = (("stress-ng", "--cpu", 1, "--cpu-method", "matrixprod", "--quiet"), ("openssl", "speed", "-seconds", 60, "sha512"),
         ("python3", "-c", "while True: sum(range(100000))"))
 

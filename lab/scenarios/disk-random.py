@@ -4,6 +4,7 @@ from resources import READING
 GROUP = "disk"
 RESOURCE = "io"
 FEATURES = READING
+CAUSES = {"many-small-reads", "disk-read"}
 NEEDS = ("fio",)
 
 

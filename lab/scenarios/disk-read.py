@@ -4,6 +4,7 @@ from resources import READING
 GROUP = "six"
 RESOURCE = "io"
 FEATURES = READING
+CAUSES = {"many-small-reads", "disk-read"}
 
 
 def inject(stage, chance):

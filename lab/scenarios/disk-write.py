@@ -4,6 +4,7 @@ from resources import WRITING
 GROUP = "six"
 RESOURCE = "io"
 FEATURES = WRITING
+CAUSES = {"synced-writes", "disk-write"}
 
 
 def inject(stage, chance):

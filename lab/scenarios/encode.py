@@ -4,6 +4,7 @@ from resources import CPU, MEMORY, SWITCHING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | MEMORY | SWITCHING | {"threads.count"}
+CAUSES = {"video"}
 NEEDS = ("ffmpeg",)
 
 

@@ -4,6 +4,7 @@ from resources import CPU, FAULTS
 GROUP = "memory"
 RESOURCE = "faults"
 FEATURES = CPU | FAULTS | {"mem.page_tables"}
+CAUSES = {"page-faults", "kernel-work"}
 
 
 def inject(stage, chance):

@@ -2,6 +2,7 @@
 GROUP = "six"
 RESOURCE = "handles"
 FEATURES = {"handles.files"}
+CAUSES = {"file-handles"}
 
 
 def inject(stage, chance):

@@ -4,6 +4,7 @@ from resources import CHILDREN, CPU, FAULTS, SWITCHING
 GROUP = "cpu"
 RESOURCE = "cpu"
 FEATURES = CPU | CHILDREN | FAULTS | SWITCHING | {"threads.count", "mem.page_tables"}
+CAUSES = {"many-starts"}
 
 
 def inject(stage, chance):

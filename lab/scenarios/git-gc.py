@@ -7,6 +7,7 @@ from resources import CPU, MEMORY, READING, WRITING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | READING | WRITING | MEMORY
+CAUSES = {"version-control"}
 NEEDS = ("git",)
 
 

@@ -4,6 +4,7 @@ from resources import CPU, READING, WRITING
 GROUP = "real"
 RESOURCE = "io"
 FEATURES = CPU | READING | WRITING
+CAUSES = {"file-index", "many-small-reads", "disk-read", "cpu", "kernel-work"}
 NEEDS = ("recollindex", "updatedb")
 
 

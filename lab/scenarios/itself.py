@@ -7,6 +7,7 @@ from resources import CPU
 GROUP = "cpu"
 RESOURCE = "cpu"
 FEATURES = CPU
+CAUSES = {"itself", "cpu"}
 
 
 def inject(stage, chance):

@@ -6,6 +6,7 @@ from stage import SHORT
 GROUP = "memory"
 RESOURCE = "memory"
 FEATURES = MEMORY
+CAUSES = {"memory-growth", "group-memory-limit", "swapping"}
 PRESS = (12, 20)
 ROOM = 60
 

@@ -6,6 +6,7 @@ from stage import SHORT
 GROUP = "six"
 RESOURCE = "memory"
 FEATURES = MEMORY
+CAUSES = {"memory-growth", "group-memory-limit", "swapping"}
 PRESS = (8, 15)
 ROOM = 320  # megabytes beside the database
 

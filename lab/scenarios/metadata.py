@@ -6,6 +6,7 @@ from resources import CPU, WRITING
 GROUP = "disk"
 RESOURCE = "io"
 FEATURES = CPU | WRITING | {"io.cancelled_bytes"}
+CAUSES = {"kernel-work", "cpu", "cpu-group", "synced-writes", "disk-write"}
 
 
 def inject(stage, chance):

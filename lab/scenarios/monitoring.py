@@ -7,6 +7,7 @@ from resources import CHILDREN, CPU, FAULTS, READING
 GROUP = "other"
 RESOURCE = "cpu"
 FEATURES = CPU | FAULTS | CHILDREN | READING
+CAUSES = {"many-starts", "cpu", "cpu-group"}
 
 
 def inject(stage, chance):

@@ -3,6 +3,7 @@ GROUP = "cpu"
 RESOURCE = "other"
 GUILTY = "nobody"
 FEATURES = set()
+CAUSES = {"nothing"}
 
 
 def inject(stage, chance):

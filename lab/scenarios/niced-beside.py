@@ -5,6 +5,7 @@ from resources import CPU, WRITING
 GROUP = "cpu"
 RESOURCE = "cpu"
 FEATURES = CPU | WRITING
+CAUSES = {"compressing", "synced-writes", "disk-write"}
 NEEDS = ("xz", "fio")
 
 

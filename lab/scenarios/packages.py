@@ -7,6 +7,7 @@ from resources import CHILDREN, CPU, FAULTS, WRITING
 GROUP = "real"
 RESOURCE = "io"
 FEATURES = CPU | WRITING | FAULTS | CHILDREN
+CAUSES = {"updates", "dependencies"}
 NEEDS = ("dpkg", "npm")
 CONTROL = "Package: lab-files\nVersion: 1\nArchitecture: all\nMaintainer: lab <lab@localhost>\nDescription: many small files\n"
 PROJECT = '{"name": "project", "version": "1.0.0", "dependencies": {"many": "file:many.tgz"}}\n'

@@ -7,6 +7,7 @@ from resources import CPU
 GROUP = "other"
 RESOURCE = "cpu"
 FEATURES = CPU
+CAUSES = {"cpu"}
 PRESS = (6, 8)
 
 

@@ -5,6 +5,7 @@ from resources import CPU, SWITCHING
 GROUP = "cpu"
 RESOURCE = "cpu"
 FEATURES = CPU | SWITCHING
+CAUSES = {"cpu", "cpu-group", "lock-holder"}
 
 
 def inject(stage, chance):

@@ -5,6 +5,7 @@ GROUP = "cpu"
 RESOURCE = "cpu"
 GUILTY = "limit"
 FEATURES = CPU | {"quota.throttled", "wait.quota", "cgroup.throttled", "cgroup.throttles"}
+CAUSES = {"quota"}
 
 
 def inject(stage, chance):

@@ -9,6 +9,7 @@ GROUP = "other"
 RESOURCE = "network"
 GUILTY = "remote"
 FEATURES = set()
+CAUSES = {"remote"}
 
 
 def inject(stage, chance):

@@ -5,6 +5,7 @@ from resources import CPU, MEMORY, READING
 GROUP = "other"
 RESOURCE = "cpu"
 FEATURES = CPU | MEMORY | READING
+CAUSES = {"starting-up", "database-upkeep"}
 NEEDS = ("redis-server",)
 PRESS = (2, 3)
 
@@ -16,6 +17,5 @@ def inject(stage, chance):
 
 
 def restore(stage):
-    stage.stop(stage.actor("redis"))
-    life.redis(stage)
+    life.redis(stage)  # the one that was started here is stopped already
     life.wait_for_redis(stage)

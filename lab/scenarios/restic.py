@@ -6,6 +6,7 @@ from resources import CPU, MEMORY, READING, SWITCHING, WRITING
 GROUP = "real"
 RESOURCE = "io"
 FEATURES = CPU | READING | WRITING | MEMORY | SWITCHING
+CAUSES = {"backup"}
 NEEDS = ("restic",)
 
 

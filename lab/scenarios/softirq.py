@@ -4,6 +4,7 @@ from resources import CPU, NETWORK, SWITCHING
 GROUP = "cpu"
 RESOURCE = "network"
 FEATURES = CPU | NETWORK | SWITCHING | {"delay.irq", "handles.sockets", "io.write_calls", "io.read_calls"}
+CAUSES = {"packet-flood", "kernel-work", "network-busy"}
 NEEDS = ("stress-ng",)
 FLOODS = (("--udp-flood", 1), ("--udp", 1), ("--sock", 1))
 

@@ -4,6 +4,7 @@ from resources import CPU, SWITCHING
 GROUP = "six"
 RESOURCE = "threads"
 FEATURES = CPU | SWITCHING | {"threads.count"}
+CAUSES = {"threads"}
 
 
 def inject(stage, chance):

@@ -4,6 +4,7 @@ from resources import CPU, READING, WRITING
 GROUP = "cpu"
 RESOURCE = "cpu"
 FEATURES = CPU | READING | WRITING
+CAUSES = {"cpu", "kernel-work", "virus-scan"}
 
 
 def inject(stage, chance):

@@ -5,6 +5,7 @@ from resources import CPU, NETWORK, SWITCHING
 GROUP = "cpu"
 RESOURCE = "network"
 FEATURES = CPU | NETWORK | SWITCHING | {"io.read_calls", "io.write_calls", "io.read_chars", "io.write_chars", "handles.sockets"}
+CAUSES = {"cpu", "network-busy", "packet-flood", "kernel-work"}
 NEEDS = ("nginx", "wrk")
 
 

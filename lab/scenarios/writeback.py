@@ -4,6 +4,7 @@ from resources import CPU, WRITING
 GROUP = "disk"
 RESOURCE = "io"
 FEATURES = CPU | WRITING | {"io.cancelled_bytes"}
+CAUSES = {"written-faster-than-disk", "disk-write", "kernel-work"}
 NEEDS = ("fio",)
 
 

@@ -12,6 +12,7 @@
 #define NICE_0	    120 /* trace_thread.prio */
 #define GIVES_WAY   10	/* nicer than this by so much: it waits by choice */
 #define OF_ITS_OWN  0.2 /* a lock that only the program itself waits for slows nobody else */
+#define HANDED_OVER 3	/* times */
 #define COVERED_MIN (NS_PER_SEC / 2)
 
 void charges_free(struct charges *c)
@@ -128,6 +129,10 @@ static int take_cell(struct joining *j, const struct blame_cell *cell)
 	/* a lock is the program's own affair, and worth saying; its other threads may use what it has */
 	own = strcmp(who->program, whom->program) == 0;
 	if (own && cell->wait != FOR_LOCK)
+		return 0;
+	/* a thread that waits for work waits in the same way as one that waits for a lock; but work is not handed over by
+	 * another process: what that one ends directly, and more than once (a signal does so once), is a lock that both share */
+	if (cell->wait == FOR_CONDITION && (cell->via != NOBODY || cell->parts < HANDED_OVER))
 		return 0;
 	return add(j, &(struct charge){whom->program, who->program, of, cell->wait == FOR_CONDITION,
 				       (double)cell->ns / 1e9 / j->seconds * (own ? OF_ITS_OWN : 1)});

@@ -9,11 +9,16 @@
 #include "analysis/fleet-analysis.h"
 #include "base/cleanup.h"
 
+#define DRAWN_MAX   300000 /* values of a detail view: more than a screen has places for */
+#define POINTS_LEAST 60	   /* however many servers there are */
+
 void fleet_view_free(struct fleet_view *v)
 {
 	VEC_FREE(v->rows);
 	free(v->values);
-	v->values = NULL;
+	free(v->low);
+	free(v->high);
+	v->values = v->low = v->high = NULL;
 }
 
 static struct fleet_summary summarise(const struct piece *pieces, size_t n, struct select_room *room)
@@ -95,7 +100,7 @@ static int time_view(struct fleet_view *v)
 
 int fleet_view_find(const struct fleet *f, int counter, struct fleet_span window, enum fleet_view_kind kind, struct fleet_view *ret)
 {
-	struct fleet_view v = {.kind = kind, .fleet = f, .counter = counter};
+	struct fleet_view v = {.kind = kind, .fleet = f, .counter = counter, .each = 1};
 	struct fleet_alignment a = {};
 	int r;
 
@@ -115,6 +120,83 @@ int fleet_view_find(const struct fleet *f, int counter, struct fleet_span window
 	}
 	*ret = v;
 	return 0;
+}
+
+/* --- fewer points --- */
+
+static struct piece part_of(const struct fleet_view *v, size_t server, uint32_t k)
+{
+	uint32_t from = k * v->each, n = v->n - from < v->each ? v->n - from : v->each;
+
+	return (struct piece){v->values + server * v->n + from, n};
+}
+
+static int reduce_values(struct fleet_view *v, uint32_t n)
+{
+	size_t all = v->fleet->servers.n * n + 1;
+	float *mean = malloc(all * sizeof(*mean));
+
+	v->low = malloc(all * sizeof(*v->low));
+	v->high = malloc(all * sizeof(*v->high));
+	if (!mean || !v->low || !v->high) {
+		free(mean);
+		return -ENOMEM;
+	}
+	for (size_t s = 0; s < v->fleet->servers.n; s++)
+		for (uint32_t k = 0; k < n; k++) {
+			struct piece part = part_of(v, s, k);
+			struct moments m;
+
+			moments_of(&part, 1, &m);
+			mean[s * n + k] = m.n ? (float)m.mean : NAN;
+			v->low[s * n + k] = m.n ? m.min : NAN;
+			v->high[s * n + k] = m.n ? m.max : NAN;
+		}
+	free(v->values);
+	v->values = mean;
+	return 0;
+}
+
+/* Of all servers' values of a part together. */
+static int reduce_rows(struct fleet_view *v, uint32_t n)
+{
+	_cleanup_(select_room_free) struct select_room room = {};
+	_cleanup_free_ struct piece *pieces = malloc((v->fleet->servers.n + 1) * sizeof(*pieces));
+
+	if (!pieces)
+		return -ENOMEM;
+	v->rows.n = 0;
+	for (uint32_t k = 0; k < n; k++) {
+		struct fleet_summary x;
+
+		for (size_t s = 0; s < v->fleet->servers.n; s++)
+			pieces[s] = part_of(v, s, k);
+		x = summarise(pieces, v->fleet->servers.n, &room);
+		x.time = v->ts + (int64_t)k * v->each * v->d;
+		if (x.n && VEC_PUSH(v->rows, x) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int fleet_view_reduce(struct fleet_view *v, uint32_t points)
+{
+	size_t servers = v->fleet->servers.n;
+	uint32_t n;
+	int r;
+
+	if (v->kind == FLEET_DETAIL_VIEW && servers && points > DRAWN_MAX / servers)
+		points = DRAWN_MAX / servers > POINTS_LEAST ? (uint32_t)(DRAWN_MAX / servers) : POINTS_LEAST;
+	if (v->kind == FLEET_SERVER_VIEW || !v->values || !points || v->n <= points)
+		return 0;
+	v->each = (v->n + points - 1) / points;
+	n = (v->n + v->each - 1) / v->each;
+	r = v->kind == FLEET_DETAIL_VIEW ? reduce_values(v, n) : reduce_rows(v, n);
+	if (r == 0) {
+		v->n = n;
+		v->d *= v->each;
+	}
+	return r;
 }
 
 /* --- threshold rules --- */

@@ -83,7 +83,7 @@ static int move(struct verdict *from, struct verdict *to, double part, const cha
 static bool has_just_begun(const struct robust *r, const struct program *p)
 {
 	for (size_t i = 0; i < p->members.n; i++)
-		if (p->members.v[i]->first >= r->q->focus && p->members.v[i]->info.kind == ENTITY_PROCESS)
+		if (began_lately(r, p->members.v[i]) && p->members.v[i]->info.kind == ENTITY_PROCESS)
 			return true;
 	return false;
 }

@@ -50,6 +50,11 @@
 #define LOCKED_LEAST	0.3  /* s/s: less than that is waited for locks at any time */
 #define HELD_BEFORE	0.3  /* of the guilt of holding a lock, where it may always have held it */
 #define DESCRIBED_IN_FULL 8 /* of them, with all features they have */
+#define OLD		(60 * NS_PER_SEC) /* so much older than the trouble: it is not its beginning */
+#define OLD_GUILT	0.2
+#define GROUP_SHORT	1   /* times a second that a control group runs into its memory limit */
+#define ENOUGH_MEMORY	0.1 /* of the machine's that can be had: then what is short is the group's */
+#define NEW_LEAST	0.25 /* of what all use */
 #define REPORT_SCORE	1e-4
 
 const struct use uses[USES] = {
@@ -63,6 +68,7 @@ const struct use uses[USES] = {
 	{BOTTLENECK_NETWORK, FEATURE_NET_RX_BYTES, false, 0, 0.01, false},
 	{BOTTLENECK_NETWORK, FEATURE_NET_TX_BYTES, false, 0, 0.01, false},
 	{BOTTLENECK_QUOTA, FEATURE_WAIT_QUOTA, false, 0, 0, true},
+	{BOTTLENECK_REMOTE, FEATURE_WAIT_NETWORK, false, 1e9, 0.05, true},
 	{BOTTLENECK_NONE, FEATURE_HANDLES_FILES, false, 1000, 0.05, false},
 	{BOTTLENECK_NONE, FEATURE_THREADS, false, 300, 0.05, false},
 };
@@ -84,8 +90,9 @@ static int make_blocks(struct robust *r)
 	if (blocks_cut(&r->blocks, d, q, length > wanted ? wanted : length) < 0)
 		return -ENOMEM;
 	r->sum = calloc(r->blocks.n + 1, sizeof(*r->sum));
+	r->one = calloc(r->blocks.n + 1, sizeof(*r->one));
 	r->sorted = calloc(r->blocks.n + 1, sizeof(*r->sorted));
-	return r->sum && r->sorted ? 0 : -ENOMEM;
+	return r->sum && r->one && r->sorted ? 0 : -ENOMEM;
 }
 
 static struct program *program_of(struct robust *r, const struct subject *s)
@@ -164,18 +171,38 @@ static double member_now(const struct robust *r, const struct subject *s, size_t
 	return s->last >= r->q->at ? subject_value(r->d, s, f, r->q->at) : 0;
 }
 
+/* What its processes have in common is not there once for each of them. */
+static bool is_shared(const struct subject *s, size_t f)
+{
+	return s->info.kind == ENTITY_PROCESS && f == FEATURE_MEM_SHMEM;
+}
+
 double program_now(const struct robust *r, const struct program *p, size_t f)
 {
-	double sum = 0;
+	double all = 0;
 	bool any = false;
 
 	for (size_t i = 0; i < p->members.n; i++) {
-		double now = member_now(r, p->members.v[i], f);
+		const struct subject *s = p->members.v[i];
+		double now = member_now(r, s, f);
 
-		any |= subject_has(p->members.v[i], f);
-		sum += isnan(now) ? 0 : now;
+		any |= subject_has(s, f);
+		now = isnan(now) ? 0 : now;
+		all = is_shared(s, f) ? fmax(all, now) : all + now;
 	}
-	return any ? sum : NAN;
+	return any ? all : NAN;
+}
+
+static void add_member(struct robust *r, const struct subject *s, size_t f)
+{
+	if (!is_shared(s, f)) {
+		blocks_add(&r->blocks, s, f, r->sum);
+		return;
+	}
+	memset(r->one, 0, (r->blocks.n + 1) * sizeof(*r->one));
+	blocks_add(&r->blocks, s, f, r->one);
+	for (uint32_t i = 0; i <= r->blocks.n; i++)
+		r->sum[i] = fmax(r->sum[i], r->one[i]);
 }
 
 /* Leaves the program's block values in r->sum; NaN where no member was there or nothing may be learnt. */
@@ -191,9 +218,8 @@ static void fill_blocks(struct robust *r, const struct program *p, size_t f)
 	for (size_t i = 0; i < p->members.n; i++) {
 		const struct subject *s = p->members.v[i];
 
-		if (!subject_has(s, f) || !s->series[f].n)
-			continue;
-		blocks_add(&r->blocks, s, f, r->sum);
+		if (subject_has(s, f) && s->series[f].n)
+			add_member(r, s, f);
 	}
 	blocks_finish(&r->blocks, feature, r->sum);
 }
@@ -525,13 +551,19 @@ static double right_to_cpu(const struct robust *r, const struct program *p)
 	return least > 0 && least < 20 ? pow(1.25, -least) : 1; /* kernel/sched/core.c: sched_prio_to_weight */
 }
 
+/* What came on top of the usual is to blame, not what always was there; but a little that is new is not all of it. */
+static double all_new(const struct robust *r, size_t feature)
+{
+	return fmax(r->growth[feature], NEW_LEAST * r->total[feature]);
+}
+
 static double share_of(const struct robust *r, const struct use *use, double excess)
 {
 	if (use->scale > 0)
 		return excess / (excess + use->scale);
 	if (use->of_memory)
 		return share_of_memory(r, use, excess);
-	return r->total[use->feature] > 0 ? disk_part(r, use) * fmin(1, excess / r->total[use->feature]) : 0;
+	return r->total[use->feature] > 0 ? disk_part(r, use) * fmin(1, excess / all_new(r, (size_t)use->feature)) : 0;
 }
 
 /* What it used of it, and what others waited for that: each is half of the evidence, where both are known. */
@@ -613,10 +645,15 @@ static int64_t since_when(const struct robust *r, const struct subject *s, size_
 	return r->d->ticks.v[tick].wall;
 }
 
+bool began_lately(const struct robust *r, const struct subject *s)
+{
+	return r->q->train_to >= r->q->train_from ? s->first > r->q->train_to : s->first >= r->q->focus;
+}
+
 static bool is_new(const struct robust *r, const struct program *p)
 {
 	for (size_t i = 0; i < p->members.n; i++)
-		if (p->members.v[i]->first < r->q->focus)
+		if (!began_lately(r, p->members.v[i]))
 			return false;
 	return true;
 }
@@ -673,6 +710,77 @@ static double leakers(const struct robust *r, const struct program *p, const str
 	return there > 1 ? there : 1;
 }
 
+/* Who waits for an answer over the network while this machine is short of something may wait for this machine; and whoever
+ * computes less than usual is not asked as much: a server waits for work in the same call. */
+static double waits_elsewhere(struct robust *r, struct program *p, double waited)
+{
+	double computes = program_now(r, p, FEATURE_CPU_TIME), most = 0;
+	struct usual u;
+
+	for (int b = 0; b < BOTTLENECK_COUNT; b++)
+		most = fmax(most, r->shortage[b]);
+	if (isnan(computes))
+		return waited * (1 - fmin(1, most));
+	u = usual_of(r, p, FEATURE_CPU_TIME, computes);
+	return fmax(0, waited - (u.median > computes ? u.median - computes : 0)) * (1 - fmin(1, most));
+}
+
+/* Where nothing is known of a program's past, whether it is older than the trouble is. */
+static double youth(const struct robust *r, const struct program *p)
+{
+	const struct moment *at = &r->d->ticks.v[r->q->at];
+	int64_t trouble = at->boot - r->d->ticks.v[r->q->focus].boot, oldest = 0;
+
+	for (size_t i = 0; i < p->members.n; i++) {
+		const struct entity_info *info = &p->members.v[i]->info;
+		int64_t age = info->start ? at->boot - (int64_t)info->start : 0;
+
+		oldest = age > oldest ? age : oldest;
+	}
+	return oldest > 2 * trouble + OLD ? OLD_GUILT : 1;
+}
+
+/* A control group of which a program's unit is, or is below. */
+static bool is_in_group(const struct program *p, const char *group)
+{
+	const char *unit = p->members.v[0]->info.unit;
+	size_t n = strlen(group);
+
+	return unit && strncmp(unit, group, n) == 0 && (!unit[n] || unit[n] == '/');
+}
+
+/* The control group that has run into its memory limit while the machine has enough; NULL = none, or nobody is known to
+ * be in it. */
+static const char *find_short_group(const struct robust *r)
+{
+	const struct dataset *d = r->d;
+	const char *found = NULL;
+	double most = GROUP_SHORT;
+
+	for (size_t i = 0; i < d->subjects.n; i++) {
+		const struct subject *s = d->subjects.v[i];
+		double hits;
+
+		if (s->first > s->last)
+			continue;
+		if (s->info.kind == ENTITY_SYSTEM && s->last >= r->q->at && s->first <= r->q->at &&
+		    !(subject_value(d, s, FEATURE_SYS_MEM_AVAILABLE, r->q->at) >= ENOUGH_MEMORY * (double)r->q->memory))
+			return NULL;
+		if (s->info.kind != ENTITY_CGROUP || !s->info.name)
+			continue;
+		hits = (subject_growth(d, s, FEATURE_CG_MEMORY_MAX, r->q->focus, r->q->at) +
+			subject_growth(d, s, FEATURE_CG_MEMORY_HIGH, r->q->focus, r->q->at)) / r->focus_seconds;
+		if (hits > most) {
+			most = hits;
+			found = s->info.name;
+		}
+	}
+	for (size_t i = 0; found && i < r->programs.n; i++)
+		if (r->programs.v[i]->there && is_in_group(r->programs.v[i], found))
+			return found;
+	return NULL;
+}
+
 /* The guilt of a program by each use; *ret_worst = the use with the most. */
 static double guilt_of(struct robust *r, struct program *p, double guilt[USES], size_t *ret_worst, double *ret_lock)
 {
@@ -681,7 +789,7 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 
 	for (size_t i = 0; i < USES; i++) {
 		size_t f = (size_t)uses[i].feature;
-		double now = program_now(r, p, f);
+		double now = program_now(r, p, f), excess;
 		struct usual u;
 
 		guilt[i] = 0;
@@ -693,8 +801,14 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 		if (shortage(r, &uses[i]) * share_of(r, &uses[i], now) < REPORT_SCORE)
 			continue;
 		u = usual_of(r, p, f, now);
-		guilt[i] = shortage(r, &uses[i]) * joined_share(r, p, &uses[i], now, excess_of(&u, now) / leakers(r, p, &uses[i])) *
-			   surprise(&u);
+		excess = excess_of(&u, now) / leakers(r, p, &uses[i]);
+		if (f == FEATURE_WAIT_NETWORK)
+			excess = waits_elsewhere(r, p, excess);
+		guilt[i] = shortage(r, &uses[i]) * joined_share(r, p, &uses[i], now, excess) * surprise(&u);
+		if (isnan(u.median))
+			guilt[i] *= youth(r, p);
+		if (uses[i].resource == BOTTLENECK_MEMORY && r->short_group && !is_in_group(p, r->short_group))
+			guilt[i] = 0; /* it has none of the group's memory */
 		if (f == FEATURE_THREADS)
 			crowd = excess_of(&u, now);
 		if (f == FEATURE_CHILDREN_CPU)
@@ -715,6 +829,15 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 	if (crowd >= CROWD * r->q->cpus && guilt[cpu] > 0 && *ret_worst == cpu)
 		guilt[threads] = 1.05 * guilt[cpu];
 	return sum;
+}
+
+/* The recorder has more to do because it is slow: it looks at who is in the way. */
+static bool is_recorder(const struct program *p)
+{
+	for (size_t i = 0; i < p->members.n; i++)
+		if (p->members.v[i]->info.flags & ENTITY_IS_SELF)
+			return true;
+	return false;
 }
 
 /* kswapd, kworkers and soft interrupts work for others: they are named when nobody else can be. */
@@ -762,6 +885,29 @@ static const struct subject *find_starter(const struct robust *r, const struct s
 	return found;
 }
 
+/* Held back by a limit: because it wants more than it used to, or because it is given less? */
+static bool wants_more(struct robust *r, struct program *p)
+{
+	double now = program_now(r, p, FEATURE_CPU_TIME);
+	struct usual u;
+
+	if (isnan(now) || now < noticeable(&p->members.v[0]->features[FEATURE_CPU_TIME]))
+		return false;
+	u = usual_of(r, p, FEATURE_CPU_TIME, now);
+	return excess_of(&u, now) * surprise(&u) >= now / 2;
+}
+
+static enum culprit_kind kind_of(struct robust *r, struct program *p, const struct suspect *s, double part)
+{
+	if (s->of == BOTTLENECK_REMOTE)
+		return CULPRIT_HOST;
+	if (s->of == BOTTLENECK_QUOTA && !wants_more(r, p))
+		return CULPRIT_LIMIT;
+	if (works_for_others(p))
+		return CULPRIT_KERNEL;
+	return part < 0.7 || s->subject->info.kind == ENTITY_SHORT_LIVED ? CULPRIT_GROUP : CULPRIT_PROCESS;
+}
+
 /* 1 = *ret is worth a look, 0 = not. */
 static int judge(struct robust *r, struct program *p, struct verdict *ret)
 {
@@ -771,7 +917,7 @@ static int judge(struct robust *r, struct program *p, struct verdict *ret)
 
 	ret->program = p;
 	s->score = guilt_of(r, p, ret->guilt, &worst, &lock);
-	if (works_for_others(p))
+	if (works_for_others(p) || is_recorder(p))
 		s->score *= 0.25;
 	if (s->score < REPORT_SCORE)
 		return 0;
@@ -782,10 +928,7 @@ static int judge(struct robust *r, struct program *p, struct verdict *ret)
 		return 0;
 	s->members = count_members(r, p);
 	s->starter = find_starter(r, s->subject);
-	s->kind = s->of == BOTTLENECK_QUOTA				  ? CULPRIT_LIMIT :
-		  works_for_others(p)					  ? CULPRIT_KERNEL :
-		  part < 0.7 || s->subject->info.kind == ENTITY_SHORT_LIVED ? CULPRIT_GROUP :
-									      CULPRIT_PROCESS;
+	s->kind = kind_of(r, p, s, part);
 	s->share = share_in_use(r, p, &uses[worst]);
 	return 1;
 }
@@ -833,20 +976,22 @@ static void sum_totals(struct robust *r)
 
 static void sum_growth(struct robust *r)
 {
-	if (!(r->q->pressure.now[BOTTLENECK_MEMORY] >= MEMORY_STALL))
-		return; /* nobody asks */
+	bool short_of_memory = r->q->pressure.now[BOTTLENECK_MEMORY] >= MEMORY_STALL;
+
 	for (size_t i = 0; i < r->programs.n; i++)
 		for (size_t k = 0; k < USES; k++) {
 			struct program *p = r->programs.v[i];
 			size_t f = (size_t)uses[k].feature;
-			double now = uses[k].of_memory && p->there ? program_now(r, p, f) : NAN;
+			bool asked = uses[k].of_memory ? short_of_memory : !uses[k].scale;
+			double now = asked && p->there ? program_now(r, p, f) : NAN;
 			struct usual u;
 
-			if (isnan(now) || now < noticeable(&p->members.v[0]->features[f]))
+			if (isnan(now) || now < noticeable(&p->members.v[0]->features[f]) || now < NEW_LEAST / 10 * r->total[f])
 				continue;
 			u = usual_of(r, p, f, now);
-			r->growth[f] += excess_of(&u, now);
+			r->growth[f] += excess_of(&u, now) * (uses[k].resource == BOTTLENECK_CPU ? right_to_cpu(r, p) : 1);
 		}
+	r->growth[FEATURE_CHILDREN_CPU] = r->growth[FEATURE_CPU_TIME];
 }
 
 /* Who waited: run delay and block delay beyond the usual, in seconds per second. */
@@ -914,6 +1059,7 @@ static void robust_free(struct robust *r)
 	hmap_free(&r->by_name);
 	blocks_free(&r->blocks);
 	free(r->sum);
+	free(r->one);
 	free(r->sorted);
 }
 
@@ -1091,6 +1237,7 @@ static int rank_all(struct robust *r, struct ranking *ret)
 		return result;
 	for (int b = 0; b < BOTTLENECK_COUNT; b++)
 		r->shortage[b] = shortage_of(r, (enum bottleneck)b);
+	r->short_group = find_short_group(r);
 	weigh_disk(r);
 	sum_totals(r);
 	sum_growth(r);
@@ -1152,7 +1299,7 @@ const struct method method_robust = {
 const struct method method_blame = {
 	.name = "blame",
 	.help = "as robust, and what the victims waited for: who was in their way, locks, limits (default)",
-	.features = USED | BIT(SCHED_NICE) | BIT(WAIT_LOCK) | BIT(WAIT_QUOTA) | BIT(NET_RX_CALLS) |
+	.features = USED | BIT(SCHED_NICE) | BIT(WAIT_LOCK) | BIT(WAIT_QUOTA) | BIT(WAIT_NETWORK) | BIT(NET_RX_CALLS) |
 		    BIT(NET_TX_CALLS),
 	.rank = blame_rank,
 };

@@ -5,7 +5,7 @@
 #include "analysis/method.h"
 #include "analysis/startup.h"
 
-#define USES 12
+#define USES 13
 
 /* What uses up a thing that can be short. One feature may stand for two of them. */
 struct use {
@@ -43,7 +43,7 @@ struct robust {
 	const struct dataset *d;
 	const struct question *q;
 	struct blocks blocks;
-	double *sum, *sorted; /* scratch, by block: one feature of one program */
+	double *sum, *one, *sorted; /* scratch, by block: one feature of one program, of one of its processes */
 	const struct stretch *older; /* the same feature of the same program, before the dataset */
 	size_t n_older;
 	double focus_seconds;
@@ -51,6 +51,7 @@ struct robust {
 	VEC(struct verdict) verdicts;
 	struct hmap by_key, by_name;
 	double shortage[BOTTLENECK_COUNT]; /* 0..1 */
+	const char *short_group; /* the control group that is short of memory where the machine is not; NULL = none */
 	double read_part, write_part;	   /* of the disk's time */
 	double total[FEATURES_MAX]; /* of all programs during the trouble */
 	double growth[FEATURES_MAX]; /* of memory: what all programs have beyond their usual */
@@ -69,6 +70,8 @@ double program_now(const struct robust *r, const struct program *p, size_t featu
 /* What is usual for it, and how often it did what it does now. */
 struct usual usual_of(struct robust *r, struct program *p, size_t feature, double now);
 double excess_of(const struct usual *u, double now);
+/* After what is learnt from. */
+bool began_lately(const struct robust *r, const struct subject *s);
 /* Kernel threads and soft interrupts. */
 bool works_for_others(const struct program *p);
 

@@ -2,28 +2,66 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "stat/rank.h"
 #include "stat/welch.h"
 
-#define BASELINE  "baseline"
-#define CANDIDATE "candidate"
 #define FAN_OUT	  1.25 /* more calls a parent call than this times before */
 #define SERIAL	  0.5  /* of what a vertex added, if lost overlap explains it */
 #define SHRINK	  3    /* calls: scores of services that were called less count less */
 #define HOST_SLOWER 2  /* times the other hosts' mean */
+#define LEAF_ATTRIBUTES 256
 
 static uint32_t side_set(struct names *names, enum span_side side)
 {
-	const char *value = side == SIDE_BASELINE ? BASELINE : CANDIDATE;
+	const char *value = span_side_name(side);
 	struct attribute one = {names_text(names, "side", 4), names_text(names, value, strlen(value))};
 
 	return names_set(names, 0, &one, 1);
 }
 
-/* A copy of the forest's frame whose groups are labelled by their side; arrays are shared. */
+/* "agent version": so that it is no attribute's name. */
+static uint32_t version_key(struct names *names, uint32_t package)
+{
+	char text[NAME_TEXT_MAX];
+
+	snprintf(text, sizeof(text), "%s version", names_get(names, package));
+	return names_text(names, text, strlen(text));
+}
+
+/* The group's leaves, what they ran as among their attributes: sides put versions together. */
+static int label_leaves(struct names *names, const struct group *from, struct group *to)
+{
+	struct attribute v[LEAF_ATTRIBUTES];
+	uint32_t versions[LEAF_ATTRIBUTES];
+	const struct attribute_set *set = names_get_set(names, from->versions);
+	size_t n_versions = set->n < LEAF_ATTRIBUTES / 2 ? set->n : LEAF_ATTRIBUTES / 2;
+
+	to->leaves.v = calloc(from->leaves.n + 1, sizeof(*to->leaves.v));
+	if (!to->leaves.v)
+		return -ENOMEM;
+	for (size_t i = 0; i < n_versions; i++)
+		versions[i] = version_key(names, set->v[i].key);
+	for (size_t i = 0; i < from->leaves.n; i++) {
+		const struct attribute_set *own = names_get_set(names, from->leaves.v[i].set);
+		size_t n = 0;
+
+		set = names_get_set(names, from->versions);
+		for (size_t k = 0; k < n_versions; k++)
+			v[n++] = (struct attribute){versions[k], set->v[k].value};
+		for (uint32_t k = 0; k < own->n && n < LEAF_ATTRIBUTES; k++)
+			v[n++] = own->v[k];
+		to->leaves.v[i] = from->leaves.v[i];
+		if (from->leaves.v[i].set)
+			to->leaves.v[i].set = names_set(names, own->service, v, n);
+	}
+	return 0;
+}
+
+/* A copy of the forest's frame whose groups are labelled by their side; all but the leaves is shared. */
 static int relabel(const struct forest *f, enum span_side (*side)(void *, const struct bucket *, const struct group *),
 		   void *state, struct forest *ret)
 {
@@ -42,20 +80,25 @@ static int relabel(const struct forest *f, enum span_side (*side)(void *, const 
 			enum span_side which = side(state, b, &b->groups.v[j]);
 			struct group *g = &groups[buckets[i].groups.n];
 
-			if (which == SIDE_NONE)
+			if (which == SIDE_NONE || r < 0)
 				continue;
 			*g = b->groups.v[j];
+			r = label_leaves(f->names, &b->groups.v[j], g);
 			g->versions = side_set(f->names, which);
 			buckets[i].groups.n++;
 		}
-		r = groups ? 0 : -ENOMEM;
+		r = groups ? r : -ENOMEM;
 	}
 	copy.buckets.v = buckets;
 	if (r == 0)
 		r = forest_merge(ret, &copy);
-	for (size_t i = 0; buckets && i < f->buckets.n; i++)
-		if (buckets[i].groups.v != f->buckets.v[i].groups.v)
-			free(buckets[i].groups.v);
+	for (size_t i = 0; buckets && i < f->buckets.n; i++) {
+		if (!buckets[i].groups.v || buckets[i].groups.v == f->buckets.v[i].groups.v)
+			continue;
+		for (size_t j = 0; j < buckets[i].groups.n; j++)
+			free(buckets[i].groups.v[j].leaves.v);
+		free(buckets[i].groups.v);
+	}
 	free(buckets);
 	return r;
 }
@@ -66,20 +109,29 @@ int span_change_forest(const struct forest *f, enum span_side (*side)(void *, co
 	return relabel(f, side, state, ret);
 }
 
-static enum span_side always(void *state, const struct bucket *b, const struct group *g)
+struct whole {
+	const struct forest *f;
+	enum span_side side;
+	bool (*selected)(const struct forest *f, const struct bucket *b);
+};
+
+static enum span_side whole_side(void *state, const struct bucket *b, const struct group *g)
 {
-	(void)b;
+	const struct whole *w = state;
+
 	(void)g;
-	return *(const enum span_side *)state;
+	return !w->selected || w->selected(w->f, b) ? w->side : SIDE_NONE;
 }
 
-int span_change_add(struct forest *ret, const struct forest *part, enum span_side side)
+int span_change_add(struct forest *ret, const struct forest *part, enum span_side side,
+		    bool (*selected)(const struct forest *f, const struct bucket *b))
 {
+	struct whole w = {part, side, selected};
 	struct forest copy = *part;
 
 	if (side == SIDE_BASELINE)
 		copy.places.n = 0; /* hosts are told apart in the candidate */
-	return relabel(&copy, always, &side, ret);
+	return relabel(&copy, whole_side, &w, ret);
 }
 
 void span_change_free(struct span_change *c)
@@ -88,6 +140,11 @@ void span_change_free(struct span_change *c)
 		VEC_FREE(c->buckets.v[i].vertices);
 	VEC_FREE(c->buckets);
 	VEC_FREE(c->services);
+}
+
+const char *span_side_name(enum span_side side)
+{
+	return side == SIDE_BASELINE ? "baseline" : "candidate";
 }
 
 const char *span_reason_name(enum span_reason reason)
@@ -285,6 +342,10 @@ static int compare_vertex(const struct forest *f, struct bucket_change *c, uint3
 
 	if (!x && !y)
 		return 0;
+	if (v.p <= SPAN_Q) {
+		c->gained += fmax(0, v.after - v.before);
+		c->lost += fmax(0, v.before - v.after);
+	}
 	v.reason = reason_of(f, c->bucket, c->before, c->after, x, y, &v);
 	return VEC_PUSH(c->vertices, v);
 }

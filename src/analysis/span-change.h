@@ -12,6 +12,7 @@ enum span_side { SIDE_NONE, SIDE_BASELINE, SIDE_CANDIDATE };
 
 #define SPAN_TOLERANCE 0.05 /* a change of the mean below this is no regression */
 #define SPAN_Q	       0.01 /* Benjamini-Hochberg over buckets */
+#define SPAN_MOVED     0.5  /* of what calls gained, if others lost as much: it was moved */
 #define SPAN_LEAST     20   /* requests on either side, below which nothing can be told */
 
 enum span_reason {
@@ -50,6 +51,7 @@ struct bucket_change {
 	double superiority;		    /* P(a request of the candidate takes longer) + half of equal */
 	double p, q;
 	enum span_verdict verdict;
+	double gained, lost; /* ns a request, of vertices that changed beyond chance: cost that moved is in both */
 	VEC(struct vertex_change) vertices; /* by how much they added, most first */
 };
 
@@ -72,13 +74,16 @@ struct span_change {
 /* Gives *ret both sides of f: each bucket's groups put together by what `side` says. Neither is finished. */
 int span_change_forest(const struct forest *f, enum span_side (*side)(void *state, const struct bucket *b, const struct group *g),
 		       void *state, struct forest *ret);
-/* The same for two forests. */
-int span_change_add(struct forest *ret, const struct forest *part, enum span_side side);
+/* The same for two forests; `selected` says which buckets, NULL = all. */
+int span_change_add(struct forest *ret, const struct forest *part, enum span_side side,
+		    bool (*selected)(const struct forest *f, const struct bucket *b));
 /* `f` is finished and outlives *ret. 0 or -ENOMEM. */
 int span_change(const struct forest *f, struct span_change *ret);
 void span_change_free(struct span_change *c);
 /* Twice the smaller p of Welch's test of means and of the rank test (superiority = P(after > before) + half of equal). */
 double moments_p(const struct moments *before, const struct moments *after, double superiority);
+/* "baseline", "candidate": the value of the one attribute that the sides' groups have as versions. */
+const char *span_side_name(enum span_side side);
 const char *span_reason_name(enum span_reason reason);
 const char *span_verdict_name(enum span_verdict verdict);
 /* What a gate says: SLOWER if any bucket is, UNCLEAR if most traffic cannot be told, else SAME. */

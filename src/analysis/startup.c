@@ -29,6 +29,12 @@ static int by_first(const void *a, const void *b)
 	return x->first != y->first ? (x->first < y->first ? -1 : 1) : x->last < y->last ? -1 : x->last > y->last;
 }
 
+/* Came after an end of the run: also where the recorder did not see the time between. */
+static bool is_later(const struct dataset *d, const struct subject *s, const struct run *run)
+{
+	return s->first > run->last + 1 || (int64_t)s->info.start > d->ticks.v[run->last].boot + BIRTH_SLACK;
+}
+
 /* Returns how many there are, in order of time; none without memory. */
 static size_t find_runs(const struct dataset *d, const struct subject *const *members, size_t n, struct run *ret)
 {
@@ -43,7 +49,7 @@ static size_t find_runs(const struct dataset *d, const struct subject *const *me
 	for (size_t i = 0; i < n; i++) {
 		const struct subject *s = sorted[i];
 
-		if (!runs || s->first > ret[runs - 1].last + 1)
+		if (!runs || is_later(d, s, &ret[runs - 1]))
 			ret[runs++] = (struct run){s->first, s->last, is_born(d, s)};
 		else if (s->last > ret[runs - 1].last)
 			ret[runs - 1].last = s->last;

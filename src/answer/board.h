@@ -14,19 +14,6 @@ void board_free(struct board *b);
 
 /* Which of everybody: a pid, else the first of a unit, name or label. NULL if nobody. */
 const struct suspect *board_find(const struct board *b, const char *who);
-/* Of one feature of one process (a pid, unit or name; of several the one that was there at request->at, else the last),
- * [from, to] (wall ns) in at most `points` parts, none shorter than a tick. Reads nothing else. *ret_who is a copy the
- * caller frees with entity_info_free(), *ret_curve with curve_free(). 0, -ESRCH: no such process then, -ENODATA: it has no
- * such feature or nothing is recorded, or as store_load(). */
-struct curve_request {
-	const char *who;
-	size_t feature; /* index among a process's */
-	int64_t at, from, to;
-	size_t points;
-	uint32_t viewer;
-};
-int board_curve(struct store *store, const struct curve_request *request, struct entity_info *ret_who, struct curve *ret_curve);
-
 /* Every process of [from, to] (wall ns), those that began or ended in it first, then by when they began; kernel threads are
  * left out. The caller frees with lives_free(). 0, -ENODATA, -ENOMEM, or as store_load(). */
 int board_lives(struct store *store, int64_t from, int64_t to, struct lives *ret);

@@ -64,6 +64,108 @@ static void a_limit_is_named_as_a_limit(void **state)
 	end(&st);
 }
 
+/* Where no pressure says when it began, the last ten seconds are looked at. */
+#define LATELY (TICKS - 12)
+
+static void who_uses_a_limit_up_is_named_and_not_the_limit(void **state)
+{
+	struct subject *shop, *report;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	shop = add(&st, "/bin/shop", 0, TICKS - 1, 0);
+	report = add(&st, "/bin/report", LATELY, TICKS - 1, 0);
+	use(shop, FEATURE_CPU_TIME, 0, LATELY - 1, 15 * PERCENT);
+	use(shop, FEATURE_CPU_TIME, LATELY, TICKS - 1, 9 * PERCENT);
+	use(shop, FEATURE_WAIT_QUOTA, LATELY, TICKS - 1, 40 * PERCENT);
+	use(report, FEATURE_CPU_TIME, LATELY, TICKS - 1, 24 * PERCENT);
+	use(report, FEATURE_WAIT_QUOTA, LATELY, TICKS - 1, 70 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 3);
+	ask_by(&st, true, &method_blame);
+	assert_true(st.answer.slow);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_QUOTA);
+	assert_int_equal(first(&st)->kind, CULPRIT_PROCESS);
+	assert_ptr_equal(first(&st)->subject, report);
+	assert_string_equal(st.answer.cause, "quota-own");
+	end(&st);
+}
+
+static void begin_mail(struct story *st, int64_t waits_percent)
+{
+	struct subject *mail, *server;
+
+	begin(st);
+	mail = add(st, "/bin/mail", 0, TICKS - 1, 0);
+	server = add(st, "/bin/server", 0, TICKS - 1, 0);
+	use(mail, FEATURE_CPU_TIME, 0, TICKS - 1, PERCENT);
+	use(mail, FEATURE_WAIT_NETWORK, 0, FROM - 1, 2 * PERCENT);
+	use(mail, FEATURE_WAIT_NETWORK, FROM, TICKS - 1, waits_percent * PERCENT);
+	/* always waits for work, and now that nobody asks all the time */
+	use(server, FEATURE_CPU_TIME, 0, FROM - 1, 60 * PERCENT);
+	use(server, FEATURE_WAIT_NETWORK, 0, FROM - 1, 40 * PERCENT);
+	use(server, FEATURE_WAIT_NETWORK, FROM, TICKS - 1, 99 * PERCENT);
+	use(server, FEATURE_CPU_TIME, FROM, TICKS - 1, PERCENT);
+}
+
+static void an_answer_that_comes_late_is_not_this_machines_fault(void **state)
+{
+	struct subject *hog;
+	struct story st;
+
+	(void)state;
+	begin_mail(&st, 95);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 2);
+	ask_by(&st, true, &method_blame);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_REMOTE);
+	assert_int_equal(first(&st)->kind, CULPRIT_HOST);
+	assert_string_equal(first(&st)->subject->info.name, "mail");
+	assert_string_equal(st.answer.cause, "remote");
+	end(&st);
+	/* nobody asked: a program may wait for another machine as long as it likes */
+	begin_mail(&st, 95);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 2);
+	ask_by(&st, false, &method_blame);
+	assert_false(st.answer.slow);
+	end(&st);
+	/* as always: nothing is said */
+	begin_mail(&st, 2);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 2);
+	ask_by(&st, true, &method_blame);
+	assert_false(st.answer.slow);
+	end(&st);
+	/* this machine is short of something: what waits for an answer waits for that */
+	begin_mail(&st, 95);
+	hog = add(&st, "/bin/hog", FROM, TICKS - 1, 0);
+	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 100 * PERCENT);
+	use(dataset_subject(&st.d, 1), FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 60 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 95);
+	ask_by(&st, true, &method_blame);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_CPU);
+	assert_ptr_equal(first(&st)->subject, hog);
+	end(&st);
+}
+
+static void who_computes_and_is_in_nobodys_way_is_slow_by_itself(void **state)
+{
+	struct subject *office, *other;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	office = add(&st, "/bin/office", 0, TICKS - 1, 0);
+	other = add(&st, "/bin/other", 0, TICKS - 1, 0);
+	use(office, FEATURE_CPU_TIME, 0, LATELY - 1, 5 * PERCENT);
+	use(office, FEATURE_CPU_TIME, LATELY, TICKS - 1, 100 * PERCENT);
+	use(other, FEATURE_CPU_TIME, 0, TICKS - 1, 20 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 2);
+	ask_by(&st, true, &method_blame);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_SELF);
+	assert_ptr_equal(first(&st)->subject, office);
+	assert_string_equal(st.answer.cause, "itself");
+	end(&st);
+}
+
 static void a_limit_that_was_always_reached_is_no_news(void **state)
 {
 	struct subject *shop, *hog;
@@ -130,14 +232,157 @@ static void who_writes_is_guilty_of_the_writing_back(void **state)
 	end(&st);
 }
 
+/* A job that everybody waits for, for ten seconds every two minutes and now again. */
+static void begin_periodic(struct story *st, uint32_t every)
+{
+	struct entity_info info = {.id = 77, .kind = ENTITY_SYSTEM, .name = (char *)"machine"};
+	struct subject *machine, *job, *editor;
+
+	begin(st);
+	machine = dataset_define(&st->d, &info);
+	machine->first = 0;
+	machine->last = TICKS - 1;
+	job = add(st, "/bin/job", 0, TICKS - 1, 0);
+	editor = add(st, "/bin/editor", 0, TICKS - 1, 0);
+	for (uint32_t t = 0; t < TICKS; t++) {
+		bool runs = (TICKS - 1 - t) % every < 10;
+
+		use(machine, FEATURE_PSI_CPU_SOME, t, t, (runs ? 80 : 2) * PERCENT);
+		use(job, FEATURE_CPU_TIME, t, t, (runs ? 190 : 1) * PERCENT);
+		use(editor, FEATURE_CPU_RUN_DELAY, t, t, (runs ? 80 : 1) * PERCENT);
+	}
+}
+
+static void what_comes_all_the_time_is_no_news(void **state)
+{
+	struct story st;
+
+	(void)state;
+	begin_periodic(&st, 120);
+	ask_by(&st, false, &method_blame);
+	assert_false(st.answer.slow);
+	end(&st);
+	/* for the first time it is */
+	begin_periodic(&st, 2 * TICKS);
+	ask_by(&st, false, &method_blame);
+	assert_true(st.answer.slow);
+	assert_string_equal(first(&st)->subject->info.name, "job");
+	end(&st);
+}
+
+static void nobody_is_listed_where_nobody_stands_out(void **state)
+{
+	struct story st;
+
+	(void)state;
+	begin_periodic(&st, 120);
+	ask_by(&st, true, &method_blame);
+	assert_true(st.answer.slow);
+	assert_int_equal(st.answer.ranking.suspects.n, 0);
+	end(&st);
+}
+
+static void the_recorder_looks_because_it_is_slow(void **state)
+{
+	struct subject *recorder, *hog, *editor;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	recorder = add(&st, "/bin/whyslow", 0, TICKS - 1, 0);
+	recorder->info.flags |= ENTITY_IS_SELF;
+	hog = add(&st, "/bin/hog", FROM, TICKS - 1, 0);
+	editor = add(&st, "/bin/editor", 0, TICKS - 1, 0);
+	use(recorder, FEATURE_CPU_TIME, FROM, TICKS - 1, 60 * PERCENT);
+	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 50 * PERCENT);
+	use(editor, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 60 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 80);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, hog);
+	end(&st);
+}
+
+static struct subject *add_in(struct story *st, const char *exe, const char *unit)
+{
+	struct entity_info info = {.id = ++st->next_id, .kind = ENTITY_PROCESS, .pid = 1000 + st->next_id, .name = strrchr(exe, '/') + 1,
+				   .exe = (char *)exe, .unit = (char *)unit};
+	struct subject *s = dataset_define(&st->d, &info);
+
+	s->first = 0;
+	s->last = TICKS - 1;
+	return s;
+}
+
+static void a_groups_memory_is_taken_by_who_is_in_it(void **state)
+{
+	struct entity_info group = {.id = 500, .kind = ENTITY_CGROUP, .name = (char *)"/small"};
+	struct subject *machine = NULL, *limited, *inside, *outside;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	outside = add_in(&st, "/bin/outside", "/large");
+	inside = add_in(&st, "/bin/inside", "/small/one");
+	limited = dataset_define(&st.d, &group);
+	limited->first = 0;
+	limited->last = TICKS - 1;
+	level(outside, FEATURE_MEM_ANON, 0, 100 * MB);
+	level(outside, FEATURE_MEM_ANON, FROM, 900 * MB);
+	level(inside, FEATURE_MEM_ANON, 0, 100 * MB);
+	level(inside, FEATURE_MEM_ANON, FROM, 400 * MB);
+	use(limited, FEATURE_CG_MEMORY_MAX, FROM, TICKS - 1, 1000);
+	press(&st, FEATURE_PSI_MEMORY_SOME, 0, 50);
+	for (size_t i = 0; i < st.d.subjects.n; i++)
+		if (st.d.subjects.v[i]->info.kind == ENTITY_SYSTEM)
+			machine = st.d.subjects.v[i];
+	level(machine, FEATURE_SYS_MEM_TOTAL, 0, 16000 * MB);
+	level(machine, FEATURE_SYS_MEM_AVAILABLE, 0, 9000 * MB);
+	ask_by(&st, true, &method_blame);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_MEMORY);
+	assert_ptr_equal(first(&st)->subject, inside);
+	assert_true(score_of(&st, outside) < first(&st)->score / 3);
+	end(&st);
+}
+
+static void what_processes_share_is_there_once(void **state)
+{
+	struct subject *one, *two, *three, *grower;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	one = add(&st, "/bin/server", 0, TICKS - 1, 0);
+	two = add(&st, "/bin/server", FROM, TICKS - 1, 0);
+	three = add(&st, "/bin/server", FROM, TICKS - 1, 0);
+	grower = add(&st, "/bin/grower", 0, TICKS - 1, 0);
+	level(one, FEATURE_MEM_SHMEM, 0, 800 * MB);
+	level(two, FEATURE_MEM_SHMEM, FROM, 800 * MB);
+	level(three, FEATURE_MEM_SHMEM, FROM, 800 * MB);
+	level(grower, FEATURE_MEM_ANON, 0, 100 * MB);
+	level(grower, FEATURE_MEM_ANON, FROM, 400 * MB);
+	press(&st, FEATURE_PSI_MEMORY_SOME, 0, 50);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, grower);
+	assert_true(score_of(&st, one) < first(&st)->score / 3);
+	end(&st);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nobody_waits_for_who_gives_way),
 		cmocka_unit_test(a_limit_is_named_as_a_limit),
 		cmocka_unit_test(a_limit_that_was_always_reached_is_no_news),
+		cmocka_unit_test(who_uses_a_limit_up_is_named_and_not_the_limit),
+		cmocka_unit_test(an_answer_that_comes_late_is_not_this_machines_fault),
+		cmocka_unit_test(who_computes_and_is_in_nobodys_way_is_slow_by_itself),
 		cmocka_unit_test(who_asks_is_guilty_of_the_answers),
 		cmocka_unit_test(who_writes_is_guilty_of_the_writing_back),
+		cmocka_unit_test(what_comes_all_the_time_is_no_news),
+		cmocka_unit_test(nobody_is_listed_where_nobody_stands_out),
+		cmocka_unit_test(the_recorder_looks_because_it_is_slow),
+		cmocka_unit_test(a_groups_memory_is_taken_by_who_is_in_it),
+		cmocka_unit_test(what_processes_share_is_there_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -315,12 +315,12 @@ static void marked_incidents_are_not_learnt(void **state)
 		uint32_t t = 100 + 180 * i;
 
 		use(hog, FEATURE_CPU_TIME, t, t + 30, 90 * PERCENT);
-		marks[i] = (struct mark){.wall = (1000000 + t + 31) * NS_PER_SEC, .last = (1000000 + t + 31) * NS_PER_SEC};
+		marks[i] = (struct mark){.wall = (1000000 + t + 31) * NS_PER_SEC, .last = (1000000 + t + 31) * NS_PER_SEC, .presses = 1};
 	}
 	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 90 * PERCENT);
 	press(&st, FEATURE_PSI_CPU_SOME, 2, 50);
 	ask(&st, false);
-	learnt = first(&st)->score;
+	learnt = score_of(&st, hog);
 	answer_free(&st.answer);
 	request.marks = marks;
 	request.n_marks = 4;

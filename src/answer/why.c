@@ -9,228 +9,30 @@
 #include "answer/confidence.h"
 #include "answer/facts.h"
 #include "answer/past.h"
+#include "answer/pressure.h"
 #include "answer/using.h"
 #include "answer/words.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "stat/robust.h"
 
 #define NEAR_ENOUGH	(30 * NS_PER_SEC) /* the recording must reach this close to the moment asked about */
-#define FOCUS_DEFAULT	(10 * NS_PER_SEC) /* what is looked at when no pressure marks the beginning */
-#define FOCUS_MAX	(600 * NS_PER_SEC)
-#define FOCUS_MIN	(3 * NS_PER_SEC)
 #define OVER		(3 * NS_PER_SEC) /* a pressure that ended so long ago is over */
-#define REACTION	(15 * NS_PER_SEC) /* people press a button a little late: the trouble may be over by then */
-#define GAP_TICKS	3    /* a trouble may breathe for so long */
-#define PRESSURE_LEAST	0.10 /* below this share of time nobody notices */
-#define PRESSURE_NEW	0.05 /* ... and it must be this much more than usual */
 #define ACCUSE_SCORE	0.02 /* without pressure: for leaks and the like */
-#define NAME_SCORE	0.01 /* below it nobody is named for a pressure that is there */
-#define ACCUSE_MARKED	0.008 /* ... when somebody says that it was slow */
+#define NAME_SCORE	0.05 /* below it nobody is named for a pressure that is there: it is what many do */
+#define NAME_UNTRIED	0.02 /* ... where no past says what many do */
+#define ACCUSE_MARKED	0.008 /* without pressure, when somebody says that it was slow */
+#define TOOK_MUCH	0.25  /* ... and of what is not short it has this share */
 #define NOTES_MAX	5
-#define GUARD		(15 * NS_PER_SEC) /* before a trouble: not learnt from, but no more than ... */
-#define GUARD_PART	5		  /* ... this part of the past */
-#define GIVES_WAY	10 /* a nice value from which on a program waits by choice */
 #define MARK_BEFORE	(60 * NS_PER_SEC) /* a marked incident began before its press ... */
 #define EXACT_WINDOW_MAX (12 * 3600 * NS_PER_SEC) /* longer windows are read tick by tick only ... */
 #define EXACT_PAST	(4 * 3600 * NS_PER_SEC)	  /* ... for so long before the trouble, and before that from summaries */
 #define HOUR		(3600 * NS_PER_SEC)
 #define MARK_AFTER	(10 * NS_PER_SEC) /* ... and goes on after it */
 
-static const struct {
-	enum bottleneck what;
-	int feature; /* of the system entity: time per second */
-} pressures[] = {
-	{BOTTLENECK_CPU, FEATURE_PSI_CPU_SOME},
-	{BOTTLENECK_DISK, FEATURE_PSI_IO_SOME},
-	{BOTTLENECK_MEMORY, FEATURE_PSI_MEMORY_SOME},
-};
-
-static const struct subject *find_system(const struct dataset *d, uint32_t at)
-{
-	const struct subject *found = NULL;
-
-	for (size_t i = 0; i < d->subjects.n; i++) {
-		const struct subject *s = d->subjects.v[i];
-
-		if (s->info.kind == ENTITY_SYSTEM && s->first <= at && s->last >= at)
-			found = s;
-	}
-	return found;
-}
-
-/* The machine's entity is a new one after each start of the recorder: the one that was there at a tick. */
-static double pressure_at(const struct dataset *d, const struct question *q, const struct subject *newest, int feature, uint32_t tick)
-{
-	const struct subject *s = newest && newest->first <= tick ? newest : find_system(d, tick);
-	double pressure = s ? subject_value(d, s, (size_t)feature, tick) / 1e9 : NAN;
-
-	return feature == FEATURE_PSI_CPU_SOME && q->waited ? fmin(pressure, q->waited[tick]) : pressure;
-}
-
-/* How hard it is to get a thing, 0..1. Time in which somebody waits says no more once somebody always does; of n threads
- * that wait for a CPU on average it is n / (1 + n). */
-static double strain_at(const struct dataset *d, const struct question *q, const struct subject *newest, int feature, uint32_t tick)
-{
-	if (feature == FEATURE_PSI_CPU_SOME && q->waited)
-		return q->waited[tick] / (1 + q->waited[tick]);
-	return pressure_at(d, q, newest, feature, tick);
-}
-
-typedef double (*measure_at)(const struct dataset *d, const struct question *q, const struct subject *newest, int feature, uint32_t tick);
-
-static bool gives_way(const struct dataset *d, const struct subject *s)
-{
-	double nice = subject_has(s, FEATURE_SCHED_NICE) ? subject_value(d, s, FEATURE_SCHED_NICE, s->last) : NAN;
-
-	return nice >= GIVES_WAY || (s->info.flags & ENTITY_IS_KERNEL_THREAD);
-}
-
-/* For each tick what programs that do not give way waited for a CPU, s/s. Some of them waited for no more of the time
- * than all of them together did; and that those wait who chose to is no shortage. */
-static int sum_waited(const struct dataset *d, double **ret)
-{
-	double *waited = calloc(d->ticks.n + 1, sizeof(*waited));
-	bool any = false;
-
-	if (!waited)
-		return -ENOMEM;
-	for (size_t i = 0; i < d->subjects.n; i++) {
-		const struct subject *s = d->subjects.v[i];
-		const struct series *delay;
-
-		if (s->info.kind != ENTITY_PROCESS || s->first > s->last || !subject_has(s, FEATURE_CPU_RUN_DELAY))
-			continue;
-		any = true;
-		delay = &s->series[FEATURE_CPU_RUN_DELAY];
-		for (size_t k = 0; !gives_way(d, s) && k < delay->n; k++)
-			waited[delay->tick[k]] += (double)delay->value[k] * (double)s->features[FEATURE_CPU_RUN_DELAY].quantum;
-	}
-	for (size_t t = 0; t < d->ticks.n; t++)
-		waited[t] = d->ticks.v[t].span > 0 ? waited[t] / (double)d->ticks.v[t].span : 0;
-	if (!any) {
-		free(waited);
-		waited = NULL;
-	}
-	*ret = waited;
-	return 0;
-}
-
-static int learn_pressure(const struct dataset *d, const struct question *q, measure_at at, const struct subject *system, int feature,
-			  double *ret_usual)
-{
-	size_t n = 0, room = q->train_to >= q->train_from ? (size_t)(q->train_to - q->train_from) + 1 : 0;
-	_cleanup_free_ double *values = calloc(room + 1, sizeof(*values));
-
-	if (!values)
-		return -ENOMEM;
-	for (int64_t t = q->train_from; t <= q->train_to; t++)
-		if (!(q->excluded && q->excluded[t]))
-			values[n++] = at(d, q, system, feature, (uint32_t)t);
-	n = sort_values(values, n);
-	/* a queue swings more than the time in which somebody waits: what it reaches a quarter of the time is usual */
-	if (at == strain_at && q->waited && feature == FEATURE_PSI_CPU_SOME && n >= 30) {
-		*ret_usual = quantile_sorted(values, n, 0.75);
-		return 0;
-	}
-	/* the mean of the middle: of a pressure that is mostly zero the median says nothing */
-	*ret_usual = n < 30 ? NAN : 0;
-	for (size_t i = n / 4; n >= 30 && i < n - n / 4; i++)
-		*ret_usual += values[i] / (double)(n - n / 4 - n / 4);
-	return 0;
-}
-
-static double mean_pressure(const struct dataset *d, const struct question *q, measure_at at, const struct subject *system, int feature, uint32_t from, uint32_t to)
-{
-	double sum = 0;
-	uint32_t n = 0;
-
-	for (uint32_t t = from; t <= to; t++) {
-		double p = at(d, q, system, feature, t);
-
-		if (isnan(p))
-			continue;
-		sum += p;
-		n++;
-	}
-	return n ? sum / n : NAN;
-}
-
-static uint32_t tick_before(const struct dataset *d, uint32_t from, int64_t ns)
-{
-	uint32_t t = from;
-
-	while (t > 0 && d->ticks.v[from].boot - d->ticks.v[t - 1].boot < ns && d->ticks.v[t].span > 0)
-		t--;
-	return t;
-}
-
-/* Goes back from `at` while a pressure stays above `level`. */
-static uint32_t walk_back(const struct dataset *d, const struct question *q, const struct subject *system, int feature, uint32_t at, double level)
-{
-	uint32_t start = at, low = 0, oldest = tick_before(d, at, FOCUS_MAX);
-
-	for (uint32_t t = at; t > oldest; t--) {
-		double p = strain_at(d, q, system, feature, t);
-
-		if (!(p >= level)) {
-			if (++low > GAP_TICKS)
-				break;
-			continue;
-		}
-		low = 0;
-		start = t;
-	}
-	return start;
-}
-
-static bool is_pressed(double now, double usual)
-{
-	double before = isnan(usual) ? 0 : usual;
-
-	return now >= PRESSURE_LEAST && now - before >= PRESSURE_NEW;
-}
-
-/* The newest moment at which something was short, if that is not long ago; else the moment asked about. */
-static uint32_t find_end(const struct dataset *d, const struct question *q, const struct subject *system,
-			 const double usual[BOTTLENECK_COUNT])
-{
-	uint32_t oldest = tick_before(d, q->at, REACTION);
-
-	for (uint32_t t = q->at; t > oldest + 2; t--)
-		for (size_t i = 0; i < ARRAY_SIZE(pressures); i++)
-			if (is_pressed(mean_pressure(d, q, strain_at, system, pressures[i].feature, t - 2, t), usual[pressures[i].what]))
-				return t;
-	return q->at;
-}
-
-/* When did the trouble begin? Where the pressure that rose most had risen half-way. */
-static uint32_t find_focus(const struct dataset *d, const struct question *q, const struct subject *system,
-			   double usual[BOTTLENECK_COUNT], bool *ret_pressed)
-{
-	uint32_t recent = tick_before(d, q->at, 5 * NS_PER_SEC), begin;
-	double most = 0;
-	uint32_t focus = tick_before(d, q->at, FOCUS_DEFAULT);
-
-	*ret_pressed = false;
-	for (size_t i = 0; i < ARRAY_SIZE(pressures); i++) {
-		double now = mean_pressure(d, q, strain_at, system, pressures[i].feature, recent, q->at);
-		double before = isnan(usual[pressures[i].what]) ? 0 : usual[pressures[i].what];
-
-		if (!is_pressed(now, before) || now - before <= most)
-			continue;
-		most = now - before;
-		begin = walk_back(d, q, system, pressures[i].feature, q->at, before + (now - before) / 2);
-		if (begin > tick_before(d, q->at, FOCUS_MIN))
-			begin = tick_before(d, q->at, FOCUS_MIN);
-		focus = begin;
-		*ret_pressed = true;
-	}
-	return focus;
-}
-
-/* With little past to learn from, a mark (the one asked about is one too) must not take most of it away. */
+/* What a person called slow is not usual. What a rule caught may come every night, and is learnt from.
+ *
+ * With little past to learn from, a mark (the one asked about is one too) must not take most of it away. */
 static int64_t before_a_mark(const struct dataset *d, const struct why_request *request)
 {
 	int64_t past = 0; /* what was recorded: the recorder may have been off in between */
@@ -249,7 +51,7 @@ static int exclude_marks(const struct dataset *d, const struct why_request *requ
 	if (!excluded)
 		return -ENOMEM;
 	for (size_t i = 0; i < request->n_marks; i++)
-		for (size_t t = 0; t < d->ticks.n; t++)
+		for (size_t t = 0; t < d->ticks.n && !mark_is_caught(&request->marks[i]); t++)
 			excluded[t] |= d->ticks.v[t].wall >= request->marks[i].wall - before &&
 				       d->ticks.v[t].wall <= request->marks[i].last + MARK_AFTER;
 	*ret = excluded;
@@ -286,41 +88,47 @@ static enum bottleneck bottleneck_of(enum resource resource)
 	}
 }
 
-static void choose_bottleneck(struct answer *a, bool pressed, const bool strained[BOTTLENECK_COUNT])
+static double enough_to_name(const struct answer *a)
+{
+	return a->has_history ? NAME_SCORE : NAME_UNTRIED;
+}
+
+static void choose_bottleneck(struct answer *a, const struct shortages *there)
 {
 	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
 	double most = 0;
 
 	a->bottleneck = BOTTLENECK_NONE;
 	/* no pressure is measured for these */
-	if (a->slow && top && top->score >= NAME_SCORE &&
-	    (top->of == BOTTLENECK_LOCK || top->of == BOTTLENECK_QUOTA || top->of == BOTTLENECK_REMOTE)) {
+	if (a->slow && top && ((top->of == BOTTLENECK_REMOTE && top->score >= ACCUSE_MARKED) ||
+			       ((top->of == BOTTLENECK_LOCK || top->of == BOTTLENECK_QUOTA) && top->score >= enough_to_name(a)))) {
 		a->bottleneck = top->of;
 		return;
 	}
 	/* several things may be short: the one that the culprit took is the story */
-	if (pressed && top && top->score >= NAME_SCORE &&
-	    (strained[top->of] || is_pressed(a->pressure.now[top->of], a->pressure.usual[top->of]))) {
+	if (there->any && top && top->score >= enough_to_name(a) &&
+	    (there->of[top->of] || pressure_is_felt(a->pressure.now[top->of], a->pressure.usual[top->of]))) {
 		a->bottleneck = top->of;
 		return;
 	}
-	if (!pressed) {
-		if (a->slow)
+	if (!there->any) {
+		if (a->slow && top && top->of == BOTTLENECK_CPU)
+			a->bottleneck = BOTTLENECK_SELF; /* it computes, and nobody is in its way */
+		else if (a->slow)
 			a->bottleneck = top && top->features.n ? bottleneck_of(top->features.v[0].feature->resource) :
 								  BOTTLENECK_UNCLEAR;
 		return;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(pressures); i++) {
-		double now = a->pressure.now[pressures[i].what];
-		double usual = a->pressure.usual[pressures[i].what];
+	for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++) {
+		double now = a->pressure.now[b], usual = a->pressure.usual[b];
 		double more = now - (isnan(usual) ? 0 : usual);
 
 		/* under reclaim everything looks busy: a memory stall outranks the rest */
-		if (pressures[i].what == BOTTLENECK_MEMORY && now >= PRESSURE_LEAST)
+		if (b == BOTTLENECK_MEMORY && pressure_is_felt(now, 0))
 			more += 1;
 		if (more > most) {
 			most = more;
-			a->bottleneck = pressures[i].what;
+			a->bottleneck = b;
 		}
 	}
 }
@@ -375,56 +183,28 @@ static void set_window(const struct dataset *d, const struct why_request *reques
 	}
 }
 
-/* Who makes others wait may have begun before anybody else wanted what he takes: the moments just before the trouble are
- * not what is usual, where there are enough others. */
-static int64_t last_learnt(const struct dataset *d, const struct question *q)
+static int measure(const struct dataset *d, const struct why_request *request, struct question *q, struct shortages *ret)
 {
-	int64_t past = d->ticks.v[q->focus].elapsed - d->ticks.v[q->train_from].elapsed;
-	int64_t guard = past / GUARD_PART < GUARD ? past / GUARD_PART : GUARD;
+	bool believed = request->marked || request->proc_root; /* who asks about now has a reason */
+	int r = pressure_find(d, q, request->since, believed, ret);
 
-	return (int64_t)tick_before(d, q->focus, guard) - 1;
-}
-
-static int measure(const struct dataset *d, const struct why_request *request, struct question *q, bool *ret_pressed,
-		   bool ret_strained[BOTTLENECK_COUNT])
-{
-	const struct subject *system = find_system(d, q->at);
-	double usual[BOTTLENECK_COUNT];
-
-	for (size_t i = 0; i < BOTTLENECK_COUNT; i++)
-		usual[i] = q->pressure.usual[i] = q->pressure.now[i] = NAN;
-	for (size_t i = 0; i < ARRAY_SIZE(pressures); i++)
-		if (learn_pressure(d, q, strain_at, system, pressures[i].feature, &usual[pressures[i].what]) < 0 ||
-		    learn_pressure(d, q, pressure_at, system, pressures[i].feature, &q->pressure.usual[pressures[i].what]) < 0)
-			return -ENOMEM;
-	q->at = find_end(d, q, system, usual);
-	q->focus = find_focus(d, q, system, usual, ret_pressed);
-	if (request->since) {
-		q->focus = q->train_from;
-		while (q->focus < q->at && d->ticks.v[q->focus].wall < request->since)
-			q->focus++;
-	}
-	if (q->focus <= q->train_from && q->at > q->train_from)
-		q->focus = q->train_from + 1 < q->at ? q->train_from + 1 : q->at;
-	for (size_t i = 0; i < ARRAY_SIZE(pressures); i++) {
-		enum bottleneck what = pressures[i].what;
-
-		q->pressure.now[what] = mean_pressure(d, q, pressure_at, system, pressures[i].feature, q->focus, q->at);
-		ret_strained[what] = is_pressed(mean_pressure(d, q, strain_at, system, pressures[i].feature, q->focus, q->at), usual[what]);
-	}
+	if (r < 0)
+		return r;
 	/* the paper's model trains on all of the past; the others on what lies before the trouble */
 	if (request->method != &method_gaussian)
-		q->train_to = last_learnt(d, q);
+		q->train_to = pressure_last_learnt(d, q, q->focus);
 	q->cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
-	q->memory = memory_of(d, system, q->at);
+	q->memory = memory_of(d, pressure_system(d, q->at), q->at);
 	return 0;
 }
 
 /* Using a lot of what is not short is nobody's fault; of what no pressure is measured for, it may be. */
 static bool accuses(const struct suspect *top, bool marked)
 {
+	bool shared = top->of == BOTTLENECK_CPU || top->of == BOTTLENECK_DISK || top->of == BOTTLENECK_LOCK;
+
 	if (marked)
-		return top->score >= ACCUSE_MARKED;
+		return top->score >= (shared && !(top->share >= TOOK_MUCH) ? NAME_SCORE : ACCUSE_MARKED);
 	return top->score >= ACCUSE_SCORE &&
 	       (top->of == BOTTLENECK_NONE || top->of == BOTTLENECK_MEMORY || top->of == BOTTLENECK_NETWORK);
 }
@@ -512,7 +292,7 @@ static uint64_t wanted_features(const struct entity_info *info, void *context)
 static int widen(void *context, const struct subject *const *subjects, size_t n, const struct dataset **ret)
 {
 	struct loader *loader = context;
-	struct load_filter filter = {wanted_features, loader};
+	struct load_filter filter = {wanted_features, loader, NULL};
 	unsigned damaged;
 	int r = 0;
 
@@ -575,7 +355,15 @@ static bool names_culprit(const struct answer *a, const struct method *method)
 
 	if (!a->slow || !top)
 		return false;
-	return method == &method_gaussian || !a->slow_since || top->score >= NAME_SCORE;
+	return method == &method_gaussian || method == &method_unusual || !a->slow_since || top->score >= enough_to_name(a) ||
+	       (top->of == BOTTLENECK_NONE && top->score >= ACCUSE_SCORE);
+}
+
+/* Where it is slow and nobody stands out, whoever is listed is accused. */
+static void forget_suspects(struct ranking *r)
+{
+	while (r->suspects.n)
+		suspect_free(&r->suspects.v[--r->suspects.n]);
 }
 
 /* The cause, and all of it in words. */
@@ -612,7 +400,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	_cleanup_free_ double *waited = NULL;
 	_cleanup_free_ bool *excluded = NULL;
 	int at = dataset_find_wall(d, request->at), result;
-	bool pressed, strained[BOTTLENECK_COUNT] = {};
+	struct shortages there;
 
 	if (at < 0 || request->at - d->ticks.v[at].wall > NEAR_ENOUGH)
 		return -ENODATA;
@@ -624,10 +412,10 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 		return -ENOMEM;
 	q.excluded = excluded;
 	set_window(d, &r, &q);
-	if (r.method == &method_blame && sum_waited(d, &waited) < 0)
+	if (r.method == &method_blame && pressure_sum_waited(d, &waited) < 0)
 		return -ENOMEM;
 	q.waited = waited;
-	result = measure(d, &r, &q, &pressed, strained);
+	result = measure(d, &r, &q, &there);
 	if (result == 0 && request->trace && r.method == &method_blame)
 		result = charges_of_trace(request->trace, d, q.focus, q.at, &charges);
 	q.charges = &charges;
@@ -642,18 +430,20 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	if (loader)
 		tell_past(&a, loader->past, a.window_start);
 	a.has_history = q.train_to - q.train_from >= 30;
-	judge(&a, &q, pressed, &r);
-	if (pressed || request->since)
+	judge(&a, &q, there.any, &r);
+	if (there.any || request->since)
 		a.slow_since = d->ticks.v[q.focus].wall - d->ticks.v[q.focus].span;
-	if (pressed && a.at - d->ticks.v[q.at].wall > OVER)
+	if (there.any && a.at - d->ticks.v[q.at].wall > OVER)
 		a.slow_until = d->ticks.v[q.at].wall;
 	if (request->proc_root)
 		find_used(&a.ranking, request->proc_root);
 	if (request->only)
 		filter(&a.ranking, request->only);
-	choose_bottleneck(&a, pressed, strained);
+	choose_bottleneck(&a, &there);
 	a.confidence = confidence_of(&a);
 	a.culprit_is_named = names_culprit(&a, r.method);
+	if (a.slow && !a.culprit_is_named)
+		forget_suspects(&a.ranking);
 	result = explain(d, loader, &q, &r, &a);
 	if (result < 0) {
 		answer_free(&a);
@@ -676,7 +466,7 @@ int why_from_store(struct store *store, const struct why_request *request, struc
 	const struct method *method = request->method ? request->method : methods[0];
 	struct past past = {};
 	struct loader loader = {.past = &past, .data = data, .request = request};
-	struct load_filter filter = {first_features, &loader};
+	struct load_filter filter = {first_features, &loader, NULL};
 	int64_t to = request->at + (request->block ? request->window : NS_PER_SEC);
 	int64_t from = request->at - request->window, exact = exact_from(request, method);
 	int r = store_extract(store, exact, to, &loader.extract);

@@ -40,6 +40,24 @@
 		push_;                                           \
 	})
 
+/* Of 0 .. n-1 in order, the first `i` for which `holds` (an expression of i) does, where it holds of all that follow, too; n when
+ * of none:
+ *
+ *   size_t at = FIRST_WHERE(i, t->n_events, t->events[i].time >= time);
+ */
+#define FIRST_WHERE(i, n, holds)                             \
+	({                                                   \
+		size_t low_ = 0, high_ = (n);                \
+		while (low_ < high_) {                       \
+			size_t i = low_ + (high_ - low_) / 2; \
+			if (holds)                           \
+				high_ = i;                   \
+			else                                 \
+				low_ = i + 1;                \
+		}                                            \
+		low_;                                        \
+	})
+
 #define VEC_FREE(vec)                           \
 	do {                                    \
 		free((vec).v);                  \

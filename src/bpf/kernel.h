@@ -230,8 +230,19 @@ struct rw_semaphore {
 	atomic_long_t owner; /* the lowest bits are flags */
 };
 
+/* What one CPU asks another to do. */
+struct __call_single_node {
+	unsigned int u_flags;
+};
+struct __call_single_data {
+	struct __call_single_node node;
+};
+#define CSD_FLAG_TYPE_MASK 0xf0
+#define CSD_TYPE_TTWU	   0x30 /* finish waking a thread */
+
 struct task_struct {
 	struct thread_info thread_info;
+	struct __call_single_node wake_entry;
 	unsigned int __state;
 	unsigned int flags;
 	int on_cpu;

@@ -17,7 +17,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "bpf/calls.h"
+#include "model/calls.h"
 #include "model/ring-layout.h"
 
 #define MIX		  0x9e3779b97f4a7c15ull
@@ -232,6 +232,20 @@ static __always_inline void charge(struct ring_thread *t, u32 sum, u64 now)
 		t->sum[sum] += passed;
 }
 
+/* It left the CPU untold, some time ago: the fair class knows how long it had run. What it did since is not known. */
+static __always_inline void settle_untold(struct ring_thread *t, struct task_struct *task, u64 now)
+{
+	u64 ran = task->prio < 100 ? 0 : task->se.sum_exec_runtime - task->se.prev_sum_exec_runtime;
+	u64 passed = now > t->since ? now - t->since : 0;
+
+	if (ran > passed)
+		ran = passed;
+	t->sum[SUM_RUNNING] += ran;
+	t->sum[SUM_OTHER] += passed - ran;
+	t->since = now;
+	t->state = STATE_UNKNOWN;
+}
+
 static __always_inline void count_loss(bool waker)
 {
 	u32 zero = 0;
@@ -278,6 +292,15 @@ static __always_inline stack_ref keep_stack(struct frames *f, u32 n)
 	return ref;
 }
 
+/* Whether the table still has it. */
+static __always_inline bool is_kept(stack_ref ref)
+{
+	u32 slot = ref & (RING_STACKS - 1);
+	struct ring_stack *s = bpf_map_lookup_elem(&stacks, &slot);
+
+	return ref && s && s->ref == ref;
+}
+
 /* In whole frames; 0 = none. */
 static __always_inline u32 frames_of(long bytes)
 {
@@ -322,7 +345,7 @@ struct departure {
 	s16 syscall;
 	u64 object;
 	u64 argument0, argument1;
-	u64 ip;
+	u64 place;
 };
 
 /* The kernel's bits, pressed into a byte. */
@@ -375,8 +398,9 @@ static __always_inline u8 call_of_inode(struct file *file, struct inode *inode)
 	return CALL_EVENT;
 }
 
-/* Threads wait for the same file again and again. */
-static __always_inline u8 call_of_file(struct task_struct *task, struct ring_thread *t, u32 number, u64 *ret_object)
+#define FILE_FRESH 10000000 /* ns: for so long the same descriptor at the same place is taken to be the same file */
+
+static __always_inline u8 look_at_file(struct task_struct *task, struct ring_thread *t, u32 number, u64 *ret_object)
 {
 	struct files_struct *files = task->files;
 	struct file **slot, *file;
@@ -401,6 +425,35 @@ static __always_inline u8 call_of_file(struct task_struct *task, struct ring_thr
 	return call;
 }
 
+/* Threads wait for the same file again and again. When it is asked, a thread that runs has its arrival in `since`. */
+static __always_inline u8 call_of_file(struct task_struct *task, struct ring_thread *t, struct departure *d)
+{
+	u32 number = d->argument0;
+	u8 call;
+
+	if (t && t->file_place == d->place && t->file_number == number && t->since - t->file_seen < FILE_FRESH) {
+		d->object = t->inode;
+		return t->call;
+	}
+	call = look_at_file(task, t, number, &d->object);
+	if (t && call != CALL_OTHER) {
+		t->file_place = d->place;
+		t->file_number = number;
+		t->file_seen = t->since;
+	}
+	return call;
+}
+
+/* The instruction alone is mostly that of a wrapper in libc: with the depth of the stack it tells callers apart. */
+static __always_inline u64 place_of(const struct pt_regs *regs)
+{
+#if defined(__TARGET_ARCH_arm64)
+	return regs->pc ^ regs->sp * MIX;
+#else
+	return regs->ip ^ regs->sp * MIX;
+#endif
+}
+
 /* The system call a thread is in, from the registers it saved; its arguments. */
 static __always_inline u8 find_call(struct task_struct *task, struct departure *d)
 {
@@ -413,13 +466,12 @@ static __always_inline u8 find_call(struct task_struct *task, struct departure *
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	if (!regs)
 		return CALL_UNKNOWN;
+	d->place = place_of(regs);
 #if defined(__TARGET_ARCH_arm64)
-	d->ip = regs->pc;
 	number = regs->syscallno;
 	d->argument0 = regs->regs[0];
 	d->argument1 = regs->regs[1];
 #else
-	d->ip = regs->ip;
 	if (task->thread_info.status & TS_COMPAT)
 		return CALL_UNKNOWN;
 	number = regs->orig_ax;
@@ -459,7 +511,7 @@ static __always_inline void describe_blocked(struct task_struct *task, struct ri
 	d->facts.flags = blocked_flags(task, t);
 	d->facts.call = find_call(task, d);
 	if (d->facts.call == CALL_BY_FILE)
-		d->facts.call = call_of_file(task, t, (u32)d->argument0, &d->object);
+		d->facts.call = call_of_file(task, t, d);
 	else if (d->facts.call == CALL_FUTEX)
 		d->object = d->argument0;
 }
@@ -604,9 +656,14 @@ static __always_inline void write_lock(struct ring_cpu *c, u32 cpu, u64 now, u32
 /* The user stack, where this thread has last waited long: it cannot be had of a sleeper. */
 static __always_inline void note_place(void *ctx, struct ring_thread *t, const struct departure *d)
 {
-	t->place = d->ip;
-	if (stacks_on && t->place == t->long_place)
-		t->stack = stack_here(ctx, BPF_F_USER_STACK);
+	t->place = d->place;
+	if (!stacks_on || t->place != t->long_place)
+		return;
+	if (t->user_place != t->place || !is_kept(t->user_stack)) {
+		t->user_stack = stack_here(ctx, BPF_F_USER_STACK);
+		t->user_place = t->place;
+	}
+	t->stack = t->user_stack;
 }
 
 static __always_inline void note_quota_clock(struct task_struct *task, struct ring_thread *t)
@@ -700,6 +757,8 @@ static __always_inline void come(struct ring_cpu *c, u32 cpu, u64 now, struct ta
 		count_loss(false);
 		return;
 	}
+	if (t->state == STATE_RUNNING)
+		settle_untold(t, next, now);
 	took = quota_taken(next, t);
 	waited = now > t->since ? now - t->since : 0;
 	if (took > waited)
@@ -714,7 +773,7 @@ static __always_inline void come(struct ring_cpu *c, u32 cpu, u64 now, struct ta
 			commit(e, EVENT_QUOTA, 0);
 		}
 	}
-	if (t->state != STATE_RUNNING && t->state != STATE_UNKNOWN) /* its departure was seen */
+	if (t->state != STATE_UNKNOWN) /* its departure was seen */
 		charge(t, sum_of_state(t->state), now);
 	t->since = now;
 	t->state = STATE_RUNNING;
@@ -815,19 +874,31 @@ static __always_inline bool waited_long(const struct ring_thread *t, u64 now)
 	return state_is_blocked(t->state) && (s64)(now - t->since) >= RING_LONG_WAIT;
 }
 
-/* Mostly the wake-up proper follows at once, on this CPU, and reads the time then. Where the thread stood in another
- * CPU's queue that CPU may be asked to do it. */
-SEC("tp_btf/sched_waking")
-int BPF_PROG(on_waking, struct task_struct *task)
+/* Of the waker, who is current, kernel and user. One and the same thread mostly wakes another from the same place. */
+static __always_inline stack_ref stack_of_waker(void *ctx, struct ring_thread *t)
 {
-	u32 cpu = bpf_get_smp_processor_id(), key = task->pid & (RING_WAKINGS - 1);
-	struct ring_waking *w = bpf_map_lookup_elem(&wakings, &key);
-	struct ring_cpu *c = cpu_at(cpu);
+	struct task_struct *waker = bpf_get_current_task_btf();
+	struct pt_regs *regs;
+	u64 place;
+
+	if (waker->flags & (PF_KTHREAD | PF_IO_WORKER))
+		return whole_stack_here(ctx);
+	regs = (struct pt_regs *)bpf_task_pt_regs(waker);
+	place = place_of(regs) + waker->pid;
+	if (t->waker_place != place || !is_kept(t->waker_stack)) {
+		t->waker_stack = whole_stack_here(ctx);
+		t->waker_place = place;
+	}
+	return t->waker_stack;
+}
+
+/* A wake-up that this CPU begins; `here`: it will most probably end here as well, at once, and read the time then. */
+static __always_inline void note_waking(void *ctx, struct ring_cpu *c, u32 cpu, struct task_struct *task, struct ring_waking *w,
+					bool here)
+{
 	struct ring_thread *t;
 	u16 vector;
 
-	if (!w || !c)
-		return 0;
 	w->thread = task->pid;
 	w->waker = c->current;
 	w->cpu = cpu;
@@ -835,13 +906,70 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	w->vector = vector;
 	w->stack = 0;
 	w->time = 0;
-	if (task->thread_info.cpu == cpu)
-		return 0;
+	if (here)
+		return;
 	w->time = bpf_ktime_get_ns();
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (stacks_on && t && waited_long(t, w->time) && !(w->context & WAKEUP_IN_IRQ))
-		w->stack = whole_stack_here(ctx);
+		w->stack = stack_of_waker(ctx, t);
+}
+
+static __always_inline struct ring_waking *waking_of(u32 thread)
+{
+	u32 key = thread & (RING_WAKINGS - 1);
+
+	return bpf_map_lookup_elem(&wakings, &key);
+}
+
+extern struct task_struct *bpf_task_from_pid(int pid) __ksym __weak;
+extern void bpf_task_release(struct task_struct *task) __ksym __weak;
+
+/* Since 6.5: this CPU asks another one to end a wake-up. All other wake-ups end where they began, at once. */
+SEC("tp_btf/csd_queue_cpu")
+int BPF_PROG(on_waking_elsewhere, unsigned int target, unsigned long from, void *function, struct __call_single_data *csd)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	struct ring_cpu *c = cpu_at(cpu);
+	struct task_struct *task;
+	struct ring_waking *w;
+
+	if (!c || (csd->node.u_flags & CSD_FLAG_TYPE_MASK) != CSD_TYPE_TTWU)
+		return 0;
+	task = (void *)csd - bpf_core_field_offset(struct task_struct, wake_entry);
+	task = bpf_task_from_pid(BPF_CORE_READ(task, pid));
+	if (!task)
+		return 0;
+	w = waking_of(task->pid);
+	if (w)
+		note_waking(ctx, c, cpu, task, w, false);
+	bpf_task_release(task);
 	return 0;
+}
+
+/* Before 6.5 each wake-up may be one that ends elsewhere. */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *task)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	struct ring_waking *w = waking_of(task->pid);
+	struct ring_cpu *c = cpu_at(cpu);
+
+	if (w && c)
+		note_waking(ctx, c, cpu, task, w, task->thread_info.cpu == cpu);
+	return 0;
+}
+
+/* What the kernel does for a call that waits for another program is the same each time; on its way to a disk or for memory it may
+ * wait at many places. */
+static __always_inline stack_ref stack_of_wait(struct task_struct *task, struct ring_thread *t)
+{
+	bool same = t->state == STATE_LOCK || t->state == STATE_PEER || t->state == STATE_NETWORK;
+
+	if (!same || t->kernel_place != t->place || !is_kept(t->kernel_stack)) {
+		t->kernel_stack = stack_of_sleeper(task);
+		t->kernel_place = same ? t->place : 0;
+	}
+	return t->kernel_stack;
 }
 
 /* Where it slept; and whether that is a place to take the user stack at next time. */
@@ -855,7 +983,7 @@ static __always_inline void tell_wait(struct ring_cpu *c, u32 cpu, u64 now, stru
 	t->long_place = t->place;
 	if (!stacks_on)
 		return;
-	kernel = stack_of_sleeper(task);
+	kernel = stack_of_wait(task, t);
 	e = reserve_undisturbed(c, cpu, now, task->pid);
 	if (!e)
 		return;
@@ -873,16 +1001,23 @@ static __always_inline void tell_wait(struct ring_cpu *c, u32 cpu, u64 now, stru
 	commit(e, EVENT_WAITED, 0);
 }
 
+/* It began here, unless another CPU has noted that it did there. */
 static __always_inline u8 fill_waker(struct event *e, u64 now, u32 cpu, struct ring_cpu *c, const struct ring_waking *w,
 				     bool new)
 {
-	e->wakeup.waker = c->current;
-	e->wakeup.vector = 0;
+	u16 vector;
+	u8 context;
+
 	e->wakeup.since_waking = 0;
 	e->wakeup.stack = 0;
-	if (new)
-		return 0;
-	if (w->thread != e->thread) { /* another thread's of the same remainder came between */
+	if (new || !w->thread) {
+		e->wakeup.waker = c->current;
+		context = waker_context(c, &vector);
+		e->wakeup.vector = vector;
+		return new ? 0 : context;
+	}
+	e->wakeup.vector = 0;
+	if (w->thread != e->thread) { /* another thread's of the same remainder came between, perhaps */
 		e->wakeup.waker = 0;
 		return WAKEUP_NO_WAKING;
 	}
@@ -903,7 +1038,7 @@ static __always_inline void end_wait(void *ctx, struct ring_cpu *c, u32 cpu, u64
 	if (!(flags & WAKEUP_NEW)) {
 		was_long = waited_long(t, now);
 		if (was_long && stacks_on && e && !e->wakeup.stack && !(flags & (WAKEUP_IN_IRQ | WAKEUP_REMOTE)))
-			e->wakeup.stack = whole_stack_here(ctx);
+			e->wakeup.stack = stack_of_waker(ctx, t);
 		if (was_long)
 			tell_wait(c, cpu, now, task, t);
 		else if (t->place == t->long_place)
@@ -918,12 +1053,13 @@ static __always_inline void end_wait(void *ctx, struct ring_cpu *c, u32 cpu, u64
 static __always_inline int wake(void *ctx, struct task_struct *task, u8 flags)
 {
 	u32 cpu = bpf_get_smp_processor_id();
-	u32 target = task->thread_info.cpu, key = task->pid & (RING_WAKINGS - 1);
+	u32 target = task->thread_info.cpu;
 	struct rq *rq = task->se.cfs_rq->rq;
 	struct ring_cpu *c = cpu_at(cpu), *there = cpu_at(target);
 	struct ring_thread *t = bpf_task_storage_get(&threads, task, 0, 0);
-	struct ring_waking *w = bpf_map_lookup_elem(&wakings, &key);
-	bool queued = t && !(flags & WAKEUP_NEW) && (t->state == STATE_RUNNING || state_is_runnable(t->state));
+	struct ring_waking *w = waking_of(task->pid);
+	bool away = t && t->state == STATE_RUNNING && !task->on_cpu; /* it left untold */
+	bool queued = t && !away && !(flags & WAKEUP_NEW) && (t->state == STATE_RUNNING || state_is_runnable(t->state));
 	struct event *e;
 	u64 now;
 
@@ -948,7 +1084,10 @@ static __always_inline int wake(void *ctx, struct task_struct *task, u8 flags)
 		if (flags & WAKEUP_NO_WAKING)
 			count_loss(true);
 	}
-	w->thread = 0;
+	if (w->thread == task->pid)
+		w->thread = 0;
+	if (away)
+		settle_untold(t, task, now);
 	if (t && !queued)
 		end_wait(ctx, c, cpu, now, task, t, e, flags);
 	else if (!t)

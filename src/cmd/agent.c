@@ -20,13 +20,11 @@ static int run(struct common *common, int argc, char **argv)
 		.key = arg_key ? arg_key : common->config.agent_key,
 		.way = arg_way,
 		.device = arg_device,
-		.asker = {common->store_file, common->from_file, common->run_dir, common->config_file, false},
+		.asker = common_asker(common),
 	};
 
 	if (argc > 1)
 		return usage_error("agent", "takes no words: '%s'", argv[1]);
-	agent.asker.through_daemon =
-		geteuid() != 0 && !common->store_file && !common->from_file && !common->run_dir;
 	return agent_run(&agent) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 

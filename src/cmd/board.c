@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "answer/board.h"
+#include "answer/curve.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "view/board.h"
@@ -17,6 +18,7 @@
 #define RELOAD_AFTER   (600 * NS_PER_SEC)  /* following: what lies before the window is dropped so often */
 #define POINTS_DEFAULT 600
 #define POINTS_MAX     10000
+#define ENDED_AFTER    (30 * NS_PER_SEC) /* without a tick: nobody records any more */
 #define SHARE	       20 /* following: at least so many times what an answer costs lies between two */
 
 const char *board_arg_feature, *board_arg_until;
@@ -62,7 +64,7 @@ static int find_now(struct store *store, struct why_request *request, bool of_pa
 	int64_t from, to;
 	int r = store_extent(store, &from, &to);
 
-	if (r == 0 && request->at > to && (of_past || request->at - to < 30 * NS_PER_SEC))
+	if (r == 0 && request->at > to && (of_past || request->at - to < ENDED_AFTER))
 		request->at = to;
 	return r;
 }
@@ -76,11 +78,22 @@ static int load(struct store *store, struct why_request *request, bool of_past, 
 
 static int explain(struct store *store, int r)
 {
-	if (r == -ENODATA)
-		log_error("nothing is recorded around that moment: was the recorder running? ('make start' or 'whyslow record')");
-	else
+	int64_t from, to;
+	char first[40], last[40];
+
+	if (r != -ENODATA)
 		log_error("cannot read the recording: %s", store_error(store));
+	else if (store_extent(store, &from, &to) < 0 || !to)
+		log_error("nothing is recorded yet: is the recorder running? ('make start' or 'whyslow record')");
+	else
+		log_error("nothing is recorded around that moment: the recording is of %s to %s ('make start' or 'whyslow record' goes on with it)",
+			  format_local(from, first, sizeof(first)), format_local(to, last, sizeof(last)));
 	return EXIT_CANNOT;
+}
+
+static int64_t last_tick(const struct board *b)
+{
+	return b->data.ticks.n ? b->data.ticks.v[b->data.ticks.n - 1].wall : 0;
 }
 
 /* One second's ticks are added to what is in memory. Stops when nobody reads any more. */
@@ -113,6 +126,8 @@ static int follow(struct common *common, struct store *store, struct why_request
 			r = load(store, request, common->from_file, &b);
 		} else {
 			r = board_extend(&b, store, request->at, &fresh);
+			if (r == 0 && !fresh && request->at - last_tick(&b) > ENDED_AFTER)
+				r = -ENODATA;
 		}
 	}
 	board_free(&b);
@@ -136,7 +151,7 @@ static int tell_curve(struct common *common, struct store *store, const struct c
 	const struct feature *feature = &features_of(ENTITY_PROCESS, &n)[q->feature];
 	struct entity_info who;
 	struct curve curve;
-	int r = board_curve(store, q, &who, &curve);
+	int r = curve_read(store, q, &who, &curve);
 
 	if (r == -ESRCH)
 		log_error("no process '%s' was there then; 'whyslow show --at TIME' lists them", q->who);

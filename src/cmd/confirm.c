@@ -243,26 +243,12 @@ static int parse_victims(struct watch *w)
 	return EXIT_ANSWERED;
 }
 
-/* The recorder's sums; without a recorder, programs of our own for the moment. */
-static int open_ring(const struct common *common, struct ring **ret)
-{
-	struct ring_options alone = {.sums_only = true};
-	const char *why = NULL;
-	int r = capture_join(common->config.store_run_dir, ret, &why);
-
-	if (r < 0)
-		r = ring_open(&alone, ret, &why);
-	if (r < 0)
-		log_error("%s", why ? why : strerror(-r));
-	return r;
-}
-
 static int confirm_target(struct trial_run *t)
 {
 	struct ring *ring;
 	int status = EXIT_CANNOT;
 
-	if (open_ring(t->common, &ring) < 0)
+	if (capture_open_sums(t->common->config.store_run_dir, &ring, NULL) < 0)
 		return EXIT_CANNOT;
 	if (watch_open(ring, &t->target, &t->watch) < 0)
 		log_error("out of memory");

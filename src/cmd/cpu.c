@@ -56,21 +56,6 @@ static void rest(int64_t span)
 		continue;
 }
 
-/* The recorder's sums; without a recorder, programs of our own for the moment. */
-static int open_ring(const struct common *common, struct ring **ret, bool *ret_live)
-{
-	struct ring_options alone = {.sums_only = true};
-	const char *why = NULL;
-	int r = capture_join(common->config.store_run_dir, ret, &why);
-
-	*ret_live = r == 0;
-	if (r < 0)
-		r = ring_open(&alone, ret, &why);
-	if (r < 0)
-		log_error("%s", why ? why : strerror(-r));
-	return r;
-}
-
 static int look(const struct common *common, struct ring *ring, bool live)
 {
 	_cleanup_(cpu_reading_free) struct cpu_reading before = {}, after = {};
@@ -104,7 +89,7 @@ static int run(struct common *common, int argc, char **argv)
 		return usage_error("cpu", "takes no words: '%s'", argv[1]);
 	if (common->from_file)
 		return usage_error("cpu", "looks at this machine, live; of a trace 'whyslow threads --from FILE' tells");
-	if (open_ring(common, &ring, &live) < 0)
+	if (capture_open_sums(common->config.store_run_dir, &ring, &live) < 0)
 		return EXIT_CANNOT;
 	status = look(common, ring, live);
 	ring_close(ring);

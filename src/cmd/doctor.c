@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "cmd/verb.h"
 #include "daemon/recorder.h"
-#include "source/ring.h"
+#include "source/flight.h"
 #include "source/source.h"
 #include "view/json.h"
 
@@ -24,7 +24,7 @@ static const struct option_row options[] = {{}};
 struct finding_row {
 	const char *what;
 	bool good;
-	char state[400];
+	char state[800];
 	const char *remedy; /* NULL = nothing to do, or nothing can be done */
 };
 
@@ -141,22 +141,28 @@ static void check_disk(struct finding_row *row, const struct common *common)
 /* What the flight recorder cannot know here, in one line; nothing can be done about an older kernel but a newer one. */
 static void check_ring(struct finding_row *row)
 {
-	struct ring_options alone = {.sums_only = true};
+	struct flight_options alone = {.ring = {.sums_only = true}};
 	_cleanup_free_ char *missing = NULL;
 	const char *why = NULL;
-	struct ring *ring;
+	struct flight *flight;
+	bool by_ring;
 
-	if (ring_open(&alone, &ring, &why) < 0) {
+	if (flight_open(&alone, &flight, &why) < 0) {
 		snprintf(row->state, sizeof(row->state), "%s", why ? why : "no memory");
 		row->remedy = geteuid() ? "sudo whyslow doctor" : "boot a kernel with BTF, 6.1 or later (Debian's are)";
 		return;
 	}
-	ring_close(ring);
-	missing = ring_missing();
+	missing = flight_missing(flight);
+	by_ring = flight_ring(flight);
+	flight_close(flight);
 	row->good = !missing;
 	for (char *newline = missing; newline && (newline = strchr(newline, '\n'));)
 		*newline = newline[1] ? ';' : '\0';
-	snprintf(row->state, sizeof(row->state), "%s%s", missing ? "not told by this kernel: " : "every switch, wake-up, interrupt and request",
+	if (!by_ring)
+		row->remedy = "boot a kernel with BTF, 6.1 or later (Debian's are)";
+	snprintf(row->state, sizeof(row->state), "%s%s",
+		 !by_ring ? "by the kernel's trace buffers, which tell nothing of: " :
+		 missing  ? "not told by this kernel: " : "every switch, wake-up, interrupt and request",
 		 missing ? missing : " can be recorded");
 }
 

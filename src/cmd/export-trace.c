@@ -13,6 +13,16 @@
 #include "cmd/find-trace.h"
 #include "store/trace-file.h"
 
+/* To whom the recorder answers: standard output is the user's. */
+static int hand_out(const struct trace *t)
+{
+	int r = trace_write(t, STDOUT_FILENO);
+
+	if (r < 0)
+		log_error("cannot write the events: %s", strerror(-r));
+	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+}
+
 static int write_to(const struct trace *t, const char *output)
 {
 	_cleanup_close_ int fd = open(output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -34,12 +44,12 @@ int export_trace(const struct common *common, const char *mark, const char *outp
 	uint64_t id = 0;
 	int r;
 
-	if (!output)
+	if (!output && !common->for_client)
 		return usage_error("export", "--format trace needs --output FILE");
 	if (mark && (parse_u64(mark, &id) < 0 || !id))
 		return usage_error("export", "--mark takes a mark's number; 'whyslow list' shows them");
 	r = find_trace(common, (int64_t)id, &t);
 	if (r == -ENOENT)
 		log_error("no recorder with a flight recorder is running: start one ('whyslow record', as root)");
-	return r < 0 ? EXIT_CANNOT : write_to(&t, output);
+	return r < 0 ? EXIT_CANNOT : output ? write_to(&t, output) : hand_out(&t);
 }

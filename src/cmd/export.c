@@ -179,6 +179,8 @@ static int run(struct common *common, int argc, char **argv)
 {
 	int64_t now = wall_now(), from, to;
 
+	if (common->for_client && (argc > 1 || arg_output || !arg_format || strcmp(arg_format, "trace") != 0))
+		return usage_error("export", "the recorder hands out the events alone; the rest is root's to export");
 	if (arg_format && strcmp(arg_format, "html") == 0)
 		return argc == 2 ? export_html(common, argv[1]) :
 				   usage_error("export", "--format html takes the number of a mark or an incident");
@@ -207,5 +209,6 @@ const struct verb verb_export = {
 	.words = "[ID] ",
 	.help = "the recording, or a part of it, for other programs and machines",
 	.options = options,
+	.for_clients = true,
 	.run = run,
 };

@@ -254,7 +254,8 @@ static int run_view(struct common *common, int argc, char **argv)
 		} else if (r < 0) {
 			status = fleet_analysis_failed("view", r);
 		} else {
-			status = show_view(common, args, &v);
+			r = args->points ? fleet_view_reduce(&v, args->points < UINT32_MAX ? (uint32_t)args->points : UINT32_MAX) : 0;
+			status = r < 0 ? fleet_analysis_failed("view", r) : show_view(common, args, &v);
 			fleet_view_free(&v);
 		}
 	}
@@ -264,6 +265,7 @@ static int run_view(struct common *common, int argc, char **argv)
 
 static const struct option_row view_options[] = {
 	{OPTION_TEXT, 0, "by", "VIEW", &fleet_args.view, "detail (servers x time), server (default), or time"},
+	{OPTION_COUNT, 0, "points", "N", &fleet_args.points, "detail, time: in at most so many points, each of as many moments (to be drawn)"},
 	{OPTION_FLAG, 0, "csv", NULL, &fleet_args.csv, "as CSV"},
 	{OPTION_FLAG, 0, "svg", NULL, &fleet_args.svg, "as a drawing"},
 	{OPTION_TEXT, 'o', "output", "FILE", &fleet_args.output, "where to write (default: standard output)"},

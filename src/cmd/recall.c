@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/find-trace.h"
-#include "source/ring.h"
+#include "source/flight.h"
 #include "timeline/state.h"
 
 #define WATCH_DEFAULT (5 * NS_PER_SEC)
@@ -32,22 +32,22 @@ static void watch(int64_t span)
 		continue;
 }
 
-/* Nobody has recorded: a ring of its own, for as long as asked. */
+/* Nobody has recorded: a recorder of its own, for as long as asked. */
 static int watch_now(int64_t span, struct trace *ret)
 {
-	struct ring_options options = {.stacks = true, .profile = true};
+	struct flight_options options = {.ring = {.stacks = true, .profile = true}};
 	const char *why = NULL;
-	struct ring *ring;
-	int r = ring_open(&options, &ring, &why);
+	struct flight *flight;
+	int r = flight_open(&options, &flight, &why);
 
 	if (r < 0) {
 		log_error("cannot record events: %s", why ? why : strerror(-r));
 		return r;
 	}
-	ring_profile(ring, true);
+	flight_profile(flight, true);
 	watch(span);
-	r = ring_freeze(ring, ret);
-	ring_close(ring);
+	r = flight_freeze_since(flight, 0, ret);
+	flight_close(flight);
 	if (r < 0)
 		log_error("cannot read the recorded events: %s", strerror(-r));
 	return r;

@@ -78,7 +78,7 @@ static int tell(const struct serve *s, const char *token_file)
 static int serve(const struct common *common, const char *token_file)
 {
 	const char *const names[] = {arg_name, NULL};
-	struct serve_options o = {.asker = {common->store_file, common->from_file, common->run_dir, common->config_file, false},
+	struct serve_options o = {.asker = common_asker(common),
 				  .listen = arg_listen ? arg_listen : SERVE_LISTEN, .cert_file = arg_cert, .key_file = arg_key,
 				  .token_file = token_file, .names = names, .spans_file = arg_spans, .fleet_file = arg_fleet};
 	_cleanup_free_ char *error = NULL;
@@ -86,7 +86,6 @@ static int serve(const struct common *common, const char *token_file)
 	sigset_t end;
 	int r, ended;
 
-	o.asker.through_daemon = geteuid() != 0 && !common->store_file && !common->from_file && !common->run_dir;
 	sigemptyset(&end);
 	sigaddset(&end, SIGINT);
 	sigaddset(&end, SIGTERM);

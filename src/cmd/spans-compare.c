@@ -6,20 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/span-change.h"
-#include "analysis/span-suspect.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "cmd/spans.h"
+#include "cmd/spans-change.h"
 
-/* Two sides and what they are called. */
-struct sides {
-	struct names *names;
-	struct forest forest; /* finished */
-	char *before, *after; /* in words */
-	struct suspects suspects; /* where versions were looked for */
-};
+#define VERSIONS_TOLD 1000 /* characters */
 
 static void sides_free(struct sides *s)
 {
@@ -27,6 +19,7 @@ static void sides_free(struct sides *s)
 	free(s->before);
 	free(s->after);
 	suspects_free(&s->suspects);
+	span_causes_free(&s->causes);
 	names_free(s->names);
 }
 
@@ -68,10 +61,36 @@ static enum span_side by_version(void *state, const struct bucket *b, const stru
 	return spans_arg.candidate ? SIDE_NONE : SIDE_CANDIDATE;
 }
 
+/* A version that no request ran is a slip of the pen: says which there are. */
+static int check_version(const struct forest *f, const char *wanted)
+{
+	_cleanup_str_ struct str there = {};
+	uint32_t last = 0;
+
+	for (size_t i = 0; wanted && i < f->buckets.n; i++) {
+		for (size_t j = 0; j < f->buckets.v[i].groups.n; j++) {
+			const struct group *g = &f->buckets.v[i].groups.v[j];
+			_cleanup_free_ char *text = g->versions != last ? spans_versions_label(f, g->versions) : NULL;
+
+			if (has_version(f, g, wanted))
+				return 0;
+			if (text && there.len < VERSIONS_TOLD && (!there.len || !strstr(there.data, text)))
+				str_printf(&there, "\n  %s", text);
+			last = g->versions;
+		}
+	}
+	if (!wanted)
+		return 0;
+	log_error("no request ran version '%s'; there are:%s%s", wanted, there.data ? there.data : "", there.len < VERSIONS_TOLD ? "" : "\n  ...");
+	return -ENODATA;
+}
+
 static int sides_by_version(const struct forest *f, struct sides *ret)
 {
 	struct choice c = {f};
 
+	if (check_version(f, spans_arg.baseline) < 0 || check_version(f, spans_arg.candidate) < 0)
+		return -ENODATA;
 	ret->before = strdup(spans_arg.baseline ? spans_arg.baseline : "all other versions");
 	ret->after = strdup(spans_arg.candidate ? spans_arg.candidate : "all other versions");
 	return span_change_forest(f, by_version, &c, &ret->forest);
@@ -100,7 +119,7 @@ static int add_side(struct common *common, size_t n, char **files, enum span_sid
 
 	if (r < 0)
 		return r;
-	r = span_change_add(&ret->forest, &f, side);
+	r = span_change_add(&ret->forest, &f, side, spans_selected);
 	if (r == -EEXIST)
 		log_error("the two sides were read with different --rule or --by");
 	forest_free(&f);
@@ -159,6 +178,29 @@ static enum span_side by_suspect(void *state, const struct bucket *b, const stru
 	return suspect_side(s->f, s->suspect, g);
 }
 
+static enum span_side by_suspect_anywhere(void *state, const struct bucket *b, const struct group *g)
+{
+	const struct suspicion *s = state;
+
+	return spans_selected(s->f, b) ? suspect_side(s->f, s->suspect, g) : SIDE_NONE;
+}
+
+/* Where that version is slower: its requests of all buckets, against those of the other versions. */
+static int find_causes_anywhere(struct suspicion *s, struct sides *ret)
+{
+	struct forest everywhere = {};
+	int r = forest_init(&everywhere, s->f->names, spans_arg.slot);
+
+	if (r == 0)
+		r = span_change_forest(s->f, by_suspect_anywhere, s, &everywhere);
+	if (r == 0)
+		r = forest_finish(&everywhere);
+	if (r == 0)
+		r = span_causes_find(&everywhere, &ret->causes);
+	forest_free(&everywhere);
+	return r;
+}
+
 /* No side was named: the version that is slower than the others of its bucket. */
 static int sides_by_suspect(const struct forest *f, struct sides *ret)
 {
@@ -174,7 +216,8 @@ static int sides_by_suspect(const struct forest *f, struct sides *ret)
 	if (asprintf(&ret->after, "%s %s", names_get(f->names, s.suspect->package), names_get(f->names, s.suspect->version)) < 0 ||
 	    asprintf(&ret->before, "other versions of %s", names_get(f->names, s.suspect->package)) < 0)
 		return -ENOMEM;
-	return span_change_forest(f, by_suspect, &s, &ret->forest);
+	r = find_causes_anywhere(&s, ret);
+	return r < 0 ? r : span_change_forest(f, by_suspect, &s, &ret->forest);
 }
 
 static int choose_sides(struct common *common, size_t n, char **files, bool guess, struct sides *ret)
@@ -207,299 +250,17 @@ static int choose_sides(struct common *common, size_t n, char **files, bool gues
 	return r == 0 ? forest_finish(&ret->forest) : r;
 }
 
-/* --- words -------------------------------------------------------------------------------------------------------------- */
-
-static void print_reason(const struct forest *f, const struct vertex_change *v)
-{
-	_cleanup_free_ char *through = vertex_label(f, v->through);
-	const char *who = v->through == v->vertex ? "it" : through ? through : "?";
-	char a[24], b[24];
-
-	switch (v->reason) {
-	case REASON_SLOWER:
-		if (v->each_after > 1.1 * v->each_before)
-			printf("; by itself it takes %s a call, was %s", spans_duration(v->each_after, a), spans_duration(v->each_before, b));
-		break;
-	case REASON_MORE_CALLS:
-		printf("; %s is called %.3g times a call, was %.3g", who, v->calls_after, v->calls_before);
-		break;
-	case REASON_RETRIES:
-		printf("; %s is retried after failures: %.3g calls, were %.3g", who, v->calls_after, v->calls_before);
-		break;
-	case REASON_SEQUENTIAL:
-		printf("; %s now: %.2g calls at a time where %s is called, were %.2g",
-		       v->parallel_after < 1.1 ? "one after another" : "partly one after another", v->parallel_after, who, v->parallel_before);
-		break;
-	case REASON_NEW:
-		printf("; was not called before");
-		break;
-	case REASON_ONE_HOST:
-		printf("; on one host: %s takes %s a call, the others %s", names_get(f->names, v->host), spans_duration(v->host_mean, a),
-		       spans_duration(v->others_mean, b));
-		break;
-	default:
-		break;
-	}
-}
-
-static void print_vertices(const struct forest *f, const struct bucket_change *c)
-{
-	double difference = c->mean_after - c->mean_before;
-	char a[24], b[24], d[24];
-	size_t shown = 0;
-
-	for (size_t i = 0; i < c->vertices.n && shown < spans_arg.top; i++) {
-		const struct vertex_change *v = &c->vertices.v[i];
-		double gain = v->after - v->before;
-		_cleanup_free_ char *path = vertex_path(f, v->vertex);
-
-		if (gain < .02 * fabs(difference) || gain <= 0)
-			break;
-		printf("    +%s (%.0f %%): %s\n        on the critical path %s a request, was %s", spans_duration(gain, a),
-		       100 * gain / fabs(difference), path ? path : "?", spans_duration(v->after, b), spans_duration(v->before, d));
-		print_reason(f, v);
-		putchar('\n');
-		shown++;
-	}
-}
-
-/* The request of the sample that shows what is usual for the group at this vertex. */
-static const struct exemplar *exemplar_of(const struct group *g, uint32_t vertex, double usual)
-{
-	const struct exemplar *best = NULL;
-	double distance = INFINITY;
-
-	for (size_t i = 0; i < g->sample.n; i++) {
-		const struct exemplar *e = &g->sample.v[i];
-		double path = 0;
-
-		for (size_t k = 0; k < e->spans.n; k++)
-			path += e->spans.v[k].vertex == vertex ? (double)e->spans.v[k].path : 0;
-		if (fabs(path - usual) >= distance)
-			continue;
-		distance = fabs(path - usual);
-		best = e;
-	}
-	return best;
-}
-
-static int64_t total_of(const struct exemplar *e, uint32_t vertex, unsigned *ret_calls)
-{
-	int64_t path = 0;
-
-	*ret_calls = 0;
-	for (size_t k = 0; k < e->spans.n; k++) {
-		if (e->spans.v[k].vertex != vertex)
-			continue;
-		path += e->spans.v[k].path;
-		(*ret_calls)++;
-	}
-	return path;
-}
-
-/* A slow and a usual request of the same path side by side: what each vertex took on the critical path. */
-static void print_exemplars(const struct forest *f, const struct bucket_change *c)
-{
-	const struct vertex_change *top = c->vertices.n ? &c->vertices.v[0] : NULL;
-	const struct exemplar *slow = top ? exemplar_of(c->after, top->vertex, top->after) : NULL,
-			      *usual = top ? exemplar_of(c->before, top->vertex, top->before) : NULL;
-	char a[33], b[33], x[24], y[24];
-
-	if (!slow || !usual)
-		return;
-	printf("    two requests side by side: %s (%s) and", trace_id_text(f->names, slow->high, slow->low, a),
-	       spans_duration((double)slow->duration, x));
-	printf(" %s (%s), before\n", trace_id_text(f->names, usual->high, usual->low, b), spans_duration((double)usual->duration, y));
-	for (uint32_t v = 0; v < f->vertices.n; v++) {
-		unsigned calls_slow, calls_usual;
-		int64_t in_slow = total_of(slow, v, &calls_slow), in_usual = total_of(usual, v, &calls_usual);
-		_cleanup_free_ char *label = vertex_label(f, v);
-
-		if (in_slow < slow->duration / 50 && in_usual < slow->duration / 50)
-			continue;
-		printf("      %9s in %u %s  %9s in %u  %*s%s\n", spans_duration((double)in_slow, x), calls_slow,
-		       calls_slow == 1 ? "call, " : "calls,", spans_duration((double)in_usual, y), calls_usual, f->vertices.v[v].depth, "",
-		       label ? label : "?");
-	}
-}
-
-static void print_bucket(const struct forest *f, const struct bucket_change *c, bool whole)
-{
-	_cleanup_free_ char *label = spans_bucket_label(f, &f->buckets.v[c->bucket]);
-	char a[24], b[24], low[24], high[24];
-
-	printf("\n%s\n", label ? label : "?");
-	if (!c->before || !c->after) {
-		printf("  only there %s (%.0f requests)\n", c->before ? "before" : "after",
-		       moments_count(c->before ? &c->before->total : &c->after->total));
-		return;
-	}
-	printf("  %s: mean %s, was %s (95 %% sure: %+.0f to %+.0f %%; %s to %s); slower than before with probability %.2f; q = %.2g\n",
-	       span_verdict_name(c->verdict), spans_duration(c->mean_after, a), spans_duration(c->mean_before, b),
-	       100 * c->low / c->mean_before, 100 * c->high / c->mean_before, spans_duration(c->low, low), spans_duration(c->high, high),
-	       c->superiority, c->q);
-	printf("  p95 %s, was %s; %.0f requests, were %.0f\n", spans_duration(sketch_quantile(c->after->sketch, .95), a),
-	       spans_duration(sketch_quantile(c->before->sketch, .95), b), moments_count(&c->after->total),
-	       moments_count(&c->before->total));
-	if (c->verdict == VERDICT_SLOWER || whole)
-		print_vertices(f, c);
-	if (c->verdict == VERDICT_SLOWER)
-		print_exemplars(f, c);
-}
-
-static void print_services(const struct forest *f, const struct span_change *c)
-{
-	char a[24], b[24];
-
-	if (!c->services.n || c->services.v[0].score < .05)
-		return;
-	puts("\nServices, by how much slower they became at the same calls (their own time and the way to them):");
-	for (size_t i = 0; i < c->services.n && i < 5; i++) {
-		const struct service_change *s = &c->services.v[i];
-
-		if (s->score < .05)
-			break;
-		printf("  %5.3g times  %-32s %s, would have been %s\n", s->got / s->expected, names_get(f->names, s->service),
-		       spans_duration(s->got, a), spans_duration(s->expected, b));
-	}
-}
-
-static void print_change(const struct sides *s, const struct span_change *c)
-{
-	char a[24], b[24], d[24], e[24];
-
-	printf("%s, against %s; critical path by the rule '%s'\n", s->after ? s->after : "candidate", s->before ? s->before : "baseline",
-	       s->forest.rule);
-	printf("all requests: mean %s, was %s: %s within the buckets, %s because other buckets were asked for\n",
-	       spans_duration(c->mean_after, a), spans_duration(c->mean_before, b), spans_duration(c->within, d), spans_duration(c->mix, e));
-	for (size_t i = 0; i < c->buckets.n && i < spans_arg.top; i++)
-		print_bucket(&s->forest, &c->buckets.v[i], i == 0);
-	print_services(&s->forest, c);
-	spans_print_tally(&s->forest);
-}
-
-/* --- JSON ---------------------------------------------------------------------------------------------------------------- */
-
-static json_t *number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
-static json_t *vertex_json(const struct forest *f, const struct vertex_change *v)
-{
-	_cleanup_free_ char *path = vertex_path(f, v->vertex), *through = vertex_path(f, v->through);
-	const struct vertex *x = &f->vertices.v[v->vertex];
-	json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "path", path ? path : "", "kind", x->kind == VERTEX_EDGE ? "edge" : "call",
-			      "service", names_get(f->names, x->service), "operation", names_get(f->names, x->operation), "reason",
-			      span_reason_name(v->reason), "through", through ? through : "");
-	const struct {
-		const char *name;
-		double value;
-	} figures[] = {{"before_ns", v->before}, {"after_ns", v->after}, {"calls_before", v->calls_before},
-		       {"calls_after", v->calls_after}, {"each_before_ns", v->each_before}, {"each_after_ns", v->each_after},
-		       {"parallel_before", v->parallel_before}, {"parallel_after", v->parallel_after}, {"p", v->p}};
-
-	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
-		json_object_set_new(o, figures[i].name, number(figures[i].value));
-	if (v->reason == REASON_ONE_HOST)
-		json_object_set_new(o, "host", json_string(names_get(f->names, v->host)));
-	return o;
-}
-
-static json_t *exemplar_json(const struct forest *f, const struct exemplar *e)
-{
-	json_t *list = json_array();
-	char id[33];
-
-	if (!e)
-		return json_null();
-	for (size_t i = 0; i < e->spans.n; i++) {
-		const struct exemplar_span *s = &e->spans.v[i];
-		_cleanup_free_ char *label = vertex_label(f, s->vertex);
-
-		json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I, s:I, s:s, s:b}", "call", label ? label : "", "parent",
-						      s->parent == NO_SPAN ? (json_int_t)-1 : (json_int_t)s->parent, "start_ns",
-						      (json_int_t)s->start, "end_ns", (json_int_t)s->end, "path_ns", (json_int_t)s->path, "host",
-						      names_get(f->names, s->host), "error", s->error));
-	}
-	return json_pack("{s:s, s:I, s:I, s:o}", "trace", trace_id_text(f->names, e->high, e->low, id), "duration_ns",
-			 (json_int_t)e->duration, "spans_in_trace", (json_int_t)e->n_spans, "spans", list);
-}
-
-static json_t *bucket_json(const struct forest *f, const struct bucket_change *c)
-{
-	json_t *o = spans_bucket_json(f, &f->buckets.v[c->bucket]), *list = json_array();
-	const struct vertex_change *top = c->vertices.n ? &c->vertices.v[0] : NULL;
-
-	json_object_set_new(o, "verdict", json_string(span_verdict_name(c->verdict)));
-	json_object_set_new(o, "requests_before", c->before ? json_real(moments_count(&c->before->total)) : json_null());
-	json_object_set_new(o, "requests_after", c->after ? json_real(moments_count(&c->after->total)) : json_null());
-	json_object_set_new(o, "mean_before_ns", number(c->mean_before));
-	json_object_set_new(o, "mean_after_ns", number(c->mean_after));
-	json_object_set_new(o, "low_ns", number(c->low));
-	json_object_set_new(o, "high_ns", number(c->high));
-	json_object_set_new(o, "superiority", number(c->superiority));
-	json_object_set_new(o, "p", number(c->p));
-	json_object_set_new(o, "q", number(c->q));
-	for (size_t i = 0; i < c->vertices.n && i < spans_arg.top; i++)
-		json_array_append_new(list, vertex_json(f, &c->vertices.v[i]));
-	json_object_set_new(o, "vertices", list);
-	if (top && c->verdict == VERDICT_SLOWER) {
-		json_object_set_new(o, "slow", exemplar_json(f, exemplar_of(c->after, top->vertex, top->after)));
-		json_object_set_new(o, "usual", exemplar_json(f, exemplar_of(c->before, top->vertex, top->before)));
-	}
-	return o;
-}
-
-static json_t *suspects_json(const struct forest *f, const struct suspects *suspects)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < suspects->list.n && i < spans_arg.top; i++) {
-		const struct suspect_version *s = &suspects->list.v[i];
-
-		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "bucket", s->label, "package",
-						      names_get(f->names, s->package), "version", names_get(f->names, s->version), "mean_ns", s->mean,
-						      "others_mean_ns", s->others, "requests", s->requests, "p", s->p, "q", s->q, "superiority",
-						      s->superiority));
-	}
-	return list;
-}
-
-static json_t *change_json(const char *schema, const struct sides *s, const struct span_change *c)
-{
-	json_t *buckets = json_array(), *services = json_array();
-
-	for (size_t i = 0; i < c->buckets.n && i < spans_arg.top; i++)
-		json_array_append_new(buckets, bucket_json(&s->forest, &c->buckets.v[i]));
-	for (size_t i = 0; i < c->services.n; i++)
-		json_array_append_new(services, json_pack("{s:s, s:f, s:f, s:f, s:f}", "service",
-							  names_get(s->names, c->services.v[i].service), "score", c->services.v[i].score,
-							  "expected_ns", c->services.v[i].expected, "got_ns", c->services.v[i].got, "calls",
-							  c->services.v[i].calls));
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", schema, "baseline",
-			 s->before ? s->before : "", "candidate", s->after ? s->after : "", "rule", s->forest.rule, "verdict",
-			 span_verdict_name(span_change_gate(c)), "mean_before_ns", number(c->mean_before), "mean_after_ns",
-			 number(c->mean_after), "within_ns", number(c->within), "mix_ns", number(c->mix), "buckets", buckets, "services",
-			 services, "suspects", suspects_json(&s->forest, &s->suspects), "read", spans_tally_json(&s->forest));
-}
-
-/* "slower: hardware=gen5: api create vm: 412 ms, was 330 ms; storage create disk" */
-static char *headline_of(const struct sides *s, const struct span_change *c)
-{
-	const struct bucket_change *b = c->buckets.n ? &c->buckets.v[0] : NULL;
-	_cleanup_free_ char *label = b ? spans_bucket_label(&s->forest, &s->forest.buckets.v[b->bucket]) : NULL,
-			    *path = b && b->vertices.n ? vertex_label(&s->forest, b->vertices.v[0].vertex) : NULL;
-	char x[24], y[24], *text;
-
-	if (!b || asprintf(&text, "%s: %s: mean %s, was %s; most of it: %s (%s)", span_verdict_name(b->verdict), label ? label : "?",
-			   spans_duration(b->mean_after, x), spans_duration(b->mean_before, y), path ? path : "?",
-			   b->vertices.n ? span_reason_name(b->vertices.v[0].reason) : "") < 0)
-		return NULL;
-	return text;
-}
-
 /* --- verbs ---------------------------------------------------------------------------------------------------------------- */
+
+/* What changed, and for what became slower: of which requests. */
+static int judge(struct sides *s, struct span_change *ret)
+{
+	int r = span_change(&s->forest, ret);
+
+	if (r == 0 && !s->suspects.list.n && span_change_gate(ret) == VERDICT_SLOWER)
+		r = span_causes_find(&s->forest, &s->causes);
+	return r;
+}
 
 static int with_change(struct common *common, size_t n, char **files, bool guess, const char *schema,
 		       int (*tell)(struct common *common, const struct sides *s, const struct span_change *c, const char *schema))
@@ -509,7 +270,7 @@ static int with_change(struct common *common, size_t n, char **files, bool guess
 	int r = choose_sides(common, n, files, guess, &s), status = EXIT_CANNOT;
 
 	if (r == 0)
-		r = span_change(&s.forest, &c);
+		r = judge(&s, &c);
 	if (r == 0) {
 		status = tell(common, &s, &c, schema);
 		span_change_free(&c);
@@ -526,29 +287,13 @@ static int tell_change(struct common *common, const struct sides *s, const struc
 
 	if (common->json)
 		return spans_print_json(change_json(schema, s, c), slower ? EXIT_ANSWERED : EXIT_NOTHING_FOUND);
-	print_change(s, c);
+	change_print(s, c);
 	return slower ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 }
 
 int spans_compare(struct common *common, int argc, char **argv)
 {
 	return with_change(common, (size_t)argc - 1, argv + 1, false, "whyslow.spans.compare/1", tell_change);
-}
-
-static void print_suspects(const struct sides *s)
-{
-	char a[24], b[24];
-
-	printf("%u of %u versions (in %u buckets) are slower than the others of their bucket:\n", s->suspects.slower, s->suspects.compared,
-	       s->suspects.buckets);
-	for (size_t i = 0; i < s->suspects.list.n && i < spans_arg.top; i++) {
-		const struct suspect_version *x = &s->suspects.list.v[i];
-
-		printf("  %2zu. %s: %s %s: mean %s, others %s (%+.1f %%); q = %.2g, %.0f requests\n", i + 1, x->label,
-		       names_get(s->names, x->package), names_get(s->names, x->version), spans_duration(x->mean, a),
-		       spans_duration(x->others, b), 100 * (x->mean / x->others - 1), x->q, x->requests);
-	}
-	putchar('\n');
 }
 
 static int tell_why(struct common *common, const struct sides *s, const struct span_change *c, const char *schema)
@@ -558,8 +303,8 @@ static int tell_why(struct common *common, const struct sides *s, const struct s
 	if (common->json || !guessed)
 		return tell_change(common, s, c, schema);
 	if (s->suspects.list.n) {
-		print_suspects(s);
-		print_change(s, c);
+		suspects_print(s);
+		change_print(s, c);
 		return EXIT_ANSWERED;
 	}
 	if (s->suspects.compared)
@@ -597,13 +342,13 @@ int spans_judge_since(struct common *common, int64_t since, json_t **ret, char *
 	if (r == 0)
 		r = forest_finish(&s.forest);
 	if (r == 0)
-		r = span_change(&s.forest, &c);
+		r = judge(&s, &c);
 	if (r == 0) {
 		s.before = strdup("the windows before");
 		s.after = strdup("the last window");
 		*ret_slower = span_change_gate(&c) == VERDICT_SLOWER;
 		*ret = change_json("whyslow.spans.watch/1", &s, &c);
-		*ret_headline = headline_of(&s, &c);
+		*ret_headline = change_headline(&s, &c);
 		span_change_free(&c);
 	}
 	sides_free(&s);
@@ -621,7 +366,7 @@ static int tell_gate(struct common *common, const struct sides *s, const struct 
 	puts(status == 0 ? "pass: no bucket became slower" :
 	     status == 1 ? "regression" :
 			   "cannot tell: too few requests on one of the sides, or they vary too much; let more traffic through");
-	print_change(s, c);
+	change_print(s, c);
 	return status;
 }
 

@@ -116,7 +116,7 @@ static int add_part(void *forest, const struct span_part *part)
 		log_error("part '%s' of the store was loaded with another --rule or --by than others; load it again, or use another --store",
 			  part->key);
 	else if (r < 0)
-		log_error("part '%s' of the store: %s", part->key, r == -EBADMSG ? "damaged; load it again" : strerror(-r));
+		log_error("part '%s' of the store: %s", part->key, r == -EBADMSG ? "damaged, or of another version; load it again" : strerror(-r));
 	return r;
 }
 
@@ -224,6 +224,26 @@ static int read_data(struct common *common, size_t n, char **data, struct forest
 	return tables ? read_tables(n, data, f) : n ? read_files(n, data, f) : read_store(common, f);
 }
 
+/* --where or --entry with which nothing agrees: says what there is. */
+static int check_selection(const struct forest *f)
+{
+	_cleanup_str_ struct str there = {};
+
+	if (!spans_arg.where && !spans_arg.entry)
+		return 0;
+	for (size_t i = 0; i < f->buckets.n; i++) {
+		_cleanup_free_ char *label = spans_bucket_label(f, &f->buckets.v[i]);
+
+		if (spans_selected(f, &f->buckets.v[i]))
+			return 0;
+		if (i < spans_arg.top)
+			str_printf(&there, "\n  %s", label ? label : "?");
+	}
+	log_error("no bucket agrees with --where and --entry; there are (--by makes others):%s%s", there.data ? there.data : "",
+		  f->buckets.n > spans_arg.top ? "\n  ..." : "");
+	return -ENODATA;
+}
+
 int spans_forest_of(struct common *common, size_t n, char **data, struct names **ret_names, struct forest *ret)
 {
 	int r;
@@ -240,6 +260,8 @@ int spans_forest_of(struct common *common, size_t n, char **data, struct names *
 		spans_print_tally(ret);
 		r = -ENODATA;
 	}
+	if (r == 0)
+		r = check_selection(ret);
 	if (r < 0) {
 		forest_free(ret);
 		names_free(*ret_names);

@@ -13,6 +13,8 @@
 #include "cmd/spans.h"
 #include "stat/change.h"
 
+#define CHANGE_LEAST .05 /* of the mean: a change over time that is told */
+
 /* All buckets' groups side by side, so that q is over all of them. */
 struct judged {
 	const struct bucket **bucket;
@@ -99,7 +101,7 @@ static bool find_change(const struct forest *f, const struct bucket *b, struct c
 			windows[(g->slots.v[i].start - g->slots.v[0].start) / g->slot_width] =
 				(struct window){moments_effective(m), moments_mean(m), moments_variance(m)};
 		}
-		found = windows && change_find(windows, n, .01, ret);
+		found = windows && change_find(windows, n, .01, ret) && fabs(ret->during / ret->before - 1) >= CHANGE_LEAST;
 		if (found) {
 			*ret_since = g->slots.v[0].start + (int64_t)ret->at * g->slot_width;
 			*ret_until = ret->until < n ? g->slots.v[0].start + (int64_t)ret->until * g->slot_width : 0;
@@ -110,13 +112,29 @@ static bool find_change(const struct forest *f, const struct bucket *b, struct c
 	return found;
 }
 
+static json_t *change_point_json(const struct forest *f, const struct bucket *b)
+{
+	struct change change;
+	int64_t since, until;
+	char when[32], again[32];
+	json_t *o;
+
+	if (!find_change(f, b, &change, &since, &until))
+		return NULL;
+	o = spans_bucket_json(f, b);
+	json_object_update_new(o, json_pack("{s:s, s:s?, s:f, s:f, s:f}", "since", format_rfc3339(since, when, sizeof(when)), "until",
+					    until ? format_rfc3339(until, again, sizeof(again)) : NULL, "before_ns", change.before,
+					    "during_ns", change.during, "p", change.p));
+	return o;
+}
+
 static void print_change_point(const struct forest *f, const struct bucket *b)
 {
 	struct change change;
 	int64_t since, until;
 	char when[32], again[32], x[24], y[24];
 
-	if (!find_change(f, b, &change, &since, &until) || fabs(change.during / change.before - 1) < .05)
+	if (!find_change(f, b, &change, &since, &until))
 		return;
 	printf("  all versions together: %s since %s, was %s (p = %.2g)", spans_duration(change.during, x),
 	       format_local(since, when, sizeof(when)), spans_duration(change.before, y), change.p);
@@ -137,27 +155,55 @@ static void print_flags(unsigned flags)
 		printf("  (nothing to compare with)");
 }
 
-/* Requests far off what the older versions' requests are. */
-static void print_requests(const struct forest *f, const struct judged *j, size_t first, size_t n, size_t i)
+/* A request far off what the older versions' requests are. */
+struct outlier_request {
+	const struct exemplar *e;
+	double z;
+};
+
+#define OUTLIERS 3 /* of one group */
+
+static size_t outlier_requests(const struct judged *j, size_t i, struct outlier_request ret[OUTLIERS])
 {
 	const struct group *g = j->group[i];
-	struct version_group *older = calloc(n + 1, sizeof(*older));
-	size_t n_older = 0;
-	char id[33], x[24];
+	struct version_group *older = calloc(j->n + 1, sizeof(*older));
+	size_t n_older = 0, n = 0;
 
-	for (size_t k = first; older && k < first + n; k++)
-		if (j->groups[k].first_seen < j->groups[i].first_seen)
+	for (size_t k = 0; older && k < j->n; k++)
+		if (j->bucket[k] == j->bucket[i] && j->groups[k].first_seen < j->groups[i].first_seen)
 			older[n_older++] = j->groups[k];
-	for (size_t k = 0; n_older && k < g->slowest.n && k < 3; k++) {
+	for (size_t k = 0; n_older && k < g->slowest.n && n < OUTLIERS; k++) {
 		double z = request_z((double)g->slowest.v[k].duration, older, n_older);
 
-		if (!(z > SDIAG_THRESHOLD))
-			continue;
-		printf("           outlier request %s: %s, z = %.1f\n",
-		       trace_id_text(f->names, g->slowest.v[k].high, g->slowest.v[k].low, id),
-		       spans_duration((double)g->slowest.v[k].duration, x), z);
+		if (z > SDIAG_THRESHOLD)
+			ret[n++] = (struct outlier_request){&g->slowest.v[k], z};
 	}
 	free(older);
+	return n;
+}
+
+static void print_requests(const struct forest *f, const struct judged *j, size_t i)
+{
+	struct outlier_request list[OUTLIERS];
+	size_t n = outlier_requests(j, i, list);
+	char id[33], x[24];
+
+	for (size_t k = 0; k < n; k++)
+		printf("           outlier request %s: %s, z = %.1f\n", trace_id_text(f->names, list[k].e->high, list[k].e->low, id),
+		       spans_duration((double)list[k].e->duration, x), list[k].z);
+}
+
+static json_t *requests_json(const struct forest *f, const struct judged *j, size_t i)
+{
+	struct outlier_request list[OUTLIERS];
+	size_t n = j->judgements[i].flags & GROUP_OUTLIER ? outlier_requests(j, i, list) : 0;
+	json_t *out = json_array();
+	char id[33];
+
+	for (size_t k = 0; k < n; k++)
+		json_array_append_new(out, json_pack("{s:s, s:I, s:f}", "trace", trace_id_text(f->names, list[k].e->high, list[k].e->low, id),
+						     "duration_ns", (json_int_t)list[k].e->duration, "z", list[k].z));
+	return out;
 }
 
 /* Packages of which the bucket's groups have different versions; the others are the same everywhere. */
@@ -206,7 +252,7 @@ static void print_all(const struct forest *f, const struct judged *j, enum group
 		for (size_t i = first; i < first + n && i < first + spans_arg.top; i++) {
 			print_group(f, j, i);
 			if (j->judgements[i].flags & GROUP_OUTLIER)
-				print_requests(f, j, first, n, i);
+				print_requests(f, j, i);
 		}
 		if (n > spans_arg.top)
 			printf("  ... and %zu more (--top)\n", n - spans_arg.top);
@@ -222,7 +268,7 @@ static json_t *number(double value)
 
 static json_t *groups_json(const struct forest *f, const struct judged *j, enum group_method method)
 {
-	json_t *list = json_array();
+	json_t *list = json_array(), *changes = json_array();
 
 	for (size_t i = 0; i < j->n; i++) {
 		const struct group_judgement *x = &j->judgements[i];
@@ -244,10 +290,13 @@ static json_t *groups_json(const struct forest *f, const struct judged *j, enum 
 		json_object_set_new(o, "outlier", json_boolean(x->flags & GROUP_OUTLIER));
 		json_object_set_new(o, "faster", json_boolean(x->flags & GROUP_FASTER));
 		json_object_set_new(o, "cannot_exceed", json_boolean(x->flags & GROUP_CANNOT_EXCEED));
+		json_object_set_new(o, "outlier_requests", requests_json(f, j, i));
 		json_array_append_new(list, o);
+		if (i == 0 || j->bucket[i] != j->bucket[i - 1])
+			json_array_append_new(changes, change_point_json(f, j->bucket[i]));
 	}
-	return json_pack("{s:s, s:s, s:o, s:o}", "schema", "whyslow.spans.groups/1", "method", group_method_name(method), "groups", list,
-			 "read", spans_tally_json(f));
+	return json_pack("{s:s, s:s, s:o, s:o, s:o}", "schema", "whyslow.spans.groups/1", "method", group_method_name(method), "groups", list,
+			 "changes", changes, "read", spans_tally_json(f));
 }
 
 int spans_groups(struct common *common, int argc, char **argv)

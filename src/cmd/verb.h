@@ -5,6 +5,7 @@
 
 #include "base/config.h"
 #include "base/options.h"
+#include "daemon/ask.h"
 #include "store/store.h"
 
 #define CONFIG_FILE "/etc/whyslow/whyslow.conf"
@@ -35,6 +36,7 @@ struct verb {
 	const struct option_row *options;
 	bool takes_command; /* its first word begins a command line of its own */
 	bool remote; /* the daemon answers it for unprivileged users */
+	bool for_clients; /* the daemon lets it answer, but it runs with the user's rights and asks for what it cannot read */
 	int (*run)(struct common *common, int argc, char **argv); /* argv[0] is the verb; options are gone */
 };
 
@@ -45,5 +47,9 @@ int verbs_main(int argc, char **argv);
 
 /* Opens the store a verb reads or writes marks in; says on standard error why it cannot. NULL then. */
 struct store *open_common_store(const struct common *common, enum store_mode mode);
+/* Who may not read the recording asks the recorder (daemon/request.h): an unprivileged user who names no recording. */
+bool asks_recorder(const struct common *common);
+/* How a view that is started like this asks its questions; `common` must outlive it. */
+struct asker common_asker(const struct common *common);
 /* Says "whyslow VERB: ..." and returns EXIT_USAGE. */
 int usage_error(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));

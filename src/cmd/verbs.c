@@ -83,8 +83,28 @@ struct store *open_common_store(const struct common *c, enum store_mode mode)
 
 	if (r == 0)
 		return store;
-	log_error("%s", error ? error : strerror(-r));
+	if (asks_recorder(c)) /* the recorder was asked before, if the verb may: it is not for everybody, or nobody listens */
+		log_error("%s; a recording that root's recorder made is root's to read", error ? error : strerror(-r));
+	else
+		log_error("%s", error ? error : strerror(-r));
 	return NULL;
+}
+
+bool asks_recorder(const struct common *c)
+{
+	return !c->for_client && geteuid() != 0 && !c->store_file && !c->from_file && !c->run_dir;
+}
+
+static bool is_remote(const char *name)
+{
+	const struct verb *verb = verb_find(name);
+
+	return verb && verb->remote;
+}
+
+struct asker common_asker(const struct common *c)
+{
+	return (struct asker){c->store_file, c->from_file, c->run_dir, c->config_file, asks_recorder(c) ? is_remote : NULL};
 }
 
 /* An unprivileged user's question goes to the daemon, if one listens; -ENOENT or the like if none does. */
@@ -93,7 +113,7 @@ static int ask_daemon(const struct common *c, const struct verb *verb, int argc,
 	const int fds[2] = {STDOUT_FILENO, STDERR_FILENO};
 	int connection;
 
-	if (!verb->remote || c->for_client || geteuid() == 0 || c->store_file || c->from_file || c->run_dir)
+	if (!verb->remote || !asks_recorder(c))
 		return -EOPNOTSUPP;
 	fflush(stdout);
 	connection = request_begin(SYSTEM_RUN_DIR, argc, argv, fds);
@@ -187,7 +207,7 @@ int verbs_main(int argc, char **argv)
 	}
 	common.shared_options = shared;
 	verb = choose(&argc, &argv);
-	if (!verb || (common.for_client && !verb->remote))
+	if (!verb || (common.for_client && !verb->remote && !verb->for_clients))
 		return usage_error(argv[0], "there is no such verb; 'whyslow help' lists them");
 	return run_verb(&common, verb, common.for_client ? shared + SHARED_FOR_CLIENTS : shared, argc, argv);
 }

@@ -60,7 +60,7 @@ static int start(const struct asker *a, size_t n, const char *const *words, int 
 {
 	const int fds[2] = {out, q->errors};
 
-	if (!a->through_daemon)
+	if (!a->by_recorder || !a->by_recorder(words[0]))
 		return ask_start(a, n, words, -1, out, q->errors, &q->child);
 	q->connection = request_begin(SYSTEM_RUN_DIR, (int)n, (char *const *)words, fds);
 	return q->connection < 0 ? q->connection : 0;

@@ -14,7 +14,9 @@
 
 struct asker {
 	const char *store_file, *from_file, *run_dir, *config_file; /* as given on the command line; NULL = not */
-	bool through_daemon;
+	/* Which verbs the recorder answers for a user who may not read the recording; the others run here with the user's
+	 * rights and ask for what they need themselves. NULL = the recording may be read. */
+	bool (*by_recorder)(const char *verb);
 };
 
 /* A question under way. Zeroed = none. */

@@ -25,7 +25,7 @@
 #include "symbol/kernel.h"
 
 #define FREEZE_PATIENCE 20000 /* ms: a machine that starves; a recorder that does not answer for longer is stuck */
-#define URGENT	     (-15) /* nice */
+#define URGENT	     (-20) /* nice */
 #define AFTER_PRESS  5000 /* ms: what follows a press is kept too */
 #define MARKERS_MAX  4096
 #define MARKER_TEXT  96
@@ -53,7 +53,7 @@ struct marker {
 };
 
 struct capture {
-	struct ring *ring;
+	struct flight *flight;
 	struct kernel_symbols *kernel; /* NULL until a trace needs them */
 	pthread_t thread;
 	bool running;
@@ -124,7 +124,7 @@ static int add_markers(const struct capture *c, uint64_t since, struct trace *t)
 static int freeze(struct capture *c, uint64_t since, struct trace *ret)
 {
 	_cleanup_(trace_clear) struct trace t = {};
-	int r = ring_freeze_since(c->ring, since, &t);
+	int r = flight_freeze_since(c->flight, since, &t);
 
 	if (r == 0)
 		r = capture_symbols(&t, &c->kernel);
@@ -256,7 +256,7 @@ static void *listen_always(void *argument)
 {
 	struct capture *c = argument;
 	struct pollfd fds[] = {{c->fd, POLLIN, 0}, {c->stop[0], POLLIN, 0}};
-	int r = ring_attach(c->ring);
+	int r = flight_attach(c->flight);
 
 	/* who asks does so because the machine is slow; of this thread alone, and after the start, which may take its time */
 	(void)setpriority(PRIO_PROCESS, 0, URGENT);
@@ -308,10 +308,11 @@ static int listen_on(struct capture *c, const char *run_dir)
 static int tell_maps(struct capture *c, const char *run_dir)
 {
 	_cleanup_fclose_ FILE *f = NULL;
+	struct ring *ring = flight_ring(c->flight);
 	struct ring_maps maps;
-	int r = ring_maps(c->ring, &maps);
+	int r = ring ? ring_maps(ring, &maps) : 0;
 
-	if (r < 0)
+	if (!ring || r < 0)
 		return r;
 	if (asprintf(&c->maps_path, "%s/ring-maps", run_dir) < 0) {
 		c->maps_path = NULL;
@@ -339,10 +340,12 @@ static int start_thread(struct capture *c)
 	return r;
 }
 
-int capture_start(const struct config *config, struct capture **ret, const char **ret_why)
+int capture_start(const struct config *config, bool without_bpf, struct capture **ret, const char **ret_why)
 {
-	struct ring_options options = {.bytes = config->ring_size, .stacks = true, .profile = config->ring_profile,
-				       .attach_later = true};
+	struct flight_options options = {
+		.ring = {.bytes = config->ring_size, .stacks = true, .profile = config->ring_profile, .attach_later = true},
+		.without_bpf = without_bpf,
+	};
 	struct capture *c = calloc(1, sizeof(*c));
 	int r;
 
@@ -353,7 +356,7 @@ int capture_start(const struct config *config, struct capture **ret, const char 
 	*ret_why = "its files cannot be made";
 	c->markers = calloc(MARKERS_MAX, sizeof(*c->markers));
 	c->folder = trace_folder(config->store_file);
-	r = c->markers && c->folder ? ring_open(&options, &c->ring, ret_why) : -ENOMEM;
+	r = c->markers && c->folder ? flight_open(&options, &c->flight, ret_why) : -ENOMEM;
 	if (r == 0)
 		r = make_folders(c->folder, 0700);
 	if (r == 0)
@@ -386,7 +389,7 @@ void capture_stop(struct capture *c)
 	close_fd(&c->fd);
 	close_fd(&c->stop[0]);
 	close_fd(&c->stop[1]);
-	ring_close(c->ring);
+	flight_close(c->flight);
 	kernel_symbols_free(c->kernel);
 	trace_clear(&c->press.before);
 	VEC_FREE(c->press.marks);
@@ -401,13 +404,13 @@ void capture_tick(struct capture *c, double busy)
 {
 	if (!c)
 		return;
-	ring_turn(c->ring);
-	ring_profile(c->ring, busy >= IDLE_BUSY);
+	flight_turn(c->flight);
+	flight_profile(c->flight, busy >= IDLE_BUSY);
 }
 
 struct ring *capture_ring(struct capture *c)
 {
-	return c ? c->ring : NULL;
+	return c ? flight_ring(c->flight) : NULL;
 }
 
 /* --- from other processes --- */
@@ -471,7 +474,8 @@ int capture_marker(const char *run_dir, unsigned flags, const char *text)
 	return send_request(run_dir, &r, -1);
 }
 
-int capture_join(const char *run_dir, struct ring **ret, const char **ret_why)
+/* -ENOENT without a daemon, or with one that adds nothing up. */
+static int join_sums(const char *run_dir, struct ring **ret, const char **ret_why)
 {
 	_cleanup_free_ char *path = NULL;
 	_cleanup_fclose_ FILE *f = NULL;
@@ -486,4 +490,19 @@ int capture_join(const char *run_dir, struct ring **ret, const char **ret_why)
 	if (fscanf(f, "%u %u %u %u", &maps.threads, &maps.cpus, &maps.counts, &maps.ended) != 4)
 		return -EBADMSG;
 	return ring_join(&maps, ret, ret_why);
+}
+
+int capture_open_sums(const char *run_dir, struct ring **ret, bool *ret_live)
+{
+	struct ring_options alone = {.sums_only = true};
+	const char *why = NULL;
+	int r = join_sums(run_dir, ret, &why);
+
+	if (ret_live)
+		*ret_live = r == 0;
+	if (r < 0)
+		r = ring_open(&alone, ret, &why);
+	if (r < 0)
+		log_error("%s", why ? why : strerror(-r));
+	return r;
 }

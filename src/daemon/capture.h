@@ -16,16 +16,17 @@
 
 #include "base/config.h"
 #include "model/trace.h"
-#include "source/ring.h"
+#include "source/flight.h"
 
 struct capture;
 
-/* 0, or -errno with *ret_why in words (static). */
-int capture_start(const struct config *config, struct capture **ret, const char **ret_why);
+/* Without BPF the kernel's trace buffers are read instead (source/tracefs.h). 0, or -errno with *ret_why in words (static). */
+int capture_start(const struct config *config, bool without_bpf, struct capture **ret, const char **ret_why);
 void capture_stop(struct capture *c);
 /* At every tick: turns a full ring, and takes samples only while the machine is busy (CPUs' worth of work, as
  * recorder_busy()). NULL is allowed. */
 void capture_tick(struct capture *c, double busy);
+/* NULL where nothing is added up in the kernel. */
 struct ring *capture_ring(struct capture *c);
 
 /* --- from other processes --- */
@@ -37,5 +38,6 @@ int capture_mark(const char *run_dir, int64_t mark);
 int capture_now(const char *run_dir, struct trace *ret, char **ret_error);
 /* A marker; the text may be cut off. flags: MARKER_. */
 int capture_marker(const char *run_dir, unsigned flags, const char *text);
-/* Joins the daemon's ring to read its sums; root only. -ENOENT without one. */
-int capture_join(const char *run_dir, struct ring **ret, const char **ret_why);
+/* The sums of what threads do: the daemon's, or without one those of programs of our own from now on, until the ring is closed. Root
+ * only. *ret_live (may be NULL): they are the daemon's. 0 or -errno, said on standard error. */
+int capture_open_sums(const char *run_dir, struct ring **ret, bool *ret_live);

@@ -279,9 +279,9 @@ static void start_capture(struct daemon *d)
 {
 	const char *why = NULL;
 
-	if (!d->options->config->ring || d->options->force_proc || d->options->processes_only)
+	if (!d->options->config->ring || d->options->processes_only)
 		return;
-	if (capture_start(d->options->config, &d->capture, &why) < 0)
+	if (capture_start(d->options->config, d->options->force_proc, &d->capture, &why) < 0)
 		log_warning("no flight recorder: %s", why ? why : "out of memory");
 }
 

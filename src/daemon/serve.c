@@ -96,7 +96,8 @@ static const struct call calls[] = {
 	 {SPANS_PARAMETERS, {"baseline", "--baseline", "the version that was good"}, {"candidate", "--candidate", "the one to judge"}}},
 	{"/api/v1/fleet/info", "GET", "servers and counters", NULL, {"fleet", "info", FLEET_FILE, "--json"}, {}},
 	{"/api/v1/fleet/view", "GET", "one counter of all servers", NULL, {"fleet", "view", FLEET_FILE, "--json"},
-	 {FLEET_PARAMETERS, {"by", "--by", "detail, server or time"}, {"counter", NULL, "its name"}}},
+	 {FLEET_PARAMETERS, {"by", "--by", "detail, server or time"}, {"points", "--points", "detail, time: in at most so many points"},
+	  {"counter", NULL, "its name"}}},
 	{"/api/v1/fleet/rank", "GET", "which servers are conspicuous in the window", NULL, {"fleet", "rank", FLEET_FILE, "--json"},
 	 {FLEET_PARAMETERS, {"top", "--top", "so many; 0 = all"}}},
 	{"/api/v1/fleet/compare", "GET", "which counters of which servers are unusual in the window", NULL, {"fleet", "compare", FLEET_FILE, "--json"},
@@ -257,10 +258,6 @@ static int ask_reader(const struct serve *s, const struct http_exchange *e, cons
 	const char *begin[] = {"threads", "--json", "--questions", "--mark", mark};
 	char key[64];
 
-	if (s->asker.through_daemon) {
-		str_puts(errors, "the events of the flight recorder are shown to root alone: run 'whyslow serve' as root");
-		return 3;
-	}
 	snprintf(key, sizeof(key), "%s:%.40s", mark ? mark : "", mark ? "" : freeze ? freeze : "");
 	return kept_ask(s->kept, key, mark ? 5 : 3, begin, words->n - 2, words->v + 2, text, errors); /* "threads --json" is said */
 }
@@ -324,6 +321,23 @@ static int follow_board(struct live *l)
 	return ask_begin(l->asker, ARRAY_SIZE(words), words, &l->board);
 }
 
+/* Why no further boards come, if it was said: nobody records any more. An answer that took its time just begins anew. */
+static void put_reason(const struct inquiry *q, struct str *out)
+{
+	_cleanup_str_ struct str reason = {};
+	json_t *value;
+	char *line;
+
+	if (ask_errors(q, &reason) < 0 || !reason.len)
+		return;
+	value = json_pack("{s:s}", "reason", reason.data);
+	line = value ? json_dumps(value, JSON_COMPACT) : NULL;
+	if (line)
+		http_event(out, "ended", line);
+	free(line);
+	json_decref(value);
+}
+
 static int next_events(void *state, struct str *out)
 {
 	struct live *l = state;
@@ -335,6 +349,7 @@ static int next_events(void *state, struct str *out)
 
 		put_events(&l->board, "board", out);
 		if (more <= 0) {
+			put_reason(&l->board, out);
 			ask_end(&l->board);
 			l->ended = boot_now();
 		}
@@ -443,7 +458,7 @@ json_t *serve_openapi(void)
 	}
 	json_object_set_new(paths, "/api/v1/events",
 			    json_pack("{s:{s:s, s:[o], s:{s:{s:s, s:{s:{}}}}}}", "get", "summary",
-				      "server-sent events: `board` (whyslow.board/1) about once a second, `mark` at each press", "parameters",
+				      "server-sent events: `board` (whyslow.board/1) about once a second, `ended` ({reason}) while nobody records, `mark` at each press", "parameters",
 				      parameter_json(&(struct parameter)WINDOW), "responses", "200", "description", "events", "content",
 				      "text/event-stream"));
 	return json_pack("{s:s, s:{s:s, s:s, s:s}, s:{s:{s:{s:s, s:s}, s:{s:s, s:s, s:s}}}, s:[{s:[]}, {s:[]}], s:o}", "openapi", "3.0.3",
@@ -490,7 +505,7 @@ int serve_start(const struct serve_options *o, struct serve **ret, char **ret_er
 		return -ENOMEM;
 	s->asker = s->spans_asker = o->asker;
 	s->spans_asker.store_file = o->spans_file; /* root reads it; who may not is told so by the verb */
-	s->spans_asker.through_daemon = false;
+	s->spans_asker.by_recorder = NULL;
 	s->spans_asker.from_file = NULL; /* a recording of the machine */
 	s->fleet_file = o->fleet_file;
 	r = kept_new(&s->asker, &s->kept);

@@ -55,7 +55,7 @@ int pipeline_open(struct pipeline *p, const struct pipeline_options *options, ch
 	int r;
 
 	*ret_error = NULL;
-	*p = (struct pipeline){.names = names_new(), .options = *options};
+	*p = (struct pipeline){.names = options->names ? options->names : names_new(), .options = *options};
 	r = p->names ? span_mapping_init(&p->mapping) : -ENOMEM;
 	if (r == 0 && options->mapping_file)
 		r = span_mapping_read(&p->mapping, options->mapping_file, ret_error);
@@ -88,7 +88,8 @@ void pipeline_close(struct pipeline *p)
 	forest_free(&p->forest);
 	record_free(&p->records);
 	span_mapping_free(&p->mapping);
-	names_free(p->names);
+	if (!p->options.names)
+		names_free(p->names);
 	*p = (struct pipeline){};
 }
 
@@ -103,25 +104,32 @@ static int unrecognised(const char *path, char **ret_error)
 	return -EINVAL;
 }
 
+static int read_input(struct pipeline *p, struct input *in, char **ret_error)
+{
+	const struct span_source *source = p->options.format ? span_source_named(p->options.format) : span_source_of(in);
+	int r = 0;
+
+	if (source)
+		r = source->read(&p->reader, in);
+	else if (input_need(in, 1) > 0)
+		r = unrecognised(in->name, ret_error);
+	if (in->broken && !p->options.part)
+		span_fault(&p->faults, SPAN_FAULT_TRUNCATED, "%s: the compressed data is damaged or cut off after byte %llu", in->name,
+			   (unsigned long long)(in->before + in->n));
+	return r < 0 ? say(ret_error, r, in->name) : 0;
+}
+
 int pipeline_read(struct pipeline *p, const char *path, char **ret_error)
 {
-	const struct span_source *source;
 	struct input in;
 	int r = input_open(&in, path);
 
 	*ret_error = NULL;
 	if (r < 0)
 		return say(ret_error, r, path);
-	source = p->options.format ? span_source_named(p->options.format) : span_source_of(&in);
-	if (source)
-		r = source->read(&p->reader, &in);
-	else if (input_need(&in, 1) > 0)
-		r = unrecognised(path, ret_error);
-	if (in.broken && !p->options.part)
-		span_fault(&p->faults, SPAN_FAULT_TRUNCATED, "%s: the compressed data is damaged or cut off after byte %llu", path,
-			   (unsigned long long)(in.before + in.n));
+	r = read_input(p, &in, ret_error);
 	input_close(&in);
-	return r < 0 ? say(ret_error, r, path) : 0;
+	return r;
 }
 
 int pipeline_end(struct pipeline *p)
@@ -201,29 +209,67 @@ int pipeline_part(const struct forest *f, struct str *bytes, struct span_part *r
 	return r;
 }
 
-struct job {
-	struct pipeline pipeline;
+/* The files, each opened by the first of the jobs that comes to it. */
+struct shared_files {
+	pthread_mutex_t lock;
 	char *const *paths;
 	size_t n;
+	unsigned jobs;
+	struct opened {
+		struct input_file *file;
+		bool tried;
+		int error;
+	} *v;
+};
+
+struct job {
+	struct pipeline pipeline;
+	struct shared_files *files;
+	unsigned number;
 	char *error;
 	int result;
 	pthread_t thread;
 	bool started;
 };
 
+static int open_shared(struct job *job, size_t i, struct input *in)
+{
+	struct shared_files *files = job->files;
+	struct opened *o = &files->v[i];
+
+	pthread_mutex_lock(&files->lock);
+	if (!o->tried)
+		o->error = input_file_open(files->paths[i], files->jobs, &o->file);
+	o->tried = true;
+	pthread_mutex_unlock(&files->lock);
+	if (o->error == 0)
+		input_open_shared(in, files->paths[i], o->file, job->number);
+	return o->error;
+}
+
+/* A job that failed still takes its leave of every file: the others would wait for it. */
 static void *run_job(void *argument)
 {
 	struct job *job = argument;
 
-	for (size_t i = 0; i < job->n && job->result == 0; i++)
-		job->result = pipeline_read(&job->pipeline, job->paths[i], &job->error);
+	for (size_t i = 0; i < job->files->n; i++) {
+		struct input in;
+		int r = open_shared(job, i, &in);
+
+		if (r == 0 && job->result == 0)
+			job->result = read_input(&job->pipeline, &in, &job->error);
+		else if (r < 0 && job->result == 0)
+			job->result = say(&job->error, r, job->files->paths[i]);
+		if (r == 0)
+			input_close(&in);
+	}
 	if (job->result == 0)
 		job->result = pipeline_end(&job->pipeline);
 	return NULL;
 }
 
-static int open_jobs(const struct pipeline_options *options, struct job *jobs, unsigned n, char *const *paths,
-		     size_t n_paths, char **ret_error)
+static int open_jobs(const struct pipeline_options *options, struct job *jobs, unsigned n, struct shared_files *files,
+		     struct names *names, char **ret_error)
 {
 	struct pipeline_options own = *options;
 	int r = 0;
@@ -231,8 +277,9 @@ static int open_jobs(const struct pipeline_options *options, struct job *jobs, u
 	own.parts = n;
 	for (unsigned i = 0; r == 0 && i < n; i++) {
 		own.part = i;
-		jobs[i].paths = paths;
-		jobs[i].n = n_paths;
+		own.names = i == 0 ? names : NULL;
+		jobs[i].number = i;
+		jobs[i].files = files;
 		r = pipeline_open(&jobs[i].pipeline, &own, ret_error);
 	}
 	return r;
@@ -240,18 +287,33 @@ static int open_jobs(const struct pipeline_options *options, struct job *jobs, u
 
 static int run_jobs(struct job *jobs, unsigned n)
 {
-	for (unsigned i = 1; i < n; i++)
-		jobs[i].started = pthread_create(&jobs[i].thread, NULL, run_job, &jobs[i]) == 0;
-	run_job(&jobs[0]);
 	for (unsigned i = 1; i < n; i++) {
+		int r = pthread_create(&jobs[i].thread, NULL, run_job, &jobs[i]);
+
+		jobs[i].started = r == 0;
+		if (r == 0)
+			continue;
+		jobs[i].result = -r;
+		run_job(&jobs[i]);
+	}
+	run_job(&jobs[0]);
+	for (unsigned i = 1; i < n; i++)
 		if (jobs[i].started)
 			pthread_join(jobs[i].thread, NULL);
-		else
-			run_job(&jobs[i]);
-	}
 	for (unsigned i = 0; i < n; i++)
 		if (jobs[i].result < 0)
 			return jobs[i].result;
+	return 0;
+}
+
+/* The first job's forest, which has the same names, is not copied. */
+static int add_forest(struct forest *to, struct forest *from)
+{
+	if (to->vertices.n || to->tally.spans || to->names != from->names)
+		return forest_merge(to, from);
+	forest_free(to);
+	*to = *from;
+	*from = (struct forest){};
 	return 0;
 }
 
@@ -260,13 +322,14 @@ int pipeline_load(const struct pipeline_options *options, char *const *paths, si
 {
 	unsigned n_jobs = jobs_wanted ? jobs_wanted : 1;
 	struct job *jobs = calloc(n_jobs, sizeof(*jobs));
-	int r = jobs ? open_jobs(options, jobs, n_jobs, paths, n, ret_error) : -ENOMEM;
+	struct shared_files files = {PTHREAD_MUTEX_INITIALIZER, paths, n, n_jobs, calloc(n + 1, sizeof(*files.v))};
+	int r = jobs && files.v ? open_jobs(options, jobs, n_jobs, &files, ret->names, ret_error) : -ENOMEM;
 
 	if (r == 0)
 		r = run_jobs(jobs, n_jobs);
 	for (unsigned i = 0; jobs && i < n_jobs; i++) {
 		if (r == 0)
-			r = forest_merge(ret, &jobs[i].pipeline.forest);
+			r = add_forest(ret, &jobs[i].pipeline.forest);
 		span_faults_add(ret_faults, &jobs[i].pipeline.faults);
 		if (jobs[i].error && !*ret_error)
 			*ret_error = jobs[i].error;
@@ -275,5 +338,6 @@ int pipeline_load(const struct pipeline_options *options, char *const *paths, si
 		pipeline_close(&jobs[i].pipeline);
 	}
 	free(jobs);
+	free(files.v);
 	return r < 0 ? say(ret_error, r, "spans") : 0;
 }

@@ -536,6 +536,43 @@ static void test_parts_merged_are_the_whole_bit_for_bit(void **state)
 	assert_memory_equal(reread.data, whole.data, whole.len);
 }
 
+/* Ids that are no numbers: the same requests, and the same ones kept, whoever reads them. */
+static void test_ids_that_are_words_are_shared_out_as_well(void **state)
+{
+	_cleanup_str_ struct str s = {}, words = {}, whole = {}, parts = {};
+	struct span_faults faults = {};
+	struct pipeline_options o = defaults();
+	struct forest f;
+
+	(void)state;
+	make_many(&s);
+	for (char *line = strtok(s.data, "\n"), *first = line; line; line = strtok(NULL, "\n"))
+		str_printf(&words, "%s%s\n", line == first ? "" : "request/", line);
+	load(&o, words.data, words.len, 1, &f, &faults);
+	assert_int_equal(f.tally.requests, 400);
+	bytes_of(&f, &whole);
+	forest_free(&f);
+	load(&o, words.data, words.len, 3, &f, &faults);
+	bytes_of(&f, &parts);
+	assert_non_null(strstr(trace_id_text(f.names, f.buckets.v[0].groups.v[0].sample.v[0].high, f.buckets.v[0].groups.v[0].sample.v[0].low,
+					     (char[33]){}), "request/"));
+	forest_free(&f);
+	assert_int_equal(parts.len, whole.len);
+	assert_memory_equal(parts.data, whole.data, whole.len);
+}
+
+static void test_uuids_are_numbers(void **state)
+{
+	uint64_t high, low;
+	char buf[33];
+
+	(void)state;
+	trace_id_of_text(names, "550e8400-e29b-41d4-a716-446655440000", 36, &high, &low);
+	assert_string_equal(trace_id_text(names, high, low, buf), "550e8400e29b41d4a716446655440000");
+	trace_id_of_text(names, "550e8400-e29b-41d4-a716-44665544000g", 36, &high, &low);
+	assert_string_equal(trace_id_text(names, high, low, buf), "550e8400-e29b-41d4-a716-44665544000g");
+}
+
 static void test_damaged_bytes_of_a_forest_are_refused(void **state)
 {
 	_cleanup_str_ struct str s = {}, whole = {};
@@ -720,6 +757,8 @@ int main(void)
 		cmocka_unit_test(test_the_reason_of_a_regression_is_told),
 		cmocka_unit_test(test_the_bad_version_is_found_and_a_good_one_is_not),
 		cmocka_unit_test(test_parts_merged_are_the_whole_bit_for_bit),
+		cmocka_unit_test(test_ids_that_are_words_are_shared_out_as_well),
+		cmocka_unit_test(test_uuids_are_numbers),
 		cmocka_unit_test(test_damaged_bytes_of_a_forest_are_refused),
 		cmocka_unit_test(test_time_slots_double_when_there_are_too_many),
 		cmocka_unit_test(test_an_inventory_tells_the_hardware_of_hosts),

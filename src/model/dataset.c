@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/vec.h"
+
 #define BLOCK_ALIGN ((size_t)2 << 20) /* a huge page: far fewer faults while it is filled */
 
 static void series_free(struct series *s)
@@ -339,17 +341,7 @@ int dataset_append(struct dataset *d, const struct dataset *part, int64_t from, 
 /* How many entries lie at or before a tick. */
 static size_t entries_until(const struct series *s, uint32_t tick)
 {
-	size_t low = 0, high = s->n;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (s->tick[middle] <= tick)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return FIRST_WHERE(i, s->n, s->tick[i] > tick);
 }
 
 double subject_growth(const struct dataset *d, const struct subject *s, size_t feature, uint32_t from, uint32_t to)

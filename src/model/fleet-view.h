@@ -19,6 +19,8 @@ struct fleet_view {
 	int counter;
 	int64_t ts, d; /* of the points: time correlation */
 	uint32_t n;    /* points */
+	uint32_t each; /* moments of which a point is made; 1 = none was left out */
 	VEC(struct fleet_summary) rows; /* server and time view */
-	float *values;		       /* detail view: of each server n values, NaN = missing */
+	float *values;		       /* detail view: of each server n values (means, where `each` > 1), NaN = missing */
+	float *low, *high;	       /* the least and the most of each value where `each` > 1; else NULL */
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/vec.h"
 
 void fleet_free(struct fleet *f)
 {
@@ -155,17 +156,7 @@ void fleet_find_interval(struct fleet *f)
 
 static uint32_t first_at_or_after(const struct fleet_server *s, int64_t time)
 {
-	uint32_t low = 0, high = s->n;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (s->time[middle] < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (uint32_t)FIRST_WHERE(i, s->n, s->time[i] >= time);
 }
 
 uint32_t fleet_rows(const struct fleet_server *s, int64_t from, int64_t to, uint32_t *ret_first)

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "base/vec.h"
 
 #define ROWS_MAX ((uint32_t)1 << 30)
 
@@ -157,17 +158,9 @@ static int index_rows(struct rows *r)
 
 static int64_t search_row(const struct rows *r, int64_t time)
 {
-	size_t low = 0, high = r->time.n;
+	size_t at = FIRST_WHERE(i, r->time.n, r->time.v[i] >= time);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (r->time.v[middle] < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < r->time.n && r->time.v[low] == time ? (int64_t)low : -ENOENT;
+	return at < r->time.n && r->time.v[at] == time ? (int64_t)at : -ENOENT;
 }
 
 static int64_t append_row(struct rows *r, int64_t time)

@@ -110,15 +110,7 @@ void timeline_free(struct timeline *t)
 				high -= step;                                      \
 			}                                                          \
 		}                                                                  \
-		while (low < high) {                                               \
-			size_t middle = (low + high) / 2;                          \
-                                                                                   \
-			if (before(middle))                                        \
-				low = middle + 1;                                  \
-			else                                                       \
-				high = middle;                                     \
-		}                                                                  \
-		low;                                                               \
+		low + FIRST_WHERE(i_, high - low, !before(low + i_));              \
 	})
 
 size_t interval_near(const struct thread_line *line, int64_t at, size_t guess)

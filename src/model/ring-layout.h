@@ -48,19 +48,24 @@ struct ring_thread {
 	event_u8 spare;
 	stack_ref stack;   /* user stack at the last switch-out; 0 = not taken */
 	event_u64 file, inode; /* the file it last waited for */
-	event_u64 place;   /* where it waits, in user space; 0 = not looked at */
+	event_u64 file_place, file_seen; /* where it did, and when that was looked at */
+	event_u64 place;   /* where it waits, in user space: a hash of the instruction and the depth of the stack; 0 = not looked at */
 	event_u64 long_place; /* where it last waited for 1 ms or more; 0 = nowhere */
+	/* Stacks that were taken, and where: unwinding costs 1 us and more, and most threads wait at the same place again and again. */
+	event_u64 user_place, kernel_place, waker_place;
+	stack_ref user_stack, kernel_stack, waker_stack;
+	event_u32 file_number; /* the descriptor */
 	event_u64 lock;	   /* the kernel lock it contends for */
 	event_u64 quota_clock, quota_queue; /* the throttled clock when it became runnable, and whose */
 	event_u64 dirtied; /* write_bytes as last told */
 	event_u64 sum[SUM_COUNT];
 };
 
-/* Who called sched_waking for a thread, until its sched_wakeup: by the thread's number. */
+/* Who began to wake a thread that another CPU is to put into a queue, until that has happened: by the thread's number. */
 struct ring_waking {
 	event_u32 thread; /* 0 = none */
 	event_u32 waker;
-	event_u64 time;	  /* 0 = not taken: the wake-up follows at once on this CPU */
+	event_u64 time;	  /* 0 = not taken */
 	event_u16 cpu;
 	event_u16 vector;
 	event_u8 context; /* WAKEUP_ flags */

@@ -14,6 +14,26 @@ static const uint8_t digits[256] = {
 	['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
 };
 
+#define EACH(byte) (0x0101010101010101ull * (byte))
+
+/* Eight hexadecimal digits at once (little-endian, as all machines that this is built for); sums stay within their bytes, as none of
+ * them has its high bit set. */
+static bool hex_eight(const char *text, uint32_t *ret)
+{
+	uint64_t v, lower, valid;
+
+	memcpy(&v, text, 8);
+	if (v & EACH(0x80))
+		return false;
+	lower = v | EACH(0x20);
+	valid = ((v + EACH(0x80 - '0')) & ~(v + EACH(0x7f - '9'))) | ((lower + EACH(0x80 - 'a')) & ~(lower + EACH(0x7f - 'f')));
+	v = (v & EACH(0x0f)) + 9 * (v >> 6 & EACH(1));
+	v = (v << 4 | v >> 8) & 0x00ff00ff00ff00ffull;
+	v = (v | v >> 8) & 0x0000ffff0000ffffull;
+	*ret = __builtin_bswap32((uint32_t)(v | v >> 16));
+	return (valid & EACH(0x80)) == EACH(0x80);
+}
+
 static bool hex_number(const char *text, size_t n, uint64_t *ret)
 {
 	uint64_t value = 0;
@@ -21,6 +41,14 @@ static bool hex_number(const char *text, size_t n, uint64_t *ret)
 
 	if (!n || n > 16)
 		return false;
+	if (n == 16) {
+		uint32_t high, low;
+
+		if (!hex_eight(text, &high) || !hex_eight(text + 8, &low))
+			return false;
+		*ret = (uint64_t)high << 32 | low;
+		return true;
+	}
 	for (size_t i = 0; i < n; i++) {
 		uint8_t digit = digits[(uint8_t)text[i]];
 
@@ -42,21 +70,73 @@ uint64_t span_id_of_text(const char *text, size_t n)
 	return hash_bytes(text, n) | HASHED;
 }
 
-void trace_id_of_text(struct names *names, const char *text, size_t n, uint64_t *ret_high, uint64_t *ret_low)
+/* "550e8400-e29b-41d4-a716-446655440000" without its dashes. */
+static bool uuid_digits(const char *text, size_t n, char digits_only[32])
+{
+	size_t kept = 0;
+
+	if (n != 36)
+		return false;
+	for (size_t i = 0; i < 36; i++) {
+		if (i == 8 || i == 13 || i == 18 || i == 23) {
+			if (text[i] != '-')
+				return false;
+		} else {
+			digits_only[kept++] = text[i];
+		}
+	}
+	return true;
+}
+
+/* True for a number; a text's key is its hash. */
+static bool make_key(const char *text, size_t n, uint64_t *ret_high, uint64_t *ret_low)
 {
 	size_t low = n < 16 ? n : 16;
+	char plain[32];
 
+	*ret_high = *ret_low = 0;
+	if (uuid_digits(text, n, plain) && hex_number(plain, 16, ret_high) && hex_number(plain + 16, 16, ret_low))
+		return true;
 	*ret_high = 0;
 	if (n <= 32 && hex_number(text + n - low, low, ret_low) && (n == low || hex_number(text, n - low, ret_high)))
-		return;
+		return true;
 	*ret_high = n ? TEXT_HIGH : 0;
-	*ret_low = names_text(names, text, n);
+	*ret_low = n ? hash_bytes(text, n) : 0;
+	return !n;
+}
+
+void trace_id_key(const char *text, size_t n, uint64_t *ret_high, uint64_t *ret_low)
+{
+	make_key(text, n, ret_high, ret_low);
+}
+
+void trace_id_of_text(struct names *names, const char *text, size_t n, uint64_t *ret_high, uint64_t *ret_low)
+{
+	if (!make_key(text, n, ret_high, ret_low))
+		*ret_high |= names_text(names, text, n);
+}
+
+static bool is_text(uint64_t high)
+{
+	return high >> 32 == TEXT_HIGH >> 32;
+}
+
+uint64_t trace_id_lot(uint64_t high, uint64_t low)
+{
+	uint64_t h;
+
+	if (is_text(high))
+		high = TEXT_HIGH; /* where its text lies differs from table to table */
+	h = (low + 0x9e3779b97f4a7c15ull) * 0xbf58476d1ce4e5b9ull ^ high * 0x94d049bb133111ebull;
+	h ^= h >> 29;
+	h *= 0xd6e8feb86659fd93ull;
+	return h ^ h >> 32;
 }
 
 const char *trace_id_text(const struct names *names, uint64_t high, uint64_t low, char buf[33])
 {
-	if (high == TEXT_HIGH)
-		return names_get(names, (uint32_t)low);
+	if (is_text(high) && (uint32_t)high && (uint32_t)high < names_count(names))
+		return names_get(names, (uint32_t)high);
 	if (high)
 		snprintf(buf, 33, "%016llx%016llx", (unsigned long long)high, (unsigned long long)low);
 	else

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/vec.h"
 
 #define SETTLE_MAX 16 /* places by which interrupts put records out of order */
 #define CPUS_MAX   8192
@@ -255,17 +256,7 @@ static void sort_threads(struct trace *t)
 /* Index of the first thread of a number, or where it would be. */
 static size_t first_of(const struct trace *t, uint32_t tid)
 {
-	size_t low = 0, high = t->threads.n;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (t->threads.v[middle].tid < tid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return FIRST_WHERE(i, t->threads.n, t->threads.v[i].tid >= tid);
 }
 
 const struct trace_thread *trace_thread(const struct trace *t, uint32_t tid, uint64_t time)
@@ -525,22 +516,18 @@ const struct trace_stack *trace_stack(const struct trace *t, stack_ref ref)
 	return ref ? hmap_get(&t->stacks, ref, 0) : NULL;
 }
 
+static bool mapping_before(const struct trace_mapping *m, uint32_t process, uint64_t address)
+{
+	return m->process < process || (m->process == process && m->end <= address);
+}
+
 const struct trace_mapping *trace_mapping(const struct trace *t, uint32_t process, uint64_t address)
 {
-	size_t low = 0, high = t->mappings.n;
+	size_t at = FIRST_WHERE(i, t->mappings.n, !mapping_before(&t->mappings.v[i], process, address));
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		const struct trace_mapping *m = &t->mappings.v[middle];
-
-		if (m->process < process || (m->process == process && m->end <= address))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == t->mappings.n || t->mappings.v[low].process != process || t->mappings.v[low].start > address)
+	if (at == t->mappings.n || t->mappings.v[at].process != process || t->mappings.v[at].start > address)
 		return NULL;
-	return &t->mappings.v[low];
+	return &t->mappings.v[at];
 }
 
 const char *trace_symbol(const struct trace *t, uint32_t process, uint64_t address)
@@ -554,17 +541,7 @@ const char *trace_symbol(const struct trace *t, uint32_t process, uint64_t addre
 
 size_t trace_find(const struct trace *t, uint64_t time)
 {
-	size_t low = 0, high = t->n_events;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (t->events[middle].time < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return FIRST_WHERE(i, t->n_events, t->events[i].time >= time);
 }
 
 const char *thread_state_name(enum thread_state s)

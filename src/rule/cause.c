@@ -8,6 +8,8 @@
 
 #include "base/clock.h"
 
+#define NOTHING 0.05 /* of what a person could notice */
+
 static bool is_named(const struct fact_who *w, const char *pattern)
 {
 	const char *base = w->exe ? strrchr(w->exe, '/') : NULL;
@@ -156,6 +158,19 @@ static bool put_text(const char *text, struct str *out)
 	return true;
 }
 
+/* "17,000 a second" */
+static void put_times(double value, struct str *out)
+{
+	double step = value < 10000 ? 1 : 100, rounded = round(value / step) * step;
+
+	if (value < 10)
+		str_printf(out, "%.1f a second", value);
+	else if (rounded < 1000)
+		str_printf(out, "%.0f a second", rounded);
+	else
+		str_printf(out, "%.0f,%03.0f a second", floor(rounded / 1000), fmod(rounded, 1000));
+}
+
 static bool put_value(const struct feature *f, double value, struct str *out)
 {
 	char buf[40];
@@ -164,8 +179,18 @@ static bool put_value(const struct feature *f, double value, struct str *out)
 		return false;
 	if (f->unit == PERMILLE)
 		str_printf(out, "%.0f %%", value / 10);
+	else if (f->unit == COUNT && f->kind == COUNTER && value < 1e6)
+		put_times(value, out);
 	else
 		str_puts(out, format_value(f, value, buf, sizeof(buf)));
+	return true;
+}
+
+static bool put_usual(const struct fact *fact, struct str *out)
+{
+	if (!(fact->usual < NOTHING * fact->spread))
+		return put_value(fact->feature, fact->usual, out);
+	str_puts(out, "none");
 	return true;
 }
 
@@ -216,7 +241,9 @@ static bool put_name(const char *name, const struct facts *f, struct str *out)
 	fact = facts_find(f, of, name);
 	if (!fact)
 		return false;
-	return part ? put_text(fact->part, out) : put_value(fact->feature, usual ? fact->usual : fact->now, out);
+	if (part)
+		return put_text(fact->part, out);
+	return usual ? put_usual(fact, out) : put_value(fact->feature, fact->now, out);
 }
 
 /* Writes up to one of `ends` (or the end), and returns where that is; *ret_known = false where a name has no value. */

@@ -937,26 +937,19 @@ static int load(const struct fleet_input *input, struct intake *into, char **ret
 	return r;
 }
 
-/* A file that ends so, a folder with such files, or text whose first two lines have as many delimiters. */
+/* Two lines at least, and a delimiter in the first. */
+static int look(const char *piece, size_t n)
+{
+	const char *second = *piece != '{' ? memchr(piece, '\n', n) : NULL;
+
+	if (!second || second + 1 >= piece + n)
+		return 0;
+	return memchr(piece, find_delimiter(piece, (size_t)(second - piece)), (size_t)(second - piece)) ? 20 : 0;
+}
+
 static int recognise(const char *location)
 {
-	struct file_list files;
-	struct stream *s;
-	char *piece, *second;
-	size_t n;
-	int score = 0;
-
-	if (list_files(location, endings, &files) < 0)
-		return 0;
-	if (has_ending(files.paths.v[0], endings)) {
-		score = 50;
-	} else if (stream_open(files.paths.v[0], &s) == 0) {
-		if (stream_next(s, &piece, &n) == 1 && *piece != '{' && (second = memchr(piece, '\n', n)) && second + 1 < piece + n)
-			score = memchr(piece, find_delimiter(piece, (size_t)(second - piece)), (size_t)(second - piece)) ? 20 : 0;
-		stream_close(s);
-	}
-	file_list_free(&files);
-	return score;
+	return recognise_files(location, endings, look);
 }
 
 const struct fleet_source fleet_source_csv = {

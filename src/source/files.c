@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "source/stream.h"
 
 #define DEPTH_MAX 8
 
@@ -143,4 +144,24 @@ void file_list_free(struct file_list *l)
 		free(l->names.v[i]);
 	VEC_FREE(l->paths);
 	VEC_FREE(l->names);
+}
+
+int recognise_files(const char *location, const char *const *endings, int (*look)(const char *piece, size_t n))
+{
+	struct file_list files;
+	struct stream *s;
+	char *piece;
+	size_t n;
+	int score = 0;
+
+	if (list_files(location, endings, &files) < 0)
+		return 0;
+	if (has_ending(files.paths.v[0], endings)) {
+		score = 50;
+	} else if (stream_open(files.paths.v[0], &s) == 0) {
+		score = stream_next(s, &piece, &n) == 1 ? look(piece, n) : 0;
+		stream_close(s);
+	}
+	file_list_free(&files);
+	return score;
 }

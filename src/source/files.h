@@ -1,6 +1,7 @@
 /* The files that a location names. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/vec.h"
@@ -15,5 +16,8 @@ struct file_list {
  * may follow them), by name. 0, -ENOENT (nothing there), -ENOMEM, -errno. */
 int list_files(const char *location, const char *const *endings, struct file_list *ret);
 void file_list_free(struct file_list *l);
+/* How likely the files of a location are of a format: 50 by their ending, else what `look` makes of the first whole lines of the first
+ * of them; 0 where there are none. */
+int recognise_files(const char *location, const char *const *endings, int (*look)(const char *piece, size_t n));
 /* Whether a name ends in one of them. */
 int has_ending(const char *name, const char *const *endings);

@@ -75,7 +75,19 @@ static void read_tags(struct span_reader *r, const json_t *tags, struct span *sp
 		r->weight = (uint64_t)((double)SPAN_WEIGHT_ONE / sampling.share + 0.5);
 }
 
-/* The first CHILD_OF; without one, a FOLLOWS_FROM of the same trace. */
+/* A reference into another trace is a link, not what called it. Ids of 64 bits are those of 128 cut off. */
+static bool same_trace(const json_t *reference, const struct span *span)
+{
+	const json_t *trace = json_object_get(reference, "traceID");
+	uint64_t high, low;
+
+	if (!json_is_string(trace) || !json_string_length(trace))
+		return true;
+	trace_id_key(json_string_value(trace), json_string_length(trace), &high, &low);
+	return low == span->trace_low && (high >> 32 == span->trace_high >> 32 || !high || !span->trace_high);
+}
+
+/* The first CHILD_OF; without one, a FOLLOWS_FROM; of the same trace. */
 static void read_references(const json_t *span_json, struct span *span)
 {
 	const json_t *reference;
@@ -86,7 +98,7 @@ static void read_references(const json_t *span_json, struct span *span)
 		const json_t *id = json_object_get(reference, "spanID");
 		bool child = type && !strcmp(type, "CHILD_OF");
 
-		if (!json_is_string(id) || (span->parent && !child))
+		if (!json_is_string(id) || (span->parent && !child) || !same_trace(reference, span))
 			continue;
 		span->parent = span_id_of_text(json_string_value(id), json_string_length(id));
 		if (child) {
@@ -136,17 +148,16 @@ static int read_span(struct span_reader *r, const struct place *place, const jso
 	const struct process *process =
 		process_of(processes, n_processes, json_string_value(json_object_get(json, "processID")));
 
-	if (json_is_string(trace))
-		trace_id_of_text(r->sink.names, json_string_value(trace), json_string_length(trace), &span.trace_high,
-				 &span.trace_low);
+	if (json_is_string(trace) &&
+	    !reader_takes_text(r, json_string_value(trace), json_string_length(trace), &span.trace_high, &span.trace_low))
+		return 0;
 	if (json_is_string(id))
 		span.id = span_id_of_text(json_string_value(id), json_string_length(id));
-	if (!json_is_string(trace) || !span.id || (!span.trace_high && !span.trace_low)) {
-		complain(r, place, json, SPAN_FAULT_ID, "no traceID or spanID");
+	if (!span.id || (!span.trace_high && !span.trace_low)) {
+		if (json_is_string(trace) || !r->part)
+			complain(r, place, json, SPAN_FAULT_ID, "no traceID or spanID");
 		return 0;
 	}
-	if (!reader_takes(r, span.trace_high, span.trace_low))
-		return 0;
 	if (!read_times(json, &span)) {
 		complain(r, place, json, SPAN_FAULT_TIME, "startTime and duration are no microseconds");
 		return 0;
@@ -198,7 +209,7 @@ static int read_trace(struct span_reader *r, const char *name, uint64_t offset, 
 		processes[i].id = id;
 		read_process(r, json, &processes[i++]);
 	}
-	if (!json_is_array(json_object_get(trace, "spans")))
+	if (!json_is_array(json_object_get(trace, "spans")) && !r->part)
 		complain(r, &place, trace, SPAN_FAULT_SYNTAX, "this is no trace: it has no spans");
 	json_array_foreach(json_object_get(trace, "spans"), i, json) {
 		result = read_span(r, &place, json, processes, n);

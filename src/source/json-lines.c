@@ -301,30 +301,19 @@ static int load(const struct fleet_input *input, struct intake *into, char **ret
 	return r;
 }
 
-/* A file that ends so, or one whose first line is a JSON object. */
+/* The first line is a JSON object. */
+static int look(const char *piece, size_t n)
+{
+	json_t *row = *piece == '{' ? json_loadb(piece, (size_t)((const char *)memchr(piece, '\n', n) - piece), 0, NULL) : NULL;
+	int score = json_is_object(row) ? 60 : 0;
+
+	json_decref(row);
+	return score;
+}
+
 static int recognise(const char *location)
 {
-	struct file_list files;
-	struct stream *s;
-	size_t n;
-	char *piece;
-	int score = 0;
-
-	if (list_files(location, endings, &files) < 0)
-		return 0;
-	if (has_ending(files.paths.v[0], endings)) {
-		score = 50;
-	} else if (stream_open(files.paths.v[0], &s) == 0) {
-		json_t *row = NULL;
-
-		if (stream_next(s, &piece, &n) == 1 && *piece == '{')
-			row = json_loadb(piece, (size_t)((char *)memchr(piece, '\n', n) - piece), 0, NULL);
-		score = json_is_object(row) ? 60 : 0;
-		json_decref(row);
-		stream_close(s);
-	}
-	file_list_free(&files);
-	return score;
+	return recognise_files(location, endings, look);
 }
 
 const struct fleet_source fleet_source_json_lines = {

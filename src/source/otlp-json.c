@@ -77,17 +77,16 @@ static int read_span(struct span_reader *r, const struct place *place, const jso
 	struct span span = {.resource = resource, .service = service};
 	const json_t *trace = json_object_get(json, "traceId"), *name = json_object_get(json, "name");
 
-	if (json_is_string(trace))
-		trace_id_of_text(r->sink.names, json_string_value(trace), json_string_length(trace), &span.trace_high,
-				 &span.trace_low);
+	if (json_is_string(trace) &&
+	    !reader_takes_text(r, json_string_value(trace), json_string_length(trace), &span.trace_high, &span.trace_low))
+		return 0;
 	span.id = id_of(json, "spanId");
 	span.parent = id_of(json, "parentSpanId");
 	if (!span.id || (!span.trace_high && !span.trace_low)) {
-		complain(r, place, json, SPAN_FAULT_ID, "no traceId or spanId");
+		if (json_is_string(trace) || !r->part)
+			complain(r, place, json, SPAN_FAULT_ID, "no traceId or spanId");
 		return 0;
 	}
-	if (!reader_takes(r, span.trace_high, span.trace_low))
-		return 0;
 	if (!json_number(json_object_get(json, "startTimeUnixNano"), &span.start) ||
 	    !json_number(json_object_get(json, "endTimeUnixNano"), &span.end) || span.start < 0 || span.end < span.start) {
 		complain(r, place, json, SPAN_FAULT_TIME, "startTimeUnixNano and endTimeUnixNano are no span of time");
@@ -130,7 +129,7 @@ static int read_block(struct span_reader *r, const char *name, uint64_t offset, 
 	set = reader_resource(r, &service);
 	if (!scopes)
 		scopes = json_object_get(block, "instrumentationLibrarySpans");
-	if (!json_is_array(scopes))
+	if (!json_is_array(scopes) && !r->part)
 		complain(r, &place, block, SPAN_FAULT_SYNTAX, "this is no ResourceSpans: it has no scopeSpans");
 	return read_scopes(r, &place, scopes, set, service);
 }

@@ -16,14 +16,13 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "ring.skel.h"
-#include "source/describe.h"
+#include "source/trace-words.h"
 
 #define BYTES_MAX    (64ull << 20)
 #define SLOTS_LEAST  1024
@@ -155,6 +154,9 @@ static void leave_out_unknown(struct ring_bpf *skel, const struct btf *vmlinux, 
 		else if (text_starts(section, "tp_btf/") && !traces(vmlinux, section + strlen("tp_btf/")))
 			bpf_program__set_autoload(program, false);
 	}
+	/* one of the two will do */
+	if (traces(vmlinux, "csd_queue_cpu"))
+		bpf_program__set_autoload(skel->progs.on_waking, false);
 }
 
 static int load_failed(int r, const char **ret_why)
@@ -690,49 +692,10 @@ static int take_stacks(const struct ring *r, struct trace *t)
 	return n;
 }
 
-/* One reading of /proc a process; its threads share the words. */
-static void describe_threads(struct trace *t)
-{
-	struct process_text text = {};
-	uint32_t of = 0;
-
-	for (size_t i = 0; i < t->threads.n; i++) {
-		struct trace_thread *thread = &t->threads.v[i];
-
-		if (thread->tgid != of) {
-			process_text_free(&text);
-			text = (struct process_text){};
-			of = thread->tgid;
-			if (!(thread->flags & (THREAD_IS_KERNEL | THREAD_HAS_ENDED)))
-				(void)process_describe("/proc", of, 0, &text);
-		}
-		if (text.exe)
-			thread->exe = strdup(text.exe);
-		if (text.unit)
-			thread->unit = strdup(text.unit);
-	}
-	process_text_free(&text);
-}
-
-static int compare_ended(const void *a, const void *b)
-{
-	const struct trace_thread *x = a, *y = b;
-
-	return x->tgid != y->tgid ? (x->tgid < y->tgid ? -1 : 1) : x->tid < y->tid ? -1 : x->tid > y->tid;
-}
-
-static void describe_machine(struct trace *t)
+static void describe_kernel(struct trace *t)
 {
 	struct btf *vmlinux = btf__load_vmlinux_btf();
-	struct utsname name;
 
-	if (uname(&name) == 0) {
-		t->machine = strdup(name.machine);
-		t->host = strdup(name.nodename);
-		t->kernel = strdup(name.release);
-	}
-	t->wall_offset = (int64_t)(now_monotonic(CLOCK_REALTIME) - now_monotonic(CLOCK_MONOTONIC));
-	t->boot_offset = (int64_t)(now_monotonic(CLOCK_BOOTTIME) - now_monotonic(CLOCK_MONOTONIC));
 	t->source = "ring";
 	t->has_wakers = true;
 	if (!vmlinux)
@@ -836,10 +799,9 @@ static int take_others(struct ring *r, struct trace *t)
 		n = take_stacks(r, t);
 	if (n < 0)
 		return n;
-	describe_machine(t);
-	if (t->threads.n)
-		qsort(t->threads.v, t->threads.n, sizeof(t->threads.v[0]), compare_ended);
-	describe_threads(t);
+	describe_kernel(t);
+	trace_describe_machine(t);
+	trace_describe_threads(t);
 	return trace_finish(t);
 }
 

@@ -29,7 +29,8 @@ struct table {
 	int64_t unit[COLUMNS_MAX]; /* ns, 0 = not told by the name */
 	char separator;
 	char *header;
-	bool no_times;
+	char *unquoted; /* a line with quotes: LINE_MAX_BYTES of them at most */
+	size_t allocated;
 };
 
 struct field {
@@ -43,8 +44,25 @@ static void complain(struct span_reader *r, const struct input *in, uint64_t lin
 		span_fault(r->sink.faults, fault, "%s: line %" PRIu64 ": %s", in->name, line, what);
 }
 
-/* Splits a line; a quoted field is unquoted in place. Returns the number of fields. */
-static size_t split(char *line, size_t n, char separator, struct field *fields)
+/* A line without quotes. Returns the number of fields. */
+static size_t split_plain(const char *line, size_t n, char separator, struct field *fields)
+{
+	const char *end = line + n, *at = line;
+	size_t used = 0;
+
+	while (used < COLUMNS_MAX) {
+		const char *next = memchr(at, separator, (size_t)(end - at));
+
+		fields[used++] = (struct field){at, (size_t)((next ? next : end) - at)};
+		if (!next)
+			break;
+		at = next + 1;
+	}
+	return used;
+}
+
+/* Quoted fields are unquoted in place. */
+static size_t split_quoted(char *line, size_t n, char separator, struct field *fields)
 {
 	char *end = line + n, *at = line;
 	size_t used = 0;
@@ -73,6 +91,24 @@ static size_t split(char *line, size_t n, char separator, struct field *fields)
 		at = next + 1;
 	}
 	return used;
+}
+
+/* The number of fields, 0 without memory. */
+static size_t split(struct table *t, const char *line, size_t n, struct field *fields)
+{
+	char *grown;
+
+	if (!memchr(line, '"', n))
+		return split_plain(line, n, t->separator, fields);
+	if (n > t->allocated) {
+		grown = realloc(t->unquoted, 2 * n);
+		if (!grown)
+			return 0;
+		t->unquoted = grown;
+		t->allocated = 2 * n;
+	}
+	memcpy(t->unquoted, line, n);
+	return split_quoted(t->unquoted, n, t->separator, fields);
 }
 
 static bool ends(const char *name, size_t n, const char *end)
@@ -125,7 +161,7 @@ static int read_header(struct span_reader *r, struct table *t, const char *line,
 	if (!t->header)
 		return -ENOMEM;
 	t->separator = memchr(line, ',', n) ? ',' : memchr(line, '\t', n) ? '\t' : ';';
-	t->n = split(t->header, strlen(t->header), t->separator, fields);
+	t->n = split_quoted(t->header, strlen(t->header), t->separator, fields);
 	for (size_t i = 0; i < t->n; i++) {
 		t->names[i] = fields[i].at;
 		t->lengths[i] = fields[i].n;
@@ -146,7 +182,6 @@ static int read_header(struct span_reader *r, struct table *t, const char *line,
 	}
 	for (size_t i = 0; i < t->n; i++)
 		t->of_span[i] = !t->of_resource[i] && !t->structural[i];
-	t->no_times = t->of_field[FIELD_START] < 0 && t->of_field[FIELD_END] < 0;
 	return 0;
 }
 
@@ -170,13 +205,35 @@ static bool usable_header(struct span_reader *r, const struct table *t, const st
 	return false;
 }
 
+#define EACH(byte) (0x0101010101010101ull * (byte))
+
+/* Eight decimal digits at once (little-endian): pairs, then fours, then all of them are put together. */
+static bool eight_digits(const char *text, uint64_t *ret)
+{
+	uint64_t v;
+
+	memcpy(&v, text, 8);
+	if (((v & EACH(0xf0)) | ((v + EACH(0x06)) & EACH(0xf0)) >> 4) != EACH(0x33))
+		return false;
+	v = (v & EACH(0x0f)) * (10 << 8 | 1) >> 8;
+	v = (v & 0x00ff00ff00ff00ffull) * (100 << 16 | 1) >> 16;
+	*ret = (v & 0x0000ffff0000ffffull) * (10000ull << 32 | 1) >> 32;
+	return true;
+}
+
 static bool parse_digits(const struct field *f, int64_t *ret)
 {
-	uint64_t value = 0;
+	uint64_t value = 0, eight;
+	size_t i = 0;
 
 	if (!f->n || f->n > 19)
 		return false;
-	for (size_t i = 0; i < f->n; i++) {
+	for (; f->n - i >= 8; i += 8) {
+		if (!eight_digits(f->at + i, &eight))
+			return false;
+		value = value * 100000000 + eight;
+	}
+	for (; i < f->n; i++) {
 		unsigned digit = (unsigned)(uint8_t)f->at[i] - '0';
 
 		if (digit > 9)
@@ -324,8 +381,7 @@ static int read_line(struct span_reader *r, const struct table *t, const struct 
 			   *function = &fields[t->of_field[FIELD_FUNCTION]];
 	int parent = t->of_field[FIELD_PARENT], kind = t->of_field[FIELD_KIND], status = t->of_field[FIELD_STATUS];
 
-	trace_id_of_text(r->sink.names, trace->at, trace->n, &span.trace_high, &span.trace_low);
-	if (!reader_takes(r, span.trace_high, span.trace_low))
+	if (!reader_takes_text(r, trace->at, trace->n, &span.trace_high, &span.trace_low))
 		return 0;
 	span.id = span_id_of_text(id->at, id->n);
 	if (!span.id || !trace->n) {
@@ -383,6 +439,27 @@ static int64_t next_line(struct input *in)
 	}
 }
 
+/* Can it be told without splitting the line that it belongs to another reader's part? */
+static bool is_of_others(const struct span_reader *r, const struct table *t, const char *line, size_t n)
+{
+	const char *end = line + n;
+	uint64_t high, low;
+
+	if (r->parts < 2 || memchr(line, '"', n))
+		return false;
+	for (int column = t->of_field[FIELD_TRACE];; column--) {
+		const char *next = memchr(line, t->separator, (size_t)(end - line));
+
+		if (column == 0) {
+			trace_id_key(line, (size_t)((next ? next : end) - line), &high, &low);
+			return !reader_takes(r, high, low);
+		}
+		if (!next)
+			return false;
+		line = next + 1;
+	}
+}
+
 static int read_all(struct span_reader *r, struct input *in)
 {
 	struct table t = {};
@@ -392,7 +469,7 @@ static int read_all(struct span_reader *r, struct input *in)
 	int result = 0;
 
 	while (result == 0 && (n = next_line(in)) >= 0) {
-		char *text = (char *)in->data + in->at;
+		const char *text = (const char *)input_at(in);
 		size_t length = (size_t)n - (n && text[n - 1] == '\r');
 
 		line++;
@@ -400,10 +477,12 @@ static int read_all(struct span_reader *r, struct input *in)
 			result = read_header(r, &t, text, length);
 			if (result == 0 && !usable_header(r, &t, in))
 				break;
-		} else if (length) {
-			size_t found = split(text, length, t.separator, fields);
+		} else if (length && !is_of_others(r, &t, text, length)) {
+			size_t found = split(&t, text, length, fields);
 
-			if (found != t.n)
+			if (!found)
+				result = -ENOMEM;
+			else if (found != t.n)
 				complain(r, in, line, SPAN_FAULT_SYNTAX, "not as many fields as columns");
 			else
 				result = read_line(r, &t, in, line, fields);
@@ -411,6 +490,7 @@ static int read_all(struct span_reader *r, struct input *in)
 		in->at += (size_t)n + ((size_t)n < in->n - in->at);
 	}
 	free(t.header);
+	free(t.unquoted);
 	return result;
 }
 

@@ -2,96 +2,266 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 
-#define PIECE (1u << 18)
+#include "base/cleanup.h"
 
-int input_open(struct input *in, const char *path)
-{
-	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
+#define UNPACKED (INPUT_PIECE / 4) /* zlib's own buffer: with room for twice as much, it reads and unpacks into ours */
+#define JOINED	 4096		   /* bytes that are copied at least where two pieces meet */
+#define GONE	 UINT64_MAX
+
+struct input_file {
+	pthread_mutex_t lock; /* all below */
+	pthread_cond_t moved;
 	gzFile file;
+	bool reading, ended, broken;
+	uint64_t produced; /* pieces */
+	unsigned n_readers, n_slots;
+	uint64_t *taken; /* by reader: how many pieces it is done with; GONE = closed */
+	struct slot {
+		uint8_t *data;
+		size_t n;
+	} *slots; /* piece i is in i % n_slots */
+};
 
-	*in = (struct input){.name = strcmp(path, "-") ? path : "standard input"};
+static void file_free(struct input_file *f)
+{
+	if (f->file)
+		gzclose(f->file);
+	for (unsigned i = 0; f->slots && i < f->n_slots; i++)
+		free(f->slots[i].data);
+	free(f->slots);
+	free(f->taken);
+	pthread_cond_destroy(&f->moved);
+	pthread_mutex_destroy(&f->lock);
+	free(f);
+}
+
+int input_file_open(const char *path, unsigned readers, struct input_file **ret)
+{
+	_cleanup_close_ int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
+	struct input_file *f;
+
 	if (fd < 0)
 		return -errno;
 	posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-	file = gzdopen(fd, "r");
-	if (!file) {
-		close(fd);
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	pthread_mutex_init(&f->lock, NULL);
+	pthread_cond_init(&f->moved, NULL);
+	f->n_readers = readers;
+	f->n_slots = readers > 1 ? INPUT_AHEAD : 1;
+	f->taken = calloc(readers, sizeof(*f->taken));
+	f->slots = calloc(f->n_slots, sizeof(*f->slots));
+	f->file = f->taken && f->slots ? gzdopen(fd, "r") : NULL;
+	if (!f->file) {
+		file_free(f);
 		return -ENOMEM;
 	}
-	gzbuffer(file, PIECE);
-	in->file = file;
+	fd = -1; /* zlib's */
+	gzbuffer(f->file, UNPACKED);
+	*ret = f;
 	return 0;
+}
+
+static uint64_t slowest(const struct input_file *f)
+{
+	uint64_t least = GONE;
+
+	for (unsigned i = 0; i < f->n_readers; i++)
+		least = f->taken[i] < least ? f->taken[i] : least;
+	return least;
+}
+
+/* Reads the next piece into its slot, which nobody looks at any more; the lock is held, but not while it reads. */
+static int produce(struct input_file *f)
+{
+	struct slot *s = &f->slots[f->produced % f->n_slots];
+	int got, error = Z_OK;
+
+	if (!s->data)
+		s->data = malloc(INPUT_PIECE);
+	if (!s->data)
+		return -ENOMEM;
+	f->reading = true;
+	pthread_mutex_unlock(&f->lock);
+	got = gzread(f->file, s->data, INPUT_PIECE);
+	if (got == 0)
+		gzerror(f->file, &error); /* an archive that ends too early is no error of reading */
+	pthread_mutex_lock(&f->lock);
+	f->reading = false;
+	f->broken |= got < 0 || error == Z_BUF_ERROR;
+	f->ended |= got <= 0;
+	if (got > 0) {
+		s->n = (size_t)got;
+		f->produced++;
+	}
+	pthread_cond_broadcast(&f->moved);
+	return 0;
+}
+
+/* Piece `i`; 0 bytes at the end. 0 or -ENOMEM. */
+static int take(struct input_file *f, uint64_t i, const uint8_t **ret, size_t *ret_n)
+{
+	int r = 0;
+
+	*ret_n = 0;
+	pthread_mutex_lock(&f->lock);
+	while (r == 0 && i >= f->produced && !f->ended) {
+		if (f->reading || f->produced - slowest(f) >= f->n_slots)
+			pthread_cond_wait(&f->moved, &f->lock);
+		else
+			r = produce(f);
+	}
+	if (r == 0 && i < f->produced) {
+		*ret = f->slots[i % f->n_slots].data;
+		*ret_n = f->slots[i % f->n_slots].n;
+	}
+	pthread_mutex_unlock(&f->lock);
+	return r;
+}
+
+/* This reader is done with the pieces before `i`. */
+static void give_back(struct input_file *f, unsigned reader, uint64_t i)
+{
+	pthread_mutex_lock(&f->lock);
+	f->taken[reader] = i;
+	pthread_cond_broadcast(&f->moved);
+	pthread_mutex_unlock(&f->lock);
+}
+
+int input_open(struct input *in, const char *path)
+{
+	struct input_file *file;
+	int r = input_file_open(path, 1, &file);
+
+	*in = (struct input){};
+	if (r == 0)
+		input_open_shared(in, path, file, 0);
+	return r;
+}
+
+void input_open_shared(struct input *in, const char *path, struct input_file *file, unsigned reader)
+{
+	*in = (struct input){.name = strcmp(path, "-") ? path : "standard input", .file = file, .reader = reader};
 }
 
 void input_of_memory(struct input *in, const char *name, const void *bytes, size_t n)
 {
-	*in = (struct input){.name = name, .data = (uint8_t *)bytes, .n = n, .ended = true};
+	*in = (struct input){.name = name, .data = bytes, .n = n, .ended = true};
 }
 
 void input_close(struct input *in)
 {
 	if (in->file) {
-		gzclose(in->file);
-		free(in->data);
+		bool last;
+
+		pthread_mutex_lock(&in->file->lock);
+		in->file->taken[in->reader] = GONE;
+		last = slowest(in->file) == GONE;
+		pthread_cond_broadcast(&in->file->moved);
+		pthread_mutex_unlock(&in->file->lock);
+		if (last)
+			file_free(in->file);
+		free(in->joined);
 	}
 	*in = (struct input){};
 }
 
 static int make_room(struct input *in, size_t n)
 {
-	size_t want = in->allocated ? in->allocated : 2 * PIECE;
+	size_t want = in->allocated ? in->allocated : 4 * JOINED;
 	uint8_t *grown;
 
-	memmove(in->data, in->data + in->at, in->n - in->at);
-	in->before += in->at;
-	in->n -= in->at;
-	in->at = 0;
-	if (n > INPUT_PIECE_MAX)
+	if (n > INPUT_PIECE_MAX + INPUT_PIECE)
 		return -E2BIG;
-	while (want < n + PIECE)
+	while (want < n)
 		want *= 2;
 	if (want == in->allocated)
 		return 0;
-	grown = realloc(in->data, want);
+	grown = realloc(in->joined, want);
 	if (!grown)
 		return -ENOMEM;
-	in->data = grown;
+	if (in->data == in->joined)
+		in->data = grown;
+	in->joined = grown;
 	in->allocated = want;
+	return 0;
+}
+
+/* What is left of what is looked at becomes the tail before the next piece. */
+static int next_piece(struct input *in)
+{
+	uint64_t taken = in->file->taken[in->reader]; /* nobody else writes it */
+	size_t left = in->n - in->at;
+	int r = make_room(in, left + JOINED);
+
+	if (r < 0)
+		return r;
+	if (left)
+		memmove(in->joined, in->data + in->at, left);
+	in->before += in->at;
+	in->at = 0;
+	in->n = in->tail = left;
+	in->data = in->joined;
+	if (in->piece)
+		give_back(in->file, in->reader, ++taken);
+	in->piece = NULL;
+	r = take(in->file, taken, &in->piece, &in->piece_n);
+	if (r == 0 && !in->piece_n) {
+		in->piece = NULL;
+		in->ended = true;
+		in->broken = in->file->broken;
+	}
+	return r;
+}
+
+/* Looks at the piece itself: nothing before it is needed any more. */
+static void look_at_piece(struct input *in)
+{
+	in->at -= in->tail;
+	in->before += in->tail;
+	in->tail = 0;
+	in->data = in->piece;
+	in->n = in->piece_n;
+}
+
+/* More of the piece behind the tail. */
+static int join(struct input *in, size_t n)
+{
+	size_t here = in->n - in->tail, more = in->at + n - in->n;
+	int r;
+
+	if (more < JOINED)
+		more = JOINED;
+	if (more > in->piece_n - here)
+		more = in->piece_n - here;
+	r = make_room(in, in->n + more);
+	if (r < 0)
+		return r;
+	memcpy(in->joined + in->n, in->piece + here, more);
+	in->n += more;
 	return 0;
 }
 
 int64_t input_need(struct input *in, size_t n)
 {
-	int r;
+	int r = 0;
 
-	if (in->n - in->at >= n || in->ended)
-		return (int64_t)(in->n - in->at);
-	if (!in->allocated) {
-		in->data = malloc(2 * PIECE);
-		if (!in->data)
-			return -ENOMEM;
-		in->allocated = 2 * PIECE;
-	}
-	if (in->at + n > in->allocated || in->at > in->allocated / 2) {
-		r = make_room(in, n);
-		if (r < 0)
-			return r;
-	}
-	while (in->n - in->at < n && !in->ended) {
-		size_t room = in->allocated - in->n;
-		int got = gzread(in->file, in->data + in->n, room > PIECE ? PIECE : (unsigned)room);
-
-		if (got < 0)
-			in->broken = true;
-		if (got <= 0)
-			in->ended = true;
+	if (n > INPUT_PIECE_MAX && !in->ended)
+		return -E2BIG;
+	while (r == 0 && in->n - in->at < n && !in->ended) {
+		if (in->piece && in->data != in->piece && in->at >= in->tail)
+			look_at_piece(in);
+		else if (in->piece && in->data != in->piece && in->n - in->tail < in->piece_n)
+			r = join(in, n);
 		else
-			in->n += (size_t)got;
+			r = next_piece(in);
 	}
-	return (int64_t)(in->n - in->at);
+	return r < 0 ? r : (int64_t)(in->n - in->at);
 }

@@ -103,6 +103,24 @@ static int emit(struct cursor *c, element_fn element)
 	return r;
 }
 
+/* Most elements lie in memory as a whole: the library finds their end while it reads them. False = not this one. */
+static bool emit_at_once(struct cursor *c, element_fn element, int *ret)
+{
+	uint64_t offset = input_offset(c->in);
+	json_error_t error;
+	json_t *value;
+
+	if (*input_at(c->in) != '{')
+		return false;
+	value = json_loadb((const char *)input_at(c->in), c->in->n - c->in->at, JSON_DISABLE_EOF_CHECK, &error);
+	if (!value)
+		return false;
+	*ret = element(c->r, c->in->name, offset, value);
+	json_decref(value);
+	c->in->at += (size_t)error.position;
+	return true;
+}
+
 /* in->at + p is behind '['. */
 static int each_of_array(struct cursor *c, element_fn element)
 {
@@ -117,7 +135,7 @@ static int each_of_array(struct cursor *c, element_fn element)
 			c->p++;
 		if (byte == ']' || byte < 0)
 			break;
-		if (byte == ',')
+		if (byte == ',' || emit_at_once(c, element, &r))
 			continue;
 		if (!skip_value(c)) {
 			truncated(c);

@@ -47,6 +47,19 @@ void span_reader_free(struct span_reader *r)
 	*r = (struct span_reader){};
 }
 
+bool reader_takes_text(struct span_reader *r, const char *trace, size_t n, uint64_t *ret_high, uint64_t *ret_low)
+{
+	uint64_t high, low;
+
+	if (r->parts > 1) {
+		trace_id_key(trace, n, &high, &low);
+		if (!reader_takes(r, high, low))
+			return false;
+	}
+	trace_id_of_text(r->sink.names, trace, n, ret_high, ret_low);
+	return true;
+}
+
 static enum key_use look_up(struct span_reader *r, uint32_t id, const char *key, size_t n)
 {
 	enum key_use use = span_mapping_wants(r->sink.mapping, key, n) ? KEY_WANTED : KEY_OTHER;

@@ -35,13 +35,16 @@ struct span_reader {
 int span_reader_init(struct span_reader *r, const struct span_sink *sink);
 void span_reader_free(struct span_reader *r);
 
-/* Is this trace one of this reader's part? */
+/* Is this trace (by its key) one of this reader's part? */
 static inline bool reader_takes(const struct span_reader *r, uint64_t high, uint64_t low)
 {
 	uint64_t h = (low ^ high) * 0x9e3779b97f4a7c15ull;
 
 	return r->parts < 2 || (h >> 32) % r->parts == r->part;
 }
+
+/* The same for a text, whose id it then gives; no id at all is 0, 0. */
+bool reader_takes_text(struct span_reader *r, const char *trace, size_t n, uint64_t *ret_high, uint64_t *ret_low);
 
 /* A span or resource begins. */
 static inline void reader_begin(struct span_reader *r)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 const double quantile_rank[QUANTILES] = {0, 0.25, 0.5, 0.75, 0.99, 1};
 
 /* Positive floats ascend as their bits do; negative ones the other way round. */
@@ -140,17 +142,9 @@ static int find_knots(struct mixture *m)
 /* The CDF is linear between knots: find the knot that reaches the rank, and go back from it. */
 static double mixture_quantile(const struct mixture *m, double rank)
 {
-	size_t low = 0, high = m->n_knots - 1;
+	size_t low = FIRST_WHERE(i, m->n_knots - 1, mixture_cdf(m, m->knots[i], 0) >= rank - 1e-12);
 	double at, reached, before;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (mixture_cdf(m, m->knots[middle], 0) >= rank - 1e-12)
-			high = middle;
-		else
-			low = middle + 1;
-	}
 	if (low == 0)
 		return m->knots[0];
 	at = m->knots[low];

@@ -12,6 +12,8 @@
 #include "store/precision.h"
 #include "store/predictor.h"
 
+#define CRC_SIZE sizeof(uint32_t)
+
 /* A feature of the chunk's vocabulary. */
 struct word {
 	int feature;			/* in this program's table; -1 = unknown here */
@@ -46,8 +48,9 @@ struct chunk_column {
 	struct chunk_column *partner; /* NULL = none */
 	uint32_t partner_feature;     /* 1 + its feature of the vocabulary; 0 = none */
 	int32_t ratio;
+	struct reader planes[4]; /* members, lengths, bases, rests of its series */
 	struct reader gap_tables, value_tables, gap_bytes, value_bytes;
-	bool needed, wanted;
+	bool read, needed, wanted;
 	bool valued; /* some column's partner: its codes are needed */
 };
 
@@ -62,6 +65,7 @@ struct kind_part {
 };
 
 struct chunk {
+	bool whole; /* not just its head */
 	char *meta;
 	size_t n_meta;
 	struct reader streams;
@@ -184,10 +188,14 @@ static int skip_notes(struct chunk *c, struct reader *in)
 	return in->bad ? -EBADMSG : 0;
 }
 
-static int read_series(struct chunk *c, struct chunk_column *column, struct reader planes[4])
+static int read_series(struct chunk *c, struct chunk_column *column)
 {
+	struct reader *planes = column->planes;
 	uint64_t member = 0, total = 0;
 
+	column->series = calloc(column->n_series + 1, sizeof(*column->series));
+	if (!column->series)
+		return -ENOMEM;
 	for (size_t i = 0; i < column->n_series; i++) {
 		struct column_series *s = &column->series[i];
 		uint64_t base, n;
@@ -211,10 +219,9 @@ static int read_series(struct chunk *c, struct chunk_column *column, struct read
 	return total == column->n_values ? 0 : -EBADMSG;
 }
 
+/* Where its parts lie; what they say is read of those that may be wanted. */
 static int read_column(struct chunk *c, enum entity_kind kind, struct chunk_column *column, struct reader *in)
 {
-	struct reader planes[4];
-
 	column->kind = kind;
 	column->feature = (uint32_t)read_varint(in);
 	column->n_series = read_varint(in);
@@ -223,17 +230,18 @@ static int read_column(struct chunk *c, enum entity_kind kind, struct chunk_colu
 		column->partner_feature = (uint32_t)read_varint(in);
 		column->ratio = (int32_t)read_svarint(in);
 	}
-	for (size_t i = 0; i < 4; i++)
-		planes[i] = take_part(in);
+	for (size_t i = 0; i < ARRAY_SIZE(column->planes); i++)
+		column->planes[i] = take_part(in);
 	column->gap_tables = take_part(in);
 	column->value_tables = take_part(in);
-	column->gap_bytes = take_part(&c->streams);
-	column->value_bytes = take_part(&c->streams);
+	if (c->whole) {
+		column->gap_bytes = take_part(&c->streams);
+		column->value_bytes = take_part(&c->streams);
+	}
 	if (in->bad || c->streams.bad || column->feature >= c->kinds[kind].n_words || column->n_series > c->n_members ||
-	    column->ratio > SCALE_MAX || column->ratio < -SCALE_MAX)
+	    column->partner_feature > c->kinds[kind].n_words || column->ratio > SCALE_MAX || column->ratio < -SCALE_MAX)
 		return -EBADMSG;
-	column->series = calloc(column->n_series + 1, sizeof(*column->series));
-	return column->series ? read_series(c, column, planes) : -ENOMEM;
+	return 0;
 }
 
 static int read_activities(struct chunk *c, enum entity_kind kind, struct reader *in)
@@ -241,7 +249,8 @@ static int read_activities(struct chunk *c, enum entity_kind kind, struct reader
 	struct reader counts = take_part(in);
 
 	c->kinds[kind].tables = take_part(in);
-	c->kinds[kind].bytes = take_part(&c->streams);
+	if (c->whole)
+		c->kinds[kind].bytes = take_part(&c->streams);
 	for (size_t i = 0; i < c->n_members; i++) {
 		if (c->members[i].kind != kind)
 			continue;
@@ -250,6 +259,17 @@ static int read_activities(struct chunk *c, enum entity_kind kind, struct reader
 			return -EBADMSG;
 	}
 	return in->bad || c->streams.bad ? -EBADMSG : 0;
+}
+
+/* The chunk's features of which the table's are wanted. */
+static uint64_t wanted_words(const struct kind_part *part, uint64_t features)
+{
+	uint64_t wanted = 0;
+
+	for (size_t f = 0; f < part->n_words; f++)
+		if (part->words[f].feature >= 0 && features >> part->words[f].feature & 1)
+			wanted |= 1ull << f;
+	return wanted;
 }
 
 /* The base of each series of a column: both columns ascend by member, so one walk finds all of one column. */
@@ -299,7 +319,36 @@ static int find_partners(struct kind_part *part, struct chunk_column *column)
 	return 0;
 }
 
-static int read_kind(struct chunk *c, enum entity_kind kind, struct reader *in)
+/* Columns that may be wanted, and those that serve them as a base or a partner, which stand before them: from the last one to the first. */
+static int read_columns(struct chunk *c, enum entity_kind kind, uint64_t features)
+{
+	struct kind_part *part = &c->kinds[kind];
+	uint64_t words = wanted_words(part, features), bases = 0;
+	int r = 0;
+
+	for (size_t i = part->n_columns; r == 0 && i-- > 0;) {
+		struct chunk_column *column = &part->columns[i];
+
+		column->read = features == UINT64_MAX || (words | bases) >> column->feature & 1;
+		if (!column->read) {
+			column->n_series = column->n_values = 0;
+			continue;
+		}
+		if (column->partner_feature)
+			bases |= 1ull << (column->partner_feature - 1);
+		r = read_series(c, column);
+		for (size_t k = 0; r == 0 && k < column->n_series; k++)
+			if (column->series[k].base != BASE_ACTIVITY)
+				bases |= 1ull << (column->series[k].base - 1);
+	}
+	for (size_t i = 0; r == 0 && i < part->n_columns; i++)
+		r = find_bases(part, &part->columns[i]);
+	for (size_t i = 0; r == 0 && i < part->n_columns; i++)
+		r = find_partners(part, &part->columns[i]);
+	return r;
+}
+
+static int read_kind(struct chunk *c, enum entity_kind kind, uint64_t features, struct reader *in)
 {
 	struct kind_part *part = &c->kinds[kind];
 	uint64_t n = read_varint(in);
@@ -315,21 +364,16 @@ static int read_kind(struct chunk *c, enum entity_kind kind, struct reader *in)
 		return -ENOMEM;
 	for (; r == 0 && part->n_columns < n; part->n_columns++)
 		r = read_column(c, kind, &part->columns[part->n_columns], in);
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = find_bases(part, &part->columns[i]);
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = find_partners(part, &part->columns[i]);
-	return r;
+	return r == 0 ? read_columns(c, kind, features) : r;
 }
 
-static int read_directory(struct chunk *c)
+static int read_directory(struct chunk *c, const uint64_t *features)
 {
 	struct reader in = {(const uint8_t *)c->meta, (const uint8_t *)c->meta + c->n_meta, false};
 	int r = read_version(c, &in);
 
 	if (r == 0)
 		r = read_vocabulary(c, &in);
-
 	if (r == 0)
 		r = read_ticks(c, &in);
 	if (r == 0)
@@ -337,22 +381,25 @@ static int read_directory(struct chunk *c)
 	if (r == 0)
 		r = skip_notes(c, &in);
 	for (enum entity_kind kind = ENTITY_PROCESS; r == 0 && kind < ENTITY_KIND_END; kind++)
-		r = read_kind(c, kind, &in);
+		r = read_kind(c, kind, features ? features[kind] : UINT64_MAX, &in);
 	return r;
+}
+
+static bool checksum_fits(const uint8_t *bytes, size_t n)
+{
+	uint32_t crc;
+
+	memcpy(&crc, bytes, sizeof(crc));
+	return crc32(0, bytes + sizeof(crc), (uInt)(n - sizeof(crc))) == le32toh(crc);
 }
 
 static int unpack(struct chunk *c, const uint8_t *bytes, size_t n)
 {
-	struct reader in = {bytes, bytes + n, false};
+	struct reader in = {bytes + CRC_SIZE, bytes + n, false};
 	size_t n_packed;
 	const char *packed;
-	uint32_t crc;
 
-	if (n < sizeof(crc))
-		return -EBADMSG;
-	memcpy(&crc, bytes, sizeof(crc));
-	in.at += sizeof(crc);
-	if (crc32(0, in.at, (uInt)(n - sizeof(crc))) != le32toh(crc))
+	if (n < CRC_SIZE || (c->whole && !checksum_fits(bytes, n)))
 		return -EBADMSG;
 	c->n_meta = read_varint(&in);
 	packed = read_blob(&in, &n_packed);
@@ -367,13 +414,17 @@ static int unpack(struct chunk *c, const uint8_t *bytes, size_t n)
 	return 0;
 }
 
-int chunk_open(const void *bytes, size_t n, struct chunk **ret)
+static int open_part(const void *bytes, size_t n, bool whole, const uint64_t *features, struct chunk **ret)
 {
 	struct chunk *c = calloc(1, sizeof(*c));
-	int r = c ? unpack(c, bytes, n) : -ENOMEM;
+	int r = -ENOMEM;
 
+	if (c) {
+		c->whole = whole;
+		r = unpack(c, bytes, n);
+	}
 	if (r == 0)
-		r = read_directory(c);
+		r = read_directory(c, features);
 	if (r < 0) {
 		chunk_close(c);
 		return r;
@@ -381,6 +432,28 @@ int chunk_open(const void *bytes, size_t n, struct chunk **ret)
 	scale_fill(&c->scale);
 	*ret = c;
 	return 0;
+}
+
+int chunk_open(const void *bytes, size_t n, const uint64_t *features, struct chunk **ret)
+{
+	return open_part(bytes, n, true, features, ret);
+}
+
+int chunk_open_head(const void *bytes, size_t n, struct chunk **ret)
+{
+	static const uint64_t nothing[ENTITY_KIND_END];
+
+	return open_part(bytes, n, false, nothing, ret);
+}
+
+size_t chunk_head_size(const void *bytes, size_t n)
+{
+	struct reader in = {(const uint8_t *)bytes + CRC_SIZE, (const uint8_t *)bytes + n, false};
+	uint64_t packed;
+
+	(void)read_varint(&in);
+	packed = read_varint(&in);
+	return n < CRC_SIZE || in.bad || packed > META_MAX ? 0 : (size_t)(in.at - (const uint8_t *)bytes) + packed;
 }
 
 void chunk_close(struct chunk *c)
@@ -440,17 +513,6 @@ static uint64_t translate(const struct kind_part *part, uint64_t mask)
 	return translated;
 }
 
-/* The chunk's features of which the table's are wanted. */
-static uint64_t wanted_words(const struct kind_part *part, uint64_t features)
-{
-	uint64_t wanted = 0;
-
-	for (size_t f = 0; f < part->n_words; f++)
-		if (part->words[f].feature >= 0 && features >> part->words[f].feature & 1)
-			wanted |= 1ull << f;
-	return wanted;
-}
-
 static int define(struct chunk *c, struct member *m, struct reader definition, uint64_t hash,
 		  const struct load_filter *filter)
 {
@@ -474,7 +536,7 @@ static int define(struct chunk *c, struct member *m, struct reader definition, u
 		r = m->subject ? 0 : -ENOMEM;
 		if (m->subject) {
 			m->subject->definition = hash;
-			m->subject->wanted = features;
+			m->subject->wanted = features & (filter && filter->most ? filter->most[m->kind] : UINT64_MAX);
 		}
 	}
 	entity_info_free(&info);

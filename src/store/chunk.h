@@ -22,8 +22,14 @@ int chunk_write(const struct dataset *d, struct str *out);
  * adds ticks and subjects and asks for room; dataset_allocate(); decode each, in any order and in any thread;
  * settle those that failed, the last first. */
 struct chunk;
-/* `bytes` must outlive the chunk. 0, -EBADMSG, -ENOMEM. */
-int chunk_open(const void *bytes, size_t n, struct chunk **ret);
+/* `bytes` must outlive the chunk. features: by kind of entity, those that a plan may want (load_filter's `most`); of the
+ * others not even the directory is read. NULL = all. 0, -EBADMSG, -ENOMEM. */
+int chunk_open(const void *bytes, size_t n, const uint64_t *features, struct chunk **ret);
+/* Who is in it, and when its ticks were, from the part that stands in front: its size by its first CHUNK_HEAD_START bytes (0 = damaged).
+ * A plan of it may want no feature. What is damaged further behind is not seen. */
+#define CHUNK_HEAD_START 32
+size_t chunk_head_size(const void *bytes, size_t n);
+int chunk_open_head(const void *bytes, size_t n, struct chunk **ret);
 void chunk_close(struct chunk *c);
 size_t chunk_values(const struct chunk *c);
 int chunk_plan(struct chunk *c, struct dataset *into, const struct load_filter *filter);

@@ -8,4 +8,8 @@ struct load_filter {
 	 * definitions; NULL wants everything. */
 	uint64_t (*features)(const struct entity_info *info, void *data);
 	void *data;
+	/* By kind of entity (ENTITY_KIND_END of them), the most that may be wanted of any: what is not among them is not even
+	 * looked for, though an entity of which something is wanted is there. NULL = anything. Of one feature of many
+	 * chunks this is most of the time. */
+	const uint64_t *most;
 };

@@ -220,7 +220,7 @@ static int decode_definitions(struct decoding *dec, struct reader in)
 	while (in.at < in.end) {
 		struct entity_info info;
 		struct subject *s;
-		uint64_t features;
+		uint64_t features, most;
 		int r = entity_info_read(&in, &info);
 
 		if (r < 0)
@@ -230,13 +230,14 @@ static int decode_definitions(struct decoding *dec, struct reader in)
 			entity_info_free(&info);
 			return -EBADMSG; /* nobody becomes another kind of thing */
 		}
+		most = dec->filter && dec->filter->most ? dec->filter->most[info.kind] : UINT64_MAX;
 		features = dec->filter && dec->filter->features ? dec->filter->features(&info, dec->filter->data) : UINT64_MAX;
 		s = features ? dataset_define(dec->into, &info) : NULL;
 		entity_info_free(&info);
 		if (features && !s)
 			return -ENOMEM;
 		if (s)
-			s->wanted = features;
+			s->wanted = features & most;
 	}
 	return 0;
 }

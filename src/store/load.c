@@ -22,6 +22,8 @@ struct packed {
 	size_t n;
 	bool edge;	     /* it reaches beyond the window: of it only a part is wanted */
 	struct dataset part; /* of an edge: all of it, while loading */
+	const uint64_t *most; /* as of load_filter */
+	bool head;	      /* no more of it was read */
 	struct chunk *chunk;
 	int result;
 };
@@ -33,6 +35,8 @@ struct open_segment {
 
 struct extract {
 	int64_t from, to;
+	const uint64_t *most;	   /* as of load_filter: no load may want more */
+	bool heads;		   /* and it wants nothing but who was there */
 	VEC(struct packed) chunks; /* oldest first */
 	struct open_segment *open;
 	size_t n_open;
@@ -106,20 +110,48 @@ static void packed_free(struct packed *p)
 
 static void open_packed(struct packed *p)
 {
-	p->result = chunk_open(p->bytes, p->n, &p->chunk);
+	p->result = p->head ? chunk_open_head(p->bytes, p->n, &p->chunk) : chunk_open(p->bytes, p->n, p->most, &p->chunk);
 }
 
-static int take_chunk(struct extract *e, sqlite3_stmt *stmt)
+/* Only the pages of its head are read. A damaged one is as empty as it looks. */
+static int read_head(struct store *s, int64_t segment, sqlite3_blob **blob, struct packed *p)
 {
-	struct packed p = {.n = (size_t)sqlite3_column_bytes(stmt, 2)};
+	uint8_t start[CHUNK_HEAD_START];
+	int code = *blob ? sqlite3_blob_reopen(*blob, segment) : sqlite3_blob_open(s->db, "main", "chunk", "bytes", segment, 0, blob);
+	size_t all = code == SQLITE_OK ? (size_t)sqlite3_blob_bytes(*blob) : 0, n = all < sizeof(start) ? all : sizeof(start);
+
+	if (code == SQLITE_OK)
+		code = sqlite3_blob_read(*blob, start, (int)n, 0);
+	if (code != SQLITE_OK)
+		return store_fail(s, code, "cannot read");
+	p->n = chunk_head_size(start, n);
+	p->n = p->n < all ? p->n : all;
+	p->bytes = malloc(p->n + 1);
+	if (!p->bytes)
+		return -ENOMEM;
+	code = sqlite3_blob_read(*blob, p->bytes, (int)p->n, 0);
+	return code == SQLITE_OK ? 0 : store_fail(s, code, "cannot read");
+}
+
+static int read_whole(sqlite3_stmt *stmt, struct packed *p)
+{
+	p->n = (size_t)sqlite3_column_bytes(stmt, 2);
+	p->bytes = malloc(p->n + 1);
+	if (!p->bytes)
+		return -ENOMEM;
+	memcpy(p->bytes, sqlite3_column_blob(stmt, 2), p->n);
+	return 0;
+}
+
+static int take_chunk(struct store *s, struct extract *e, sqlite3_stmt *stmt, sqlite3_blob **blob)
+{
+	struct packed p = {.most = e->most, .head = e->heads};
 	int r;
 
 	p.edge = sqlite3_column_int64(stmt, 0) < e->from || sqlite3_column_int64(stmt, 1) > e->to;
-	p.bytes = malloc(p.n + 1);
-	if (!p.bytes)
-		return -ENOMEM;
-	memcpy(p.bytes, sqlite3_column_blob(stmt, 2), p.n);
-	r = VEC_PUSH(e->chunks, p);
+	r = e->heads ? read_head(s, sqlite3_column_int64(stmt, 2), blob, &p) : read_whole(stmt, &p);
+	if (r == 0)
+		r = VEC_PUSH(e->chunks, p);
 	if (r < 0)
 		free(p.bytes);
 	return r;
@@ -127,11 +159,14 @@ static int take_chunk(struct extract *e, sqlite3_stmt *stmt)
 
 static int take_chunks(struct store *s, struct extract *e)
 {
+	sqlite3_blob *blob = NULL;
 	sqlite3_stmt *stmt;
 	int code = SQLITE_DONE;
 	int r = store_prepare(s,
-			      "SELECT g.first, g.last, c.bytes FROM segment g JOIN chunk c ON c.segment = g.id"
-			      " WHERE g.last >= ? AND g.first <= ? ORDER BY g.id",
+			      e->heads ? "SELECT g.first, g.last, c.segment FROM segment g JOIN chunk c ON c.segment = g.id"
+					 " WHERE g.last >= ? AND g.first <= ? ORDER BY g.id"
+				       : "SELECT g.first, g.last, c.bytes FROM segment g JOIN chunk c ON c.segment = g.id"
+					 " WHERE g.last >= ? AND g.first <= ? ORDER BY g.id",
 			      &stmt);
 
 	if (r < 0)
@@ -139,7 +174,8 @@ static int take_chunks(struct store *s, struct extract *e)
 	sqlite3_bind_int64(stmt, 1, e->from);
 	sqlite3_bind_int64(stmt, 2, e->to);
 	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW)
-		r = take_chunk(e, stmt);
+		r = take_chunk(s, e, stmt, &blob);
+	sqlite3_blob_close(blob);
 	if (r == 0)
 		return store_finish_rows(s, stmt, code);
 	sqlite3_finalize(stmt);
@@ -363,7 +399,7 @@ void extract_close(struct extract *e)
 /* A segment is compacted into a chunk before its journal file goes. So what is open is read first, then the
  * chunks in one transaction, then of the open ones those that did not become a chunk meanwhile: each exactly
  * once. */
-int store_extract(struct store *s, int64_t from, int64_t to, struct extract **ret)
+static int extract_open(struct store *s, int64_t from, int64_t to, const uint64_t *most, bool heads, struct extract **ret)
 {
 	struct extract *e = calloc(1, sizeof(*e));
 	int r;
@@ -372,6 +408,8 @@ int store_extract(struct store *s, int64_t from, int64_t to, struct extract **re
 		return -ENOMEM;
 	e->from = from;
 	e->to = to;
+	e->most = most;
+	e->heads = heads;
 	r = read_open_segments(s, &e->open, &e->n_open);
 	if (r == 0)
 		r = store_exec(s, "BEGIN");
@@ -391,6 +429,11 @@ int store_extract(struct store *s, int64_t from, int64_t to, struct extract **re
 	return 0;
 }
 
+int store_extract(struct store *s, int64_t from, int64_t to, struct extract **ret)
+{
+	return extract_open(s, from, to, NULL, false, ret);
+}
+
 int extract_load(struct extract *e, const struct load_filter *filter, struct dataset *into, unsigned *ret_damaged)
 {
 	struct loading l = {.extract = e, .into = into, .filter = filter, .damaged = e->damaged};
@@ -407,11 +450,26 @@ int store_load_filtered(struct store *s, int64_t from, int64_t to, const struct 
 			struct dataset *into, unsigned *ret_damaged)
 {
 	struct extract *e;
-	int r = store_extract(s, from, to, &e);
+	int r = extract_open(s, from, to, filter ? filter->most : NULL, false, &e);
 
 	if (r < 0)
 		return r;
 	r = extract_load(e, filter, into, ret_damaged);
+	extract_close(e);
+	return r;
+}
+
+int store_load_entities(struct store *s, int64_t from, int64_t to, uint64_t (*wanted)(const struct entity_info *info, void *data),
+			void *data, struct dataset *into, unsigned *ret_damaged)
+{
+	static const uint64_t nothing[ENTITY_KIND_END];
+	const struct load_filter filter = {wanted, data, nothing};
+	struct extract *e;
+	int r = extract_open(s, from, to, nothing, true, &e);
+
+	if (r < 0)
+		return r;
+	r = extract_load(e, &filter, into, ret_damaged);
 	extract_close(e);
 	return r;
 }

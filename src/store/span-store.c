@@ -171,7 +171,7 @@ static int read_part(struct span_store *s, sqlite3_stmt *q, void *state,
 	n = ZSTD_decompress(bytes, part.n, packed, (size_t)sqlite3_column_bytes(q, 8));
 	if (ZSTD_isError(n) || n != part.n) {
 		free(s->error);
-		s->error = strdup("a part of the stored spans is damaged; load it again");
+		s->error = strdup("a part of the stored spans is damaged, or of another version; load it again");
 		return -EUCLEAN;
 	}
 	part.bytes = bytes;

@@ -43,6 +43,11 @@ int store_load(struct store *s, int64_t from, int64_t to, struct dataset *into, 
 int store_load_filtered(struct store *s, int64_t from, int64_t to, const struct load_filter *filter, struct dataset *into,
 			unsigned *ret_damaged);
 
+/* Who was there and when, of those for whom `wanted` gives other than 0; nothing of what they did, and no more of the file than
+ * says so. */
+int store_load_entities(struct store *s, int64_t from, int64_t to, uint64_t (*wanted)(const struct entity_info *info, void *data),
+			void *data, struct dataset *into, unsigned *ret_damaged);
+
 /* A part of the recording, read once and decoded as often as more of it is wanted; its ticks are the same each time. */
 struct extract;
 int store_extract(struct store *s, int64_t from, int64_t to, struct extract **ret);
@@ -65,6 +70,21 @@ struct summary {
  * other than 0, and returns that. 0 or -errno. Damaged ones are left out and counted. */
 int store_summaries(struct store *s, enum summary_tier tier, int64_t from, int64_t to,
 		    int (*each)(const struct summary *summary, void *data), void *data, unsigned *ret_damaged);
+/* One feature in one segment, of every entity that has a summary of it: as much of it as a curve of days needs. */
+struct segment_row {
+	uint32_t entity;
+	double n;		/* ticks it was there */
+	double mean, low, high; /* rates per second, or levels; low and high within 0.8 % */
+};
+struct segment_history {
+	int64_t from, to; /* wall ns */
+	VEC(struct segment_row) rows;
+};
+/* Calls back for each segment in [from, to] that has summaries, in order of time, also without a row: a counter that did not
+ * grow and a level that did not change have none. Stops where the callback returns other than 0, and returns that. Reads
+ * some 1 % of what the segments themselves hold. 0 or -errno; what is damaged is left out. */
+int store_history(struct store *s, enum entity_kind kind, int feature, int64_t from, int64_t to,
+		  int (*each)(const struct segment_history *segment, void *data), void *data);
 /* Wall times of the first and last thing recorded; 0 and 0 for an empty store. */
 int store_extent(struct store *s, int64_t *ret_from, int64_t *ret_to);
 

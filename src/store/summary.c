@@ -8,41 +8,14 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "store/internal.h"
+#include "store/summary-rows.h"
 
 #define ZSTD_LEVEL     6
-#define BLOB_MAX       ((size_t)256 << 20)
-#define PLANES	       16
 #define HOUR_MS	       3600000ll
 #define DAY_MS	       86400000ll
-#define ERROR_STEPS    1000 /* the error in rank is kept in thousandths */
 #define INSERT_SUMMARY "INSERT OR REPLACE INTO summary(tier, start, until, bytes) VALUES(?, ?, ?, ?)"
 
-struct row {
-	uint32_t entity, program, feature; /* ids of the store's tables; entity 0 in tiers */
-	struct distribution d;
-};
-
-struct rows {
-	VEC(struct row) list;
-};
-
 /* --- rows as bytes: like beside like, then zstd --- */
-
-enum plane {
-	ENTITY,
-	PROGRAM,
-	FEATURE,
-	TICKS,
-	MEAN_HIGH,
-	MEAN_MIDDLE,
-	MEAN_LOW,
-	SPREAD_HIGH,
-	SPREAD_LOW,
-	ERROR,
-	QUANTILE_0
-};
-
-_Static_assert(QUANTILE_0 + QUANTILES <= PLANES, "a plane for each quantile");
 
 /* The upper three bytes of a float: 1 in 65,000. */
 static uint32_t mean_code(double mean)
@@ -54,11 +27,14 @@ static uint32_t mean_code(double mean)
 	return bits >> 8;
 }
 
-static double mean_of_code(uint32_t code)
+/* Its two upper bytes: the third plane is zero then, and packed to nothing. */
+static double short_mean(double mean)
 {
-	uint32_t bits = code << 8;
-	float f;
+	float f = (float)mean;
+	uint32_t bits;
 
+	memcpy(&bits, &f, sizeof(bits));
+	bits = (bits + 0x8000) & 0xffff0000u;
 	memcpy(&f, &bits, sizeof(f));
 	return f;
 }
@@ -116,80 +92,6 @@ static int pack(const struct rows *rows, struct str *out)
 	return r;
 }
 
-static uint8_t read_byte(struct reader *in)
-{
-	if (in->at < in->end)
-		return *in->at++;
-	in->bad = true;
-	return 0;
-}
-
-static void read_row(struct reader planes[PLANES], const struct row *before, struct row *row)
-{
-	uint32_t mean, spread;
-	int64_t code = VALUE_ZERO;
-
-	row->entity = (uint32_t)(before->entity + read_svarint(&planes[ENTITY]));
-	row->program = (uint32_t)(before->program + read_svarint(&planes[PROGRAM]));
-	row->feature = (uint32_t)(before->feature + read_svarint(&planes[FEATURE]));
-	row->d.n = before->d.n + (double)read_svarint(&planes[TICKS]);
-	mean = (uint32_t)read_byte(&planes[MEAN_HIGH]) << 16;
-	mean |= (uint32_t)read_byte(&planes[MEAN_MIDDLE]) << 8;
-	mean |= read_byte(&planes[MEAN_LOW]);
-	spread = (uint32_t)read_byte(&planes[SPREAD_HIGH]) << 8;
-	spread |= read_byte(&planes[SPREAD_LOW]);
-	row->d.mean = mean_of_code(mean);
-	row->d.variance = value_of_code((uint16_t)spread) * value_of_code((uint16_t)spread);
-	row->d.error = (double)read_varint(&planes[ERROR]) / ERROR_STEPS;
-	for (size_t i = 0; i < QUANTILES; i++) {
-		code += read_svarint(&planes[QUANTILE_0 + i]);
-		row->d.q[i] = value_of_code((uint16_t)code);
-	}
-}
-
-static int read_rows(struct reader in, struct rows *rows)
-{
-	struct reader planes[PLANES];
-	struct row row = {};
-	uint64_t n = read_varint(&in);
-	int r = 0;
-
-	for (size_t i = 0; i < PLANES; i++) {
-		size_t length;
-		const char *bytes = read_blob(&in, &length);
-
-		planes[i] = (struct reader){(const uint8_t *)bytes, (const uint8_t *)bytes + length, false};
-	}
-	if (in.bad || n > (size_t)(planes[MEAN_LOW].end - planes[MEAN_LOW].at))
-		return -EBADMSG;
-	for (uint64_t i = 0; r == 0 && i < n; i++) {
-		struct row before = row;
-
-		read_row(planes, &before, &row);
-		r = VEC_PUSH(rows->list, row);
-	}
-	for (size_t i = 0; i < PLANES; i++)
-		if (planes[i].bad)
-			return -EBADMSG;
-	return r;
-}
-
-static int unpack(const void *bytes, size_t n, struct rows *rows)
-{
-	struct reader in = {bytes, (const uint8_t *)bytes + n, false};
-	uint64_t size = read_varint(&in);
-	_cleanup_free_ uint8_t *all = NULL;
-
-	if (in.bad || size > BLOB_MAX)
-		return -EBADMSG;
-	all = malloc(size + 1);
-	if (!all)
-		return -ENOMEM;
-	if (ZSTD_decompress(all, size, in.at, (size_t)(in.end - in.at)) != size)
-		return -EBADMSG;
-	return read_rows((struct reader){all, all + size, false}, rows);
-}
-
 /* --- a segment's series --- */
 
 struct summarising {
@@ -211,10 +113,20 @@ static void add_value(struct summarising *z, size_t at, double value, uint32_t w
 		weight * (value - before) * (value - z->current.mean); /* a sum until the end */
 }
 
+/* Ticks in which it may have grown: where a recorder begins nothing is known of growth. */
+static uint32_t count_spans(const struct dataset *d, const struct subject *s)
+{
+	uint32_t n = 0;
+
+	for (uint32_t t = s->first; t <= s->last && t < d->ticks.n; t++)
+		n += d->ticks.v[t].span != 0;
+	return n;
+}
+
 static size_t add_growths(struct summarising *z, const struct subject *s, size_t f)
 {
 	const struct series *series = &s->series[f];
-	uint32_t ticks = s->last - s->first + 1;
+	uint32_t ticks = count_spans(z->d, s);
 
 	add_value(z, 0, 0, ticks > series->n ? ticks - (uint32_t)series->n : 0);
 	for (size_t i = 0; i < series->n; i++) {
@@ -336,7 +248,7 @@ static int add_subject(struct summarising *z, struct naming *naming, const uint3
 		row.feature = ids[f];
 		row.d = z->current;
 		if (s->features[f].kind == COUNTER) /* no level of a gigabyte: two bytes tell it within 0.2 % */
-			row.d.mean = mean_of_code((mean_code(row.d.mean) + 0x80) & ~0xffu);
+			row.d.mean = short_mean(row.d.mean);
 		if (r == 0)
 			r = VEC_PUSH(rows->list, row);
 	}
@@ -446,7 +358,7 @@ static int read_tier(struct store *s, enum summary_tier tier, int64_t start, int
 	sqlite3_bind_int64(stmt, 2, start);
 	sqlite3_bind_int64(stmt, 3, until);
 	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-		r = unpack(sqlite3_column_blob(stmt, 0), (size_t)sqlite3_column_bytes(stmt, 0), rows);
+		r = summary_unpack(sqlite3_column_blob(stmt, 0), (size_t)sqlite3_column_bytes(stmt, 0), rows);
 		if (r == -EBADMSG) /* a damaged one counts for nothing */
 			r = 0;
 	}
@@ -504,146 +416,4 @@ int store_put_tiers(struct store *s, int64_t before)
 	int r = put_missing(s, SUMMARY_HOUR, HOUR_MS, before / NS_PER_MS);
 
 	return r == 0 ? put_missing(s, SUMMARY_DAY, DAY_MS, before / NS_PER_MS) : r;
-}
-
-/* --- reading --- */
-
-struct feature_name {
-	enum entity_kind kind;
-	int feature; /* -1 = this program has none of that name */
-};
-
-struct names {
-	VEC(char *) programs; /* by id */
-	VEC(struct feature_name) features;
-};
-
-static void names_free(struct names *n)
-{
-	for (size_t i = 0; i < n->programs.n; i++)
-		free(n->programs.v[i]);
-	VEC_FREE(n->programs);
-	VEC_FREE(n->features);
-}
-
-static int read_programs(struct store *s, struct names *names)
-{
-	sqlite3_stmt *stmt;
-	int code = SQLITE_DONE, r = store_prepare(s, "SELECT id, name FROM program ORDER BY id", &stmt);
-
-	if (r < 0)
-		return r;
-	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-		char *name = strdup((const char *)sqlite3_column_text(stmt, 1));
-
-		while (r == 0 && (int64_t)names->programs.n < sqlite3_column_int64(stmt, 0))
-			r = VEC_PUSH(names->programs, NULL);
-		if (r == 0)
-			r = name ? VEC_PUSH(names->programs, name) : -ENOMEM;
-		if (r < 0)
-			free(name);
-	}
-	if (r == 0)
-		return store_finish_rows(s, stmt, code);
-	sqlite3_finalize(stmt);
-	return r;
-}
-
-static int read_features(struct store *s, struct names *names)
-{
-	sqlite3_stmt *stmt;
-	int code = SQLITE_DONE, r = store_prepare(s, "SELECT id, kind, name FROM feature ORDER BY id", &stmt);
-
-	if (r < 0)
-		return r;
-	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-		enum entity_kind kind = (enum entity_kind)sqlite3_column_int(stmt, 1);
-
-		while (r == 0 && (int64_t)names->features.n < sqlite3_column_int64(stmt, 0))
-			r = VEC_PUSH(names->features, (struct feature_name){0, -1});
-		if (r == 0)
-			r = VEC_PUSH(names->features,
-				     (struct feature_name){
-					     kind, feature_index(kind, (const char *)sqlite3_column_text(
-									       stmt, 2))});
-	}
-	if (r == 0)
-		return store_finish_rows(s, stmt, code);
-	sqlite3_finalize(stmt);
-	return r;
-}
-
-struct telling {
-	struct names names;
-	struct rows rows;
-	int (*each)(const struct summary *summary, void *data);
-	void *data;
-};
-
-static int tell_rows(struct telling *t, int64_t from, int64_t to)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < t->rows.list.n; i++) {
-		const struct row *row = &t->rows.list.v[i];
-		struct summary summary = {
-			.from = from, .to = to, .entity = row->entity, .distribution = row->d};
-
-		if (row->feature >= t->names.features.n || row->program >= t->names.programs.n ||
-		    t->names.features.v[row->feature].feature < 0 || !t->names.programs.v[row->program])
-			continue; /* a feature this program no longer has */
-		summary.program = t->names.programs.v[row->program];
-		summary.kind = t->names.features.v[row->feature].kind;
-		summary.feature = t->names.features.v[row->feature].feature;
-		r = t->each(&summary, t->data);
-	}
-	return r;
-}
-
-static int tell_all(struct store *s, struct telling *t, sqlite3_stmt *stmt, unsigned *damaged)
-{
-	int code = SQLITE_DONE, r = 0;
-
-	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-		t->rows.list.n = 0;
-		r = unpack(sqlite3_column_blob(stmt, 2), (size_t)sqlite3_column_bytes(stmt, 2), &t->rows);
-		if (r == 0)
-			r = tell_rows(t, sqlite3_column_int64(stmt, 0) * NS_PER_MS,
-				      sqlite3_column_int64(stmt, 1) * NS_PER_MS);
-		if (r == -EBADMSG) {
-			(*damaged)++;
-			r = 0;
-		}
-	}
-	if (r == 0)
-		return store_finish_rows(s, stmt, code);
-	sqlite3_finalize(stmt);
-	return r;
-}
-
-int store_summaries(struct store *s, enum summary_tier tier, int64_t from, int64_t to,
-		    int (*each)(const struct summary *summary, void *data), void *data, unsigned *ret_damaged)
-{
-	struct telling t = {.each = each, .data = data};
-	sqlite3_stmt *stmt;
-	int r = read_programs(s, &t.names);
-
-	*ret_damaged = 0;
-	if (r == 0)
-		r = read_features(s, &t.names);
-	if (r == 0)
-		r = store_prepare(
-			s,
-			"SELECT start, until, bytes FROM summary WHERE tier = ? AND until >= ? AND start <= ?"
-			" ORDER BY start",
-			&stmt);
-	if (r == 0) {
-		sqlite3_bind_int(stmt, 1, (int)tier);
-		sqlite3_bind_int64(stmt, 2, from / NS_PER_MS);
-		sqlite3_bind_int64(stmt, 3, to / NS_PER_MS);
-		r = tell_all(s, &t, stmt, ret_damaged);
-	}
-	names_free(&t.names);
-	VEC_FREE(t.rows.list);
-	return r;
 }

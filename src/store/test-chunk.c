@@ -122,7 +122,7 @@ static struct dataset read_frames(const struct str *frames)
 static int read_chunk(const void *bytes, size_t n, const struct load_filter *filter, struct dataset *ret)
 {
 	struct chunk *c;
-	int r = chunk_open(bytes, n, &c);
+	int r = chunk_open(bytes, n, filter ? filter->most : NULL, &c);
 
 	if (r < 0)
 		return r;
@@ -211,9 +211,10 @@ static void a_filter_gives_what_it_asks_for_and_nothing_else(void **state)
 	(void)state;
 	assert_int_equal(chunk_write(&all, &chunk), 0);
 	for (unsigned seed = 0; seed < 20; seed++) {
-		uint64_t features = seed ? 1ull << draw(PROCESS_FEATURE_COUNT) | 1ull << draw(PROCESS_FEATURE_COUNT)
-					 : 1ull << FEATURE_IO_READ_CHARS; /* which is kept beside another */
-		struct load_filter filter = {some, &features};
+		uint64_t features = seed > 1 ? 1ull << draw(PROCESS_FEATURE_COUNT) | 1ull << draw(PROCESS_FEATURE_COUNT)
+					     : 1ull << FEATURE_IO_READ_CHARS; /* which is kept beside another */
+		const uint64_t most[ENTITY_KIND_END] = {[ENTITY_PROCESS] = features};
+		struct load_filter filter = {some, &features, seed % 2 ? most : NULL};
 		struct dataset from_chunk = {}, from_frames = {};
 		size_t used, wanted = 0;
 
@@ -238,6 +239,26 @@ static void a_filter_gives_what_it_asks_for_and_nothing_else(void **state)
 		dataset_free(&from_frames);
 	}
 	dataset_free(&all);
+	str_free(&frames);
+	str_free(&chunk);
+}
+
+/* Of whom nothing may be wanted, that he was there, and from when to when. */
+static void without_any_feature_there_are_still_entities(void **state)
+{
+	const uint64_t nothing[ENTITY_KIND_END] = {};
+	struct str frames = record(78, TICKS), chunk = {};
+	struct dataset all = read_frames(&frames), bare = {};
+	struct load_filter filter = {.most = nothing};
+
+	(void)state;
+	assert_int_equal(chunk_write(&all, &chunk), 0);
+	assert_int_equal(read_chunk(chunk.data, chunk.len, &filter, &bare), 0);
+	assert_int_equal(bare.subjects.n, all.subjects.n);
+	for (size_t i = 0; i < all.subjects.n; i++)
+		same_subject(all.subjects.v[i], bare.subjects.v[i], 0);
+	dataset_free(&all);
+	dataset_free(&bare);
 	str_free(&frames);
 	str_free(&chunk);
 }
@@ -325,7 +346,7 @@ static void two_recorders_see_one_process(void **state)
 		}
 		part = read_frames(&frames);
 		assert_int_equal(chunk_write(&part, &bytes[i]), 0);
-		assert_int_equal(chunk_open(bytes[i].data, bytes[i].len, &chunks[i]), 0);
+		assert_int_equal(chunk_open(bytes[i].data, bytes[i].len, NULL, &chunks[i]), 0);
 		assert_int_equal(chunk_plan(chunks[i], &d, NULL), 0);
 		dataset_free(&part);
 		tick_free(&tick);
@@ -380,5 +401,5 @@ static void a_part_at_the_edge_keeps_the_level_from_before(void **state)
 
 RUN_TESTS(cmocka_unit_test(two_recorders_see_one_process), cmocka_unit_test(a_chunk_says_what_the_frames_said),
 	  cmocka_unit_test(a_filter_gives_what_it_asks_for_and_nothing_else),
-	  cmocka_unit_test(damage_is_found), cmocka_unit_test(malice_is_survived),
+	  cmocka_unit_test(without_any_feature_there_are_still_entities), cmocka_unit_test(damage_is_found), cmocka_unit_test(malice_is_survived),
 	  cmocka_unit_test(a_part_at_the_edge_keeps_the_level_from_before))

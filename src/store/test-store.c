@@ -169,7 +169,7 @@ static uint64_t only_threads(const struct entity_info *info, void *data)
 static void an_extract_gives_the_same_ticks_again(void **state)
 {
 	struct fixture *f = *state;
-	struct load_filter filter = {only_threads, NULL};
+	struct load_filter filter = {only_threads, NULL, NULL};
 	struct dataset some = {}, all = {};
 	struct extract *e;
 	unsigned damaged;

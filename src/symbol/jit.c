@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "base/vec.h"
 
 #define ENTRIES_MAX 4000000
 #define TEXT_MAX    ((size_t)256 << 20)
@@ -122,16 +123,8 @@ int jit_map_read(const struct modules *process, struct jit_map **ret)
 const char *jit_map_find(const struct jit_map *m, uint64_t address, uint64_t *ret_offset)
 {
 	const struct entry *best = NULL;
-	size_t low = 0, high = m->entries.n;
+	size_t low = FIRST_WHERE(i, m->entries.n, m->entries.v[i].address > address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (m->entries.v[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	while (low-- > 0 && m->entries.v[low].reach > address) {
 		const struct entry *e = &m->entries.v[low];
 

@@ -115,20 +115,12 @@ int kernel_symbols_read(const char *proc_root, struct kernel_symbols **ret)
 const char *kernel_symbols_find(const struct kernel_symbols *k, uint64_t address, uint64_t *ret_offset,
 				const char **ret_module)
 {
-	size_t low = 0, high = k->symbols.n;
+	size_t after = FIRST_WHERE(i, k->symbols.n, k->symbols.v[i].address > address);
 	const struct kernel_symbol *s;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (k->symbols.v[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low)
+	if (!after)
 		return NULL;
-	s = &k->symbols.v[low - 1];
+	s = &k->symbols.v[after - 1];
 	while (s > k->symbols.v && s[-1].address == s->address)
 		s--;
 	if (address - s->address >= REACH_MAX)

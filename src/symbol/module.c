@@ -222,17 +222,9 @@ int modules_read(const char *proc_root, uint32_t pid, struct modules *ret)
 
 const struct mapping *modules_find(const struct modules *m, uint64_t address)
 {
-	size_t low = 0, high = m->code.n;
+	size_t at = FIRST_WHERE(i, m->code.n, m->code.v[i].end > address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (m->code.v[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < m->code.n && m->code.v[low].start <= address ? &m->code.v[low] : NULL;
+	return at < m->code.n && m->code.v[at].start <= address ? &m->code.v[at] : NULL;
 }
 
 /* /proc/PID/exe leads to the program's file, also where map_files may not be read. */

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "base/vec.h"
 
 #define SEGMENTS_MAX  64
 #define FUNCTIONS_MAX 8000000 /* a browser has 1.5 million */
@@ -251,22 +252,13 @@ static void index_functions(struct object *o)
 
 const struct function *object_function(struct object *o, uint64_t address)
 {
-	const struct function *f = NULL;
-	size_t low = 0, high;
+	const struct function *f;
+	size_t after;
 
 	if (!o->indexed)
 		index_functions(o);
-	high = o->functions.n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (o->functions.v[middle].address <= address) {
-			f = &o->functions.v[middle];
-			low = middle + 1;
-		} else {
-			high = middle;
-		}
-	}
+	after = FIRST_WHERE(i, o->functions.n, o->functions.v[i].address > address);
+	f = after ? &o->functions.v[after - 1] : NULL;
 	/* a label without a size reaches to the next one; one with a size may lie inside of a larger function
 	 */
 	for (unsigned back = 0; f && back < 16 && f >= o->functions.v; back++, f--)
@@ -326,7 +318,7 @@ static void read_starts(struct object *o)
 int object_function_start(struct object *o, uint64_t address, uint64_t *ret)
 {
 	const struct function *f = object_function(o, address);
-	size_t low = 0, high;
+	size_t after;
 
 	if (f) {
 		*ret = f->address;
@@ -334,18 +326,10 @@ int object_function_start(struct object *o, uint64_t address, uint64_t *ret)
 	}
 	if (!o->starts_read)
 		read_starts(o);
-	high = o->starts.n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (o->starts.v[middle] <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low)
+	after = FIRST_WHERE(i, o->starts.n, o->starts.v[i] > address);
+	if (!after)
 		return -ENOENT;
-	*ret = o->starts.v[low - 1];
+	*ret = o->starts.v[after - 1];
 	return 0;
 }
 

@@ -10,6 +10,8 @@
  */
 #include "timeline/blame-charge.h"
 
+#include "base/vec.h"
+
 #define SCAN_MAX  4096	  /* requests looked back upon: beyond any queue depth */
 #define NOTICE_NS 1000000 /* from a request's completion to the wakeup; what is longer waited for something else */
 
@@ -65,17 +67,7 @@ static void add_in_flight(struct charger *c, struct owners *o, const struct disk
 /* How many of the disk's requests were issued before `at`. */
 static size_t issued_before(const struct timeline *t, const struct disk_line *disk, int64_t at)
 {
-	size_t low = 0, high = disk->issued.n;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (t->requests.v[disk->issued.v[middle]].issue < at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return FIRST_WHERE(i, disk->issued.n, t->requests.v[disk->issued.v[i]].issue >= at);
 }
 
 /* No request of its own: everything in flight on any disk. */
@@ -160,18 +152,10 @@ static void charge_in_flight(struct charger *c, const struct disk_request *r, in
 /* The thread's own request that was the last to come before `to`. */
 static const struct disk_request *own_request(const struct timeline *t, const struct thread_line *line, int64_t from, int64_t to)
 {
-	size_t low = 0, high = line->requests.n;
+	size_t earlier = FIRST_WHERE(i, line->requests.n, t->requests.v[line->requests.v[i]].insert >= to);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (t->requests.v[line->requests.v[middle]].insert < to)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t n = 0; low > 0 && n < 64; n++) {
-		const struct disk_request *r = &t->requests.v[line->requests.v[--low]];
+	for (size_t n = 0; earlier > 0 && n < 64; n++) {
+		const struct disk_request *r = &t->requests.v[line->requests.v[--earlier]];
 
 		if (!r->complete || r->complete > from)
 			return r;

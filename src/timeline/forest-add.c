@@ -402,7 +402,7 @@ static int keep_exemplars(struct forest_builder *b, struct group *g, const struc
 static int add_total(struct forest_builder *b, struct group *g, const struct span *root, struct slot *slot)
 {
 	uint64_t duration = (uint64_t)span_duration(root);
-	struct leaf *leaf = forest_leaf(b->forest, g, leaf_set(b, root), forest_floor(root->start, g->slot_width));
+	struct leaf *leaf = forest_leaf(b->forest, g, leaf_set(b, root));
 
 	if (!leaf)
 		return -ENOMEM;

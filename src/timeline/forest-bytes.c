@@ -8,7 +8,7 @@
 #include "timeline/forest.h"
 
 #define MAGIC	"WSFOREST"
-#define VERSION 1
+#define VERSION 2
 #define LIST_MAX ((uint64_t)1 << 24) /* longer lists are damage */
 
 struct writer {
@@ -148,7 +148,6 @@ static void put_group(struct writer *w, const struct group *g)
 	str_put_varint(w->out, g->leaves.n);
 	for (size_t i = 0; i < g->leaves.n; i++) {
 		put_set(w, g->leaves.v[i].set);
-		str_put_svarint(w->out, g->leaves.v[i].start);
 		put_moments(w, &g->leaves.v[i].total);
 	}
 	str_put_varint(w->out, g->sample.n);
@@ -353,10 +352,11 @@ static void get_slot(struct parser *p, struct group *g)
 	get_moments(p, &s.total);
 	n = get_count(p);
 	for (size_t i = 0; i < n && !p->in.bad; i++) {
-		uint32_t vertex = get_vertex(p);
-		uint64_t calls = read_varint(&p->in);
+		struct slot_cell cell = {.vertex = get_vertex(p)};
 
-		if (slot_add(&s, vertex, calls, get_wide(p)) < 0)
+		cell.calls = read_varint(&p->in);
+		cell.path = get_wide(p);
+		if (slot_add(&s, &cell, cell.vertex, i) < 0)
 			p->error = -ENOMEM;
 	}
 	if (VEC_PUSH(g->slots, s) < 0) {
@@ -422,8 +422,7 @@ static void get_group(struct parser *p, struct bucket *b)
 		get_slot(p, g);
 	n = get_count(p);
 	for (size_t i = 0; i < n && !p->in.bad && !p->error; i++) {
-		uint32_t set = get_set(p);
-		struct leaf *leaf = forest_leaf(&p->f, g, set, read_svarint(&p->in));
+		struct leaf *leaf = forest_leaf(&p->f, g, get_set(p));
 
 		if (!leaf)
 			p->error = -ENOMEM;

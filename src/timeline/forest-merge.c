@@ -84,8 +84,7 @@ static int merge_slots(struct translation *t, struct group *g, const struct grou
 			return (int)at;
 		moments_merge(&g->slots.v[at].total, &s->total);
 		for (size_t j = 0; r == 0 && j < s->cells.n; j++)
-			r = slot_add(&g->slots.v[at], t->vertex[s->cells.v[j].vertex], s->cells.v[j].calls,
-				     s->cells.v[j].path);
+			r = slot_add(&g->slots.v[at], &s->cells.v[j], t->vertex[s->cells.v[j].vertex], j);
 	}
 	return r;
 }
@@ -128,7 +127,7 @@ static int merge_group(struct translation *t, struct group *g, const struct grou
 	for (size_t i = 0; r == 0 && i < from->cells.n; i++)
 		r = merge_cell(t, g, &from->cells.v[i]);
 	for (size_t i = 0; r == 0 && i < from->leaves.n; i++) {
-		struct leaf *leaf = forest_leaf(t->to, g, set_of(t, from->leaves.v[i].set), from->leaves.v[i].start);
+		struct leaf *leaf = forest_leaf(t->to, g, set_of(t, from->leaves.v[i].set));
 
 		if (!leaf)
 			return -ENOMEM;
@@ -365,9 +364,7 @@ static int by_leaf(const void *a, const void *b, void *context)
 	const struct set_order *o = context;
 	const struct leaf *x = a, *y = b;
 
-	if (x->set != y->set)
-		return o->rank[x->set] < o->rank[y->set] ? -1 : 1;
-	return x->start < y->start ? -1 : x->start > y->start;
+	return o->rank[x->set] < o->rank[y->set] ? -1 : o->rank[x->set] > o->rank[y->set];
 }
 
 static int by_versions(const void *a, const void *b, void *context)
@@ -431,27 +428,9 @@ static void finish_group(struct group *g, const uint32_t *position, struct set_o
 		qsort(s->cells.v, s->cells.n, sizeof(*s->cells.v), by_vertex);
 	}
 	qsort(g->slots.v, g->slots.n, sizeof(*g->slots.v), by_slot_start);
-	for (size_t i = 0; i < g->leaves.n; i++)
-		g->leaves.v[i].start = forest_floor(g->leaves.v[i].start, g->slot_width);
 	qsort_r(g->leaves.v, g->leaves.n, sizeof(*g->leaves.v), by_leaf, order);
 	move_exemplars(g->sample.v, g->sample.n, position);
 	move_exemplars(g->slowest.v, g->slowest.n, position);
-}
-
-/* Leaves of slots that were joined since. */
-static void join_leaves(struct group *g)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < g->leaves.n; i++) {
-		struct leaf *last = kept ? &g->leaves.v[kept - 1] : NULL;
-
-		if (last && last->set == g->leaves.v[i].set && last->start == g->leaves.v[i].start)
-			moments_merge(&last->total, &g->leaves.v[i].total);
-		else
-			g->leaves.v[kept++] = g->leaves.v[i];
-	}
-	g->leaves.n = kept;
 }
 
 static int rebuild_vertices(struct forest *f, const uint32_t *position)
@@ -510,10 +489,8 @@ int forest_finish(struct forest *f)
 	for (size_t i = 0; i < f->buckets.n; i++) {
 		struct bucket *b = &f->buckets.v[i];
 
-		for (size_t j = 0; j < b->groups.n; j++) {
+		for (size_t j = 0; j < b->groups.n; j++)
 			finish_group(&b->groups.v[j], position, &order);
-			join_leaves(&b->groups.v[j]);
-		}
 		qsort_r(b->groups.v, b->groups.n, sizeof(*b->groups.v), by_versions, &order);
 	}
 	free(order.rank);

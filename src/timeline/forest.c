@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/vec.h"
 
 #define OTHER "(other)"
 
@@ -164,20 +165,12 @@ struct cell *forest_make_cell(struct group *g, uint32_t vertex)
 
 const struct cell *group_cell(const struct group *g, uint32_t vertex)
 {
-	size_t low = 0, high = g->cells.n;
+	size_t at = FIRST_WHERE(i, g->cells.n, g->cells.v[i].vertex >= vertex);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (g->cells.v[middle].vertex < vertex)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < g->cells.n && g->cells.v[low].vertex == vertex ? &g->cells.v[low] : NULL;
+	return at < g->cells.n && g->cells.v[at].vertex == vertex ? &g->cells.v[at] : NULL;
 }
 
-int64_t forest_floor(int64_t wall, int64_t width)
+static int64_t forest_floor(int64_t wall, int64_t width)
 {
 	int64_t rest = wall % width;
 
@@ -196,14 +189,14 @@ struct slot_cell *slot_cell(struct slot *s, uint32_t vertex, size_t hint)
 	return &s->cells.v[s->cells.n - 1];
 }
 
-int slot_add(struct slot *s, uint32_t vertex, uint64_t calls, wide path)
+int slot_add(struct slot *s, const struct slot_cell *part, uint32_t vertex, size_t hint)
 {
-	struct slot_cell *cell = slot_cell(s, vertex, SIZE_MAX);
+	struct slot_cell *cell = slot_cell(s, vertex, hint);
 
 	if (!cell)
 		return -ENOMEM;
-	cell->calls += calls;
-	cell->path += path;
+	cell->calls += part->calls;
+	cell->path += part->path;
 	return 0;
 }
 
@@ -213,7 +206,7 @@ static int slot_merge(struct slot *s, const struct slot *part)
 
 	moments_merge(&s->total, &part->total);
 	for (size_t i = 0; r == 0 && i < part->cells.n; i++)
-		r = slot_add(s, part->cells.v[i].vertex, part->cells.v[i].calls, part->cells.v[i].path);
+		r = slot_add(s, &part->cells.v[i], part->cells.v[i].vertex, i);
 	return r;
 }
 
@@ -271,18 +264,17 @@ int64_t forest_slot(struct group *g, int64_t wall)
 	}
 }
 
-struct leaf *forest_leaf(struct forest *f, struct group *g, uint32_t set, int64_t start)
+struct leaf *forest_leaf(struct forest *f, struct group *g, uint32_t set)
 {
-	uint32_t at = index_of(&g->leaf_of, set, (uint64_t)start);
+	uint32_t at = index_of(&g->leaf_of, set, 0);
 
 	if (at != NO_VERTEX)
 		return &g->leaves.v[at];
 	if (set && f->n_leaves >= FOREST_LEAVES_MAX) {
 		f->tally.other_leaves++;
-		return forest_leaf(f, g, 0, start);
+		return forest_leaf(f, g, 0);
 	}
-	if (VEC_PUSH(g->leaves, (struct leaf){.set = set, .start = start}) < 0 ||
-	    put_index(&g->leaf_of, set, (uint64_t)start, g->leaves.n - 1) < 0)
+	if (VEC_PUSH(g->leaves, (struct leaf){.set = set}) < 0 || put_index(&g->leaf_of, set, 0, g->leaves.n - 1) < 0)
 		return NULL;
 	f->n_leaves++;
 	return &g->leaves.v[g->leaves.n - 1];
@@ -315,20 +307,9 @@ struct place *forest_place(struct forest *f, uint32_t bucket, uint32_t vertex, u
 	return &f->places.v[f->places.n - 1];
 }
 
-/* A fixed order of ids that has nothing to do with the requests: the smallest are a random sample, in any order of
- * merging. */
-static uint64_t lot(uint64_t high, uint64_t low)
-{
-	uint64_t h = (low + 0x9e3779b97f4a7c15ull) * 0xbf58476d1ce4e5b9ull ^ high * 0x94d049bb133111ebull;
-
-	h ^= h >> 29;
-	h *= 0xd6e8feb86659fd93ull;
-	return h ^ h >> 32;
-}
-
 static int by_lot(const struct exemplar *a, const struct exemplar *b)
 {
-	uint64_t x = lot(a->high, a->low), y = lot(b->high, b->low);
+	uint64_t x = trace_id_lot(a->high, a->low), y = trace_id_lot(b->high, b->low);
 
 	return x < y ? -1 : x > y ? 1 : a->start < b->start ? -1 : a->start > b->start;
 }
@@ -382,7 +363,7 @@ bool forest_samples(const struct group *g, uint64_t high, uint64_t low)
 	if (g->sample.n < FOREST_SAMPLE)
 		return true;
 	last = &g->sample.v[g->sample.n - 1];
-	return lot(high, low) <= lot(last->high, last->low);
+	return trace_id_lot(high, low) <= trace_id_lot(last->high, last->low);
 }
 
 bool forest_is_slowest(const struct group *g, int64_t duration, uint64_t high, uint64_t low)
@@ -393,7 +374,7 @@ bool forest_is_slowest(const struct group *g, int64_t duration, uint64_t high, u
 		return true;
 	last = &g->slowest.v[g->slowest.n - 1];
 	return duration > last->duration ||
-	       (duration == last->duration && lot(high, low) <= lot(last->high, last->low));
+	       (duration == last->duration && trace_id_lot(high, low) <= trace_id_lot(last->high, last->low));
 }
 
 /* "key=value, key=value" in the order of the keys' texts; "" of the empty set. */

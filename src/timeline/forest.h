@@ -73,10 +73,9 @@ struct slot {
 	VEC(struct slot_cell) cells; /* by vertex */
 };
 
-/* Requests with the same attributes (the root's, its resource's, joined ones), in one span of time. */
+/* Requests with the same attributes (the root's, its resource's, joined ones). */
 struct leaf {
 	uint32_t set; /* 0 = beyond FOREST_LEAVES_MAX */
-	int64_t start; /* wall ns, the slot's */
 	struct moments total;
 };
 
@@ -179,11 +178,11 @@ static inline struct cell *forest_cell(struct group *g, uint32_t vertex)
 /* The index of the slot a moment lies in, or -ENOMEM; may double the slots' width. */
 int64_t forest_slot(struct group *g, int64_t wall);
 int forest_coarsen(struct group *g, int64_t width);
-int64_t forest_floor(int64_t wall, int64_t width);
 /* Finds or makes; `hint` is where it probably is. NULL without memory. */
 struct slot_cell *slot_cell(struct slot *s, uint32_t vertex, size_t hint);
-int slot_add(struct slot *s, uint32_t vertex, uint64_t calls, wide path);
-struct leaf *forest_leaf(struct forest *f, struct group *g, uint32_t set, int64_t start);
+/* Adds a part's cell under `vertex`. 0 or -ENOMEM. */
+int slot_add(struct slot *s, const struct slot_cell *part, uint32_t vertex, size_t hint);
+struct leaf *forest_leaf(struct forest *f, struct group *g, uint32_t set);
 void forest_prefetch_place(const struct forest *f, uint32_t bucket, uint32_t vertex, uint32_t host);
 struct place *forest_place(struct forest *f, uint32_t bucket, uint32_t vertex, uint32_t host);
 /* Would this request be kept? Then the caller fills and keeps the exemplar. */

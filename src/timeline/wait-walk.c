@@ -2,6 +2,8 @@
 
 #include <stddef.h>
 
+#include "base/vec.h"
+
 struct walk {
 	const struct walker *walker;
 	const struct timeline *timeline;
@@ -69,17 +71,9 @@ static void follow_inferred(struct walk *w, const struct interval *i, uint32_t t
 /* The last sighting at or before `at`; n when there is none. */
 static size_t sighting_at(const struct lock_line *lock, int64_t at)
 {
-	size_t low = 0, high = lock->sightings.n;
+	size_t n = FIRST_WHERE(i, lock->sightings.n, lock->sightings.v[i].at > at);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (lock->sightings.v[middle].at <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? low - 1 : lock->sightings.n;
+	return n ? n - 1 : lock->sightings.n;
 }
 
 /* The holder at the beginning was read by the waiter itself; later ones are what other waiters read and what wakeups
@@ -117,16 +111,22 @@ static void follow_waker(struct walk *w, const struct interval *i, int64_t from,
 		put(w, i, from, to, STEP_BLOCKED);
 }
 
+static void follow_inferred_waker(struct walk *w, const struct interval *i, int64_t from, int64_t to)
+{
+	if (i->waker_kind == WAKER_TASK)
+		follow_inferred(w, i, i->waker, from, to);
+	else
+		put(w, i, from, to, STEP_BLOCKED);
+}
+
 static void follow_lock(struct walk *w, const struct interval *i, int64_t from, int64_t to)
 {
 	if (i->object != NOBODY)
 		follow_holders(w, i, from, to);
 	else if (i->holder != NOBODY)
 		follow(w, i, i->holder, from, to);
-	else if (i->waker_kind == WAKER_TASK)
-		follow_inferred(w, i, i->waker, from, to);
 	else
-		put(w, i, from, to, STEP_BLOCKED);
+		follow_inferred_waker(w, i, from, to);
 }
 
 /* A request that is known says more than who noticed its completion. */
@@ -136,14 +136,6 @@ static void follow_disk(struct walk *w, const struct interval *i, int64_t from, 
 		put(w, i, from, to, STEP_BLOCKED);
 	else
 		follow_waker(w, i, from, to);
-}
-
-static void follow_inferred_waker(struct walk *w, const struct interval *i, int64_t from, int64_t to)
-{
-	if (i->waker_kind == WAKER_TASK)
-		follow_inferred(w, i, i->waker, from, to);
-	else
-		put(w, i, from, to, STEP_BLOCKED);
 }
 
 /* Of its own will; but who answers others only when asked is not what they wait for: who asked it is. */

@@ -61,16 +61,27 @@ static json_t *summary(const struct fleet_view *v, const struct fleet_summary *x
 			 "q25", number(x->q25), "q75", number(x->q75), "q95", number(x->q95), "max", number(x->max), "n", (json_int_t)x->n);
 }
 
+static json_t *numbers(const float *values, uint32_t n)
+{
+	json_t *list = json_array();
+
+	for (uint32_t k = 0; k < n; k++)
+		json_array_append_new(list, number((double)values[k]));
+	return list;
+}
+
 static json_t *series(const struct fleet_view *v)
 {
 	json_t *list = json_array();
 
 	for (size_t s = 0; s < v->fleet->servers.n; s++) {
-		json_t *values = json_array();
+		json_t *one = json_pack("{s:s, s:o}", "server", v->fleet->servers.v[s].name, "values", numbers(v->values + s * v->n, v->n));
 
-		for (uint32_t k = 0; k < v->n; k++)
-			json_array_append_new(values, number((double)v->values[s * v->n + k]));
-		json_array_append_new(list, json_pack("{s:s, s:o}", "server", v->fleet->servers.v[s].name, "values", values));
+		if (v->low) {
+			json_object_set_new(one, "low", numbers(v->low + s * v->n, v->n));
+			json_object_set_new(one, "high", numbers(v->high + s * v->n, v->n));
+		}
+		json_array_append_new(list, one);
 	}
 	return list;
 }
@@ -83,8 +94,8 @@ json_t *fleet_view_json(const struct fleet_view *v)
 
 	for (size_t i = 0; i < v->rows.n; i++)
 		json_array_append_new(rows, summary(v, &v->rows.v[i]));
-	root = json_pack("{s:s, s:s, s:s, s:s?, s:b, s:o}", "schema", "whyslow.fleet.view/1", "view", names[v->kind], "counter", c->name,
-			 "unit", c->unit, "rate", c->kind == FLEET_COUNTER, "rows", rows);
+	root = json_pack("{s:s, s:s, s:s, s:s?, s:b, s:I, s:o}", "schema", "whyslow.fleet.view/1", "view", names[v->kind], "counter", c->name,
+			 "unit", c->unit, "rate", c->kind == FLEET_COUNTER, "each", (json_int_t)(v->each ? v->each : 1), "rows", rows);
 	if (v->kind == FLEET_DETAIL_VIEW) {
 		json_object_set_new(root, "start", moment(v->ts));
 		json_object_set_new(root, "step_ns", json_integer(v->d));

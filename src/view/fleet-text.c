@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "view/export.h"
 #include "view/fleet.h"
 
 char *fleet_value(const struct fleet *f, int counter, double value, char *buf, size_t n)
@@ -152,17 +153,6 @@ void fleet_view_text(const struct fleet_view *v, FILE *out)
 		"mean", "sd", "min", "5 %", "25 %", "75 %", "95 %", "max", "values");
 	for (size_t i = 0; i < v->rows.n; i++)
 		row_text(v, &v->rows.v[i], out);
-}
-
-static void csv_text(const char *text, FILE *out)
-{
-	fputc('"', out);
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', out);
-		fputc(*text, out);
-	}
-	fputc('"', out);
 }
 
 static void csv_number(double x, FILE *out)

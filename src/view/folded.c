@@ -84,7 +84,7 @@ static int fold_samples(struct fold *f)
 		begin(f, (uint32_t)(who - trace->threads.v));
 		put_stack(f, who->tgid, e->sample.user);
 		put_stack(f, who->tgid, e->sample.kernel);
-		if (!e->sample.user && !e->sample.kernel)
+		if (!e->sample.user && !e->sample.kernel && e->sample.ip) /* 0: another user's */
 			put_frame(f, who->tgid, e->sample.ip);
 		r = add(f, SAMPLE_NS);
 	}

@@ -225,11 +225,12 @@ int timeline_json(const struct timeline *t, const struct drawing *d, FILE *out)
 	rows = rows_json(t, d, unit);
 	cpus = cpus_json(d, unit, &people);
 	path = d->has_path ? path_json(t, &d->path, d->from, &people) : json_null();
-	return dump(json_pack("{s:s, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:O}", "schema", "whyslow.timeline/1", "recorded",
+	return dump(json_pack("{s:s, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:O, s:b}", "schema", "whyslow.timeline/1", "recorded",
 			      stretch_json(t, t->start, t->end), "frozen", exact(t, (int64_t)t->trace->frozen), "window",
 			      stretch_json(t, d->from, d->to), "unit_ns", (json_int_t)unit, "events", (json_int_t)t->trace->n_events,
 			      "states", states_json(), "uses", uses_json(), "mixes", mixes_json(&d->mixes), "sums",
-			      sums_json(d->sums, false), "rows", rows, "cpus", cpus, "path", path, "people", people.list),
+			      sums_json(d->sums, false), "rows", rows, "cpus", cpus, "path", path, "people", people.list, "hidden",
+			      others_are_hidden(t)),
 		    out);
 }
 

@@ -22,20 +22,20 @@ json_t *waits_window_json(const struct timeline *t, int64_t from, int64_t to)
 	const struct timeline_faults *f = &t->faults;
 	size_t events = trace_find(t->trace, (uint64_t)to) - trace_find(t->trace, (uint64_t)from);
 
-	return json_pack("{s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "start", moment(t, from), "end", moment(t, to), "ns",
-			 (json_int_t)(to - from), "events", (json_int_t)events, "lost", (json_int_t)f->lost, "broken_switches",
+	return json_pack("{s:o, s:o, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b}", "start", moment(t, from), "end", moment(t, to), "ns",
+			 (json_int_t)(to - from), "source", t->trace->source, "events", (json_int_t)events, "lost", (json_int_t)f->lost, "broken_switches",
 			 (json_int_t)f->broken_switches, "no_waker", (json_int_t)f->no_waker, "bad_numbers",
 			 (json_int_t)f->bad_numbers, "unknown_kinds", (json_int_t)f->unknown_kinds, "odd_requests",
-			 (json_int_t)f->odd_requests);
+			 (json_int_t)f->odd_requests, "hidden", others_are_hidden(t));
 }
 
 json_t *waits_thread_json(const struct timeline *t, uint32_t thread)
 {
 	const struct thread_line *line = &t->threads.v[thread];
 
-	return json_pack("{s:I, s:I, s:o, s:o, s:o, s:b}", "tid", (json_int_t)line->tid, "pid", (json_int_t)line->tgid, "name",
+	return json_pack("{s:I, s:I, s:o, s:o, s:o, s:b, s:b}", "tid", (json_int_t)line->tid, "pid", (json_int_t)line->tgid, "name",
 			 text(line->comm), "program", text(t->names.v[line->program]), "unit",
-			 text(line->unit == NOBODY ? NULL : t->names.v[line->unit]), "self", line->self);
+			 text(line->unit == NOBODY ? NULL : t->names.v[line->unit]), "self", line->self, "hidden", thread_is_hidden(t, thread));
 }
 
 json_t *waits_who_json(const struct timeline *t, const struct blame_matrix *m, uint32_t id)

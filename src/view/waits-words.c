@@ -163,6 +163,19 @@ char *clock_of_day(const struct timeline *t, int64_t at, char *buf, size_t n)
 	return buf;
 }
 
+bool thread_is_hidden(const struct timeline *t, uint32_t thread)
+{
+	return thread < t->trace->threads.n && t->trace->threads.v[thread].flags & THREAD_IS_HIDDEN;
+}
+
+bool others_are_hidden(const struct timeline *t)
+{
+	for (uint32_t i = 0; i < t->trace->threads.n; i++)
+		if (thread_is_hidden(t, i))
+			return true;
+	return false;
+}
+
 void frame_words(const struct timeline *t, uint32_t process, uint64_t address, struct str *out)
 {
 	const struct trace *trace = t->trace;
@@ -210,4 +223,7 @@ void put_span(const struct timeline *t, int64_t from, int64_t to, const struct w
 	if (f->no_waker)
 		fprintf(out, " %" PRIu64 " wait%s ended without a wakeup seen.", f->no_waker, f->no_waker == 1 ? "" : "s");
 	fputc('\n', out);
+	if (strcmp(t->trace->source, "tracefs") == 0)
+		fputs("Recorded without BPF, by the kernel's trace buffers: no stacks, no holders of locks; quotas and used slices are not "
+		      "told apart.\n", out);
 }

@@ -28,6 +28,10 @@ char *via_words(const struct timeline *t, const struct blame_matrix *m, const st
 /* A frame of a process's stack (addresses of the kernel are above all others): its function, or "libc.so.6+0x1234". */
 void frame_words(const struct timeline *t, uint32_t process, uint64_t address, struct str *out);
 
+/* Another user's, of whom a viewer may not see as much (model/trace-hide.h); and whether anybody is. */
+bool thread_is_hidden(const struct timeline *t, uint32_t thread);
+bool others_are_hidden(const struct timeline *t);
+
 /* The span really covered, what is missing of it. */
 void put_span(const struct timeline *t, int64_t from, int64_t to, const struct waits_options *o, FILE *out);
 

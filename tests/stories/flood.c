@@ -8,10 +8,8 @@
 
 #include "story.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static sem_t locked, done;
-static volatile bool stop;
-static int64_t waited, held, stolen;
+static struct contest contest;
+static int64_t held, stolen;
 
 /* It does nothing but look at the clock: where that jumps, the CPU was somebody else's. */
 static void hold_and_watch(int64_t span)
@@ -52,7 +50,7 @@ static void *run_flood(void *unused)
 	(void)unused;
 	be("sender", 0);
 	setsockopt(out, SOL_SOCKET, SO_BROADCAST, &yes, sizeof(yes));
-	while (!stop) {
+	while (!contest.stop) {
 		if (sendto(out, packet, sizeof(packet), MSG_DONTWAIT, (struct sockaddr *)&to, sizeof(to)) < 0)
 			exit(77);
 		compute(MS / 3);
@@ -64,12 +62,12 @@ static void *run_holder(void *unused)
 {
 	(void)unused;
 	be("holder", 1);
-	while (!stop) {
-		pthread_mutex_lock(&lock);
-		sem_post(&locked);
+	while (!contest.stop) {
+		pthread_mutex_lock(&contest.lock);
+		sem_post(&contest.locked);
 		hold_and_watch(20 * MS);
-		pthread_mutex_unlock(&lock);
-		sem_wait(&done);
+		pthread_mutex_unlock(&contest.lock);
+		sem_wait(&contest.done);
 	}
 	return NULL;
 }
@@ -77,25 +75,15 @@ static void *run_holder(void *unused)
 int main(void)
 {
 	pthread_t flood, holder;
-	int64_t end = now() + SPAN, began;
 
-	sem_init(&locked, 0, 0);
-	sem_init(&done, 0, 0);
+	contest_init(&contest);
 	be("victim", 0);
 	listen_all();
 	flood = start(run_flood, NULL);
 	holder = start(run_holder, NULL);
-	while (now() < end) {
-		sem_wait(&locked);
-		began = now();
-		pthread_mutex_lock(&lock);
-		waited += now() - began;
-		pthread_mutex_unlock(&lock);
-		stop = now() >= end;
-		sem_post(&done);
-	}
+	contest_lose(&contest, SPAN);
 	pthread_join(flood, NULL);
 	pthread_join(holder, NULL);
-	truth("lock", "stolen", "holder", waited, (int64_t)((double)waited * (double)stolen / (double)held));
+	truth("lock", "stolen", "holder", contest.waited, (int64_t)((double)contest.waited * (double)stolen / (double)held));
 	return 0;
 }

@@ -3,24 +3,23 @@
  * namespace of their own, where threads have other numbers. */
 #include "story.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static sem_t locked, intrude, done;
-static volatile bool stop;
-static int64_t intruded, waited;
+static struct contest contest;
+static sem_t intrude;
+static int64_t intruded;
 static bool inversion;
 
 static void *run_holder(void *unused)
 {
 	(void)unused;
 	be("holder", 1);
-	while (!stop) {
-		pthread_mutex_lock(&lock);
-		sem_post(&locked);
+	while (!contest.stop) {
+		pthread_mutex_lock(&contest.lock);
+		sem_post(&contest.locked);
 		compute(4 * MS); /* the victim blocks meanwhile */
 		sem_post(&intrude);
 		compute(4 * MS);
-		pthread_mutex_unlock(&lock);
-		sem_wait(&done);
+		pthread_mutex_unlock(&contest.lock);
+		sem_wait(&contest.done);
 	}
 	return NULL;
 }
@@ -34,7 +33,7 @@ static void *run_intruder(void *unused)
 	become_real_time(2);
 	for (;;) {
 		sem_wait(&intrude);
-		if (stop)
+		if (contest.stop)
 			return NULL;
 		cpu = cpu_time();
 		compute(16 * MS);
@@ -44,21 +43,11 @@ static void *run_intruder(void *unused)
 
 static void *run_victim(void *unused)
 {
-	int64_t end = now() + SPAN, began;
-
 	(void)unused;
 	be("victim", inversion ? 1 : 0);
 	if (inversion)
 		become_real_time(3);
-	while (now() < end) {
-		sem_wait(&locked);
-		began = now();
-		pthread_mutex_lock(&lock);
-		waited += now() - began;
-		pthread_mutex_unlock(&lock);
-		stop = now() >= end;
-		sem_post(&done);
-	}
+	contest_lose(&contest, SPAN);
 	return NULL;
 }
 
@@ -66,18 +55,17 @@ static int play(void)
 {
 	pthread_t victim, holder, intruder;
 
-	sem_init(&locked, 0, 0);
+	contest_init(&contest);
 	sem_init(&intrude, 0, 0);
-	sem_init(&done, 0, 0);
 	intruder = start(run_intruder, NULL);
 	holder = start(run_holder, NULL);
 	victim = start(run_victim, NULL);
 	pthread_join(victim, NULL);
 	pthread_join(holder, NULL);
-	stop = true;
+	contest.stop = true;
 	sem_post(&intrude);
 	pthread_join(intruder, NULL);
-	truth("lock", "task", "culprit", waited, intruded);
+	truth("lock", "task", "culprit", contest.waited, intruded);
 	return 0;
 }
 

@@ -97,6 +97,36 @@ static inline pthread_t start(void *(*run)(void *), void *argument)
 	return t;
 }
 
+/* A lock that another thread takes, says so (`locked`), keeps for a while, and gives back: for as long as it is not to stop, and each
+ * time after the victim is `done`. */
+struct contest {
+	pthread_mutex_t lock;
+	sem_t locked, done;
+	volatile bool stop;
+	int64_t waited; /* by the victim */
+};
+
+static inline void contest_init(struct contest *c)
+{
+	pthread_mutex_init(&c->lock, NULL);
+	sem_init(&c->locked, 0, 0);
+	sem_init(&c->done, 0, 0);
+}
+
+/* The victim's side, for so long. */
+static inline void contest_lose(struct contest *c, int64_t span)
+{
+	for (int64_t end = now() + span, began; now() < end;) {
+		sem_wait(&c->locked);
+		began = now();
+		pthread_mutex_lock(&c->lock);
+		c->waited += now() - began;
+		pthread_mutex_unlock(&c->lock);
+		c->stop = now() >= end;
+		sem_post(&c->done);
+	}
+}
+
 /* The victim "victim" waited so long for this, so much of it because of `culprit` ("kind" task). */
 static inline void truth(const char *wait, const char *kind, const char *culprit, int64_t waited, int64_t because)
 {

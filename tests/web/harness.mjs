@@ -32,8 +32,10 @@ export async function newPage(browser, options = {}) {
 }
 
 export async function noSeriousFindings(page, what) {
-	const cdp = await page.context().newCDPSession(page);
-	await cdp.send("Runtime.evaluate", { expression: axe });
+	if (!await page.evaluate(() => Boolean(globalThis.axe))) {
+		const cdp = await page.context().newCDPSession(page); // the page's policy lets nobody else bring a program
+		await cdp.send("Runtime.evaluate", { expression: axe });
+	}
 	const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
 	const serious = found.violations.filter((v) => ["serious", "critical"].includes(v.impact));
 	assert.deepEqual(serious.map((v) => `${what}: ${v.id}: ${v.nodes[0].target}`), []);
@@ -41,3 +43,18 @@ export async function noSeriousFindings(page, what) {
 
 export const nothingWiderThanThePage = async (page, what) =>
 	assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${what}: the page is wider than the window`);
+
+// A page that is open is made wide and narrow, light and dark: at each it fits and is read by everybody. `also`: what else must hold.
+export async function atEverySize(page, name, shots, also = () => null) {
+	for (const [width, colorScheme] of SIZES) {
+		const what = `${name} ${width} ${colorScheme}`;
+		await page.setViewportSize({ width, height: 900 });
+		await page.emulateMedia({ colorScheme });
+		// drawn anew: what watches sizes is told after a frame, and draws in the next one
+		await page.evaluate(() => new Promise((done) => { let n = 3; const next = () => (n-- ? requestAnimationFrame(next) : done()); next(); }));
+		await nothingWiderThanThePage(page, what);
+		await noSeriousFindings(page, what);
+		if (shots) await page.screenshot({ path: join(shots, `${name}-${width}-${colorScheme}.png`), fullPage: true });
+		await also(what, width, colorScheme);
+	}
+}

@@ -1,5 +1,6 @@
 /* System calls by number, as far as it matters what a thread that sleeps in them waits for: C(x86-64, arm64, call).
- * CALL_BY_FILE: what kind of file the first argument is decides. -1 = the architecture has none. */
+ * CALL_BY_FILE: what kind of file the first argument is decides. -1 = the architecture has none. Freestanding: of the machine
+ * that this is compiled for, for the BPF programs and for user space. */
 #pragma once
 
 #include "model/classify.h"
@@ -96,7 +97,7 @@
 	C(59, 221, CALL_FILE)	   /* execve */                                                       \
 	C(322, 281, CALL_FILE)	   /* execveat */
 
-#if defined(__TARGET_ARCH_arm64)
+#if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
 #define CALL_ROW(x86, arm, call) [(arm) < 0 ? CALLS_MAX - 1 : (arm)] = (call),
 #define CALL_NUMBER_FUTEX 98
 #else

@@ -1,0 +1,152 @@
+#include "answer/curve.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
+
+#define WIDE_NS (86400 * NS_PER_SEC)
+#define NOW_NS	(3 * NS_PER_SEC) /* a tick is at most so much older than the moment asked about */
+
+int curve_begin(struct curve *c, const struct curve_request *q, size_t n)
+{
+	*c = (struct curve){.from = q->from, .n = n, .step = (q->to - q->from) / (int64_t)n};
+	c->low = calloc(n, sizeof(*c->low));
+	c->mean = calloc(n, sizeof(*c->mean));
+	c->high = calloc(n, sizeof(*c->high));
+	if (!c->low || !c->mean || !c->high) {
+		curve_free(c);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n; i++)
+		c->low[i] = c->mean[i] = c->high[i] = NAN;
+	return 0;
+}
+
+bool entity_is_called(const struct entity_info *info, const char *who)
+{
+	_cleanup_free_ char *label = entity_label(info);
+
+	return (info->unit && strcmp(info->unit, who) == 0) || (info->name && strcmp(info->name, who) == 0) ||
+	       (label && strcmp(label, who) == 0);
+}
+
+static uint32_t first_tick_after(const struct dataset *d, int64_t wall)
+{
+	uint32_t low = 0, high = (uint32_t)d->ticks.n;
+
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+
+		if (d->ticks.v[middle].wall < wall)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void measure_part(const struct dataset *d, const struct subject *s, size_t feature, uint32_t from, uint32_t to,
+			 struct curve *c, size_t i)
+{
+	int64_t begin = c->from + (int64_t)i * c->step;
+	double sum = 0, n = 0;
+
+	/* ticks do not come quite evenly: a part that lies between two belongs to the later one */
+	if (from == to && to < d->ticks.n && d->ticks.v[to].wall - d->ticks.v[to].span <= begin)
+		to++;
+	for (uint32_t t = from; t < to; t++) {
+		double value = subject_value(d, s, feature, t);
+
+		if (isnan(value))
+			continue;
+		c->low[i] = fmin(c->low[i], value);
+		c->high[i] = fmax(c->high[i], value);
+		sum += value;
+		n++;
+	}
+	if (n > 0)
+		c->mean[i] = sum / n;
+}
+
+static int cut_into_parts(const struct dataset *d, const struct subject *s, const struct curve_request *q, struct curve *ret)
+{
+	uint32_t begin = first_tick_after(d, q->from), end = first_tick_after(d, q->to + 1);
+	struct curve c;
+
+	if (end <= begin || !subject_has(s, q->feature))
+		return -ENODATA;
+	if (curve_begin(&c, q, end - begin < q->points ? end - begin : q->points) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < c.n; i++)
+		measure_part(d, s, q->feature, first_tick_after(d, q->from + (int64_t)i * c.step),
+			     first_tick_after(d, q->from + (int64_t)(i + 1) * c.step + (i + 1 == c.n)), &c, i);
+	*ret = c;
+	return 0;
+}
+
+static bool is_meant(const struct entity_info *info, const char *who)
+{
+	uint64_t pid;
+
+	if (info->kind != ENTITY_PROCESS && info->kind != ENTITY_KERNEL)
+		return false;
+	return parse_u64(who, &pid) == 0 ? info->pid == pid : entity_is_called(info, who);
+}
+
+uint64_t curve_wanted(const struct entity_info *info, void *context)
+{
+	const struct curve_request *q = context;
+
+	return is_meant(info, q->who) ? 1ull << q->feature : 0;
+}
+
+const struct subject *curve_choose(const struct dataset *d, const struct curve_request *q)
+{
+	const struct subject *found = NULL;
+
+	for (size_t i = 0; i < d->subjects.n; i++) {
+		const struct subject *s = d->subjects.v[i];
+
+		if (s->first > s->last || !is_meant(&s->info, q->who))
+			continue;
+		if (d->ticks.v[s->first].wall <= q->at && d->ticks.v[s->last].wall >= q->at - NOW_NS)
+			return s;
+		found = s;
+	}
+	return found;
+}
+
+static int read_ticks(struct store *store, struct curve_request *q, struct entity_info *ret_who, struct curve *ret_curve)
+{
+	const uint64_t most[ENTITY_KIND_END] = {[ENTITY_PROCESS] = 1ull << q->feature, [ENTITY_KERNEL] = 1ull << q->feature};
+	struct load_filter filter = {curve_wanted, q, most};
+	struct dataset d = {};
+	const struct subject *s = NULL;
+	unsigned damaged;
+	int r = store_load_filtered(store, q->from, q->to, &filter, &d, &damaged);
+
+	if (r == 0)
+		s = curve_choose(&d, q);
+	if (r == 0)
+		r = s ? cut_into_parts(&d, s, q, ret_curve) : -ESRCH;
+	if (r == 0) {
+		r = entity_info_copy(&s->info, ret_who);
+		if (r < 0)
+			curve_free(ret_curve);
+	}
+	dataset_free(&d);
+	return r;
+}
+
+int curve_read(struct store *store, const struct curve_request *request, struct entity_info *ret_who, struct curve *ret_curve)
+{
+	struct curve_request q = *request;
+	int r = q.to - q.from > WIDE_NS ? curve_of_summaries(store, &q, ret_who, ret_curve) : -EAGAIN;
+
+	return r == -EAGAIN ? read_ticks(store, &q, ret_who, ret_curve) : r;
+}

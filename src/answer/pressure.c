@@ -1,0 +1,361 @@
+#include "answer/pressure.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "stat/robust.h"
+
+#define FOCUS_DEFAULT	(10 * NS_PER_SEC) /* what is looked at when no pressure marks the beginning */
+#define FOCUS_MAX	(600 * NS_PER_SEC)
+#define FOCUS_MIN	(3 * NS_PER_SEC)
+#define RECENT		(5 * NS_PER_SEC)
+#define REACTION	(15 * NS_PER_SEC) /* people press a button a little late: the trouble may be over by then */
+#define FELT_TICKS	3    /* what is shorter is not felt */
+#define GAP_TICKS	3    /* a trouble may breathe for so long */
+#define PRESSURE_LEAST	0.10 /* below this share of time nobody notices */
+#define PRESSURE_NEW	0.05 /* ... and it must be this much more than usual */
+#define GUARD		(15 * NS_PER_SEC) /* before a trouble: not learnt from, but no more than ... */
+#define GUARD_PART	5		  /* ... this part of the past */
+#define GIVES_WAY	10 /* a nice value from which on a program waits by choice */
+#define PAST_LEAST	30 /* ticks from which something can be learnt */
+#define UPPER		0.75 /* from this quantile on a strain is a peak */
+#define CHANCE_CALM	0.003 /* that a calm moment swings to this, for each of three pressures */
+#define CHANCE_BELIEVED 0.05
+
+static const struct {
+	enum bottleneck what;
+	int feature; /* of the system entity: time per second */
+} pressures[] = {
+	{BOTTLENECK_CPU, FEATURE_PSI_CPU_SOME},
+	{BOTTLENECK_DISK, FEATURE_PSI_IO_SOME},
+	{BOTTLENECK_MEMORY, FEATURE_PSI_MEMORY_SOME},
+};
+
+/* One pressure by tick. */
+struct gauge {
+	enum bottleneck what;
+	double *pressure; /* share of the time in which somebody waited, 0..1; NAN = not recorded */
+	/* How hard it is to get the thing, 0..1. Time in which somebody waits says no more once somebody always does; of n
+	 * threads that wait for a CPU on average it is n / (1 + n). May be the same array. */
+	double *strain;
+	double usual_pressure, usual_strain; /* NAN = too little past */
+	bool there;			     /* felt, and beyond what the past swung to */
+	uint32_t end;			     /* ... the newest tick of it */
+};
+
+const struct subject *pressure_system(const struct dataset *d, uint32_t at)
+{
+	const struct subject *found = NULL;
+
+	for (size_t i = 0; i < d->subjects.n; i++) {
+		const struct subject *s = d->subjects.v[i];
+
+		if (s->info.kind == ENTITY_SYSTEM && s->first <= at && s->last >= at)
+			found = s;
+	}
+	return found;
+}
+
+static bool gives_way(const struct dataset *d, const struct subject *s)
+{
+	double nice = subject_has(s, FEATURE_SCHED_NICE) ? subject_value(d, s, FEATURE_SCHED_NICE, s->last) : NAN;
+
+	return nice >= GIVES_WAY || (s->info.flags & ENTITY_IS_KERNEL_THREAD);
+}
+
+int pressure_sum_waited(const struct dataset *d, double **ret)
+{
+	double *waited = calloc(d->ticks.n + 1, sizeof(*waited));
+	bool any = false;
+
+	if (!waited)
+		return -ENOMEM;
+	for (size_t i = 0; i < d->subjects.n; i++) {
+		const struct subject *s = d->subjects.v[i];
+		const struct series *delay;
+
+		if (s->info.kind != ENTITY_PROCESS || s->first > s->last || !subject_has(s, FEATURE_CPU_RUN_DELAY))
+			continue;
+		any = true;
+		delay = &s->series[FEATURE_CPU_RUN_DELAY];
+		for (size_t k = 0; !gives_way(d, s) && k < delay->n; k++)
+			waited[delay->tick[k]] += (double)delay->value[k] * (double)s->features[FEATURE_CPU_RUN_DELAY].quantum;
+	}
+	for (size_t t = 0; t < d->ticks.n; t++)
+		waited[t] = d->ticks.v[t].span > 0 ? waited[t] / (double)d->ticks.v[t].span : 0;
+	if (!any) {
+		free(waited);
+		waited = NULL;
+	}
+	*ret = waited;
+	return 0;
+}
+
+static void gauge_free(struct gauge *g)
+{
+	if (g->strain != g->pressure)
+		free(g->strain);
+	free(g->pressure);
+}
+
+static int gauge_read(const struct dataset *d, const struct question *q, enum bottleneck what, int feature, struct gauge *ret)
+{
+	const struct subject *newest = pressure_system(d, q->at);
+	bool queues = feature == FEATURE_PSI_CPU_SOME && q->waited;
+	struct gauge g = {.what = what};
+
+	g.pressure = g.strain = calloc(d->ticks.n + 1, sizeof(*g.pressure));
+	if (queues)
+		g.strain = calloc(d->ticks.n + 1, sizeof(*g.strain));
+	if (!g.pressure || !g.strain) {
+		gauge_free(&g);
+		return -ENOMEM;
+	}
+	for (uint32_t t = 0; t < d->ticks.n; t++) {
+		const struct subject *s = newest && newest->first <= t ? newest : pressure_system(d, t);
+
+		g.pressure[t] = s ? subject_value(d, s, (size_t)feature, t) / 1e9 : NAN;
+		if (queues) {
+			g.pressure[t] = fmin(g.pressure[t], q->waited[t]);
+			g.strain[t] = q->waited[t] / (1 + q->waited[t]);
+		}
+	}
+	*ret = g;
+	return 0;
+}
+
+static bool is_learnt(const struct question *q, int64_t t)
+{
+	return !(q->excluded && q->excluded[t]);
+}
+
+static int learn_usual(const struct question *q, const double *by_tick, bool queue, double *ret)
+{
+	size_t n = 0, room = q->train_to >= q->train_from ? (size_t)(q->train_to - q->train_from) + 1 : 0;
+	_cleanup_free_ double *values = calloc(room + 1, sizeof(*values));
+
+	if (!values)
+		return -ENOMEM;
+	for (int64_t t = q->train_from; t <= q->train_to; t++)
+		if (is_learnt(q, t))
+			values[n++] = by_tick[t];
+	n = sort_values(values, n);
+	/* a queue swings more than the time in which somebody waits: what it reaches a quarter of the time is usual */
+	if (queue && n >= PAST_LEAST) {
+		*ret = quantile_sorted(values, n, 0.75);
+		return 0;
+	}
+	/* the mean of the middle: of a pressure that is mostly zero the median says nothing */
+	*ret = n < PAST_LEAST ? NAN : 0;
+	for (size_t i = n / 4; n >= PAST_LEAST && i < n - n / 4; i++)
+		*ret += values[i] / (double)(n - n / 4 - n / 4);
+	return 0;
+}
+
+static double mean_of(const double *by_tick, uint32_t from, uint32_t to)
+{
+	double sum = 0;
+	uint32_t n = 0;
+
+	for (uint32_t t = from; t <= to; t++) {
+		if (isnan(by_tick[t]))
+			continue;
+		sum += by_tick[t];
+		n++;
+	}
+	return n ? sum / n : NAN;
+}
+
+/* Over so short a time that it is just felt. */
+static double felt_until(const double *by_tick, uint32_t to)
+{
+	return mean_of(by_tick, to >= FELT_TICKS - 1 ? to - (FELT_TICKS - 1) : 0, to);
+}
+
+uint32_t pressure_tick_before(const struct dataset *d, uint32_t from, int64_t ns)
+{
+	uint32_t t = from;
+
+	while (t > 0 && d->ticks.v[from].boot - d->ticks.v[t - 1].boot < ns && d->ticks.v[t].span > 0)
+		t--;
+	return t;
+}
+
+int64_t pressure_last_learnt(const struct dataset *d, const struct question *q, uint32_t focus)
+{
+	int64_t past = d->ticks.v[focus].elapsed - d->ticks.v[q->train_from].elapsed;
+	int64_t guard = past / GUARD_PART < GUARD ? past / GUARD_PART : GUARD;
+
+	return (int64_t)pressure_tick_before(d, focus, guard) - 1;
+}
+
+/* Goes back from `at` while a strain stays above `level`. */
+static uint32_t walk_back(const struct dataset *d, const double *strain, uint32_t at, double level)
+{
+	uint32_t start = at, low = 0, oldest = pressure_tick_before(d, at, FOCUS_MAX);
+
+	for (uint32_t t = at; t > oldest; t--) {
+		if (!(strain[t] >= level)) {
+			if (++low > GAP_TICKS)
+				break;
+			continue;
+		}
+		low = 0;
+		start = t;
+	}
+	return start;
+}
+
+bool pressure_is_felt(double now, double usual)
+{
+	double before = isnan(usual) ? 0 : usual;
+
+	return now >= PRESSURE_LEAST && now - before >= PRESSURE_NEW;
+}
+
+/* The highest that was felt within a reaction's time before `at`. */
+static double worst_before(const struct dataset *d, const double *strain, uint32_t at)
+{
+	uint32_t oldest = pressure_tick_before(d, at, REACTION);
+	double worst = NAN;
+
+	for (uint32_t t = at; t >= oldest + FELT_TICKS - 1; t--)
+		worst = fmax(worst, felt_until(strain, t));
+	return worst;
+}
+
+/* To what the worst within a reaction's time swings by itself with this chance, 0..1 (NAN: too little past). Beyond the upper
+ * quarter the odds of a strain fall off exponentially (peaks over a threshold; its scale is taken from quantiles, which a few
+ * troubles in the past do not move). Learnt from k peaks the next one is Pareto: P(x) = (1 + x / (k scale))^-k. Of a past with
+ * enough moments it is no more than the highest of them. */
+static int learn_level(const struct dataset *d, const struct question *q, const double *strain, int64_t to, double chance, double *ret)
+{
+	size_t n = 0, room = to >= q->train_from ? (size_t)(to - q->train_from) + 1 : 0;
+	_cleanup_free_ double *values = calloc(room + 1, sizeof(*values));
+	double upper, scale, peaks, level, moments = 0;
+
+	if (!values)
+		return -ENOMEM;
+	for (int64_t t = q->train_from; t <= to; t++) {
+		double worst = is_learnt(q, t) ? worst_before(d, strain, (uint32_t)t) : NAN;
+
+		if (isnan(worst))
+			continue;
+		values[n++] = worst / (1 - fmin(worst, 0.999));
+		moments += (double)d->ticks.v[t].span / REACTION;
+	}
+	n = sort_values(values, n);
+	*ret = NAN;
+	if (n < PAST_LEAST)
+		return 0;
+	peaks = moments * (1 - UPPER);
+	upper = quantile_sorted(values, n, UPPER);
+	scale = (quantile_sorted(values, n, 0.95) - upper) / log((1 - UPPER) / 0.05);
+	level = upper + peaks * scale * (pow(chance / (1 - UPPER), -1 / peaks) - 1);
+	if (moments >= 1 / chance)
+		level = fmin(level, values[n - 1]);
+	*ret = level / (1 + level);
+	return 0;
+}
+
+/* What it is beside what it was before: over the last seconds, or just now. */
+static double recent_strain(const struct dataset *d, const struct gauge *g, uint32_t at)
+{
+	return fmax(mean_of(g->strain, pressure_tick_before(d, at, RECENT), at), felt_until(g->strain, at));
+}
+
+static uint32_t begin_of(const struct dataset *d, const struct gauge *g, uint32_t at)
+{
+	double now = recent_strain(d, g, at), before = isnan(g->usual_strain) ? 0 : g->usual_strain;
+
+	return walk_back(d, g->strain, at, before + (now - before) / 2);
+}
+
+/* Is there a trouble at `at` or within a reaction's time before it? */
+static int look_for_trouble(const struct dataset *d, const struct question *q, double chance, struct gauge *g)
+{
+	uint32_t oldest = pressure_tick_before(d, q->at, REACTION);
+	double level;
+	int r;
+
+	g->there = false;
+	for (g->end = q->at; g->end >= oldest + FELT_TICKS - 1; g->end--)
+		if (pressure_is_felt(felt_until(g->strain, g->end), g->usual_strain))
+			break;
+	if (g->end < oldest + FELT_TICKS - 1)
+		return 0;
+	r = learn_level(d, q, g->strain, pressure_last_learnt(d, q, begin_of(d, g, g->end)), chance, &level);
+	if (r == 0)
+		g->there = isnan(level) || worst_before(d, g->strain, q->at) > level;
+	return r;
+}
+
+/* The newest moment of a trouble, and where the strain that rose most had risen half-way. */
+static void place_focus(const struct dataset *d, struct question *q, const struct gauge g[], size_t n)
+{
+	uint32_t end = 0, latest;
+	double most = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (g[i].there && g[i].end > end)
+			end = g[i].end;
+	if (end)
+		q->at = end;
+	q->focus = pressure_tick_before(d, q->at, FOCUS_DEFAULT);
+	latest = pressure_tick_before(d, q->at, FOCUS_MIN);
+	for (size_t i = 0; i < n; i++) {
+		double now = recent_strain(d, &g[i], q->at), before = isnan(g[i].usual_strain) ? 0 : g[i].usual_strain;
+		uint32_t begin;
+
+		if (!g[i].there || !pressure_is_felt(now, before) || now - before <= most)
+			continue;
+		most = now - before;
+		begin = begin_of(d, &g[i], q->at);
+		q->focus = begin < latest ? begin : latest;
+	}
+}
+
+int pressure_find(const struct dataset *d, struct question *q, int64_t since, bool believed, struct shortages *ret)
+{
+	struct gauge gauges[ARRAY_SIZE(pressures)] = {};
+	int r = 0;
+
+	*ret = (struct shortages){};
+	for (size_t b = 0; b < BOTTLENECK_COUNT; b++)
+		q->pressure.usual[b] = q->pressure.now[b] = NAN;
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(pressures); i++) {
+		struct gauge *g = &gauges[i];
+
+		r = gauge_read(d, q, pressures[i].what, pressures[i].feature, g);
+		if (r == 0)
+			r = learn_usual(q, g->strain, g->strain != g->pressure, &g->usual_strain);
+		if (r == 0)
+			r = learn_usual(q, g->pressure, false, &g->usual_pressure);
+		if (r == 0)
+			r = look_for_trouble(d, q, believed ? CHANCE_BELIEVED : CHANCE_CALM, g);
+		ret->any |= g->there;
+	}
+	if (r == 0) {
+		place_focus(d, q, gauges, ARRAY_SIZE(gauges));
+		if (since)
+			q->focus = q->train_from;
+		while (since && q->focus < q->at && d->ticks.v[q->focus].wall < since)
+			q->focus++;
+		if (q->focus <= q->train_from && q->at > q->train_from)
+			q->focus = q->train_from + 1 < q->at ? q->train_from + 1 : q->at;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(pressures); i++) {
+		struct gauge *g = &gauges[i];
+
+		if (r == 0) {
+			q->pressure.usual[g->what] = g->usual_pressure;
+			q->pressure.now[g->what] = mean_of(g->pressure, q->focus, q->at);
+			ret->of[g->what] = pressure_is_felt(mean_of(g->strain, q->focus, q->at), g->usual_strain);
+		}
+		gauge_free(g);
+	}
+	return r;
+}

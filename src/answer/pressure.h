@@ -1,0 +1,36 @@
+/* When did programs begin to wait for the machine, and what was it short of? */
+#pragma once
+
+#include "analysis/method.h"
+#include "model/dataset.h"
+
+struct shortages {
+	bool any;		   /* more had to be waited for something than is usual */
+	bool of[BOTTLENECK_COUNT]; /* for what, in [focus, at] */
+};
+
+/* The machine's entity at a tick (each start of the recorder makes one), or NULL. */
+const struct subject *pressure_system(const struct dataset *d, uint32_t at);
+
+/* The last tick that lies `ns` or more before `from` in one piece with it; the piece's first where it is shorter. */
+uint32_t pressure_tick_before(const struct dataset *d, uint32_t from, int64_t ns);
+
+/* What is usual of a trouble that began at `focus` is learnt up to this tick (it may lie before q->train_from): who makes
+ * others wait may have begun before anybody else wanted what he takes, so the moments just before are left out. */
+int64_t pressure_last_learnt(const struct dataset *d, const struct question *q, uint32_t focus);
+
+/* For each tick what programs that do not give way waited for a CPU, s/s. Some of them waited for no more of the time
+ * than all of them together did; and that those wait who chose to is no shortage. The caller frees *ret, which is NULL
+ * where run delays were not recorded. 0 or -ENOMEM. */
+int pressure_sum_waited(const struct dataset *d, double **ret);
+
+/* Is a share of time in which programs wait worth a word, beside the usual one (NAN: nothing is known)? */
+bool pressure_is_felt(double now, double usual);
+
+/* Looks for a trouble at q->at or shortly before: moves q->at back to where it was there last, puts q->focus where it
+ * began (`since`, wall ns, where that is known: not 0), and fills q->pressure. Wants q->train_from and train_to,
+ * excluded and waited.
+ *
+ * A trouble is what is felt and goes beyond what the past reached by itself: pressures swing, and of a hundred calm moments one
+ * at most may be called slow. Who has pressed a button (`believed`) needs less. 0 or -ENOMEM. */
+int pressure_find(const struct dataset *d, struct question *q, int64_t since, bool believed, struct shortages *ret);

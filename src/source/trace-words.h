@@ -1,0 +1,12 @@
+/* What a trace says beside its events: the machine, and what processes are called. */
+#pragma once
+
+#include "model/trace.h"
+
+/* Host, kernel, clocks. */
+void trace_describe_machine(struct trace *t);
+/* exe and unit of the processes that still live. */
+void trace_describe_threads(struct trace *t);
+/* Threads of the machine as /proc has them, with what each waits for now: for recorders that are not in the kernel.
+ * `boot_offset`: CLOCK_BOOTTIME - CLOCK_MONOTONIC, ns. 0, -ENOMEM, or -errno of the folder. */
+int trace_list_threads(const char *proc_root, int64_t boot_offset, struct trace *t);

@@ -1,0 +1,38 @@
+/* Rows of summaries as bytes: like beside like (a plane each), then zstd. Written by summary.c, read by summary-read.c. */
+#pragma once
+
+#include "base/vec.h"
+#include "stat/quantiles.h"
+#include "store/internal.h"
+
+#define PLANES	    16
+#define BLOB_MAX    ((size_t)256 << 20)
+#define ERROR_STEPS 1000 /* the error in rank is kept in thousandths */
+
+struct row {
+	uint32_t entity, program, feature; /* ids of the store's tables; entity 0 in tiers */
+	struct distribution d;
+};
+
+struct rows {
+	VEC(struct row) list;
+};
+
+enum plane {
+	ENTITY,
+	PROGRAM,
+	FEATURE,
+	TICKS,
+	MEAN_HIGH,
+	MEAN_MIDDLE,
+	MEAN_LOW,
+	SPREAD_HIGH,
+	SPREAD_LOW,
+	ERROR,
+	QUANTILE_0
+};
+
+_Static_assert(QUANTILE_0 + QUANTILES <= PLANES, "a plane for each quantile");
+
+/* Appends what was packed. 0, -EBADMSG, -ENOMEM. */
+int summary_unpack(const void *bytes, size_t n, struct rows *rows);
