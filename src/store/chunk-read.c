@@ -45,10 +45,10 @@ struct chunk_column {
 	uint32_t feature; /* of the chunk's vocabulary */
 	struct column_series *series;
 	size_t n_series, n_values;
+	struct reader planes[4]; /* members, lengths, bases, rests of its series */
 	struct chunk_column *partner; /* NULL = none */
 	uint32_t partner_feature;     /* 1 + its feature of the vocabulary; 0 = none */
 	int32_t ratio;
-	struct reader planes[4]; /* members, lengths, bases, rests of its series */
 	struct reader gap_tables, value_tables, gap_bytes, value_bytes;
 	bool read, needed, wanted;
 	bool valued; /* some column's partner: its codes are needed */
@@ -101,7 +101,7 @@ static int read_word(struct reader *in, enum entity_kind kind, struct word *ret)
 		return -EBADMSG;
 	*ret = (struct word){-1, 1, 1};
 	for (size_t f = 0; f < n_features; f++) {
-		if (strlen(features[f].name) != n || memcmp(features[f].name, name, n) != 0)
+		if (!n || features[f].name[0] != name[0] || strlen(features[f].name) != n || memcmp(features[f].name, name, n) != 0)
 			continue;
 		ret->feature = (int)f;
 		if (features[f].quantum != quantum) {
@@ -234,12 +234,11 @@ static int read_column(struct chunk *c, enum entity_kind kind, struct chunk_colu
 		column->planes[i] = take_part(in);
 	column->gap_tables = take_part(in);
 	column->value_tables = take_part(in);
-	if (c->whole) {
-		column->gap_bytes = take_part(&c->streams);
-		column->value_bytes = take_part(&c->streams);
-	}
-	if (in->bad || c->streams.bad || column->feature >= c->kinds[kind].n_words || column->n_series > c->n_members ||
-	    column->partner_feature > c->kinds[kind].n_words || column->ratio > SCALE_MAX || column->ratio < -SCALE_MAX)
+	column->gap_bytes = take_part(&c->streams);
+	column->value_bytes = take_part(&c->streams);
+	if (in->bad || c->streams.bad || column->feature >= c->kinds[kind].n_words ||
+	    column->n_series > c->n_members || column->partner_feature > c->kinds[kind].n_words ||
+	    column->ratio > SCALE_MAX || column->ratio < -SCALE_MAX)
 		return -EBADMSG;
 	return 0;
 }
@@ -249,8 +248,7 @@ static int read_activities(struct chunk *c, enum entity_kind kind, struct reader
 	struct reader counts = take_part(in);
 
 	c->kinds[kind].tables = take_part(in);
-	if (c->whole)
-		c->kinds[kind].bytes = take_part(&c->streams);
+	c->kinds[kind].bytes = take_part(&c->streams);
 	for (size_t i = 0; i < c->n_members; i++) {
 		if (c->members[i].kind != kind)
 			continue;
@@ -298,7 +296,7 @@ static int find_bases(struct kind_part *part, struct chunk_column *column)
 	return 0;
 }
 
-/* The same of its partner. */
+/* A column's partner, and each series' partner in it: find_bases() of partners. */
 static int find_partners(struct kind_part *part, struct chunk_column *column)
 {
 	size_t at = 0;
@@ -319,7 +317,7 @@ static int find_partners(struct kind_part *part, struct chunk_column *column)
 	return 0;
 }
 
-/* Columns that may be wanted, and those that serve them as a base or a partner, which stand before them: from the last one to the first. */
+/* Columns that may be wanted, and those that serve them as a base or partner, which stand before them: from the last one to the first. */
 static int read_columns(struct chunk *c, enum entity_kind kind, uint64_t features)
 {
 	struct kind_part *part = &c->kinds[kind];
@@ -334,9 +332,9 @@ static int read_columns(struct chunk *c, enum entity_kind kind, uint64_t feature
 			column->n_series = column->n_values = 0;
 			continue;
 		}
+		r = read_series(c, column);
 		if (column->partner_feature)
 			bases |= 1ull << (column->partner_feature - 1);
-		r = read_series(c, column);
 		for (size_t k = 0; r == 0 && k < column->n_series; k++)
 			if (column->series[k].base != BASE_ACTIVITY)
 				bases |= 1ull << (column->series[k].base - 1);
@@ -374,13 +372,14 @@ static int read_directory(struct chunk *c, const uint64_t *features)
 
 	if (r == 0)
 		r = read_vocabulary(c, &in);
+
 	if (r == 0)
 		r = read_ticks(c, &in);
 	if (r == 0)
 		r = read_members(c, &in);
 	if (r == 0)
 		r = skip_notes(c, &in);
-	for (enum entity_kind kind = ENTITY_PROCESS; r == 0 && kind < ENTITY_KIND_END; kind++)
+	for (enum entity_kind kind = ENTITY_PROCESS; r == 0 && c->whole && kind < ENTITY_KIND_END; kind++)
 		r = read_kind(c, kind, features ? features[kind] : UINT64_MAX, &in);
 	return r;
 }
@@ -429,7 +428,8 @@ static int open_part(const void *bytes, size_t n, bool whole, const uint64_t *fe
 		chunk_close(c);
 		return r;
 	}
-	scale_fill(&c->scale);
+	if (whole)
+		scale_fill(&c->scale);
 	*ret = c;
 	return 0;
 }
@@ -441,9 +441,7 @@ int chunk_open(const void *bytes, size_t n, const uint64_t *features, struct chu
 
 int chunk_open_head(const void *bytes, size_t n, struct chunk **ret)
 {
-	static const uint64_t nothing[ENTITY_KIND_END];
-
-	return open_part(bytes, n, false, nothing, ret);
+	return open_part(bytes, n, false, NULL, ret);
 }
 
 size_t chunk_head_size(const void *bytes, size_t n)
