@@ -232,10 +232,10 @@ static int keep(const struct common *common, const struct inspection *n, int64_t
 	return r;
 }
 
-/* So that it works also while the machine starves. */
+/* So that it works also while the machine starves: beside 16 that compute on each CPU, -20 has 84 % of one, -15 had 64 %. */
 static void be_preferred(void)
 {
-	(void)setpriority(PRIO_PROCESS, 0, -15);
+	(void)setpriority(PRIO_PROCESS, 0, -20);
 	(void)mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
 }
 

@@ -25,7 +25,7 @@
 #include "symbol/kernel.h"
 
 #define FREEZE_PATIENCE 20000 /* ms: a machine that starves; a recorder that does not answer for longer is stuck */
-#define URGENT	     (-15) /* nice */
+#define URGENT	     (-20) /* nice */
 #define AFTER_PRESS  5000 /* ms: what follows a press is kept too */
 #define MARKERS_MAX  4096
 #define MARKER_TEXT  96

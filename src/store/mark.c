@@ -48,10 +48,11 @@ static int detach(struct store *s)
 
 int store_prepare_marks(struct store *s, const char *format, sqlite3_stmt **ret)
 {
+	bool may_move = sqlite3_get_autocommit(s->db); /* within a transaction everything stays where it is */
 	struct str sql = {};
-	int r = marks_have_moved(s) ? detach(s) : 0;
+	int r = may_move && marks_have_moved(s) ? detach(s) : 0;
 
-	if (r == 0 && !s->marks_in_run)
+	if (r == 0 && may_move && !s->marks_in_run)
 		r = store_find_marks(s);
 	if (r < 0)
 		return r;
