@@ -18,7 +18,7 @@ const STEP = 10, POINTS = 600, REDRAW_CURVE = 5000;
 const get = (id) => document.getElementById(id);
 
 let board = null, profile = null, marks = [], units = {};
-let unfollow = null, followed = null, drawn = {}, curveDrawn = 0;
+let unfollow = null, followed = null, drawn = {}, curveDrawn = 0, ended = null;
 
 const window_ = (s) => s.window || WINDOW;
 const viewOf = (s) => s.view || (s.mark ? "incidents" : "machine");
@@ -122,10 +122,11 @@ function goLive(s) {
 		board: (b) => { if (!state().at) { say(""); takeBoard(b); } },
 		mark: async (m) => {
 			await loadMarks();
+			if (m.kind === "caught") return say(`caught by a rule: ${m.note || localTime(m.at)} (among the incidents)`); // nobody asked: whoever looks at something goes on
 			setState({ view: "incidents", mark: m.id });
 			say(`marked: ${m.note || localTime(m.at)}`);
 		},
-		ended: (e) => { if (!state().at) say(`${board ? `what is shown is of ${localTime(board.at)}; ` : ""}${e.reason}`, true); },
+		ended: (e) => { if (!state().at && viewOf(state()) === "machine") say(ended = `${board ? `what is shown is of ${localTime(board.at)}; ` : ""}${e.reason}`, true); },
 		lost: () => say("no connection to whyslow serve; trying again ...", true),
 	});
 }
@@ -164,6 +165,7 @@ function apply(s) {
 	}
 	for (const main of document.querySelectorAll("main")) main.hidden = main.id !== view;
 	if (PANES[view]) showPane(view, s);
+	if (view !== "machine" && get("status").textContent === ended) say(""); // it is of the machine's pane
 	get("window").value = window_(s);
 	get("filter").value = s.filter || "";
 	get("live").setAttribute("aria-pressed", String(!s.at));

@@ -80,7 +80,7 @@ async function loadViews(s, counter) {
 }
 
 function drawRanked(s) {
-	parts.summary.textContent = why.summary;
+	parts.summary.textContent = why.summary.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (t) => localTime(t));
 	const rows = why.unusual.findings.map((f) => ({ key: `${f.server ?? ""}|${f.counter ?? ""}`, cells: [oddBar(f.score / Math.max(1, why.unusual.findings[0].score)), f.server ?? "all", f.counter ?? "", formatOf(f.counter)(f.observed), f.usual === null ? "" : formatOf(f.counter)(f.usual), f.since ? localTime(f.since) : "", f.flags.filter((x) => x !== "peers").join(", ").replaceAll("_", " ")] }));
 	const servers = why.servers.findings.filter((f) => f.q !== null && f.q <= 0.05).map((f) => f.server);
 	const columns = [{ title: "odd" }, { title: "server" }, { title: "counter", class: "name" }, { title: "is", class: "number" }, { title: "usual", class: "number" }, { title: "since", class: "wide" }, { title: "", class: "wide" }];

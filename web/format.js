@@ -1,12 +1,13 @@
 // Values as people read them, by their unit.
-const scale = (value, base, names) => {
+const scale = (value, base, names, step = Infinity) => {
 	let i = 0;
 	let v = Math.abs(value);
 	while (v >= base && i < names.length - 1) {
 		v /= base;
 		i++;
 	}
-	const text = v >= 100 || (i === 0 && Number.isInteger(v)) ? v.toFixed(0) : v >= 10 ? v.toFixed(v % 1 ? 1 : 0) : v.toFixed(1);
+	const digits = Number.isFinite(step) ? Math.max(0, Math.min(3, Math.ceil(-Math.log10(step / base ** i) - 1e-9))) : 0;
+	const text = digits > 0 ? v.toFixed(digits) : v >= 100 || (i === 0 && Number.isInteger(v)) ? v.toFixed(0) : v >= 10 ? v.toFixed(v % 1 ? 1 : 0) : v.toFixed(1);
 	return `${value < 0 ? "-" : ""}${text}${names[i]}`;
 };
 
@@ -18,12 +19,12 @@ export function formatValue(value, unit, step = Infinity) {
 	switch (unit) {
 	case "ns/s": return `${(value / 1e7).toFixed(Math.abs(value) >= 1e8 && step >= 1e7 ? 0 : 1)} %`;
 	case "ns": return span(value);
-	case "bytes": return scale(value, 1000, [" B", " kB", " MB", " GB", " TB"]);
-	case "bytes/s": return scale(value, 1000, [" B/s", " kB/s", " MB/s", " GB/s"]);
-	case "count/s": return scale(value, 1000, ["/s", " k/s", " M/s"]);
+	case "bytes": return scale(value, 1000, [" B", " kB", " MB", " GB", " TB"], step);
+	case "bytes/s": return scale(value, 1000, [" B/s", " kB/s", " MB/s", " GB/s"], step);
+	case "count/s": return scale(value, 1000, ["/s", " k/s", " M/s"], step);
 	case "permille": return `${(value / 10).toFixed(1)} %`;
 	case "millidegree": return `${(value / 1000).toFixed(0)} °C`;
-	default: return scale(value, 1000, ["", " k", " M", " G"]);
+	default: return scale(value, 1000, ["", " k", " M", " G"], step);
 	}
 }
 

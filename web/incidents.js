@@ -26,7 +26,7 @@ const passes = (m, filter) => !filter || `${m.id} ${m.kind} ${m.note ?? ""} ${lo
 
 export function drawIncidents(holder, list, { chosen, other, filter, onChoose }) {
 	const rows = [...list].reverse().filter((m) => passes(m, filter)).map((m) => ({ key: String(m.id), kind: String(m.id) === other ? "other" : null, titles: [null, null, null, m.note],
-		cells: [String(m.id), localTime(m.at), m.kind === "caught" ? "caught" : m.presses > 1 ? `${m.presses} presses` : "mark", m.note || "", m.feedback || ""] }));
+		cells: [String(m.id), localTime(m.at), m.kind === "caught" ? (m.goes_on ? "caught, goes on" : "caught") : m.presses > 1 ? `${m.presses} presses` : "mark", m.note || "", m.feedback || ""] }));
 	if (!rows.length) {
 		holder.replaceChildren(element("p", {}, list.length ? "None has these letters." : "Nothing is marked yet: press “It is slow now” when it is."));
 		return;

@@ -18,7 +18,7 @@ export function drawLives(holder, answer, place, { chosen, onChoose }) {
 		return svg("g", { class: String(l.pid) === chosen ? "life chosen" : "life", role: "button", tabindex: 0, "aria-label": words, transform: `translate(0 ${i * ROW})`,
 			onclick: () => onChoose(String(l.pid)), onkeydown: (e) => { if (e.key === "Enter" || e.key === " ") { onChoose(String(l.pid)); e.preventDefault(); } } },
 		svg("title", {}, words), svg("rect", { x: from, y: 2, width: to - from, height: ROW - 4, rx: 1 }),
-		svg("text", { x: right ? from - 4 : to + 4 > place.width - 120 ? from + 4 : to + 4, y: ROW - 3, "text-anchor": right ? "end" : "start" }, `${l.label} (${l.pid})`));
+		svg("text", { class: !right && to + 4 > place.width - 120 ? "inside" : null, x: right ? from - 4 : to + 4 > place.width - 120 ? from + 4 : to + 4, y: ROW - 3, "text-anchor": right ? "end" : "start" }, `${l.label} (${l.pid})`));
 	});
 	const picture = svg("svg", { class: "lives", width: place.width, height: Math.max(1, rows.length * ROW), role: "group", "aria-label": "processes that began or ended" }, ...rows);
 	picture.style.marginLeft = `${place.left}px`;

@@ -10,11 +10,9 @@ const css = (name) => (name.startsWith("--") ? getComputedStyle(document.documen
 
 // Where a point stands for several ticks, the first curve has the least and the most of each as a band.
 const EDGES = [["least", "low"], ["most", "high"]];
-const TICK = 1.5e9; // ns: one a second, with some slack
+const isCoarse = (data) => data.low.some((v, i) => v !== null && v !== data.high[i]);
 
-const isCoarse = (data) => data.step_ns > TICK;
-
-// What a point is, in words; nothing where it is a tick.
+// What a point is, in words; nothing where the least is the most everywhere.
 export function resolutionText(data) {
 	return isCoarse(data) ? `Each point stands for ${formatSpan(data.step_ns)}: the line is the mean, the band reaches from the least to the most. Zoom in for every second.` : "";
 }

@@ -61,7 +61,7 @@ function drawBuckets(s, chosen) {
 	const slower = new Map();
 	for (const g of groups.groups) if (g.outlier && !g.faster) slower.set(keyOf(g), (slower.get(keyOf(g)) ?? 0) + 1);
 	const rows = forest.buckets.map((b) => ({ key: keyOf(b), kind: slower.has(keyOf(b)) ? "guilty" : null, cells: [nameOf(b), b.entry, Math.round(b.requests).toLocaleString("en"), span(b.mean_ns), span(b.p50_ns), span(b.p95_ns), span(b.p99_ns), quantiles(b, most), slower.has(keyOf(b)) ? `${slower.get(keyOf(b))} slower` : ""] }));
-	const columns = [{ title: "bucket", class: "name" }, { title: "entry", class: "widest" }, { title: "requests", class: "number" }, { title: "mean", class: "number" }, { title: "p50", class: "number wide" }, { title: "p95", class: "number" }, { title: "p99", class: "number widest" }, { title: "p50-p95-p99", class: "wide" }, { title: "versions" }];
+	const columns = [{ title: "bucket", class: "name" }, { title: "entry", class: "widest" }, { title: "requests", class: "number" }, { title: "mean", class: "number" }, { title: "p50", class: "number wide" }, { title: "p95", class: "number wide" }, { title: "p99", class: "number widest" }, { title: "p50-p95-p99", class: "wide" }, { title: "versions" }];
 	replaceTable(parts.buckets, choosableTable({ label: "buckets", columns, rows, chosen, onChoose: (bucket) => setState({ bucket, one: null, two: null, baseline: null, candidate: null }) }));
 }
 
@@ -77,7 +77,7 @@ function drawVersions(s, key) {
 	const list = ofBucket(key), set = differing(list);
 	const rows = list.map((g) => ({ key: g.versions, kind: g.outlier && !g.faster ? "guilty" : null, titles: [null, g.versions],
 		cells: [oddBar(g.z === null ? 0 : Math.abs(g.z) / 6), shortVersions(g.versions, set), g.z === null ? "" : g.z.toFixed(1), g.q === null ? "" : g.q < 0.001 ? g.q.toExponential(0) : g.q.toFixed(2), span(g.mean_ns), span(g.usual_ns), g.effect === null ? "" : `${g.effect > 0 ? "+" : ""}${share(g.effect)}`, Math.round(g.requests).toLocaleString("en"), localTime(g.first_seen), g.outlier ? (g.faster ? "faster" : "slower") : g.cannot_exceed ? "too few groups" : ""] }));
-	const columns = [{ title: "odd" }, { title: "version", class: "name" }, { title: "z", class: "number" }, { title: "q", class: "number wide" }, { title: "mean", class: "number" }, { title: "usual", class: "number wide" }, { title: "change", class: "number" }, { title: "requests", class: "number wide" }, { title: "first seen", class: "widest" }, { title: "" }];
+	const columns = [{ title: "odd" }, { title: "version", class: "name" }, { title: "z", class: "number wide" }, { title: "q", class: "number wide" }, { title: "mean", class: "number" }, { title: "usual", class: "number wide" }, { title: "change", class: "number" }, { title: "requests", class: "number wide" }, { title: "first seen", class: "widest" }, { title: "" }];
 	parts.versionTitle.textContent = `Versions of ${list.length ? nameOf(list[0]) : "the bucket"}`;
 	replaceTable(parts.versions, choosableTable({ label: "versions of the bucket", columns, rows, chosen: s.candidate ? list.find((g) => packages(g.versions).includes(s.candidate))?.versions ?? null : null,
 		onChoose: (versions) => setState({ candidate: packages(versions).find((p) => set.has(p)) ?? null, one: null, two: null }) }));
@@ -93,7 +93,7 @@ function drawForest(s, key) {
 		name.style.paddingLeft = `${Math.min(p.depth, 14) * 0.9}rem`;
 		return { key: p.path, kind: on > 0.01 * b.mean_ns ? "critical" : null, titles: [null, p.path], cells: [oddBar(on / b.mean_ns), name, share(on / b.mean_ns), span(on), p.calls_per_parent === null ? "" : p.calls_per_parent.toFixed(2), span(p.p50_ns), span(p.p95_ns), span(p.p99_ns), p.parallel === null ? "" : p.parallel > 1.05 ? `${p.parallel.toFixed(1)} at a time` : "", [p.errors ? `${share(p.errors / p.calls)} fail` : "", p.retries ? `${share(p.retries / p.calls)} retries` : "", p.asynchronous > p.calls / 2 ? "asynchronous" : ""].filter(Boolean).join(", ")] };
 	});
-	const columns = [{ title: "path" }, { title: "call", class: "name" }, { title: "of the request", class: "number" }, { title: "a request", class: "number" }, { title: "calls", class: "number wide" }, { title: "p50", class: "number wide" }, { title: "p95", class: "number" }, { title: "p99", class: "number wide" }, { title: "parallel", class: "wide" }, { title: "", class: "widest" }];
+	const columns = [{ title: "path" }, { title: "call", class: "name" }, { title: "of the request", class: "number" }, { title: "a request", class: "number wide" }, { title: "calls", class: "number wide" }, { title: "p50", class: "number wide" }, { title: "p95", class: "number wide" }, { title: "p99", class: "number wide" }, { title: "parallel", class: "wide" }, { title: "", class: "widest" }];
 	replaceTable(parts.forest, choosableTable({ label: "calls of the bucket; the critical path is lit", columns, rows, chosen: s.path ?? null, onChoose: (path) => setState({ path }) }));
 }
 
@@ -126,7 +126,7 @@ function drawComparison(s) {
 	const most = Math.max(1, ...b.vertices.map((v) => Math.abs(v.after_ns - v.before_ns)));
 	const rows = [...b.vertices].sort((x, y) => Math.abs(y.after_ns - y.before_ns) - Math.abs(x.after_ns - x.before_ns)).slice(0, 40).map((v) => ({ key: v.path, titles: [null, v.path], kind: v.after_ns - v.before_ns > 0.05 * most ? "guilty" : null,
 		cells: [oddBar(Math.abs(v.after_ns - v.before_ns) / most), v.path.split(" > ").at(-1), span(v.before_ns), span(v.after_ns), signed(v.after_ns - v.before_ns), `${v.calls_before.toFixed(2)} → ${v.calls_after.toFixed(2)}`, v.reason === "none" ? "" : v.reason] }));
-	const columns = [{ title: "" }, { title: "call", class: "name" }, { title: s.baseline, class: "number" }, { title: s.candidate, class: "number" }, { title: "change", class: "number" }, { title: "calls a request", class: "number wide" }, { title: "because", class: "wide" }];
+	const columns = [{ title: "" }, { title: "call", class: "name" }, { title: s.baseline, class: "number wide" }, { title: s.candidate, class: "number wide" }, { title: "change", class: "number" }, { title: "calls a request", class: "number wide" }, { title: "because", class: "wide" }];
 	const table = element("div", { class: "scroll" }, choosableTable({ label: "calls, before and after", columns, rows, chosen: s.path ?? null, onChoose: (path) => setState({ path }) }));
 	parts.compare.replaceChildren(head, rows.length ? table : "");
 }

@@ -9,7 +9,7 @@ const SETTLED = 300; // ms without a turn until the address follows
 const POINTS = 400; // at most so many along the time: more would be smaller than a pixel
 
 // What a place in the address says of from where it is looked at: "turn,tilt,distance".
-const numbers = (text) => { const n = (text ?? "").split(",").map(Number); return n.length === 3 && n.every(Number.isFinite) ? n : [-0.5, 0.7, 185]; };
+const numbers = (text) => { const n = (text ?? "").split(",").map(Number); return n.length === 3 && n.every(Number.isFinite) ? n : [-0.5, 0.75, 215]; };
 
 export class Surface {
 	// onTurn(text): it is looked at from somewhere else now

@@ -250,21 +250,30 @@ static bool is_alias(const struct table *t, size_t key)
 	return false;
 }
 
-/* "agent version = 1.7.0, was 1.6.0": the values with most requests. */
+/* "agent version = 1.7.0 (1.6.0 and 3 others before)": the values with most requests. */
 static char *replacement(const struct table *t, size_t key, const struct key_sums *k)
 {
 	const struct value_sums *most[2] = {};
-	char *text;
+	_cleanup_str_ struct str text = {};
+	size_t others[2] = {};
 
 	for (size_t i = 0; i < k->values.n; i++)
-		for (int side = 0; side < 2; side++)
-			if (k->values.v[i].text && k->values.v[i].count[side] > (most[side] ? most[side]->count[side] : 0))
-				most[side] = &k->values.v[i];
-	if (!most[0] || !most[1] ||
-	    asprintf(&text, "%s = %s, was %s", names_get(t->f->names, t->keys[key]), names_get(t->f->names, most[1]->text),
-		     names_get(t->f->names, most[0]->text)) < 0)
-		return NULL;
-	return text;
+		for (int side = 0; side < 2; side++) {
+			const struct value_sums *v = &k->values.v[i];
+
+			others[side] += most[side] && v->count[side] > 0;
+			if (v->count[side] > (most[side] ? most[side]->count[side] : 0))
+				most[side] = v;
+		}
+	for (int side = 1; side >= 0; side--) {
+		const char *value = most[side] && most[side]->text ? names_get(t->f->names, most[side]->text) : "(none)";
+
+		str_printf(&text, side ? "%s = %s" : "%s (%s", side ? names_get(t->f->names, t->keys[key]) : "", value);
+		if (others[side])
+			str_printf(&text, " and %zu other%s", others[side], others[side] > 1 ? "s" : "");
+	}
+	str_puts(&text, " before)");
+	return text.error ? NULL : TAKE(text.data);
 }
 
 static int insert_looked(struct table *t, const struct key_sums *sums, uint32_t key)
@@ -309,7 +318,7 @@ static int choose_keys(struct table *t, struct span_causes *ret)
 		if (known_share(&sums[k]) < REPLACED) {
 			char *text = replacement(t, k, &sums[k]);
 
-			r = text ? VEC_PUSH(ret->replaced, text) : 0;
+			r = text ? VEC_PUSH(ret->replaced, text) : -ENOMEM;
 			continue;
 		}
 		sums[k].gain = gain_of(&sums[k], factor);
@@ -567,7 +576,7 @@ int span_causes_find(const struct forest *f, struct span_causes *ret)
 	struct table t = {.f = f};
 	int r;
 
-	*ret = (struct span_causes){};
+	*ret = (struct span_causes){.searched = true};
 	r = gather(&t);
 	if (r == 0)
 		r = choose_keys(&t, ret);

@@ -26,10 +26,11 @@ struct span_cause {
 struct span_causes {
 	VEC(struct span_cause) list; /* the one that explains most first */
 	VEC(char *) looked_at;	     /* attributes */
-	VEC(char *) replaced;	     /* "agent version = 1.7.0, was 1.6.0": on all of the candidate's, none of the baseline's */
+	VEC(char *) replaced;	     /* "agent version = 1.7.0 (1.6.0 and 3 others before)": on all of the candidate's, none of the baseline's */
 	size_t kinds, tried;
 	double mean, expected; /* ns, of all requests of the candidate's side that could be compared */
 	double explained;      /* share of the rise */
+	bool searched;
 	bool alike;	       /* all kinds became slower by the same: no attribute tells them apart */
 };
 

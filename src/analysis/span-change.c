@@ -11,6 +11,7 @@
 
 #define FAN_OUT	  1.25 /* more calls a parent call than this times before */
 #define SERIAL	  0.5  /* of what a vertex added, if lost overlap explains it */
+#define SERIAL_LEAST 0.95 /* of the calls at a time there were */
 #define SHRINK	  3    /* calls: scores of services that were called less count less */
 #define HOST_SLOWER 2  /* times the other hosts' mean */
 #define LEAF_ATTRIBUTES 256
@@ -262,7 +263,7 @@ static bool serialised(const struct forest *f, const struct group *a, const stru
 		const struct cell *x = cell_of(a, f->vertices.v[u].parent), *y = cell_of(b, f->vertices.v[u].parent);
 		double before = parallel_of(x), gain;
 
-		if (!y || !(before > 1.1))
+		if (!y || !(before > 1.1) || parallel_of(y) > SERIAL_LEAST * before)
 			continue;
 		gain = (v->after - v->before) * (double)b->total.count / (double)y->duration.count;
 		if (overlap_lost(x, y) < SERIAL * gain)

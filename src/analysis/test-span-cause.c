@@ -143,7 +143,7 @@ static void test_what_only_one_side_has_explains_nothing_and_is_told(void **stat
 	(void)state;
 	find(in_gold_europe, 300, SPAN_WEIGHT_ONE, &c);
 	assert_int_equal(c.replaced.n, 1);
-	assert_string_equal(c.replaced.v[0], "api version = v2, was v1");
+	assert_string_equal(c.replaced.v[0], "api version = v2 (v1 before)");
 	span_causes_free(&c);
 }
 

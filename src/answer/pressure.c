@@ -23,7 +23,7 @@
 #define PAST_LEAST	30 /* ticks from which something can be learnt */
 #define UPPER		0.75 /* from this quantile on a strain is a peak */
 #define CHANCE_CALM	0.003 /* that a calm moment swings to this, for each of three pressures */
-#define CHANCE_BELIEVED 0.05
+#define CHANCE_BELIEVED 0.1
 
 static const struct {
 	enum bottleneck what;

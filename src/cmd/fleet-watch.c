@@ -10,11 +10,13 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "cmd/fleet-watch-news.h"
 #include "daemon/fleet-watch.h"
 #include "view/json.h"
 
 static int64_t arg_every = 10 * NS_PER_SEC, arg_window = 1800 * NS_PER_SEC, arg_look = 60 * NS_PER_SEC;
 static uint64_t arg_rounds;
+static const char *arg_webhook;
 
 static const struct option_row options[] = {
 	{OPTION_TEXT, 0, "token-file", "FILE", &fleet_args.token_file, "the token to show to hosts that the list names none for"},
@@ -24,12 +26,15 @@ static const struct option_row options[] = {
 	{OPTION_SPAN, 0, "look", "SPAN", &arg_look, "how much of the end is judged (1min)"},
 	{OPTION_COUNT, 0, "rounds", "N", &arg_rounds, "end after so many (default: never)"},
 	{OPTION_COUNT, 0, "top", "N", &fleet_args.top, "show so many findings (10)"},
+	{OPTION_TEXT, 0, "webhook", "URL", &arg_webhook,
+	 "post there when a server falls silent or does what it usually does not, and when that is over"},
 	{},
 };
 
 struct telling {
 	const struct common *common;
 	size_t top;
+	struct watch_news *news; /* NULL = nobody is told */
 };
 
 static const char *name_of(const struct watch_host *h)
@@ -106,13 +111,15 @@ static void tell(void *data, const struct watch_round *round)
 	else
 		tell_text(round, t);
 	fflush(stdout);
+	if (t->news)
+		watch_news_round(t->news, round);
 }
 
 static int run(struct common *common, int argc, char **argv)
 {
 	struct fleet_args *args = &fleet_args;
-	struct telling t = {common, args->top};
-	struct watch_options o = {args->token_file, args->ca_file, arg_every, arg_window, arg_look, arg_rounds};
+	struct telling t = {common, args->top, NULL};
+	struct watch_options o = {args->token_file, args->ca_file, arg_every, arg_window, arg_look, arg_rounds, arg_webhook != NULL};
 	_cleanup_(watch_list_free) struct watch_list list = {};
 	_cleanup_free_ char *error = NULL;
 	int r;
@@ -122,8 +129,11 @@ static int run(struct common *common, int argc, char **argv)
 	if (o.every < NS_PER_SEC / 10 || o.look <= 0 || o.look >= o.window)
 		return usage_error("fleet", "watch: --every is at least 0.1s, and --look shorter than --window");
 	r = watch_list_read(argv[1], &list, &error);
+	if (r == 0 && arg_webhook)
+		r = watch_news_new(arg_webhook, arg_look, &t.news);
 	if (r == 0)
 		r = watch_run(&list, &o, tell, &t, &error);
+	watch_news_free(t.news);
 	if (r < 0) {
 		log_error("%s", error ? error : strerror(-r));
 		return EXIT_CANNOT;

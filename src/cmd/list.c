@@ -37,7 +37,7 @@ static void print_line(const struct mark *m)
 
 	printf("%4" PRId64 "  %s", m->id, format_local(m->wall, at, sizeof(at)));
 	if (mark_is_caught(m))
-		printf("  (caught)");
+		printf(m->goes_on ? "  (caught, goes on)" : "  (caught)");
 	else if (m->presses > 1)
 		printf("  (pressed %u times)", m->presses);
 	if (m->note)
@@ -51,8 +51,8 @@ static json_t *mark_json(const struct mark *m)
 {
 	char at[40], until[40];
 
-	return json_pack("{s:I, s:s, s:s, s:s, s:I, s:I, s:s?, s:s?}", "id", (json_int_t)m->id, "kind",
-			 mark_is_caught(m) ? "caught" : "mark", "until", format_rfc3339(m->last, until, sizeof(until)), "at",
+	return json_pack("{s:I, s:s, s:b, s:s, s:s, s:I, s:I, s:s?, s:s?}", "id", (json_int_t)m->id, "kind",
+			 mark_is_caught(m) ? "caught" : "mark", "goes_on", (int)m->goes_on, "until", format_rfc3339(m->last, until, sizeof(until)), "at",
 			 format_rfc3339(m->wall, at, sizeof(at)), "presses", (json_int_t)m->presses, "uid", (json_int_t)m->uid,
 			 "note", m->note, "feedback", m->feedback ? feedback_names[m->feedback] : NULL);
 }

@@ -76,9 +76,10 @@ static void print_moved(const struct forest *f, const struct bucket_change *c)
 	       spans_duration(c->lost, b), from ? from : "?", to ? to : "?");
 }
 
-/* The request of the sample that shows what is usual for the group at this vertex. */
+/* The request of the sample that shows what is usual for the group, at this vertex and as a whole. */
 static const struct exemplar *exemplar_of(const struct group *g, uint32_t vertex, double usual)
 {
+	double whole = moments_mean(&g->total);
 	const struct exemplar *best = NULL;
 	double distance = INFINITY;
 
@@ -88,9 +89,10 @@ static const struct exemplar *exemplar_of(const struct group *g, uint32_t vertex
 
 		for (size_t k = 0; k < e->spans.n; k++)
 			path += e->spans.v[k].vertex == vertex ? (double)e->spans.v[k].path : 0;
-		if (fabs(path - usual) >= distance)
+		path = fabs(path - usual) + fabs((double)e->duration - whole);
+		if (path >= distance)
 			continue;
-		distance = fabs(path - usual);
+		distance = path;
 		best = e;
 	}
 	return best;
@@ -191,8 +193,12 @@ static void print_causes(const struct span_causes *c)
 {
 	char a[24], b[24];
 
-	if (!c->looked_at.n)
+	if (!c->searched)
 		return;
+	if (!c->looked_at.n) {
+		puts("\nWhich requests became slower cannot be told: no attribute tells them apart (--join FILE:ATTRIBUTE adds some)");
+		return;
+	}
 	puts("\nWhich requests became slower, by all their attributes:");
 	for (size_t i = 0; i < c->list.n; i++)
 		printf("  %zu. %s\n     mean %s, would have been %s; %.0f requests; explains %.0f %% of the rise\n", i + 1, c->list.v[i].where,

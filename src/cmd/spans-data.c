@@ -9,6 +9,8 @@
 #include "cmd/spans.h"
 #include "source/span-clickhouse.h"
 
+#define FILE_SPANS (2u << 20) /* that wait, of files: half a minute of 70,000 a second */
+
 static int read_time(const char *text, int64_t otherwise, int64_t *ret)
 {
 	*ret = otherwise;
@@ -53,7 +55,7 @@ int spans_pipeline_options(size_t n_files, struct pipeline_options *ret)
 		.from = from,
 		.to = to,
 		.slot_width = spans_arg.slot > 0 ? spans_arg.slot : NS_PER_SEC,
-		.most = (uint32_t)(spans_arg.memory ? spans_arg.memory : ASSEMBLE_SPANS_MAX / (spans_arg.jobs ? spans_arg.jobs : 1)),
+		.most = (uint32_t)(spans_arg.memory ? spans_arg.memory : !n_files ? ASSEMBLE_SPANS_MAX : FILE_SPANS / (spans_arg.jobs ? spans_arg.jobs : 1)),
 	};
 	return 0;
 }

@@ -224,16 +224,53 @@ static char *differing_versions(const struct forest *f, const struct bucket *b, 
 	return spans_versions_label(f, n ? names_set(f->names, 0, v, n) : g->versions);
 }
 
+static const char *figure_text(double value, char *buf, size_t n)
+{
+	snprintf(buf, n, isnan(value) ? "-" : "%.2g", value);
+	return buf;
+}
+
 static void print_group(const struct forest *f, const struct judged *j, size_t i)
 {
 	const struct group_judgement *x = &j->judgements[i];
 	_cleanup_free_ char *versions = differing_versions(f, j->bucket[i], j->group[i]);
-	char when[32], a[24], b[24];
+	char when[32], a[24], b[24], q[24], z[24] = "-";
 
-	printf("  %7.2f %8.2g %9s %9s %+6.1f %% %9.0f  %s  %s", x->z, x->q, spans_duration(j->groups[i].mean, a), spans_duration(x->usual, b),
-	       100 * x->effect, j->groups[i].count, format_local(j->groups[i].first_seen, when, sizeof(when)), versions ? versions : "?");
+	if (!isnan(x->z))
+		snprintf(z, sizeof(z), "%.2f", x->z);
+	printf("  %7s %8s %9s %9s %+6.1f %% %9.0f  %s  %s", z, figure_text(x->q, q, sizeof(q)), spans_duration(j->groups[i].mean, a),
+	       spans_duration(x->usual, b), 100 * x->effect, j->groups[i].count, format_local(j->groups[i].first_seen, when, sizeof(when)), versions ? versions : "?");
 	print_flags(x->flags);
 	putchar('\n');
+}
+
+/* The slowest against what is usual come first; those that cannot be judged last. */
+static int by_z(const void *a, const void *b, void *judged)
+{
+	const struct judged *j = judged;
+	size_t x = *(const size_t *)a, y = *(const size_t *)b;
+	double dx = j->judgements[x].z, dy = j->judgements[y].z;
+
+	if (isnan(dx) != isnan(dy))
+		return isnan(dx) ? 1 : -1;
+	return dx > dy ? -1 : dx < dy ? 1 : x < y ? -1 : x > y;
+}
+
+static void print_groups(const struct forest *f, const struct judged *j, size_t first, size_t n)
+{
+	_cleanup_free_ size_t *order = calloc(n + 1, sizeof(*order));
+
+	for (size_t i = 0; order && i < n; i++)
+		order[i] = first + i;
+	if (order)
+		qsort_r(order, n, sizeof(*order), by_z, (void *)j);
+	for (size_t k = 0; order && k < n && k < spans_arg.top; k++) {
+		print_group(f, j, order[k]);
+		if (j->judgements[order[k]].flags & GROUP_OUTLIER)
+			print_requests(f, j, order[k]);
+	}
+	if (n > spans_arg.top)
+		printf("  ... and %zu more (--top)\n", n - spans_arg.top);
 }
 
 static void print_all(const struct forest *f, const struct judged *j, enum group_method method)
@@ -249,13 +286,7 @@ static void print_all(const struct forest *f, const struct judged *j, enum group
 		for (n = 0; first + n < j->n && j->bucket[first + n] == j->bucket[first]; n++)
 			;
 		printf("\n%s\n        z        q      mean     usual  effect  requests  first seen               versions\n", label ? label : "?");
-		for (size_t i = first; i < first + n && i < first + spans_arg.top; i++) {
-			print_group(f, j, i);
-			if (j->judgements[i].flags & GROUP_OUTLIER)
-				print_requests(f, j, i);
-		}
-		if (n > spans_arg.top)
-			printf("  ... and %zu more (--top)\n", n - spans_arg.top);
+		print_groups(f, j, first, n);
 		print_change_point(f, j->bucket[first]);
 	}
 	spans_print_tally(f);

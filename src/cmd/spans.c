@@ -27,7 +27,7 @@ struct spans_arguments spans_arg = DEFAULTS;
 	{OPTION_TEXT, 0, "join", "FILE:ATTR", &spans_arg.join, "attributes from a table: inventory.csv:host.name"},                                  \
 	{OPTION_SPAN, 0, "late", "SPAN", &spans_arg.late, "how late a span may come (default: receive 30s, a file 15min, several files as memory allows)"}, \
 	{OPTION_SPAN, 0, "slot", "SPAN", &spans_arg.slot, "resolution in time (default 1min; doubles as needed)"},                                   \
-	{OPTION_COUNT, 0, "spans-in-memory", "N", &spans_arg.memory, "spans that wait for their trace at most (default 4194304); of tables, spans of one piece"}
+	{OPTION_COUNT, 0, "spans-in-memory", "N", &spans_arg.memory, "spans that wait for their trace at most (default 2097152, receive 4194304); of tables, spans of one piece"}
 
 /* Where they come from. */
 #define DATA_OPTIONS                                                                                                              \

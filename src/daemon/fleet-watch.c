@@ -359,7 +359,7 @@ static int gather(const struct watch *w, struct fleet **ret)
 	return r;
 }
 
-static int rank(const struct watch *w, const struct fleet *f, struct fleet_findings *ret)
+static int rank(const struct watch *w, const struct fleet *f, const char *analysis, struct fleet_findings *ret)
 {
 	struct fleet_question q = fleet_question_default(f);
 	int64_t first, last;
@@ -367,13 +367,13 @@ static int rank(const struct watch *w, const struct fleet *f, struct fleet_findi
 	fleet_extent(f, &first, &last);
 	q.window = (struct fleet_span){last - w->options->look + 1, last + 1};
 	q.usual = (struct fleet_span){first, last - w->options->look + 1};
-	return fleet_analysis_find("deviation")->run(&q, ret);
+	return fleet_analysis_find(analysis)->run(&q, ret);
 }
 
 static int one_round(struct watch *w, void (*tell)(void *data, const struct watch_round *round), void *data)
 {
 	struct watch_round round = {.list = w->list};
-	struct fleet_findings findings = {};
+	struct fleet_findings findings = {}, alarms = {};
 	struct fleet *fleet = NULL;
 	int r;
 
@@ -382,12 +382,15 @@ static int one_round(struct watch *w, void (*tell)(void *data, const struct watc
 	r = gather(w, &fleet);
 	if (r == 0) {
 		round.fleet = fleet;
-		if (rank(w, fleet, &findings) == 0)
+		if (rank(w, fleet, "deviation", &findings) == 0)
 			round.findings = &findings;
+		if (w->options->alarms && rank(w, fleet, "alarm", &alarms) == 0)
+			round.alarms = &alarms;
 	}
 	if (r == 0 || r == -ENODATA)
 		tell(data, &round);
 	fleet_findings_free(&findings);
+	fleet_findings_free(&alarms);
 	if (fleet)
 		fleet_free(fleet);
 	free(fleet);

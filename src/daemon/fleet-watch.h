@@ -36,6 +36,7 @@ struct watch_options {
 	int64_t window; /* ns that are kept: what is usual */
 	int64_t look;	/* ns at their end that are compared with it */
 	uint64_t rounds; /* 0 = until it is ended */
+	bool alarms;	 /* servers are judged, too */
 };
 
 struct watch_round {
@@ -43,6 +44,7 @@ struct watch_round {
 	const struct watch_list *list;
 	const struct fleet *fleet;		/* NULL = nothing has come yet */
 	const struct fleet_findings *findings;	/* of the default comparison; NULL without a fleet, or too little to compare */
+	const struct fleet_findings *alarms;	/* servers by how unusual they are (q); NULL as well where nobody asked */
 };
 
 /* Tells each round. 0, or -errno with *ret_error. */

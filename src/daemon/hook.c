@@ -66,11 +66,12 @@ int hook_run(const char *command, const struct hook_event *event, pid_t *ret)
 
 static char *to_json(const struct hook_event *e)
 {
-	char host[256] = "", at[40];
+	char here[256] = "", at[40];
+	const char *host = e->host ? e->host : here;
 	json_t *event;
 	char *text;
 
-	(void)gethostname(host, sizeof(host) - 1);
+	(void)gethostname(here, sizeof(here) - 1);
 	/* "text" is what chat servers show */
 	event = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:o}", "schema", "whyslow.event/1", "event",
 			  e->over ? "end" : "begin", "host", host, "at", format_rfc3339(e->wall, at, sizeof(at)), "rule",

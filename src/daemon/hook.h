@@ -8,6 +8,7 @@
 
 struct hook_event {
 	const char *rule, *note;
+	const char *host; /* where it happened; NULL = here */
 	bool over;    /* it ended, not began */
 	int64_t id;   /* of the incident; 0 = not kept */
 	int64_t wall; /* ns */

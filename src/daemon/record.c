@@ -35,7 +35,7 @@
 
 #define SEGMENT_SPAN	(600 * NS_PER_SEC)
 #define SAVE_EVERY	8    /* ticks under load: with the tick in hand and the write itself less than 10 s */
-#define BUSY_THRESHOLD	0.05 /* of one CPU: below it the machine idles and the disk is left alone */
+#define BUSY_THRESHOLD	0.05 /* of one CPU, on average since the last look: below it the machine idles and the disk is left alone */
 #define STACK_SIZE	(256 << 10) /* of a thread: all memory is locked, and the default would be 8 MB of it */
 #define JOURNAL_MAX	(256ull << 20) /* a disk that is stuck for hours must not fill the memory */
 
@@ -62,7 +62,7 @@ struct daemon {
 	struct str frame;
 	int64_t segment_started; /* boot ns */
 	uint64_t ticks;
-	uint64_t busy_ticks;
+	double busy; /* added up since the writer was last thought of */
 	int64_t alive_every, alive_said; /* ns; 0 = nobody watches */
 	bool dropping; /* the journal is full */
 	int lock_fd;
@@ -173,12 +173,13 @@ static void tick(struct daemon *d)
 		append(d);
 	d->ticks++;
 	capture_tick(d->capture, recorder_busy(d->recorder));
-	if (recorder_busy(d->recorder) > BUSY_THRESHOLD)
-		d->busy_ticks++;
-	if (d->ticks % SAVE_EVERY == 0 && d->busy_ticks) {
-		d->busy_ticks = 0;
+	d->busy += recorder_busy(d->recorder);
+	if (d->ticks % SAVE_EVERY)
+		return;
+	/* one timer's job among seconds of sleep is no load: for that alone no disk is woken */
+	if (d->busy > BUSY_THRESHOLD * SAVE_EVERY)
 		wake_writer(&d->writer, true, false, d->journal.segment);
-	}
+	d->busy = 0;
 }
 
 static void raise_priority(const struct config *config)
@@ -223,6 +224,15 @@ static int take_lock(struct daemon *d)
 	return 0;
 }
 
+/* A recorder that was killed could not say when it was over. */
+static int end_what_was_caught(struct store *store)
+{
+	int64_t first, last;
+	int r = store_extent(store, &first, &last);
+
+	return r < 0 ? r : store_caught_end(store, last, ", and went on when the recorder was killed");
+}
+
 static int open_store(struct daemon *d, uint32_t *ret_first_id)
 {
 	const struct config *config = d->options->config;
@@ -237,6 +247,8 @@ static int open_store(struct daemon *d, uint32_t *ret_first_id)
 	}
 	report(d->writer.store, store_recover(d->writer.store, 0), "what an earlier recorder left stays in memory");
 	r = store_open_marks(d->writer.store);
+	if (r == 0)
+		r = end_what_was_caught(d->writer.store);
 	if (r == 0)
 		r = store_highest_entity(d->writer.store, &highest);
 	if (r < 0) {
@@ -481,6 +493,8 @@ int record_run(const struct record_options *options)
 		 options->config->store_file);
 	loop(&d, signal_fd);
 	sd_notify(0, "STOPPING=1");
+	triggers_stop(d.triggers); /* what goes on ends, and that is written down before the marks are closed */
+	d.triggers = NULL;
 	if (d.journal.segment)
 		wake_writer(&d.writer, false, true, 0);
 	pthread_mutex_lock(&d.writer.lock);

@@ -357,7 +357,7 @@ static int next_events(void *state, struct str *out)
 		l->ended = boot_now();
 		(void)follow_board(l);
 	}
-	return marks > 0;
+	return marks > 0 || l->asker->from_file; /* somebody's recording: nothing more will come, and the page need not ask again */
 }
 
 static void close_events(void *state)

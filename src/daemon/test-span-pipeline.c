@@ -310,7 +310,7 @@ static void test_damaged_input_is_survived(void **state)
 	(void)state;
 	make_otlp(&protobuf, "ot=th:8");
 	srand(11);
-	for (int round = 0; round < 3000; round++) {
+	for (int round = 0; round < 1200; round++) {
 		const void *inputs[] = {jaeger, otlp_json, csv, protobuf.data};
 		const size_t lengths[] = {strlen(jaeger), strlen(otlp_json), strlen(csv), protobuf.len};
 		size_t which = (size_t)round % 4, n = lengths[which];

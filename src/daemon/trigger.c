@@ -223,7 +223,7 @@ static int64_t write_down(struct triggers *t, const struct news *n)
 		return 0;
 	if (known) {
 		id = *known;
-		r = store_caught_more(t->store, id, n->wall, n->note);
+		r = store_caught_more(t->store, id, n->wall, n->note, n->action == TRIGGER_END);
 	} else if (n->action == TRIGGER_BEGIN) {
 		r = store_caught(t->store, n->wall, n->note, &id);
 		if (r == 0)
@@ -256,7 +256,8 @@ static void keep_child(struct triggers *t, int r, pid_t child, const char *what)
 
 static void tell(struct triggers *t, const struct news *n, int64_t id)
 {
-	const struct hook_event event = {n->rule, n->note, n->action == TRIGGER_END, id, n->wall};
+	const struct hook_event event = {
+		.rule = n->rule, .note = n->note, .over = n->action == TRIGGER_END, .id = id, .wall = n->wall};
 	pid_t child = 0;
 
 	if (n->command && t->children.n < CHILDREN_MAX)

@@ -174,14 +174,17 @@ static uint64_t big_endian(const uint8_t *bytes, size_t n)
 	return value;
 }
 
-static uint64_t id_of(const struct field *f)
+static uint64_t big_endian_8(const uint8_t *bytes)
 {
 	uint64_t value;
 
-	if (f->n != 8)
-		return big_endian(f->bytes, f->n < 8 ? f->n : 8);
-	memcpy(&value, f->bytes, 8);
+	memcpy(&value, bytes, 8);
 	return __builtin_bswap64(value);
+}
+
+static uint64_t id_of(const struct field *f)
+{
+	return f->n == 8 ? big_endian_8(f->bytes) : big_endian(f->bytes, f->n < 8 ? f->n : 8);
 }
 
 static int read_status(const struct field *status, struct span *span)
@@ -324,7 +327,7 @@ static int read_span(struct span_reader *r, const struct place *place, const str
 	struct span_fields found = {};
 
 	if (r->parts > 1 && f->n > 18 && f->bytes[0] == 0x0a && f->bytes[1] == 16 &&
-	    !reader_takes(r, big_endian(f->bytes + 2, 8), big_endian(f->bytes + 10, 8))) {
+	    !reader_takes(r, big_endian_8(f->bytes + 2), big_endian_8(f->bytes + 10))) {
 		begin_block(block, false);
 		return 0;
 	}

@@ -539,6 +539,16 @@ static void sort_in(struct event *events, size_t n)
 	events[n] = e;
 }
 
+/* Whoever writes a slot again first says that it holds nothing, and then of which lap it is: what still says the same
+ * after it was copied was whole. */
+static bool copy_slot(const struct event *slot, uint16_t lap, struct event *ret)
+{
+	*ret = *slot;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return ret->kind != EVENT_NONE && ret->cpu == lap && __atomic_load_n(&slot->kind, __ATOMIC_RELAXED) == ret->kind &&
+	       __atomic_load_n(&slot->cpu, __ATOMIC_RELAXED) == lap;
+}
+
 int ring_read_slice(const struct ring_slice *slice, uint16_t cpu, struct trace *t)
 {
 	uint64_t from = slice->head - slice->begin > slice->n ? slice->head - slice->n : slice->begin;
@@ -551,8 +561,7 @@ int ring_read_slice(const struct ring_slice *slice, uint16_t cpu, struct trace *
 		return -ENOMEM;
 	c->written += slice->head - slice->begin;
 	for (uint64_t at = from; at < slice->head; at++) {
-		out[n] = slice->slots[at & (slice->n - 1)];
-		if (out[n].kind == EVENT_NONE || out[n].cpu != (uint16_t)(at / slice->n)) {
+		if (!copy_slot(&slice->slots[at & (slice->n - 1)], (uint16_t)(at / slice->n), &out[n])) {
 			c->torn++;
 			continue;
 		}
@@ -570,7 +579,7 @@ int ring_read_slice(const struct ring_slice *slice, uint16_t cpu, struct trace *
 	return 0;
 }
 
-static int read_generation(const struct ring *r, uint32_t g, struct trace *t)
+static int read_generation(const struct ring *r, uint32_t g, const uint64_t *heads, struct trace *t)
 {
 	const struct generation *read = &r->generations[g];
 
@@ -579,7 +588,7 @@ static int read_generation(const struct ring *r, uint32_t g, struct trace *t)
 			.slots = r->events + (cpu * RING_GENERATIONS + g) * r->slots,
 			.n = r->slots,
 			.begin = read->begin[cpu],
-			.head = __atomic_load_n(&r->cpus[cpu].head[g], __ATOMIC_ACQUIRE),
+			.head = heads[cpu],
 			.began = read->began,
 		};
 		int n = ring_read_slice(&slice, (uint16_t)cpu, t);
@@ -698,7 +707,7 @@ static void describe_kernel(struct trace *t)
 	btf__free(vmlinux);
 }
 
-/* No program that began before still writes what was frozen. */
+/* No program that began before still runs. */
 static void wait_for_writers(void)
 {
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) < 0)
@@ -706,7 +715,7 @@ static void wait_for_writers(void)
 }
 
 /* The programs write the other generation from now on. */
-static uint64_t turn(struct ring *r)
+static void turn(struct ring *r)
 {
 	uint32_t rests = r->skel->bss->generation & 1, next = rests ^ 1;
 
@@ -714,7 +723,6 @@ static uint64_t turn(struct ring *r)
 		r->generations[next].begin[i] = r->cpus[i].head[next];
 	__atomic_store_n(&r->skel->bss->generation, next, __ATOMIC_SEQ_CST);
 	r->generations[next].began = r->generations[rests].rested = now_monotonic(CLOCK_MONOTONIC);
-	return r->generations[next].began;
 }
 
 void ring_turn(struct ring *r)
@@ -731,16 +739,31 @@ void ring_turn(struct ring *r)
 	pthread_mutex_unlock(&r->lock);
 }
 
+static void note_heads(const struct ring *r, uint32_t g, uint64_t *ret)
+{
+	for (uint32_t cpu = 0; cpu < r->n_cpus; cpu++)
+		ret[cpu] = __atomic_load_n(&r->cpus[cpu].head[g], __ATOMIC_ACQUIRE);
+}
+
+/* Turns nothing: who only wants to look must not cost a later mark its past. All that was to be told at the moment of the
+ * freeze stands below the heads after one grace period, and is written after another. */
 static int read_both(struct ring *r, uint64_t since, struct trace *t)
 {
 	uint32_t now = r->skel->bss->generation & 1, before = now ^ 1;
+	_cleanup_free_ uint64_t *heads = calloc(r->n_cpus, sizeof(*heads));
 	int n = 0;
 
-	if (r->generations[before].rested > since)
-		n = read_generation(r, before, t);
-	t->frozen = turn(r);
+	if (!heads)
+		return -ENOMEM;
+	t->frozen = now_monotonic(CLOCK_MONOTONIC);
 	wait_for_writers();
-	return n < 0 ? n : read_generation(r, now, t);
+	if (r->generations[before].rested > since) {
+		note_heads(r, before, heads);
+		n = read_generation(r, before, heads, t);
+	}
+	note_heads(r, now, heads);
+	wait_for_writers();
+	return n < 0 ? n : read_generation(r, now, heads, t);
 }
 
 /* Only what is wanted; what each CPU's records cover. */
@@ -748,11 +771,10 @@ static void cut(const struct ring *r, uint64_t since, struct trace *t)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; since && i < t->n_events; i++)
-		if (t->events[i].time > since)
+	for (size_t i = 0; i < t->n_events; i++)
+		if (t->events[i].time > since && t->events[i].time <= t->frozen)
 			t->events[n++] = t->events[i];
-	if (since)
-		t->n_events = n;
+	t->n_events = n;
 	for (uint32_t i = 0; i < r->n_cpus; i++) {
 		t->cpus[i].there = r->cpus[i].switches > 0;
 		t->cpus[i].skipped = r->cpus[i].missed;

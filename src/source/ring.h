@@ -1,8 +1,8 @@
-/* The flight recorder: loads the BPF programs that write it, freezes it, and reads what was frozen into a trace.
+/* The flight recorder: loads the BPF programs that write it, and reads what is there at a moment into a trace.
  *
- * Nothing reads a generation of the ring's memory while it is written. When one is full the programs are turned to the
- * other, so that there is always one generation's worth of past. A freeze reads the resting one, turns the programs to
- * it, waits until none of them still writes the one before, and reads that; recording goes on meanwhile.
+ * When a generation of the ring's memory is full the programs are turned to the other, so that there is always one
+ * generation's worth of past. A freeze copies both as they were at one moment, while recording goes on, and changes nothing:
+ * what comes after it has the same past.
  *
  * Another process (root) joins a ring by the numbers of its maps: it sees its sums, and cannot freeze it.
  */
@@ -42,7 +42,7 @@ int ring_join(const struct ring_maps *maps, struct ring **ret, const char **ret_
 /* Descriptor of the sums that hang on threads (struct ring_thread), for other programs to read. */
 int ring_threads_fd(const struct ring *r);
 
-/* Reads everything that is there. What only the living machine knows (exe, unit) is filled in for processes that still
+/* Everything that was there at the moment of the call (ret->frozen). What only the living machine knows (exe, unit) is filled in for processes that still
  * live. From any thread, one at a time. 0 or -errno. */
 int ring_freeze(struct ring *r, struct trace *ret);
 /* The same of what came after `since` (CLOCK_MONOTONIC ns). */

@@ -12,7 +12,7 @@
 
 #define INPUT_PIECE_MAX ((size_t)256 << 20) /* one message, one line, one trace */
 #define INPUT_PIECE	((size_t)256 << 10) /* bytes of the file in memory at a time */
-#define INPUT_AHEAD	64
+#define INPUT_AHEAD	16
 
 struct input_file;
 

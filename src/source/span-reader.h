@@ -40,7 +40,7 @@ static inline bool reader_takes(const struct span_reader *r, uint64_t high, uint
 {
 	uint64_t h = (low ^ high) * 0x9e3779b97f4a7c15ull;
 
-	return r->parts < 2 || (h >> 32) % r->parts == r->part;
+	return r->parts < 2 || ((h >> 32) * r->parts) >> 32 == r->part;
 }
 
 /* The same for a text, whose id it then gives; no id at all is 0, 0. */

@@ -86,7 +86,7 @@ static void what_was_told_late_stands_where_it_belongs(void **state)
 
 static struct ring *open_or_skip(void)
 {
-	struct ring_options options = {.bytes = 4 << 20, .stacks = true};
+	struct ring_options options = {.bytes = 16 << 20, .stacks = true};
 	const char *why = NULL;
 	struct ring *r;
 
@@ -141,6 +141,27 @@ static void a_life_is_told_from_fork_to_exit(void **state)
 	ring_close(r);
 }
 
+/* Whoever looks must not cost a later mark its past. */
+static void freezes_leave_the_past_where_it_is(void **state)
+{
+	struct ring *r = open_or_skip();
+	uint32_t pid = (uint32_t)sleeper();
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		_cleanup_(trace_clear) struct trace t = {};
+		size_t told = 0;
+
+		assert_int_equal(ring_freeze(r, &t), 0);
+		for (size_t k = 0; k < t.n_events; k++) {
+			assert_true(t.events[k].time <= t.frozen);
+			told += t.events[k].thread == pid && (t.events[k].kind == EVENT_FORK || t.events[k].kind == EVENT_EXIT);
+		}
+		assert_int_equal(told, 2);
+	}
+	ring_close(r);
+}
+
 static void two_freezes_do_not_tell_the_same(void **state)
 {
 	_cleanup_(trace_clear) struct trace t = {}, later = {};
@@ -188,4 +209,5 @@ static void sums_follow_a_thread(void **state)
 RUN_TESTS(cmocka_unit_test(reads_a_ring_that_is_not_full), cmocka_unit_test(what_was_overwritten_is_not_covered),
 	  cmocka_unit_test(torn_slots_are_counted), cmocka_unit_test(what_was_told_late_stands_where_it_belongs),
 	  cmocka_unit_test(a_life_is_told_from_fork_to_exit),
-	  cmocka_unit_test(two_freezes_do_not_tell_the_same), cmocka_unit_test(sums_follow_a_thread))
+	  cmocka_unit_test(freezes_leave_the_past_where_it_is), cmocka_unit_test(two_freezes_do_not_tell_the_same),
+	  cmocka_unit_test(sums_follow_a_thread))

@@ -19,8 +19,8 @@ void capture_free(struct capture *c)
 	*c = (struct capture){};
 }
 
-/* Binds a report compressed. */
-static int bind_report(sqlite3_stmt *stmt, int column, const char *report)
+/* A report compressed; the caller frees. */
+static int pack(const char *report, void **ret, size_t *ret_n)
 {
 	size_t n = strlen(report), room = ZSTD_compressBound(n), used;
 	_cleanup_free_ void *bytes = NULL;
@@ -33,7 +33,9 @@ static int bind_report(sqlite3_stmt *stmt, int column, const char *report)
 	used = ZSTD_compress(bytes, room, report, n, 3);
 	if (ZSTD_isError(used))
 		return -ENOMEM;
-	return sqlite3_bind_blob64(stmt, column, bytes, used, SQLITE_TRANSIENT) == SQLITE_OK ? 0 : -ENOMEM;
+	*ret = TAKE(bytes);
+	*ret_n = used;
+	return 0;
 }
 
 static char *read_report(sqlite3_stmt *stmt, int column)
@@ -56,27 +58,22 @@ static char *read_report(sqlite3_stmt *stmt, int column)
 
 int store_capture(struct store *s, const struct capture *c)
 {
-	sqlite3_stmt *stmt;
-	int r = store_prepare_marks(s,
-				    "INSERT OR REPLACE INTO %s.inspection(mark, wall, pid, phase, summary, text, json) "
-				    "VALUES(?, ?, ?, ?, ?, ?, ?)",
-				    &stmt);
+	_cleanup_free_ void *text = NULL, *json = NULL;
+	size_t n_text, n_json;
+	int r = pack(c->text, &text, &n_text);
 
+	if (r == 0)
+		r = pack(c->json, &json, &n_json);
 	if (r < 0)
 		return r;
-	sqlite3_bind_int64(stmt, 1, c->mark);
-	sqlite3_bind_int64(stmt, 2, c->wall);
-	sqlite3_bind_int64(stmt, 3, c->pid);
-	sqlite3_bind_int64(stmt, 4, c->phase);
-	sqlite3_bind_text(stmt, 5, c->summary, -1, SQLITE_STATIC);
-	r = bind_report(stmt, 6, c->text);
-	if (r == 0)
-		r = bind_report(stmt, 7, c->json);
-	if (r < 0) {
-		sqlite3_finalize(stmt);
-		return r;
-	}
-	return store_run(s, stmt);
+	const struct mark_value values[] = {mark_number(c->mark),   mark_number(c->wall),     mark_number(c->pid),
+					    mark_number(c->phase),  mark_text(c->summary),    mark_bytes(text, n_text),
+					    mark_bytes(json, n_json)};
+
+	return store_change_marks(s,
+				  "INSERT OR REPLACE INTO %s.inspection(mark, wall, pid, phase, summary, text, json) "
+				  "VALUES(?, ?, ?, ?, ?, ?, ?)",
+				  values, ARRAY_SIZE(values));
 }
 
 int store_captures(struct store *s, int64_t mark, struct capture **ret, size_t *ret_n)

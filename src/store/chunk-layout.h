@@ -6,6 +6,10 @@
 #include "model/feature.h"
 
 #define META_MAX	((size_t)64 << 20)
+/* Version 0 began with the vocabulary. */
+#define CHUNK_MARK	1000 /* more than a vocabulary has words: the version is added to it */
+#define CHUNK_VERSION	1    /* columns name partners */
+#define PARTNERS_MAX	3    /* one behind the other: who reads a column reads those */
 #define BASE_ACTIVITY	0 /* base of a series: the entity's active ticks; 1 + f = those of its feature f */
 #define EXACT_GAPS	16
 #define EXACT_DISTANCES 16

@@ -35,7 +35,9 @@ struct column_series {
 	int64_t rest;
 	struct column_series *of; /* the series that is its base; NULL = the entity's activity */
 	size_t at;		  /* where in the subject's series */
-	uint32_t *ticks;	  /* where they were put, for series that use it as a base */
+	uint32_t *ticks;	  /* where they were put, for series that use it as a base or a partner */
+	struct column_series *partner; /* NULL = it has none */
+	uint16_t *codes; /* where they were put, for series that use it as a partner; NULL = it was kept exactly */
 };
 
 struct chunk_column {
@@ -44,8 +46,12 @@ struct chunk_column {
 	struct column_series *series;
 	size_t n_series, n_values;
 	struct reader planes[4]; /* members, lengths, bases, rests of its series */
+	struct chunk_column *partner; /* NULL = none */
+	uint32_t partner_feature;     /* 1 + its feature of the vocabulary; 0 = none */
+	int32_t ratio;
 	struct reader gap_tables, value_tables, gap_bytes, value_bytes;
 	bool read, needed, wanted;
+	bool valued; /* some column's partner: its codes are needed */
 };
 
 struct kind_part {
@@ -63,14 +69,14 @@ struct chunk {
 	char *meta;
 	size_t n_meta;
 	struct reader streams;
+	unsigned version;
 	uint32_t n_ticks, first_tick;
 	struct reader boot, wall, span, subjects, notes;
 	struct member *members;
 	size_t n_members;
 	struct kind_part kinds[ENTITY_KIND_END];
 	struct dataset *into;
-	uint32_t *scratch_ticks; /* for series that only serve as a base */
-	size_t n_scratch;
+	size_t n_scratch, n_codes; /* ticks of series that only serve as a base or a partner; codes of partners */
 	struct scale scale;
 };
 
@@ -95,7 +101,7 @@ static int read_word(struct reader *in, enum entity_kind kind, struct word *ret)
 		return -EBADMSG;
 	*ret = (struct word){-1, 1, 1};
 	for (size_t f = 0; f < n_features; f++) {
-		if (strlen(features[f].name) != n || memcmp(features[f].name, name, n) != 0)
+		if (!n || features[f].name[0] != name[0] || strlen(features[f].name) != n || memcmp(features[f].name, name, n) != 0)
 			continue;
 		ret->feature = (int)f;
 		if (features[f].quantum != quantum) {
@@ -104,6 +110,18 @@ static int read_word(struct reader *in, enum entity_kind kind, struct word *ret)
 		}
 	}
 	return 0;
+}
+
+static int read_version(struct chunk *c, struct reader *in)
+{
+	struct reader peek = *in;
+	uint64_t mark = read_varint(&peek);
+
+	if (mark < CHUNK_MARK)
+		return 0; /* the vocabulary's */
+	*in = peek;
+	c->version = (unsigned)(mark - CHUNK_MARK);
+	return c->version == CHUNK_VERSION ? 0 : -EBADMSG;
 }
 
 static int read_vocabulary(struct chunk *c, struct reader *in)
@@ -208,16 +226,19 @@ static int read_column(struct chunk *c, enum entity_kind kind, struct chunk_colu
 	column->feature = (uint32_t)read_varint(in);
 	column->n_series = read_varint(in);
 	column->n_values = read_varint(in);
+	if (c->version > 0) {
+		column->partner_feature = (uint32_t)read_varint(in);
+		column->ratio = (int32_t)read_svarint(in);
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(column->planes); i++)
 		column->planes[i] = take_part(in);
 	column->gap_tables = take_part(in);
 	column->value_tables = take_part(in);
-	if (c->whole) {
-		column->gap_bytes = take_part(&c->streams);
-		column->value_bytes = take_part(&c->streams);
-	}
+	column->gap_bytes = take_part(&c->streams);
+	column->value_bytes = take_part(&c->streams);
 	if (in->bad || c->streams.bad || column->feature >= c->kinds[kind].n_words ||
-	    column->n_series > c->n_members)
+	    column->n_series > c->n_members || column->partner_feature > c->kinds[kind].n_words ||
+	    column->ratio > SCALE_MAX || column->ratio < -SCALE_MAX)
 		return -EBADMSG;
 	return 0;
 }
@@ -227,8 +248,7 @@ static int read_activities(struct chunk *c, enum entity_kind kind, struct reader
 	struct reader counts = take_part(in);
 
 	c->kinds[kind].tables = take_part(in);
-	if (c->whole)
-		c->kinds[kind].bytes = take_part(&c->streams);
+	c->kinds[kind].bytes = take_part(&c->streams);
 	for (size_t i = 0; i < c->n_members; i++) {
 		if (c->members[i].kind != kind)
 			continue;
@@ -276,7 +296,28 @@ static int find_bases(struct kind_part *part, struct chunk_column *column)
 	return 0;
 }
 
-/* Columns that may be wanted, and those that serve them as a base, which stand before them: from the last one to the first. */
+/* A column's partner, and each series' partner in it: find_bases() of partners. */
+static int find_partners(struct kind_part *part, struct chunk_column *column)
+{
+	size_t at = 0;
+
+	for (struct chunk_column *before = part->columns; column->partner_feature && before < column; before++)
+		if (1 + before->feature == column->partner_feature)
+			column->partner = before;
+	if (!column->partner)
+		return column->partner_feature ? -EBADMSG : 0;
+	for (size_t i = 0; i < column->n_series; i++) {
+		struct column_series *s = &column->series[i];
+
+		while (at < column->partner->n_series && column->partner->series[at].member < s->member)
+			at++;
+		if (at < column->partner->n_series && column->partner->series[at].member == s->member)
+			s->partner = &column->partner->series[at];
+	}
+	return 0;
+}
+
+/* Columns that may be wanted, and those that serve them as a base or partner, which stand before them: from the last one to the first. */
 static int read_columns(struct chunk *c, enum entity_kind kind, uint64_t features)
 {
 	struct kind_part *part = &c->kinds[kind];
@@ -292,12 +333,16 @@ static int read_columns(struct chunk *c, enum entity_kind kind, uint64_t feature
 			continue;
 		}
 		r = read_series(c, column);
+		if (column->partner_feature)
+			bases |= 1ull << (column->partner_feature - 1);
 		for (size_t k = 0; r == 0 && k < column->n_series; k++)
 			if (column->series[k].base != BASE_ACTIVITY)
 				bases |= 1ull << (column->series[k].base - 1);
 	}
 	for (size_t i = 0; r == 0 && i < part->n_columns; i++)
 		r = find_bases(part, &part->columns[i]);
+	for (size_t i = 0; r == 0 && i < part->n_columns; i++)
+		r = find_partners(part, &part->columns[i]);
 	return r;
 }
 
@@ -323,7 +368,10 @@ static int read_kind(struct chunk *c, enum entity_kind kind, uint64_t features, 
 static int read_directory(struct chunk *c, const uint64_t *features)
 {
 	struct reader in = {(const uint8_t *)c->meta, (const uint8_t *)c->meta + c->n_meta, false};
-	int r = read_vocabulary(c, &in);
+	int r = read_version(c, &in);
+
+	if (r == 0)
+		r = read_vocabulary(c, &in);
 
 	if (r == 0)
 		r = read_ticks(c, &in);
@@ -331,7 +379,7 @@ static int read_directory(struct chunk *c, const uint64_t *features)
 		r = read_members(c, &in);
 	if (r == 0)
 		r = skip_notes(c, &in);
-	for (enum entity_kind kind = ENTITY_PROCESS; r == 0 && kind < ENTITY_KIND_END; kind++)
+	for (enum entity_kind kind = ENTITY_PROCESS; r == 0 && c->whole && kind < ENTITY_KIND_END; kind++)
 		r = read_kind(c, kind, features ? features[kind] : UINT64_MAX, &in);
 	return r;
 }
@@ -380,7 +428,8 @@ static int open_part(const void *bytes, size_t n, bool whole, const uint64_t *fe
 		chunk_close(c);
 		return r;
 	}
-	scale_fill(&c->scale);
+	if (whole)
+		scale_fill(&c->scale);
 	*ret = c;
 	return 0;
 }
@@ -392,9 +441,7 @@ int chunk_open(const void *bytes, size_t n, const uint64_t *features, struct chu
 
 int chunk_open_head(const void *bytes, size_t n, struct chunk **ret)
 {
-	static const uint64_t nothing[ENTITY_KIND_END];
-
-	return open_part(bytes, n, false, nothing, ret);
+	return open_part(bytes, n, false, NULL, ret);
 }
 
 size_t chunk_head_size(const void *bytes, size_t n)
@@ -547,7 +594,28 @@ static struct series *target(const struct chunk *c, const struct chunk_column *c
 	return &c->members[s->member].subject->series[c->kinds[column->kind].words[column->feature].feature];
 }
 
-/* From the last column to the first: what is wanted, and what those need as a base. */
+/* Behind the last series that is needed nothing has to be read. */
+static size_t needed_until(const struct chunk_column *column)
+{
+	size_t n = column->n_series;
+
+	while (n && !column->series[n - 1].needed)
+		n--;
+	return n;
+}
+
+/* Values stand one behind the other: all up to the last that is needed are decoded, beside their partners. */
+static void plan_partner(struct chunk_column *column)
+{
+	size_t until = needed_until(column);
+
+	column->partner->valued = true;
+	for (size_t i = 0; i < until; i++)
+		if (column->series[i].partner)
+			column->series[i].needed = column->series[i].partner->needed = true;
+}
+
+/* From the last column to the first: what is wanted, and what those need as a base or a partner. */
 static void plan_column(struct chunk *c, struct chunk_column *column)
 {
 	for (size_t i = 0; i < column->n_series; i++) {
@@ -557,10 +625,18 @@ static void plan_column(struct chunk *c, struct chunk_column *column)
 		s->needed |= s->wanted;
 		column->wanted |= s->wanted;
 		column->needed |= s->needed;
+	}
+	if ((column->wanted || column->valued) && column->partner)
+		plan_partner(column);
+	for (size_t i = 0; i < column->n_series; i++) {
+		struct column_series *s = &column->series[i];
+
 		if (s->wanted)
 			s->at = series_reserve(target(c, column, s), s->n);
 		else if (s->needed)
 			c->n_scratch += s->n;
+		if (s->needed && column->valued)
+			c->n_codes += s->n;
 		if (s->of)
 			s->of->needed |= s->needed;
 	}
@@ -569,7 +645,7 @@ static void plan_column(struct chunk *c, struct chunk_column *column)
 /* What an earlier plan wanted. */
 static void forget_plan(struct chunk *c)
 {
-	c->n_scratch = 0;
+	c->n_scratch = c->n_codes = 0;
 	for (size_t i = 0; i < c->n_members; i++) {
 		c->members[i].subject = NULL;
 		c->members[i].wanted = 0;
@@ -578,9 +654,11 @@ static void forget_plan(struct chunk *c)
 		for (size_t i = 0; i < c->kinds[k].n_columns; i++) {
 			struct chunk_column *column = &c->kinds[k].columns[i];
 
-			column->needed = column->wanted = false;
-			for (size_t j = 0; j < column->n_series; j++)
+			column->needed = column->wanted = column->valued = false;
+			for (size_t j = 0; j < column->n_series; j++) {
 				column->series[j].needed = false;
+				column->series[j].codes = NULL;
+			}
 		}
 }
 
@@ -631,6 +709,13 @@ static inline int64_t read_code(struct token_state *at, const struct token_reade
 	return predicted(p) + unfold_sign(u);
 }
 
+static void keep_value(const struct chunk *c, int64_t code, size_t i, int64_t *values, size_t *largest)
+{
+	values[i] = c->scale.value[code];
+	if (values[i] > values[*largest])
+		*largest = i;
+}
+
 static bool decode_rounded(const struct chunk *c, struct token_reader *t, const struct column_series *s,
 			   bool sparse, int64_t *values)
 {
@@ -644,11 +729,38 @@ static bool decode_rounded(const struct chunk *c, struct token_reader *t, const 
 		if (code < 0 || code >= c->scale.n)
 			return false;
 		predictor_learn(&p, (int32_t)code);
-		if (!values)
-			continue;
-		values[i] = c->scale.value[code];
-		if (values[i] > values[largest])
-			largest = i;
+		if (s->codes)
+			s->codes[i] = (uint16_t)code;
+		if (values)
+			keep_value(c, code, i, values, &largest);
+	}
+	if (values)
+		values[largest] += s->rest;
+	t->at = at;
+	return true;
+}
+
+/* Beside a partner that is decoded already. `ticks` are the series' own, absolute as the partner's. */
+static bool decode_pair(const struct chunk *c, struct token_reader *t, const struct column_series *s, int32_t ratio, bool sparse,
+			int64_t *values)
+{
+	struct partner partner = {s->partner->ticks, s->partner->codes, s->partner->n, 0};
+	struct pair_predictor p = pair_begin(ratio);
+	struct token_state at = t->at;
+	size_t largest = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		int32_t beside = partner_code(&partner, s->ticks[i]);
+		struct expected e = pair_expect(&p, &c->scale, beside);
+		int64_t code = e.code + unfold_sign(token_number(&at, t->models[sparse ? p.own.n > 0 : e.model], EXACT_DISTANCES));
+
+		if (code < 0 || code >= c->scale.n)
+			return false;
+		pair_learn(&p, &c->scale, beside, &e, (int32_t)code);
+		if (s->codes)
+			s->codes[i] = (uint16_t)code;
+		if (values)
+			keep_value(c, code, i, values, &largest);
 	}
 	if (values)
 		values[largest] += s->rest;
@@ -689,8 +801,14 @@ static void rescale(const struct word *word, int64_t *values, size_t n)
 		values[i] = (int64_t)((__int128)values[i] * word->numerator / word->denominator);
 }
 
+/* Room for what is not asked for, and where it is free. */
+struct scratch {
+	uint32_t *ticks;
+	uint16_t *codes;
+};
+
 static bool decode_ticks(struct chunk *c, struct chunk_column *column, struct column_series *s,
-			 struct token_reader *gaps, size_t *scratch)
+			 struct token_reader *gaps, struct scratch *scratch)
 {
 	const struct member *m = &c->members[s->member];
 	const uint32_t *base = s->of ? s->of->ticks : m->active;
@@ -699,8 +817,8 @@ static bool decode_ticks(struct chunk *c, struct chunk_column *column, struct co
 	if (s->wanted)
 		s->ticks = target(c, column, s)->tick + s->at;
 	else if (s->needed) {
-		s->ticks = c->scratch_ticks + *scratch;
-		*scratch += s->n;
+		s->ticks = scratch->ticks;
+		scratch->ticks += s->n;
 	}
 	if (s->n > n_base)
 		return false;
@@ -712,52 +830,58 @@ static bool decode_ticks(struct chunk *c, struct chunk_column *column, struct co
 	return true;
 }
 
-/* Behind the last series that is needed nothing has to be read. */
-static size_t needed_until(const struct chunk_column *column)
-{
-	size_t n = column->n_series;
-
-	while (n && !column->series[n - 1].needed)
-		n--;
-	return n;
-}
-
 static int open_column(struct chunk_column *column, struct token_reader *gaps, struct token_reader *values)
 {
 	struct reader tables = column->gap_tables, bytes = column->gap_bytes;
 	int r = tokens_open(gaps, &tables, &bytes);
 
-	if (r < 0 || !column->wanted)
+	if (r < 0 || !(column->wanted || column->valued))
 		return r;
 	tables = column->value_tables;
 	bytes = column->value_bytes;
 	return tokens_open(values, &tables, &bytes);
 }
 
+static bool decode_series(struct chunk *c, struct chunk_column *column, struct column_series *s, struct token_reader *t,
+			  int64_t *values, struct scratch *scratch)
+{
+	int feature = c->kinds[column->kind].words[column->feature].feature;
+	bool sparse = column->n_values < SPARSE_TOKENS;
+	size_t n;
+
+	if (s->exact)
+		return decode_exact(t, s, feature >= 0 && features_of(column->kind, &n)[feature].kind != COUNTER, sparse, values);
+	if (column->valued && s->needed) {
+		s->codes = scratch->codes;
+		scratch->codes += s->n;
+	}
+	if (s->partner && s->partner->codes)
+		return decode_pair(c, t, s, column->ratio, sparse, values);
+	return decode_rounded(c, t, s, sparse, values);
+}
+
 static int decode_column(struct chunk *c, struct chunk_column *column, struct token_reader *gaps,
-			 struct token_reader *values, size_t *scratch)
+			 struct token_reader *values, struct scratch *scratch)
 {
 	const struct word *word = &c->kinds[column->kind].words[column->feature];
-	bool gauge, sparse = column->n_values < SPARSE_TOKENS, good = true;
-	size_t n, until = needed_until(column);
+	bool valued = column->wanted || column->valued, good = true;
+	size_t until = needed_until(column);
 	int r = open_column(column, gaps, values);
 
 	if (r < 0)
 		return r;
-	gauge = word->feature >= 0 && features_of(column->kind, &n)[word->feature].kind != COUNTER;
 	for (size_t i = 0; good && i < until; i++) {
 		struct column_series *s = &column->series[i];
 		int64_t *into = s->wanted ? target(c, column, s)->value + s->at : NULL;
 
 		good = decode_ticks(c, column, s, gaps, scratch);
-		if (!good || !column->wanted)
+		if (!good || !valued)
 			continue;
-		good = s->exact ? decode_exact(values, s, gauge, sparse, into)
-				: decode_rounded(c, values, s, sparse, into);
+		good = decode_series(c, column, s, values, into, scratch);
 		if (into)
 			rescale(word, into, s->n);
 	}
-	return good && !gaps->at.bad && !(column->wanted && values->at.bad) ? 0 : -EBADMSG;
+	return good && !gaps->at.bad && !(valued && values->at.bad) ? 0 : -EBADMSG;
 }
 
 static int decode_activities(struct chunk *c, enum entity_kind kind, struct token_reader *gaps,
@@ -824,7 +948,7 @@ static bool any_needed(const struct kind_part *part)
 }
 
 static int decode_kind(struct chunk *c, enum entity_kind kind, struct token_reader *gaps,
-		       struct token_reader *values, size_t *scratch)
+		       struct token_reader *values, struct scratch *scratch)
 {
 	struct kind_part *part = &c->kinds[kind];
 	int r;
@@ -841,16 +965,13 @@ static int decode_kind(struct chunk *c, enum entity_kind kind, struct token_read
 int chunk_decode(struct chunk *c)
 {
 	struct token_reader gaps = {}, values = {};
-	size_t scratch = 0;
-	int r = 0;
+	_cleanup_free_ uint32_t *ticks = malloc((c->n_scratch + 1) * sizeof(*ticks));
+	_cleanup_free_ uint16_t *codes = malloc((c->n_codes + 1) * sizeof(*codes));
+	struct scratch scratch = {ticks, codes};
+	int r = ticks && codes ? 0 : -ENOMEM;
 
-	c->scratch_ticks = malloc((c->n_scratch + 1) * sizeof(*c->scratch_ticks));
-	if (!c->scratch_ticks)
-		return -ENOMEM;
 	for (enum entity_kind kind = ENTITY_PROCESS; r == 0 && kind < ENTITY_KIND_END; kind++)
 		r = decode_kind(c, kind, &gaps, &values, &scratch);
-	free(c->scratch_ticks);
-	c->scratch_ticks = NULL;
 	token_reader_free(&gaps);
 	token_reader_free(&values);
 	return r;

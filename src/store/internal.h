@@ -16,7 +16,7 @@ struct store {
 	sqlite3_stmt *put_raw, *marks_version;
 	int64_t raw_segment, raw_size; /* of the segment last saved */
 	bool marks_in_run;   /* RUN/marks.db is attached and holds the marks */
-	int64_t marks_saved; /* its data_version when they were last copied */
+	int64_t marks_saved; /* its data_version when they were last copied; 0 = never, or changed since */
 };
 
 #define MARK_TABLE                                                                                      \
@@ -54,8 +54,28 @@ void store_make_private(const char *file);
 
 /* mark.c: uses RUN/marks.db if a recorder keeps one. */
 int store_find_marks(struct store *s);
-/* As store_prepare(); every %s of the text stands for the schema that holds the marks. */
+/* As store_prepare(); every %s of the text stands for the schema that holds the marks, wherever they are by now. */
 int store_prepare_marks(struct store *s, const char *format, sqlite3_stmt **ret);
+struct mark_value {
+	enum { MARK_NUMBER, MARK_TEXT, MARK_BYTES } kind;
+	int64_t number; /* of bytes: how many */
+	const void *at; /* NULL = NULL */
+};
+static inline struct mark_value mark_number(int64_t number)
+{
+	return (struct mark_value){.kind = MARK_NUMBER, .number = number};
+}
+static inline struct mark_value mark_text(const char *text)
+{
+	return (struct mark_value){.kind = MARK_TEXT, .at = text};
+}
+static inline struct mark_value mark_bytes(const void *at, size_t n)
+{
+	return (struct mark_value){.kind = MARK_BYTES, .number = (int64_t)n, .at = at};
+}
+/* Runs such a statement, which returns nothing, with the values of its parameters in order. A recorder may begin or end
+ * meanwhile: what is written then is not lost. */
+int store_change_marks(struct store *s, const char *format, const struct mark_value *values, size_t n);
 /* Those of `from`'s recorder into the file of `to`. */
 int store_copy_marks(struct store *from, struct store *to);
 

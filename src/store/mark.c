@@ -11,6 +11,8 @@
 #include "store/internal.h"
 #include "store/store.h"
 
+#define GOES_ON (-1) /* in place of presses: caught, and not over yet */
+
 void mark_free(struct mark *m)
 {
 	free(m->note);
@@ -24,11 +26,35 @@ static const char *schema_of(const struct store *s)
 	return s->marks_in_run ? "run" : "main";
 }
 
+/* The recorder has ended, and its marks have gone into the file; or another one has begun. */
+static bool marks_have_moved(struct store *s)
+{
+	int moved = 0;
+
+	return s->marks_in_run && sqlite3_file_control(s->db, "run", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved;
+}
+
+static int detach(struct store *s)
+{
+	int r;
+
+	sqlite3_finalize(s->marks_version);
+	s->marks_version = NULL;
+	r = store_exec(s, "DETACH run");
+	if (r == 0)
+		s->marks_in_run = false;
+	return r;
+}
+
 int store_prepare_marks(struct store *s, const char *format, sqlite3_stmt **ret)
 {
 	struct str sql = {};
-	int r;
+	int r = marks_have_moved(s) ? detach(s) : 0;
 
+	if (r == 0 && !s->marks_in_run)
+		r = store_find_marks(s);
+	if (r < 0)
+		return r;
 	for (const char *at = format; *at; at++) {
 		if (at[0] == '%' && at[1] == 's') {
 			str_puts(&sql, schema_of(s));
@@ -40,6 +66,40 @@ int store_prepare_marks(struct store *s, const char *format, sqlite3_stmt **ret)
 	r = sql.error ? sql.error : store_prepare(s, sql.data, ret);
 	str_free(&sql);
 	return r;
+}
+
+static int bind(sqlite3_stmt *stmt, int column, const struct mark_value *v)
+{
+	switch (v->kind) {
+	case MARK_NUMBER:
+		return sqlite3_bind_int64(stmt, column, v->number);
+	case MARK_TEXT:
+		return v->at ? sqlite3_bind_text(stmt, column, v->at, -1, SQLITE_STATIC) : sqlite3_bind_null(stmt, column);
+	case MARK_BYTES:
+	default:
+		return sqlite3_bind_blob64(stmt, column, v->at, (sqlite3_uint64)v->number, SQLITE_STATIC);
+	}
+}
+
+static int try_change(struct store *s, const char *format, const struct mark_value *values, size_t n)
+{
+	sqlite3_stmt *stmt;
+	int r = store_prepare_marks(s, format, &stmt);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++)
+		(void)bind(stmt, (int)i + 1, &values[i]); /* what was not bound is NULL */
+	return store_run(s, stmt);
+}
+
+int store_change_marks(struct store *s, const char *format, const struct mark_value *values, size_t n)
+{
+	int r = try_change(s, format, values, n);
+
+	s->marks_saved = 0; /* the version that a handle sees does not tell of its own changes */
+	/* the file went away while we waited for its lock */
+	return r == -EROFS && marks_have_moved(s) ? try_change(s, format, values, n) : r;
 }
 
 static char *marks_file(const struct store *s)
@@ -74,6 +134,11 @@ static const char save_all[] =
 	"INSERT OR REPLACE INTO main.told SELECT * FROM run.told;"
 	"DELETE FROM main.inspection WHERE mark NOT IN (SELECT DISTINCT mark FROM main.inspection ORDER BY mark DESC LIMIT " CAPTURED_MAX ")";
 
+/* They are large, and /run is memory; those that came since are saved the next time. */
+static const char forget_saved[] =
+	"DELETE FROM run.inspection WHERE mark < (SELECT min(mark) FROM main.inspection)"
+	" OR (mark, pid, phase, wall) IN (SELECT mark, pid, phase, wall FROM main.inspection)";
+
 int store_open_marks(struct store *s)
 {
 	_cleanup_free_ char *path = marks_file(s);
@@ -92,41 +157,60 @@ int store_open_marks(struct store *s)
 	return r < 0 ? r : store_save_marks(s);
 }
 
-int store_save_marks(struct store *s)
+static int marks_version(struct store *s, int64_t *ret)
 {
-	int64_t version;
 	int code, r = store_keep(s, "PRAGMA run.data_version", &s->marks_version);
 
 	if (r < 0)
 		return r;
 	code = sqlite3_step(s->marks_version);
-	version = sqlite3_column_int64(s->marks_version, 0);
+	*ret = sqlite3_column_int64(s->marks_version, 0);
 	sqlite3_reset(s->marks_version);
-	if (code != SQLITE_ROW)
-		return store_fail(s, code, "cannot read");
-	if (version == s->marks_saved)
-		return 0;
+	return code == SQLITE_ROW ? 0 : store_fail(s, code, "cannot read");
+}
+
+int store_save_marks(struct store *s)
+{
+	int64_t version;
+	int r = marks_version(s, &version);
+
+	if (r < 0 || version == s->marks_saved)
+		return r;
 	r = store_exec(s, save_all);
 	if (r == 0) {
 		s->marks_saved = version;
-		r = store_exec(s, "DELETE FROM run.inspection"); /* they are large, and /run is memory */
+		r = store_exec(s, forget_saved);
 	}
+	return r;
+}
+
+/* Between what was saved and the end of the file nobody writes to it: the lock is held. */
+static int remove_if_saved(struct store *s, const char *path, bool *ret_removed)
+{
+	int64_t version;
+	int r = store_exec(s, "BEGIN IMMEDIATE");
+
+	if (r == 0)
+		r = marks_version(s, &version);
+	*ret_removed = r == 0 && version == s->marks_saved;
+	if (*ret_removed && unlink(path) < 0)
+		r = -errno;
+	store_rollback(s);
 	return r;
 }
 
 int store_close_marks(struct store *s)
 {
 	_cleanup_free_ char *path = marks_file(s);
-	int r = path ? store_exec(s, save_all) : -ENOMEM;
+	bool removed = false;
+	int r = path ? 0 : -ENOMEM;
 
-	sqlite3_finalize(s->marks_version);
-	s->marks_version = NULL;
-	if (r == 0)
-		r = store_exec(s, "DETACH run");
-	if (r < 0)
-		return r;
-	s->marks_in_run = false;
-	return unlink(path) < 0 ? -errno : 0;
+	while (r == 0 && !removed) {
+		r = store_save_marks(s);
+		if (r == 0)
+			r = remove_if_saved(s, path, &removed);
+	}
+	return r < 0 ? r : detach(s);
 }
 
 int store_copy_marks(struct store *from, struct store *to)
@@ -162,31 +246,18 @@ static int same_event(struct store *s, int64_t wall, uint32_t uid, int64_t *ret_
 
 static int press_again(struct store *s, int64_t id, int64_t wall, const char *note)
 {
-	sqlite3_stmt *stmt;
-	int r = store_prepare_marks(s, "UPDATE %s.mark SET last = ?, presses = presses + 1, note = coalesce(?, note) WHERE id = ?", &stmt);
+	const struct mark_value values[] = {mark_number(wall), mark_text(note), mark_number(id)};
 
-	if (r < 0)
-		return r;
-	sqlite3_bind_int64(stmt, 1, wall);
-	if (note)
-		sqlite3_bind_text(stmt, 2, note, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(stmt, 3, id);
-	return store_run(s, stmt);
+	return store_change_marks(s, "UPDATE %s.mark SET last = ?1, presses = presses + 1, note = coalesce(?2, note) WHERE id = ?3", values,
+				  ARRAY_SIZE(values));
 }
 
 static int insert(struct store *s, int64_t wall, int presses, uint32_t uid, const char *note, int64_t *ret_id)
 {
-	sqlite3_stmt *stmt;
-	int r = store_prepare_marks(s, "INSERT INTO %s.mark(wall, last, presses, uid, note) VALUES(?1, ?1, ?2, ?3, ?4)", &stmt);
+	const struct mark_value values[] = {mark_number(wall), mark_number(presses), mark_number(uid), mark_text(note)};
+	int r = store_change_marks(s, "INSERT INTO %s.mark(wall, last, presses, uid, note) VALUES(?1, ?1, ?2, ?3, ?4)", values,
+				   ARRAY_SIZE(values));
 
-	if (r < 0)
-		return r;
-	sqlite3_bind_int64(stmt, 1, wall);
-	sqlite3_bind_int(stmt, 2, presses);
-	sqlite3_bind_int64(stmt, 3, uid);
-	if (note)
-		sqlite3_bind_text(stmt, 4, note, -1, SQLITE_STATIC);
-	r = store_run(s, stmt);
 	if (r == 0)
 		*ret_id = sqlite3_last_insert_rowid(s->db);
 	return r;
@@ -204,53 +275,50 @@ int store_mark(struct store *s, int64_t wall, uint32_t uid, const char *note, in
 	return r == -ENOENT ? insert(s, wall, 1, uid, note, ret_id) : r;
 }
 
-int store_caught(struct store *s, int64_t wall, const char *note, int64_t *ret_id)
+static int changed_one(const struct store *s, int r)
 {
-	return insert(s, wall, 0, 0, note, ret_id);
+	return r < 0 ? r : sqlite3_changes(s->db) ? 0 : -ENOENT;
 }
 
-int store_caught_more(struct store *s, int64_t id, int64_t wall, const char *note)
+int store_caught(struct store *s, int64_t wall, const char *note, int64_t *ret_id)
 {
-	sqlite3_stmt *stmt;
-	int r = store_prepare_marks(s, "UPDATE %s.mark SET last = ?1, note = ?2 WHERE id = ?3 AND presses = 0", &stmt);
+	return insert(s, wall, GOES_ON, 0, note, ret_id);
+}
 
-	if (r < 0)
-		return r;
-	sqlite3_bind_int64(stmt, 1, wall);
-	sqlite3_bind_text(stmt, 2, note, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(stmt, 3, id);
-	r = store_run(s, stmt);
-	return r < 0 ? r : sqlite3_changes(s->db) ? 0 : -ENOENT;
+int store_caught_more(struct store *s, int64_t id, int64_t wall, const char *note, bool over)
+{
+	const struct mark_value values[] = {mark_number(wall), mark_text(note), mark_number(over ? 0 : GOES_ON), mark_number(id)};
+
+	return changed_one(s, store_change_marks(s, "UPDATE %s.mark SET last = ?1, note = ?2, presses = ?3 WHERE id = ?4 AND presses <= 0",
+						 values, ARRAY_SIZE(values)));
+}
+
+int store_caught_end(struct store *s, int64_t wall, const char *remark)
+{
+	const struct mark_value values[] = {mark_number(wall), mark_text(remark)};
+
+	return store_change_marks(s, "UPDATE %s.mark SET last = max(last, ?1), note = note || ?2, presses = 0 WHERE presses < 0", values,
+				  ARRAY_SIZE(values));
 }
 
 /* UPDATE of one mark that its owner or root may change. */
-static int change_mark(struct store *s, const char *sql, int64_t id, uint32_t uid, const char *text, int number)
+static int change_mark(struct store *s, const char *sql, int64_t id, uint32_t uid, struct mark_value value)
 {
-	sqlite3_stmt *stmt;
-	int r = store_prepare_marks(s, sql, &stmt);
+	const struct mark_value values[] = {value, mark_number(id), mark_number(uid)};
 
-	if (r < 0)
-		return r;
-	if (text)
-		sqlite3_bind_text(stmt, 1, text, -1, SQLITE_STATIC);
-	else
-		sqlite3_bind_int(stmt, 1, number);
-	sqlite3_bind_int64(stmt, 2, id);
-	sqlite3_bind_int64(stmt, 3, uid);
-	r = store_run(s, stmt);
-	return r < 0 ? r : sqlite3_changes(s->db) ? 0 : -ENOENT;
+	return changed_one(s, store_change_marks(s, sql, values, ARRAY_SIZE(values)));
 }
 
 int store_mark_note(struct store *s, int64_t id, uint32_t uid, const char *note)
 {
 	return change_mark(s, "UPDATE %s.mark SET note = ?1 WHERE id = ?2 AND undone = 0 AND (?3 = 0 OR uid = ?3)", id, uid,
-			   note, 0);
+			   mark_text(note));
 }
 
 int store_mark_feedback(struct store *s, int64_t id, uint32_t uid, enum feedback feedback)
 {
-	return change_mark(s, "UPDATE %s.mark SET feedback = ?1 WHERE id = ?2 AND undone = 0 AND (?3 = 0 OR uid = ?3 OR presses = 0)", id,
-			   uid, NULL, (int)feedback);
+	return change_mark(s, "UPDATE %s.mark SET feedback = ?1 WHERE id = ?2 AND undone = 0 AND (?3 = 0 OR uid = ?3 OR presses <= 0)", id,
+			   uid, mark_number(feedback));
 }
 
 int store_mark_undo(struct store *s, uint32_t uid, int64_t *ret_id)
@@ -267,7 +335,7 @@ int store_mark_undo(struct store *s, uint32_t uid, int64_t *ret_id)
 		id = sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
 	if (r == 0)
-		r = change_mark(s, "UPDATE %s.mark SET undone = ?1 WHERE id = ?2 AND (?3 = 0 OR uid = ?3)", id, uid, NULL, 1);
+		r = change_mark(s, "UPDATE %s.mark SET undone = ?1 WHERE id = ?2 AND (?3 = 0 OR uid = ?3)", id, uid, mark_number(1));
 	if (r == 0)
 		*ret_id = id;
 	return r;
@@ -275,15 +343,9 @@ int store_mark_undo(struct store *s, uint32_t uid, int64_t *ret_id)
 
 int store_tell(struct store *s, int64_t mark, uint32_t uid, const char *json)
 {
-	sqlite3_stmt *stmt;
-	int r = store_prepare_marks(s, "INSERT OR REPLACE INTO %s.told(mark, uid, json) VALUES(?, ?, ?)", &stmt);
+	const struct mark_value values[] = {mark_number(mark), mark_number(uid), mark_text(json)};
 
-	if (r < 0)
-		return r;
-	sqlite3_bind_int64(stmt, 1, mark);
-	sqlite3_bind_int64(stmt, 2, uid);
-	sqlite3_bind_text(stmt, 3, json, -1, SQLITE_STATIC);
-	return store_run(s, stmt);
+	return store_change_marks(s, "INSERT OR REPLACE INTO %s.told(mark, uid, json) VALUES(?, ?, ?)", values, ARRAY_SIZE(values));
 }
 
 /* Newer ones are beside the journal. */
@@ -325,11 +387,13 @@ int store_marks(struct store *s, int64_t from, int64_t to, struct mark **ret, si
 	sqlite3_bind_int64(stmt, 2, to);
 	while (sqlite3_step(stmt) == SQLITE_ROW) {
 		const char *note = (const char *)sqlite3_column_text(stmt, 5);
+		int presses = sqlite3_column_int(stmt, 3);
 		struct mark m = {
 			.id = sqlite3_column_int64(stmt, 0),
 			.wall = sqlite3_column_int64(stmt, 1),
 			.last = sqlite3_column_int64(stmt, 2),
-			.presses = (uint32_t)sqlite3_column_int(stmt, 3),
+			.presses = presses > 0 ? (uint32_t)presses : 0,
+			.goes_on = presses == GOES_ON,
 			.uid = (uint32_t)sqlite3_column_int64(stmt, 4),
 			.note = note ? strdup(note) : NULL,
 			.feedback = (enum feedback)sqlite3_column_int(stmt, 6),

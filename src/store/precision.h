@@ -1,8 +1,7 @@
 /* How exactly a chunk keeps a number.
  *
  * Growths of counters: a scale that is exact up to 133 quanta and then goes on in steps of at most 1.5 %, so
- * that the nearest step is at most 0.75 % away; with what carry_limit() adds, a kept value lies within 1 % of
- * the true one. Levels of gauges: exact, as 16 codes an octave with the remaining bits behind them.
+ * that the nearest step is at most 0.75 % away. Levels of gauges: exact, as 16 codes an octave with the remaining bits behind them.
  */
 #pragma once
 
@@ -10,22 +9,34 @@
 
 #define SCALE_MAX   2800
 #define SCALE_EXACT 134
+#define SCALE_BELOW 512 /* more than the steps from 1 to SCALE_EXACT would be */
 
 struct scale {
 	int64_t value[SCALE_MAX]; /* ascending from 0 */
 	unsigned n;
+	/* codes on a scale that is logarithmic from 1 on, so that a ratio is a difference; and back */
+	int32_t level[SCALE_EXACT];
+	uint8_t below[SCALE_BELOW];
 };
 
 void scale_fill(struct scale *s);
 /* The code whose value is nearest. value >= 0. */
 unsigned scale_code(const struct scale *s, int64_t value);
 
-/* How much of an earlier rounding error a value may take up: a fifth of a percent of itself. */
-static inline int64_t carry_limit(int64_t value, int64_t carry)
+/* What a code is on the logarithmic scale, code >= 1: itself, where the scale of codes has become so. */
+static inline int32_t scale_level(const struct scale *s, int32_t code)
 {
-	int64_t most = value / 500;
+	return code < SCALE_EXACT ? s->level[code] : code;
+}
 
-	return carry > most ? most : carry < -most ? -most : carry;
+/* The code that is nearest to a level; from 1 on. */
+static inline int32_t scale_at(const struct scale *s, int32_t level)
+{
+	int32_t under = SCALE_EXACT - level;
+
+	if (under <= 0)
+		return level < (int32_t)s->n ? level : (int32_t)s->n - 1;
+	return under < SCALE_BELOW ? s->below[under] : 1;
 }
 
 static inline uint64_t fold_sign(int64_t v)

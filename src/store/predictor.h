@@ -3,7 +3,10 @@
  * the usual distance. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
+
+#include "store/precision.h"
 
 struct predictor {
 	int32_t mean;	/* of the codes, times 16 */
@@ -11,7 +14,7 @@ struct predictor {
 	uint32_t n;
 };
 
-#define PREDICTOR_MODELS 9 /* 0: the first of a series */
+#define PREDICTOR_FIRST_BY_RATIO 9 /* model of the first of a series that has a partner; 0: of one that has none */
 
 static inline int32_t predicted(const struct predictor *p)
 {
@@ -44,3 +47,63 @@ static inline void predictor_learn(struct predictor *p, int32_t code)
 
 /* A level is no guide to the changes that follow it. */
 static const struct predictor predictor_of_changes = {.mean = 16, .spread = 64, .n = 1};
+
+/* Many features of an entity follow each other: calls and bytes, waits and switches. Where the partner's code is known, the
+ * ratio to it is another expectation, as a difference of levels; that one is taken which was closer lately. */
+struct pair_predictor {
+	struct predictor own;
+	int32_t ratio;	/* running mean of the differences, times 16 */
+	int32_t spread; /* of the distances from what the ratio gave, times 16 */
+	uint32_t n;
+};
+
+static inline struct pair_predictor pair_begin(int32_t ratio)
+{
+	return (struct pair_predictor){.ratio = ratio << 4, .spread = 512};
+}
+
+struct expected {
+	int32_t code, by_ratio;
+	unsigned model;
+};
+
+/* partner: its code, or 0 where it has none at this moment. */
+static inline struct expected pair_expect(const struct pair_predictor *p, const struct scale *s, int32_t partner)
+{
+	struct expected e = {predicted(&p->own), 0, predictor_model(&p->own)};
+
+	if (!partner)
+		return e;
+	e.by_ratio = scale_at(s, scale_level(s, partner) + ((p->ratio + 8) >> 4));
+	if (p->own.n && p->own.spread <= p->spread)
+		return e;
+	e.code = e.by_ratio;
+	e.model = p->own.n ? predictor_model(&(struct predictor){.spread = p->spread, .n = 1}) : PREDICTOR_FIRST_BY_RATIO;
+	return e;
+}
+
+static inline void pair_learn(struct pair_predictor *p, const struct scale *s, int32_t partner, const struct expected *e, int32_t code)
+{
+	predictor_learn(&p->own, code);
+	if (partner && code) {
+		int32_t far = code > e->by_ratio ? code - e->by_ratio : e->by_ratio - code;
+
+		p->ratio += (((scale_level(s, code) - scale_level(s, partner)) << 4) - p->ratio) >> (p->n < 2 ? 1 : p->n < 6 ? 2 : 3);
+		p->spread += ((far << 4) - p->spread) >> 2;
+		p->n++;
+	}
+}
+
+/* Walks along a partner's ticks: its code at `tick`, or 0. Ticks ascend from call to call. */
+struct partner {
+	const uint32_t *ticks;
+	const uint16_t *codes;
+	size_t n, at;
+};
+
+static inline int32_t partner_code(struct partner *p, uint32_t tick)
+{
+	while (p->at < p->n && p->ticks[p->at] < tick)
+		p->at++;
+	return p->at < p->n && p->ticks[p->at] == tick ? p->codes[p->at] : 0;
+}

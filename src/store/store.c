@@ -15,7 +15,8 @@
 #include "store/internal.h"
 #include "store/journal.h"
 
-#define SCHEMA_VERSION 2
+#define SCHEMA_VERSION 3 /* 3: chunks whose columns have partners */
+#define SCHEMA_OLDEST  2 /* that is read, and becomes the newest when it is written to */
 #define STRINGIFY_(x)  #x
 #define STRINGIFY(x)   STRINGIFY_(x)
 
@@ -165,9 +166,9 @@ static int check_version(struct store *s, int64_t *ret)
 	const char *format = "%s was written by a newer whyslow (format %" PRId64 ", this one reads %d): upgrade whyslow";
 	int r = store_query_int(s, "PRAGMA user_version", ret);
 
-	if (r < 0 || *ret == 0 || *ret == SCHEMA_VERSION)
+	if (r < 0 || *ret == 0 || (*ret >= SCHEMA_OLDEST && *ret <= SCHEMA_VERSION))
 		return r;
-	if (*ret < SCHEMA_VERSION)
+	if (*ret < SCHEMA_OLDEST)
 		format = "%s was written by an early whyslow (format %" PRId64 ", this one reads %d): move it away to start afresh";
 	free(s->error);
 	if (asprintf(&s->error, format, s->file, *ret, SCHEMA_VERSION) < 0)

@@ -115,7 +115,7 @@ int store_size(struct store *s, struct store_size *ret);
 int store_export(struct store *s, const char *to, char **ret_error);
 
 /* The recorder keeps marks in RUN/marks.db while it runs: a press must not wait for a starved disk. Copies are made
- * when marks changed since the last time. */
+ * when marks changed since the last time. Handles that were opened meanwhile find the marks again when they have moved. */
 int store_open_marks(struct store *s);
 int store_save_marks(struct store *s);
 int store_close_marks(struct store *s);
@@ -129,6 +129,7 @@ struct mark {
 	int64_t wall;	 /* first press, ns */
 	int64_t last;	 /* last press of the same event */
 	uint32_t presses; /* 0 = nobody's: a rule caught it, from `wall` to `last` */
+	bool goes_on;	  /* caught, and not over yet: `last` is when more was told of it */
 	uint32_t uid;
 	enum feedback feedback;
 	char *note; /* may be NULL */
@@ -137,10 +138,12 @@ void mark_free(struct mark *m);
 
 /* A press. One within 5 s after the last press of the newest mark by the same user is the same event. *ret_id. */
 int store_mark(struct store *s, int64_t wall, uint32_t uid, const char *note, int64_t *ret_id);
-/* Something that a rule caught: listed and shown like a mark, but nobody can take it back. */
+/* Something that a rule caught, and that goes on: listed and shown like a mark, but nobody can take it back. */
 int store_caught(struct store *s, int64_t wall, const char *note, int64_t *ret_id);
 /* It went on until `wall`. -ENOENT. */
-int store_caught_more(struct store *s, int64_t id, int64_t wall, const char *note);
+int store_caught_more(struct store *s, int64_t id, int64_t wall, const char *note, bool over);
+/* Whatever still goes on went on until `wall` at least: whoever watched was killed. `remark` is put behind the notes. */
+int store_caught_end(struct store *s, int64_t wall, const char *remark);
 /* A process that was inspected for an incident: the report for people and for programs. One a process and phase of the
  * incident. */
 struct capture {

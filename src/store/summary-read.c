@@ -11,15 +11,6 @@
 
 /* --- rows --- */
 
-static double mean_of_code(uint32_t code)
-{
-	uint32_t bits = code << 8;
-	float f;
-
-	memcpy(&f, &bits, sizeof(f));
-	return f;
-}
-
 static uint8_t read_byte(struct reader *in)
 {
 	if (in->at < in->end)

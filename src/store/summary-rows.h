@@ -1,6 +1,8 @@
 /* Rows of summaries as bytes: like beside like (a plane each), then zstd. Written by summary.c, read by summary-read.c. */
 #pragma once
 
+#include <string.h>
+
 #include "base/vec.h"
 #include "stat/quantiles.h"
 #include "store/internal.h"
@@ -33,6 +35,25 @@ enum plane {
 };
 
 _Static_assert(QUANTILE_0 + QUANTILES <= PLANES, "a plane for each quantile");
+
+/* The upper three bytes of a float: 1 in 65,000. */
+static inline uint32_t mean_code(double mean)
+{
+	float f = (float)mean;
+	uint32_t bits;
+
+	memcpy(&bits, &f, sizeof(bits));
+	return bits >> 8;
+}
+
+static inline double mean_of_code(uint32_t code)
+{
+	uint32_t bits = code << 8;
+	float f;
+
+	memcpy(&f, &bits, sizeof(f));
+	return f;
+}
 
 /* Appends what was packed. 0, -EBADMSG, -ENOMEM. */
 int summary_unpack(const void *bytes, size_t n, struct rows *rows);

@@ -59,6 +59,13 @@ static void live(struct actor *a)
 			a->values[f] = features[f].kind == COUNTER ? a->values[f] + heavy_tailed()
 				       : draw(2)		   ? heavy_tailed() - 1000
 								   : a->values[f] + draw(5) - 2;
+	if (a->entity->info.kind == ENTITY_PROCESS && draw(4)) { /* as bytes go with calls, and both with switches */
+		int64_t calls = 1 + draw(1000);
+
+		a->values[FEATURE_CTX_VOLUNTARY] += calls;
+		a->values[FEATURE_IO_READ_CALLS] += calls;
+		a->values[FEATURE_IO_READ_CHARS] += calls * 500 + draw(1000);
+	}
 	if (draw(50) == 0)
 		a->present |= 1ull << draw((int64_t)n); /* it can be measured now */
 	if (draw(60) == 0)
@@ -204,9 +211,10 @@ static void a_filter_gives_what_it_asks_for_and_nothing_else(void **state)
 	(void)state;
 	assert_int_equal(chunk_write(&all, &chunk), 0);
 	for (unsigned seed = 0; seed < 20; seed++) {
-		uint64_t features = 1ull << draw(PROCESS_FEATURE_COUNT) | 1ull << draw(PROCESS_FEATURE_COUNT);
+		uint64_t features = seed ? 1ull << draw(PROCESS_FEATURE_COUNT) | 1ull << draw(PROCESS_FEATURE_COUNT)
+					 : 1ull << FEATURE_IO_READ_CHARS; /* which is kept beside another */
 		const uint64_t most[ENTITY_KIND_END] = {[ENTITY_PROCESS] = features};
-		struct load_filter filter = {some, &features, seed % 2 ? most : NULL};
+		struct load_filter filter = {some, &features, seed % 2 ? NULL : most};
 		struct dataset from_chunk = {}, from_frames = {};
 		size_t used, wanted = 0;
 

@@ -523,16 +523,79 @@ static void what_a_rule_caught_is_listed_like_a_mark(void **state)
 	assert_int_equal(store_mark(f->store, START + NS_PER_SEC, 0, NULL, &mark), 0);
 	assert_int_equal(store_caught(f->store, START + 2 * NS_PER_SEC, "disk: up to 80 %", &again), 0);
 	assert_true(caught != mark && again != caught);
-	assert_int_equal(store_caught_more(f->store, caught, START + 9 * NS_PER_SEC, "cpu: up to 99 %, for 9 s"), 0);
-	assert_int_equal(store_caught_more(f->store, mark, START, "a mark is nobody's but its presser's"), -ENOENT);
 	m = get_mark(f->store, caught);
-	assert_true(mark_is_caught(&m) && m.wall == START && m.last == START + 9 * NS_PER_SEC);
+	assert_true(mark_is_caught(&m) && m.goes_on);
+	mark_free(&m);
+	assert_int_equal(store_caught_more(f->store, caught, START + 9 * NS_PER_SEC, "cpu: up to 99 %, for 9 s", true), 0);
+	assert_int_equal(store_caught_more(f->store, mark, START, "a mark is nobody's but its presser's", true), -ENOENT);
+	m = get_mark(f->store, caught);
+	assert_true(mark_is_caught(&m) && !m.goes_on && m.wall == START && m.last == START + 9 * NS_PER_SEC);
 	assert_string_equal(m.note, "cpu: up to 99 %, for 9 s");
 	mark_free(&m);
 	assert_int_equal(store_mark_feedback(f->store, caught, 1000, FEEDBACK_RIGHT), 0);
 	assert_int_equal(store_mark_undo(f->store, 0, &undone), 0);
 	assert_int_equal(undone, mark);
 	assert_int_equal(store_mark_undo(f->store, 0, &undone), -ENOENT);
+}
+
+/* The trigger's handle, and those of inspections under way, are older than the end of the recorder, and than the next one. */
+static void a_handle_finds_the_marks_again_when_they_move(void **state)
+{
+	struct fixture *f = *state;
+	struct capture c = {.wall = START, .pid = 42, .summary = (char *)"s", .text = (char *)"text", .json = (char *)"{}"};
+	struct store *second;
+	struct capture *list;
+	struct mark m;
+	size_t n;
+	int64_t id;
+
+	assert_int_equal(store_open_marks(f->store), 0);
+	second = open_store(f, STORE_MARK);
+	assert_int_equal(store_caught(second, START, "cpu: up to 97 %", &id), 0);
+	assert_int_equal(store_close_marks(f->store), 0);
+	assert_int_equal(store_caught_more(second, id, START + 9 * NS_PER_SEC, "cpu: up to 99 %, for 9 s", true), 0);
+	c.mark = id;
+	assert_int_equal(store_capture(second, &c), 0);
+	m = get_mark(f->store, id);
+	assert_true(!m.goes_on && m.last == START + 9 * NS_PER_SEC);
+	assert_string_equal(m.note, "cpu: up to 99 %, for 9 s");
+	mark_free(&m);
+	assert_int_equal(store_open_marks(f->store), 0);
+	assert_int_equal(store_mark_note(second, id, 0, "seen"), 0);
+	assert_int_equal(store_close_marks(f->store), 0);
+	m = get_mark(f->store, id);
+	assert_string_equal(m.note, "seen");
+	mark_free(&m);
+	assert_int_equal(store_captures(f->store, id, &list, &n), 0);
+	assert_int_equal(n, 1);
+	capture_free(&list[0]);
+	free(list);
+	store_close(second);
+}
+
+/* A recorder that was killed leaves its marks beside the journal; the next one says until when it is known of. */
+static void what_a_killed_recorder_had_caught_is_ended(void **state)
+{
+	struct fixture *f = *state;
+	int64_t id, over;
+	struct mark m;
+
+	assert_int_equal(store_open_marks(f->store), 0);
+	assert_int_equal(store_caught(f->store, START, "cpu: up to 97 %", &id), 0);
+	assert_int_equal(store_caught(f->store, START, "disk: up to 97 %", &over), 0);
+	assert_int_equal(store_caught_more(f->store, over, START + NS_PER_SEC, "disk: up to 97 %, for 1 s", true), 0);
+	store_close(f->store);
+	f->store = open_store(f, STORE_WRITE);
+	assert_int_equal(store_open_marks(f->store), 0);
+	assert_int_equal(store_caught_end(f->store, START + 60 * NS_PER_SEC, ", and then?"), 0);
+	assert_int_equal(store_close_marks(f->store), 0);
+	m = get_mark(f->store, id);
+	assert_true(mark_is_caught(&m) && !m.goes_on && m.last == START + 60 * NS_PER_SEC);
+	assert_string_equal(m.note, "cpu: up to 97 %, and then?");
+	mark_free(&m);
+	m = get_mark(f->store, over);
+	assert_int_equal(m.last, START + NS_PER_SEC);
+	mark_free(&m);
 }
 
 /* Asked by another process: does somebody hold a lock on the file? */
@@ -613,4 +676,5 @@ RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(an_extract_gives_the_
 	  CASE(no_database_at_all_is_said), CASE(a_full_disk_loses_nothing),
 	  CASE(a_copy_on_a_read_only_disk_can_be_read), CASE(presses_within_five_seconds_are_one),
 	  CASE(only_the_owner_and_root_change_a_mark), CASE(what_a_rule_caught_is_listed_like_a_mark),
+	  CASE(a_handle_finds_the_marks_again_when_they_move), CASE(what_a_killed_recorder_had_caught_is_ended),
 	  CASE(a_second_handle_takes_no_locks_away), CASE(captures_are_kept_with_their_incident))

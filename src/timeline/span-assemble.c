@@ -1,6 +1,7 @@
 #include "timeline/span-assemble.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,11 +12,15 @@
 #define BLOCK	  8 /* spans of one trace that lie side by side */
 #define HUGE	  ((size_t)2 << 20) /* a huge page: far fewer faults, and misses of the TLB, while traces wait all over it */
 #define CHUNK	  (HUGE / sizeof(struct block))
-#define CUT_WITHIN 60000000000 /* ns: what is older is whole, whatever `late` allows */
+#define CUT_WITHIN 30000000000 /* ns: what is older is whole, whatever `late` allows; as long as receivers wait */
 #define CLOSED	  65536 /* ids remembered of traces handed on */
 
+/* A span without its trace's id, which all of a block share. */
+#define KEPT_FROM offsetof(struct span, id)
+#define KEPT	  (sizeof(struct span) - KEPT_FROM)
+
 struct block {
-	struct span spans[BLOCK];
+	uint8_t spans[BLOCK][KEPT];
 	uint32_t n, next;
 };
 
@@ -226,8 +231,13 @@ static int gather(struct assembler *a, struct waiting_trace *t)
 
 		if (b->next != NONE)
 			__builtin_prefetch(block_at(a, b->next));
-		memcpy(a->gathered.v + a->gathered.n, b->spans, b->n * sizeof(b->spans[0]));
-		a->gathered.n += b->n;
+		for (uint32_t k = 0; k < b->n; k++) {
+			struct span *s = &a->gathered.v[a->gathered.n++];
+
+			s->trace_high = t->high;
+			s->trace_low = t->low;
+			memcpy((uint8_t *)s + KEPT_FROM, b->spans[k], KEPT);
+		}
 		a->n_blocks--;
 	}
 	block_at(a, t->last)->next = a->free_block;
@@ -331,7 +341,7 @@ int assembler_put(void *assembler, const struct span *span)
 		t->last = at;
 	}
 	block = block_at(a, t->last);
-	block->spans[block->n++] = *span;
+	memcpy(block->spans[block->n++], (const uint8_t *)span + KEPT_FROM, KEPT);
 	t->n++;
 	if (span->end > t->end)
 		t->end = span->end;

@@ -10,7 +10,7 @@
 
 #include "model/span.h"
 
-#define ASSEMBLE_SPANS_MAX (4u << 20) /* about 400 MB */
+#define ASSEMBLE_SPANS_MAX (4u << 20) /* about 300 MB */
 
 struct assembler_options {
 	int64_t late;  /* ns; INT64_MAX = wait until memory is short */

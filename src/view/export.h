@@ -14,5 +14,6 @@ void csv_text(const char *text, FILE *out);
 void export_csv(const struct dataset *d, FILE *out);
 /* One object a tick and subject: {"time","kind","id","pid","name","values":{feature: value}}. 0 or -ENOMEM. */
 int export_jsonl(const struct dataset *d, FILE *out);
-/* The last tick as OpenMetrics text: gauges as they are, counters as totals over the window. */
+/* The last tick as OpenMetrics text: gauges as they are, counters as their growth a second over the window. Processes that
+ * lived for less than a sample by name, the 20 that used most of something; the others' sum is called "(others)". */
 void export_openmetrics(const struct dataset *d, FILE *out);

@@ -243,8 +243,8 @@ async function firstLoad(address) {
 	await cdp.send("Network.enable");
 	cdp.on("Network.loadingFinished", (e) => { bytes += e.encodedDataLength; });
 	await p.goto(address);
-	await p.locator("#chart canvas").waitFor({ timeout: 60000 });
-	await p.locator("#lives p").waitFor({ timeout: 60000 }); // what is asked for last
+	// the recording has ended: the page says so, or has drawn what is asked for last
+	await p.waitForFunction(() => document.querySelector("#lives p") || /^nothing is recorded around that moment: the recording is of /.test(document.getElementById("status").textContent), null, { timeout: 60000 });
 	assert.ok(bytes > 20000 && bytes < 300000, `the first load is ${bytes} bytes`);
 	console.log(`first load: ${bytes} bytes`);
 	await p.context().close();
@@ -261,6 +261,8 @@ try {
 	server = await serve(whyslow, folder, ["--store", file("r.db"), "--spans", file("spans.db"), "--fleet", file("made.fleet")]);
 	browser = await launch(browserPath);
 	await firstLoad(server.address);
+	let began = Date.now();
+	const took = (what) => { console.log(`${what}: ${((Date.now() - began) / 1000).toFixed(1)} s`); began = Date.now(); };
 	for (const pane of [blame, flame, incidents, spans, fleet]) {
 		const p = await newPage(browser);
 		p.setDefaultTimeout(60000);
@@ -268,6 +270,7 @@ try {
 		await pane(p, server.address);
 		await noSeriousFindings(p, pane.name);
 		await p.context().close();
+		took(pane.name);
 	}
 	for (const [name, at] of Object.entries(PAGES)) {
 		const p = await newPage(browser);
@@ -275,6 +278,7 @@ try {
 		await p.locator(READY[name]).first().waitFor({ timeout: 60000 });
 		await atEverySize(p, name, shots);
 		await p.context().close();
+		took(`${name} at every size`);
 	}
 	// no captures were kept, a rule half typed is none, and the page says so: no errors of the page
 	assert.deepEqual(problems.filter((t) => !/status of (404|400)/.test(t)), []);
