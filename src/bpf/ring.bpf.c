@@ -232,8 +232,9 @@ static __always_inline void charge(struct ring_thread *t, u32 sum, u64 now)
 		t->sum[sum] += passed;
 }
 
-/* It left the CPU untold, some time ago: the fair class knows how long it had run. What it did since is not known. */
-static __always_inline void settle_untold(struct ring_thread *t, struct task_struct *task, u64 now)
+/* It left the CPU untold, some time ago: the fair class knows how long it had run. Since then it slept if it is woken now, when and
+ * why it began to is not known; else it was preempted. */
+static __always_inline void settle_untold(struct ring_thread *t, struct task_struct *task, u64 now, bool woken)
 {
 	u64 ran = task->prio < 100 ? 0 : task->se.sum_exec_runtime - task->se.prev_sum_exec_runtime;
 	u64 passed = now > t->since ? now - t->since : 0;
@@ -241,7 +242,7 @@ static __always_inline void settle_untold(struct ring_thread *t, struct task_str
 	if (ran > passed)
 		ran = passed;
 	t->sum[SUM_RUNNING] += ran;
-	t->sum[SUM_OTHER] += passed - ran;
+	t->sum[woken ? SUM_OTHER : SUM_PREEMPTED] += passed - ran;
 	t->since = now;
 	t->state = STATE_UNKNOWN;
 }
@@ -758,7 +759,7 @@ static __always_inline void come(struct ring_cpu *c, u32 cpu, u64 now, struct ta
 		return;
 	}
 	if (t->state == STATE_RUNNING)
-		settle_untold(t, next, now);
+		settle_untold(t, next, now, false);
 	took = quota_taken(next, t);
 	waited = now > t->since ? now - t->since : 0;
 	if (took > waited)
@@ -1087,7 +1088,7 @@ static __always_inline int wake(void *ctx, struct task_struct *task, u8 flags)
 	if (w->thread == task->pid)
 		w->thread = 0;
 	if (away)
-		settle_untold(t, task, now);
+		settle_untold(t, task, now, true);
 	if (t && !queued)
 		end_wait(ctx, c, cpu, now, task, t, e, flags);
 	else if (!t)

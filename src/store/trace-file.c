@@ -451,9 +451,9 @@ static int get_threads(struct input *in, struct reader *r)
 		size_t n;
 
 		row.at = (const uint8_t *)read_blob(r, &n);
-		row.end = row.at + n;
 		if (r->bad)
 			break;
+		row.end = row.at + n;
 		get_thread(&row, &thread);
 		r->bad |= row.bad;
 		if (trace_add_thread(&in->trace, &thread) < 0) {

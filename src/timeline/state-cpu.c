@@ -176,7 +176,7 @@ void on_migrate(struct build *b, const struct event *e)
 
 	if (thread == NOBODY)
 		return;
-	if (e->migrate.to >= b->t->cpus.n) {
+	if (e->migrate.to >= b->t->cpus.n || e->migrate.from >= b->t->cpus.n) {
 		b->t->faults.bad_numbers++;
 		return;
 	}

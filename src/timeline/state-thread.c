@@ -147,9 +147,10 @@ static void finish_silent(struct build *b, uint32_t thread)
 	struct thread_now *now = &b->now.v[thread];
 	uint32_t lock = NOBODY, holder = NOBODY;
 	uint8_t state = known->state < STATE_COUNT ? known->state : STATE_UNKNOWN;
+	uint16_t cpu = known->cpu < b->trace->n_cpus ? known->cpu : 0; /* a damaged file says anything */
 
 	if (known->state_since && (int64_t)known->state_since > now->open.start)
-		thread_to(b, thread, (int64_t)known->state_since, STATE_UNKNOWN, known->cpu);
+		thread_to(b, thread, (int64_t)known->state_since, STATE_UNKNOWN, cpu);
 	if (state == STATE_RUNNING)
 		state = running_state(b, thread);
 	now->lock_object = known->object;
@@ -159,7 +160,7 @@ static void finish_silent(struct build *b, uint32_t thread)
 	now->open.object = lock;
 	now->open.holder = holder;
 	now->open.call = known->facts.call;
-	now->open.cpu = known->cpu < b->trace->n_cpus ? known->cpu : 0;
+	now->open.cpu = cpu;
 	now->open.flags |= INTERVAL_INFERRED;
 	now->ended = state == STATE_ENDED || known->flags & THREAD_HAS_ENDED;
 }
