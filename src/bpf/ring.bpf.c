@@ -922,8 +922,14 @@ static __always_inline struct ring_waking *waking_of(u32 thread)
 	return bpf_map_lookup_elem(&wakings, &key);
 }
 
+#ifndef WITHOUT_KFUNCS
 extern struct task_struct *bpf_task_from_pid(int pid) __ksym __weak;
 extern void bpf_task_release(struct task_struct *task) __ksym __weak;
+#else
+/* For kernels that have no such tracepoint either. That a kernel lacks a function, libbpf learns only with CAP_SYS_ADMIN. */
+#define bpf_task_from_pid(pid) ((struct task_struct *)NULL)
+#define bpf_task_release(task) ((void)(task))
+#endif
 
 /* Since 6.5: this CPU asks another one to end a wake-up. All other wake-ups end where they began, at once. */
 SEC("tp_btf/csd_queue_cpu")

@@ -21,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "ring-old.skel.h"
 #include "ring.skel.h"
 #include "source/trace-words.h"
 
@@ -159,12 +160,25 @@ static void leave_out_unknown(struct ring_bpf *skel, const struct btf *vmlinux, 
 		bpf_program__set_autoload(skel->progs.on_waking, false);
 }
 
+/* With the functions of the kernel's that it calls where there are such (since 6.5), else without. */
+static struct ring_bpf *open_programs(const struct btf *vmlinux)
+{
+	_Static_assert(sizeof(struct ring_bpf) == sizeof(struct ring_old_bpf) &&
+			       sizeof(struct ring_bpf__bss) == sizeof(struct ring_old_bpf__bss) &&
+			       sizeof(struct ring_bpf__rodata) == sizeof(struct ring_old_bpf__rodata),
+		       "one source, the same programs and variables");
+	return traces(vmlinux, "csd_queue_cpu") ? ring_bpf__open() : (struct ring_bpf *)ring_old_bpf__open();
+}
+
 static int load_failed(int r, const char **ret_why)
 {
+	static char other[160]; /* a process loads one ring */
+
+	snprintf(other, sizeof(other), "this kernel cannot load the flight recorder's BPF programs (%s; it needs BTF, 6.1 or later)",
+		 strerror(-r));
 	*ret_why = r == -EPERM || r == -EACCES ?
 			   "the flight recorder needs root or CAP_BPF + CAP_PERFMON: start the recorder as root" :
-		   r == -ENOMEM ? "there is no memory for the flight recorder's ring: lower ring.size" :
-				  "this kernel cannot load the flight recorder's BPF programs (it needs BTF, 6.1 or later)";
+		   r == -ENOMEM ? "there is no memory for the flight recorder's ring: lower ring.size" : other;
 	return r;
 }
 
@@ -183,7 +197,7 @@ static int load(struct ring *r, const struct ring_options *options)
 
 	if (!vmlinux)
 		return -EOPNOTSUPP;
-	r->skel = ring_bpf__open();
+	r->skel = open_programs(vmlinux);
 	if (!r->skel) {
 		btf__free(vmlinux);
 		return -errno;
@@ -417,7 +431,7 @@ static int load_joined(struct ring *r, const struct ring_maps *maps)
 
 	if (!vmlinux)
 		return -EOPNOTSUPP;
-	r->skel = ring_bpf__open();
+	r->skel = open_programs(vmlinux);
 	if (r->skel)
 		leave_out_unknown(r->skel, vmlinux, true);
 	btf__free(vmlinux);
