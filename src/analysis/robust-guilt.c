@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "analysis/robust.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 
 #define CROWD		100 /* threads a CPU, beyond the usual, from which on their number is the story */
@@ -142,6 +143,21 @@ static double waits_elsewhere(struct robust *r, struct program *p, double waited
 	return fmax(0, waited - (u.median > computes ? u.median - computes : 0)) * (1 - fmin(1, most));
 }
 
+/* A limit that is as old as the program is how somebody wants it to run: that says why the program is slow, and nothing of a
+ * machine that is short of something. */
+static double waits_for_limit(const struct robust *r, const struct program *p, double waited)
+{
+	const enum bottleneck machine[] = {BOTTLENECK_CPU, BOTTLENECK_DISK, BOTTLENECK_MEMORY};
+	double most = 0;
+
+	for (size_t i = 0; i < p->members.n; i++)
+		if (!began_lately(r, p->members.v[i]))
+			return waited;
+	for (size_t i = 0; i < ARRAY_SIZE(machine); i++)
+		most = fmax(most, r->shortage[machine[i]]);
+	return waited * (1 - fmin(1, most));
+}
+
 /* Where nothing is known of a program's past, whether it is older than the trouble is. */
 static double youth(const struct robust *r, const struct program *p)
 {
@@ -180,6 +196,8 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 		excess = excess_of(&u, now) / leakers(r, p, &uses[i]);
 		if (f == FEATURE_WAIT_NETWORK)
 			excess = waits_elsewhere(r, p, excess);
+		if (f == FEATURE_WAIT_QUOTA)
+			excess = waits_for_limit(r, p, excess);
 		guilt[i] = shortage_for(r, &uses[i]) * joined_share(r, p, &uses[i], now, excess) * surprise_of(&u);
 		if (isnan(u.median))
 			guilt[i] *= youth(r, p);

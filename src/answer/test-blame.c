@@ -166,6 +166,28 @@ static void who_computes_and_is_in_nobodys_way_is_slow_by_itself(void **state)
 	end(&st);
 }
 
+static void a_limit_as_old_as_its_program_does_not_slow_the_others(void **state)
+{
+	struct subject *editor, *sandbox, *hog;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	editor = add(&st, "/bin/editor", 0, TICKS - 1, 0);
+	sandbox = add(&st, "/bin/sandbox", FROM, TICKS - 1, 0);
+	hog = add(&st, "/bin/hog", FROM, TICKS - 1, 0);
+	use(editor, FEATURE_CPU_RUN_DELAY, 0, FROM - 1, PERCENT);
+	use(editor, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 60 * PERCENT);
+	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 100 * PERCENT);
+	use(sandbox, FEATURE_CPU_TIME, FROM, TICKS - 1, 20 * PERCENT);
+	use(sandbox, FEATURE_WAIT_QUOTA, FROM, TICKS - 1, 80 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 95);
+	ask_by(&st, true, &method_blame);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_CPU);
+	assert_ptr_equal(first(&st)->subject, hog);
+	end(&st);
+}
+
 static void a_limit_that_was_always_reached_is_no_news(void **state)
 {
 	struct subject *shop, *hog;
@@ -384,6 +406,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nobody_waits_for_who_gives_way),
 		cmocka_unit_test(a_limit_is_named_as_a_limit),
+		cmocka_unit_test(a_limit_as_old_as_its_program_does_not_slow_the_others),
 		cmocka_unit_test(a_limit_that_was_always_reached_is_no_news),
 		cmocka_unit_test(who_uses_a_limit_up_is_named_and_not_the_limit),
 		cmocka_unit_test(an_answer_that_comes_late_is_not_this_machines_fault),
