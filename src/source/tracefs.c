@@ -32,6 +32,7 @@ struct kept {
 	uint8_t *pages;
 	size_t n, allocated;
 	bool there;
+	bool cut; /* something older was lost or let go: it begins with its first page, else when recording began */
 };
 
 struct tracefs {
@@ -42,6 +43,7 @@ struct tracefs {
 	struct kept *cpus;
 	uint32_t n_cpus;
 	size_t pages; /* of a CPU: of the kernel's buffer, and as many are kept */
+	uint64_t began; /* monotonic ns */
 };
 
 /* --- files --- */
@@ -238,6 +240,7 @@ int tracefs_open(const struct tracefs_options *options, struct tracefs **ret, co
 		r = set_up(f, options->bytes);
 	if (r == 0)
 		r = enable(f);
+	f->began = (uint64_t)monotonic_now();
 	if (r < 0) {
 		*ret_why = why_not(r);
 		tracefs_close(f);
@@ -313,6 +316,7 @@ static int drain(struct tracefs *f, uint32_t cpu, uint64_t until)
 		if (tracefs_page_lost(&f->layout, page)) {
 			memmove(k->pages, page, f->layout.page_size);
 			k->n = 0;
+			k->cut = true;
 		}
 		k->n++;
 		if (tracefs_page_time(&f->layout, k->pages + (k->n - 1) * f->layout.page_size) > until)
@@ -330,6 +334,7 @@ static void trim(const struct tracefs *f, struct kept *k)
 		return;
 	memmove(k->pages, k->pages + extra * f->layout.page_size, (k->n - extra) * f->layout.page_size);
 	k->n -= extra;
+	k->cut = true;
 }
 
 static void describe_cpus(const struct tracefs *f, uint64_t since, struct trace *t)
@@ -344,8 +349,8 @@ static void describe_cpus(const struct tracefs *f, uint64_t since, struct trace 
 	for (uint32_t i = 0; i < f->n_cpus; i++) {
 		const struct kept *k = &f->cpus[i];
 
-		t->cpus[i].there = k->there && k->n;
-		t->cpus[i].from = k->n ? tracefs_page_time(&f->layout, k->pages) : 0;
+		t->cpus[i].there = k->there;
+		t->cpus[i].from = k->cut && k->n ? tracefs_page_time(&f->layout, k->pages) : f->began;
 		if (t->cpus[i].from < since)
 			t->cpus[i].from = since;
 		t->cpus[i].to = t->frozen;
