@@ -2,9 +2,9 @@
 #pragma once
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,10 +24,12 @@ static void remove_root(void)
 
 static void make_root(const char *folder)
 {
+	static bool made;
 	char path[256];
 
-	if (!strchr(root, 'X'))
+	if (made)
 		return;
+	made = true;
 	if (!mkdtemp(root))
 		abort();
 	atexit(remove_root);

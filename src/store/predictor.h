@@ -30,11 +30,11 @@ static inline unsigned predictor_model(const struct predictor *p)
 
 static inline void predictor_learn(struct predictor *p, int32_t code)
 {
-	int32_t distance = (code << 4) - p->mean;
+	int32_t distance = code * 16 - p->mean;
 	int32_t far = distance < 0 ? -distance : distance;
 
 	if (p->n == 0) {
-		p->mean = code << 4;
+		p->mean = code * 16;
 		p->spread = 64;
 	} else {
 		unsigned shift = p->n < 2 ? 1 : p->n < 6 ? 2 : 3;
@@ -59,7 +59,7 @@ struct pair_predictor {
 
 static inline struct pair_predictor pair_begin(int32_t ratio)
 {
-	return (struct pair_predictor){.ratio = ratio << 4, .spread = 512};
+	return (struct pair_predictor){.ratio = ratio * 16, .spread = 512};
 }
 
 struct expected {
@@ -88,8 +88,8 @@ static inline void pair_learn(struct pair_predictor *p, const struct scale *s, i
 	if (partner && code) {
 		int32_t far = code > e->by_ratio ? code - e->by_ratio : e->by_ratio - code;
 
-		p->ratio += (((scale_level(s, code) - scale_level(s, partner)) << 4) - p->ratio) >> (p->n < 2 ? 1 : p->n < 6 ? 2 : 3);
-		p->spread += ((far << 4) - p->spread) >> 2;
+		p->ratio += ((scale_level(s, code) - scale_level(s, partner)) * 16 - p->ratio) >> (p->n < 2 ? 1 : p->n < 6 ? 2 : 3);
+		p->spread += (far * 16 - p->spread) >> 2;
 		p->n++;
 	}
 }
