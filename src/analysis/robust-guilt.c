@@ -150,9 +150,8 @@ static double waits_for_limit(const struct robust *r, const struct program *p, d
 	const enum bottleneck machine[] = {BOTTLENECK_CPU, BOTTLENECK_DISK, BOTTLENECK_MEMORY};
 	double most = 0;
 
-	for (size_t i = 0; i < p->members.n; i++)
-		if (!began_lately(r, p->members.v[i]))
-			return waited;
+	if (!program_is_new(r, p))
+		return waited;
 	for (size_t i = 0; i < ARRAY_SIZE(machine); i++)
 		most = fmax(most, r->shortage[machine[i]]);
 	return waited * (1 - fmin(1, most));
