@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "base/vec.h"
 
 #define NOW_NS (3 * NS_PER_SEC) /* a tick is at most so much older than the moment asked about */
 

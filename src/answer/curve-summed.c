@@ -7,6 +7,7 @@
 #include "answer/curve.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/vec.h"
 
 #define SEGMENT_NS  (600 * NS_PER_SEC)
 #define ALIKE	    0.01 /* levels that differ by less are one */
@@ -96,17 +97,9 @@ static int list_segments(struct summed *z)
 /* A summary ends with its segment's last tick, to the ms. */
 static struct stretch_of *find_segment(struct summed *z, int64_t to)
 {
-	size_t low = 0, high = z->n;
+	size_t at = FIRST_WHERE(i, z->n, z->segments[i].to / NS_PER_MS >= to / NS_PER_MS);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (z->segments[middle].to / NS_PER_MS < to / NS_PER_MS)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < z->n && z->segments[low].to / NS_PER_MS == to / NS_PER_MS ? &z->segments[low] : NULL;
+	return at < z->n && z->segments[at].to / NS_PER_MS == to / NS_PER_MS ? &z->segments[at] : NULL;
 }
 
 static int take_history(const struct segment_history *h, void *data)
@@ -129,10 +122,7 @@ static int take_history(const struct segment_history *h, void *data)
 
 static int load(struct summed *z, int64_t from, int64_t to, struct dataset *ret, const struct subject **ret_subject)
 {
-	const uint64_t most[ENTITY_KIND_END] = {[ENTITY_PROCESS] = 1ull << z->q->feature, [ENTITY_KERNEL] = 1ull << z->q->feature};
-	struct load_filter filter = {curve_wanted, (void *)z->q, most};
-	unsigned damaged;
-	int r = store_load_filtered(z->store, from, to, &filter, ret, &damaged);
+	int r = curve_load(z->store, z->q, from, to, ret);
 
 	*ret_subject = NULL;
 	for (size_t i = 0; r == 0 && i < ret->subjects.n; i++)

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "base/vec.h"
 
 #define WIDE_NS (86400 * NS_PER_SEC)
 #define NOW_NS	(3 * NS_PER_SEC) /* a tick is at most so much older than the moment asked about */
@@ -37,17 +38,7 @@ bool entity_is_called(const struct entity_info *info, const char *who)
 
 static uint32_t first_tick_after(const struct dataset *d, int64_t wall)
 {
-	uint32_t low = 0, high = (uint32_t)d->ticks.n;
-
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-
-		if (d->ticks.v[middle].wall < wall)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (uint32_t)FIRST_WHERE(i, d->ticks.n, d->ticks.v[i].wall >= wall);
 }
 
 static void measure_part(const struct dataset *d, const struct subject *s, size_t feature, uint32_t from, uint32_t to,
@@ -105,6 +96,15 @@ uint64_t curve_wanted(const struct entity_info *info, void *context)
 	return is_meant(info, q->who) ? 1ull << q->feature : 0;
 }
 
+int curve_load(struct store *store, const struct curve_request *q, int64_t from, int64_t to, struct dataset *into)
+{
+	const uint64_t most[ENTITY_KIND_END] = {[ENTITY_PROCESS] = 1ull << q->feature, [ENTITY_KERNEL] = 1ull << q->feature};
+	struct load_filter filter = {curve_wanted, (void *)q, most};
+	unsigned damaged;
+
+	return store_load_filtered(store, from, to, &filter, into, &damaged);
+}
+
 const struct subject *curve_choose(const struct dataset *d, const struct curve_request *q)
 {
 	const struct subject *found = NULL;
@@ -121,14 +121,11 @@ const struct subject *curve_choose(const struct dataset *d, const struct curve_r
 	return found;
 }
 
-static int read_ticks(struct store *store, struct curve_request *q, struct entity_info *ret_who, struct curve *ret_curve)
+static int read_ticks(struct store *store, const struct curve_request *q, struct entity_info *ret_who, struct curve *ret_curve)
 {
-	const uint64_t most[ENTITY_KIND_END] = {[ENTITY_PROCESS] = 1ull << q->feature, [ENTITY_KERNEL] = 1ull << q->feature};
-	struct load_filter filter = {curve_wanted, q, most};
 	struct dataset d = {};
 	const struct subject *s = NULL;
-	unsigned damaged;
-	int r = store_load_filtered(store, q->from, q->to, &filter, &d, &damaged);
+	int r = curve_load(store, q, q->from, q->to, &d);
 
 	if (r == 0)
 		s = curve_choose(&d, q);
@@ -145,8 +142,7 @@ static int read_ticks(struct store *store, struct curve_request *q, struct entit
 
 int curve_read(struct store *store, const struct curve_request *request, struct entity_info *ret_who, struct curve *ret_curve)
 {
-	struct curve_request q = *request;
-	int r = q.to - q.from > WIDE_NS ? curve_of_summaries(store, &q, ret_who, ret_curve) : -EAGAIN;
+	int r = request->to - request->from > WIDE_NS ? curve_of_summaries(store, request, ret_who, ret_curve) : -EAGAIN;
 
-	return r == -EAGAIN ? read_ticks(store, &q, ret_who, ret_curve) : r;
+	return r == -EAGAIN ? read_ticks(store, request, ret_who, ret_curve) : r;
 }
