@@ -166,6 +166,12 @@ static int gather(struct table *t)
 	return r;
 }
 
+/* ns, of all requests that these stand for */
+static double sum_of(const struct moments *m)
+{
+	return (double)m->sum / (double)SPAN_WEIGHT_ONE;
+}
+
 /* --- which attributes ------------------------------------------------------------------------------------------------- */
 
 struct value_sums {
@@ -195,7 +201,7 @@ static int sum_values(const struct table *t, size_t key, struct key_sums *ret)
 		}
 		for (int side = 0; r == 0 && side < 2; side++) {
 			ret->values.v[place - 1].count[side] += moments_count(&t->kinds.v[i].side[side]);
-			ret->values.v[place - 1].sum[side] += (double)t->kinds.v[i].side[side].sum / (double)SPAN_WEIGHT_ONE;
+			ret->values.v[place - 1].sum[side] += sum_of(&t->kinds.v[i].side[side]);
 		}
 	}
 	hmap_free(&places);
@@ -276,18 +282,17 @@ static char *replacement(const struct table *t, size_t key, const struct key_sum
 	return text.error ? NULL : TAKE(text.data);
 }
 
-static int insert_looked(struct table *t, const struct key_sums *sums, uint32_t key)
+static void insert_looked(struct table *t, const struct key_sums *sums, uint32_t key)
 {
 	size_t at = t->n_looked;
 
 	if (at == KEYS_LOOKED && sums[key].gain <= sums[t->looked[at - 1]].gain)
-		return 0;
+		return;
 	at -= at == KEYS_LOOKED;
 	for (; at > 0 && sums[t->looked[at - 1]].gain < sums[key].gain; at--)
 		t->looked[at] = t->looked[at - 1];
 	t->looked[at] = key;
 	t->n_looked += t->n_looked < KEYS_LOOKED;
-	return 0;
 }
 
 static double rise_of(const struct table *t)
@@ -296,7 +301,7 @@ static double rise_of(const struct table *t)
 
 	for (size_t i = 0; i < t->kinds.n; i++)
 		for (int side = 0; side < 2; side++) {
-			sum[side] += (double)t->kinds.v[i].side[side].sum / (double)SPAN_WEIGHT_ONE;
+			sum[side] += sum_of(&t->kinds.v[i].side[side]);
 			count[side] += moments_count(&t->kinds.v[i].side[side]);
 		}
 	return sum[0] > 0 && count[1] > 0 ? sum[1] / count[1] / (sum[0] / count[0]) : 1;
@@ -324,7 +329,7 @@ static int choose_keys(struct table *t, struct span_causes *ret)
 		sums[k].gain = gain_of(&sums[k], factor);
 		if ((n > 16 && (double)n > KINDS_PER_VALUE * (double)t->kinds.n) || is_alias(t, k))
 			continue;
-		r = insert_looked(t, sums, k);
+		insert_looked(t, sums, k);
 	}
 	for (size_t k = 0; r == 0 && k < t->n_looked; k++) {
 		char *text = strdup(names_get(t->f->names, t->keys[t->looked[k]]));
@@ -385,11 +390,6 @@ static int project(struct table *t)
 		hmap_free(&codes[k]);
 	hmap_free(&seen);
 	return r;
-}
-
-static double sum_of(const struct moments *m)
-{
-	return (double)m->sum / (double)SPAN_WEIGHT_ONE;
 }
 
 /* Iterative proportional fitting to the baseline: mean = whole x what each value does. A value it never saw does nothing. */
