@@ -709,11 +709,19 @@ static inline int64_t read_code(struct token_state *at, const struct token_reade
 	return predicted(p) + unfold_sign(u);
 }
 
-static void keep_value(const struct chunk *c, int64_t code, size_t i, int64_t *values, size_t *largest)
+/* Where it is wanted: for who uses the series as a partner, and as a value. False for what is no code. */
+static bool keep_code(const struct chunk *c, const struct column_series *s, size_t i, int64_t code, int64_t *values, size_t *largest)
 {
-	values[i] = c->scale.value[code];
-	if (values[i] > values[*largest])
-		*largest = i;
+	if (code < 0 || code >= c->scale.n)
+		return false;
+	if (s->codes)
+		s->codes[i] = (uint16_t)code;
+	if (values) {
+		values[i] = c->scale.value[code];
+		if (values[i] > values[*largest])
+			*largest = i;
+	}
+	return true;
 }
 
 static bool decode_rounded(const struct chunk *c, struct token_reader *t, const struct column_series *s,
@@ -726,13 +734,9 @@ static bool decode_rounded(const struct chunk *c, struct token_reader *t, const 
 	for (size_t i = 0; i < s->n; i++) {
 		int64_t code = read_code(&at, t, &p, sparse);
 
-		if (code < 0 || code >= c->scale.n)
+		if (!keep_code(c, s, i, code, values, &largest))
 			return false;
 		predictor_learn(&p, (int32_t)code);
-		if (s->codes)
-			s->codes[i] = (uint16_t)code;
-		if (values)
-			keep_value(c, code, i, values, &largest);
 	}
 	if (values)
 		values[largest] += s->rest;
@@ -754,13 +758,9 @@ static bool decode_pair(const struct chunk *c, struct token_reader *t, const str
 		struct expected e = pair_expect(&p, &c->scale, beside);
 		int64_t code = e.code + unfold_sign(token_number(&at, t->models[sparse ? p.own.n > 0 : e.model], EXACT_DISTANCES));
 
-		if (code < 0 || code >= c->scale.n)
+		if (!keep_code(c, s, i, code, values, &largest))
 			return false;
 		pair_learn(&p, &c->scale, beside, &e, (int32_t)code);
-		if (s->codes)
-			s->codes[i] = (uint16_t)code;
-		if (values)
-			keep_value(c, code, i, values, &largest);
 	}
 	if (values)
 		values[largest] += s->rest;
