@@ -30,7 +30,6 @@
 
 #define FILE_MAX      4096 /* status, the longest, has 1.5 kB */
 #define SLOW_EVERY    60   /* ticks between readings of what hardly ever changes */
-#define PF_KTHREAD    0x00200000
 #define BIT(feature)  (1ull << FEATURE_##feature)
 #define SWITCHES_MASK (BIT(CTX_VOLUNTARY) | BIT(CTX_INVOLUNTARY))
 

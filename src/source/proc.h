@@ -5,6 +5,8 @@
 
 #include "model/feature.h"
 
+#define PF_KTHREAD 0x00200000 /* of proc_stat.flags: include/linux/sched.h */
+
 /* /proc/PID/stat: the whole process, its ended threads too. */
 struct proc_stat {
 	char comm[64];

@@ -16,10 +16,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/str.h"
 #include "ring-old.skel.h"
 #include "ring.skel.h"
@@ -30,7 +30,6 @@
 #define PROFILE_HZ   49
 #define LATE_MAX     4096 /* records; what is later is sorted with the other CPUs' */
 #define LOOK_BUFFER  (64 << 10)
-#define NS	     1000000000ull
 
 struct ring {
 	struct ring_bpf *skel;
@@ -53,14 +52,6 @@ struct ring {
 	bool wants_samples;
 	bool attached; /* set by whichever thread attached it, when all is there */
 };
-
-static uint64_t now_monotonic(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * NS + (uint64_t)ts.tv_nsec;
-}
 
 uint64_t ring_default_bytes(void)
 {
@@ -276,7 +267,7 @@ static int attach(struct ring *r)
 		n = run_iterator(r->adopt);
 	for (uint32_t i = 0; i < r->n_cpus; i++)
 		r->generations[0].begin[i] = r->cpus[i].head[0];
-	r->generations[0].began = now_monotonic(CLOCK_MONOTONIC);
+	r->generations[0].began = (uint64_t)monotonic_now();
 	return n;
 }
 
@@ -736,7 +727,7 @@ static void turn(struct ring *r)
 	for (uint32_t i = 0; i < r->n_cpus; i++)
 		r->generations[next].begin[i] = r->cpus[i].head[next];
 	__atomic_store_n(&r->skel->bss->generation, next, __ATOMIC_SEQ_CST);
-	r->generations[next].began = r->generations[rests].rested = now_monotonic(CLOCK_MONOTONIC);
+	r->generations[next].began = r->generations[rests].rested = (uint64_t)monotonic_now();
 }
 
 void ring_turn(struct ring *r)
@@ -769,7 +760,7 @@ static int read_both(struct ring *r, uint64_t since, struct trace *t)
 
 	if (!heads)
 		return -ENOMEM;
-	t->frozen = now_monotonic(CLOCK_MONOTONIC);
+	t->frozen = (uint64_t)monotonic_now();
 	wait_for_writers();
 	if (r->generations[before].rested > since) {
 		note_heads(r, before, heads);

@@ -15,14 +15,11 @@
 #include "source/trace-words.h"
 
 #define FILE_MOST	4096
-#define PF_KTHREAD	0x00200000
 #define POLICY_FIFO	1
 #define POLICY_RR	2
 #define POLICY_DEADLINE 6
 #define PRIO_NORMAL	120 /* nice 0 */
 #define PRIO_REAL_TIME	98  /* which exactly the records tell */
-
-static const uint8_t calls[CALLS_MAX] = {CALLS(CALL_ROW)};
 
 /* One process's folder; what its threads share. */
 struct listed {
@@ -80,11 +77,7 @@ static void take_call(const char *text, struct trace_thread *t)
 	if (sscanf(text, "%lld 0x%llx", &number, &argument) < 1)
 		return;
 	t->syscall = (int16_t)number;
-	if (number < 0) {
-		t->facts.call = CALL_FAULT;
-		return;
-	}
-	t->facts.call = number < CALLS_MAX - 1 && calls[number] ? calls[number] : CALL_OTHER;
+	t->facts.call = trace_call(number);
 	if (t->facts.call == CALL_BY_FILE)
 		t->facts.call = CALL_OTHER;
 	else if (t->facts.call == CALL_FUTEX)
@@ -155,11 +148,10 @@ static void take_shared(const char *process, uint32_t pid, struct trace_thread *
 	if (pid == (uint32_t)getpid())
 		ret->flags |= THREAD_IS_SELF;
 	if (read_whole(process, "status", text)) {
-		const char *uid = strstr(text, "Uid:");
-		uint64_t number;
+		int64_t values[PROCESS_FEATURE_COUNT];
+		uint64_t present = 0;
 
-		if (uid && (uid += strlen("Uid:"), scan_number(&uid, &number)))
-			ret->uid = (uint32_t)number;
+		proc_parse_status(text, values, &present, &ret->uid);
 		ret->ns_tgid = ret->ns_tid = last_number(text, "NSpid:");
 	}
 	snprintf(path, sizeof(path), "%s/ns/pid", process);

@@ -7,6 +7,9 @@
 void trace_describe_machine(struct trace *t);
 /* exe and unit of the processes that still live. */
 void trace_describe_threads(struct trace *t);
+/* What a thread waits for in a system call (model/calls.h), CALL_BY_FILE where its first argument decides; a negative number: in
+ * none, so for a page. */
+uint8_t trace_call(int64_t number);
 /* Threads of the machine as /proc has them, with what each waits for now: for recorders that are not in the kernel.
  * `boot_offset`: CLOCK_BOOTTIME - CLOCK_MONOTONIC, ns. 0, -ENOMEM, or -errno of the folder. */
 int trace_list_threads(const char *proc_root, int64_t boot_offset, struct trace *t);

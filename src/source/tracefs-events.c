@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/hmap.h"
 #include "model/calls.h"
+#include "source/trace-words.h"
 #include "source/tracefs-files.h"
 
 #define CLONE_THREAD	 0x00010000
@@ -16,8 +17,6 @@
 #define CONTENTION_SPIN	 1   /* flags of lock:contention_begin */
 #define CONTENTION_MUTEX 32
 #define SECTOR_BITS	 40
-
-static const uint8_t calls[CALLS_MAX] = {CALLS(CALL_ROW)};
 
 enum place { PLACE_UNKNOWN, PLACE_RUNNING, PLACE_QUEUED, PLACE_ASLEEP };
 
@@ -138,14 +137,12 @@ static uint8_t call_of(struct translation *x, const struct known *k, struct even
 	if (k->call == CALL_NOT_SEEN)
 		return CALL_UNKNOWN;
 	e->out.syscall = (int16_t)k->call;
-	if (k->call == NO_CALL)
-		return CALL_FAULT;
-	call = k->call < CALLS_MAX - 1 ? calls[k->call] : CALL_OTHER;
+	call = trace_call(k->call);
 	if (call == CALL_BY_FILE)
 		return tracefs_file_kind(x->files, k->tgid, k->argument, &e->out.object);
 	if (call == CALL_FUTEX)
 		e->out.object = k->argument;
-	return call ? call : CALL_OTHER;
+	return call;
 }
 
 static void describe_blocked(struct translation *x, struct known *k, struct event *e)
