@@ -119,24 +119,19 @@ static void print_text(const struct account *a, const char *name)
 	}
 }
 
-static json_t *number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
 static void print_json(const struct account *a, int status)
 {
 	json_t *root = json_pack("{s:s, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i}", "schema",
 				 "whyslow.run/1", "status", status, "bottleneck", bottleneck_name(a->bottleneck), "wall_ns",
-				 number(a->wall), "cpu_ns", number(a->cpu), "run_delay_ns", number(a->run_delay), "block_ns",
-				 number(a->block), "memory_ns", number(a->memory), "throttled_ns", number(a->throttled),
-				 "other_ns", number(a->other), "read_bytes", number(a->read_bytes), "write_bytes",
-				 number(a->write_bytes), "processes", (int)a->processes);
+				 number_json(a->wall), "cpu_ns", number_json(a->cpu), "run_delay_ns", number_json(a->run_delay), "block_ns",
+				 number_json(a->block), "memory_ns", number_json(a->memory), "throttled_ns", number_json(a->throttled),
+				 "other_ns", number_json(a->other), "read_bytes", number_json(a->read_bytes), "write_bytes",
+				 number_json(a->write_bytes), "processes", (int)a->processes);
 
 	if (a->competitor)
 		json_object_set_new(root, "competitor",
 				    json_pack("{s:I, s:s?, s:o}", "pid", (json_int_t)a->competitor->info.pid, "name",
-					      a->competitor->info.name, "share", number(a->competitor_share)));
+					      a->competitor->info.name, "share", number_json(a->competitor_share)));
 	json_print(root, JSON_INDENT(1), stdout);
 }
 

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "cmd/spans.h"
 #include "store/span-rows.h"
+#include "view/json.h"
 
 static char *key_of_files(size_t n, char **files)
 {
@@ -186,8 +187,8 @@ static json_t *cell_json(const struct line *l)
 		{"asynchronous", (double)c->asynchronous / (double)SPAN_WEIGHT_ONE},
 	};
 
-	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
-		json_object_set_new(o, figures[i].name, isfinite(figures[i].value) ? json_real(figures[i].value) : json_null());
+	for (size_t i = 0; i < ARRAY_SIZE(figures); i++)
+		json_object_set_new(o, figures[i].name, number_json(figures[i].value));
 	return o;
 }
 

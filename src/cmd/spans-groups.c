@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "cmd/spans.h"
 #include "stat/change.h"
+#include "view/json.h"
 
 #define CHANGE_LEAST .05 /* of the mean: a change over time that is told */
 
@@ -292,11 +293,6 @@ static void print_all(const struct forest *f, const struct judged *j, enum group
 	spans_print_tally(f);
 }
 
-static json_t *number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *groups_json(const struct forest *f, const struct judged *j, enum group_method method)
 {
 	json_t *list = json_array(), *changes = json_array();
@@ -317,7 +313,7 @@ static json_t *groups_json(const struct forest *f, const struct judged *j, enum 
 		json_object_set_new(o, "versions", json_string(versions ? versions : ""));
 		json_object_set_new(o, "first_seen", json_string(format_rfc3339(j->groups[i].first_seen, when, sizeof(when))));
 		for (size_t k = 0; k < sizeof(figures) / sizeof(figures[0]); k++)
-			json_object_set_new(o, figures[k].name, number(figures[k].value));
+			json_object_set_new(o, figures[k].name, number_json(figures[k].value));
 		json_object_set_new(o, "outlier", json_boolean(x->flags & GROUP_OUTLIER));
 		json_object_set_new(o, "faster", json_boolean(x->flags & GROUP_FASTER));
 		json_object_set_new(o, "cannot_exceed", json_boolean(x->flags & GROUP_CANNOT_EXCEED));

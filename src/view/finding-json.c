@@ -22,23 +22,6 @@ json_t *spark_json(const float spark[SPARK_POINTS])
 	return array;
 }
 
-json_t *number_json(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
-json_t *text_json(const char *value)
-{
-	return value ? json_string_nocheck(value) : json_null();
-}
-
-json_t *moment_json(int64_t wall)
-{
-	char buf[40];
-
-	return wall ? json_string(format_rfc3339(wall, buf, sizeof(buf))) : json_null();
-}
-
 json_t *deviation_json(const struct deviation *f)
 {
 	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:s, s:o, s:b, s:b}", "name", f->feature->name,

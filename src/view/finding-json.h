@@ -5,12 +5,8 @@
 #include <jansson.h>
 
 #include "model/finding.h"
+#include "view/json.h"
 
-/* JSON has no NaN: what is not known is null. */
-json_t *number_json(double value);
-json_t *text_json(const char *value);
-/* RFC 3339; 0 = null. */
-json_t *moment_json(int64_t wall);
 /* "ns/s" for a counter in ns. */
 json_t *unit_json(const struct feature *f);
 json_t *deviation_json(const struct deviation *f);

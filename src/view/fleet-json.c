@@ -4,11 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "view/fleet.h"
-
-static json_t *number(double x)
-{
-	return isfinite(x) ? json_real(x) : json_null();
-}
+#include "view/json.h"
 
 static json_t *moment(int64_t wall)
 {
@@ -34,10 +30,10 @@ static json_t *finding(const struct fleet *f, const struct fleet_finding *x)
 
 	return json_pack("{s:s?, s:s?, s:s?, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:s?}",
 			 "server", x->server >= 0 ? f->servers.v[x->server].name : NULL, "counter", c ? c->name : NULL, "unit",
-			 c ? c->unit : NULL, "rate", c && c->kind == FLEET_COUNTER, "time", moment(x->time), "score", number(x->score),
-			 "observed", number(x->observed), "usual", number(x->usual), "spread", number(x->spread), "shift",
-			 number(x->shift), "peak", number(x->peak), "jump", number(x->jump), "r", number(x->r), "lag", x->lag, "p",
-			 number(x->p), "q", number(x->q), "low", number(x->low), "high", number(x->high), "n", (json_int_t)x->n,
+			 c ? c->unit : NULL, "rate", c && c->kind == FLEET_COUNTER, "time", moment(x->time), "score", number_json(x->score),
+			 "observed", number_json(x->observed), "usual", number_json(x->usual), "spread", number_json(x->spread), "shift",
+			 number_json(x->shift), "peak", number_json(x->peak), "jump", number_json(x->jump), "r", number_json(x->r), "lag", x->lag, "p",
+			 number_json(x->p), "q", number_json(x->q), "low", number_json(x->low), "high", number_json(x->high), "n", (json_int_t)x->n,
 			 "since", moment(x->since), "flags", flags(x->flags), "rule", x->words);
 }
 
@@ -57,8 +53,8 @@ static json_t *summary(const struct fleet_view *v, const struct fleet_summary *x
 {
 	return json_pack("{s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "server",
 			 x->server >= 0 ? v->fleet->servers.v[x->server].name : NULL, "time", moment(x->server >= 0 ? 0 : x->time), "median",
-			 number(x->median), "mean", number(x->mean), "sd", number(x->sd), "min", number(x->min), "q05", number(x->q05),
-			 "q25", number(x->q25), "q75", number(x->q75), "q95", number(x->q95), "max", number(x->max), "n", (json_int_t)x->n);
+			 number_json(x->median), "mean", number_json(x->mean), "sd", number_json(x->sd), "min", number_json(x->min), "q05", number_json(x->q05),
+			 "q25", number_json(x->q25), "q75", number_json(x->q75), "q95", number_json(x->q95), "max", number_json(x->max), "n", (json_int_t)x->n);
 }
 
 static json_t *numbers(const float *values, uint32_t n)
@@ -66,7 +62,7 @@ static json_t *numbers(const float *values, uint32_t n)
 	json_t *list = json_array();
 
 	for (uint32_t k = 0; k < n; k++)
-		json_array_append_new(list, number((double)values[k]));
+		json_array_append_new(list, number_json((double)values[k]));
 	return list;
 }
 

@@ -146,11 +146,6 @@ void trial_text(const struct trial *t, FILE *out)
 
 /* --- JSON --- */
 
-static json_t *real(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *phases_json(const struct trial *t)
 {
 	json_t *list = json_array();
@@ -158,8 +153,8 @@ static json_t *phases_json(const struct trial *t)
 	for (int i = 0; i < TRIAL_PHASES; i++)
 		json_array_append_new(list,
 				      json_pack("{s:b, s:o, s:o, s:o}", "held", t->phases[i].held, "waits",
-						real(t->phases[i].waits), "late_ns", real(t->phases[i].late),
-						"use", real(t->phases[i].use)));
+						number_json(t->phases[i].waits), "late_ns", number_json(t->phases[i].late),
+						"use", number_json(t->phases[i].use)));
 	return list;
 }
 
@@ -173,8 +168,8 @@ static json_t *samples_json(const struct trial *t)
 
 		json_array_append_new(list, json_pack("{s:f, s:s, s:b, s:b, s:o, s:o, s:o}", "at",
 						      (double)s->at / 1e9, "when", when, "held", s->held,
-						      "settling", s->settling, "waits", real(s->waits),
-						      "late_ns", real(s->late), "use", real(s->use)));
+						      "settling", s->settling, "waits", number_json(s->waits),
+						      "late_ns", number_json(s->late), "use", number_json(s->use)));
 	}
 	return list;
 }
@@ -203,10 +198,10 @@ int trial_json(const struct trial *t, FILE *out)
 				 t->way, "how", t->how, "bound", t->bound);
 	json_t *more =
 		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "effect",
-			  real(t->effect), "low", real(t->low), "high", real(t->high), "coverage",
-			  real(t->coverage), "p", real(t->p), "waits_free", real(t->waits_free), "waits_held",
-			  real(t->waits_held), "use_free", real(t->use_free), "use_held", real(t->use_held),
-			  "late_free_ns", real(t->late_free), "late_held_ns", real(t->late_held));
+			  number_json(t->effect), "low", number_json(t->low), "high", number_json(t->high), "coverage",
+			  number_json(t->coverage), "p", number_json(t->p), "waits_free", number_json(t->waits_free), "waits_held",
+			  number_json(t->waits_held), "use_free", number_json(t->use_free), "use_held", number_json(t->use_held),
+			  "late_free_ns", number_json(t->late_free), "late_held_ns", number_json(t->late_held));
 	json_t *lists = json_pack("{s:o, s:o, s:o}", "victims", victims_json(t), "phases", phases_json(t),
 				  "samples", samples_json(t));
 

@@ -5,11 +5,6 @@
 #include "view/json.h"
 #include "view/waits-words.h"
 
-static json_t *text(const char *value)
-{
-	return value ? json_string_nocheck(value) : json_null();
-}
-
 static json_t *moment(const struct timeline *t, int64_t at)
 {
 	char buf[40];
@@ -34,8 +29,8 @@ json_t *waits_thread_json(const struct timeline *t, uint32_t thread)
 	const struct thread_line *line = &t->threads.v[thread];
 
 	return json_pack("{s:I, s:I, s:o, s:o, s:o, s:b, s:b}", "tid", (json_int_t)line->tid, "pid", (json_int_t)line->tgid, "name",
-			 text(line->comm), "program", text(t->names.v[line->program]), "unit",
-			 text(line->unit == NOBODY ? NULL : t->names.v[line->unit]), "self", line->self, "hidden", thread_is_hidden(t, thread));
+			 text_json(line->comm), "program", text_json(t->names.v[line->program]), "unit",
+			 text_json(line->unit == NOBODY ? NULL : t->names.v[line->unit]), "self", line->self, "hidden", thread_is_hidden(t, thread));
 }
 
 json_t *waits_who_json(const struct timeline *t, const struct blame_matrix *m, uint32_t id)
@@ -47,7 +42,7 @@ json_t *waits_who_json(const struct timeline *t, const struct blame_matrix *m, u
 	if (m->level == LEVEL_THREAD)
 		return waits_thread_json(t, id);
 	member = &m->members.v[id];
-	return json_pack("{s:o, s:o, s:I}", "name", text(member->name == NOBODY ? NULL : t->names.v[member->name]), "pid",
+	return json_pack("{s:o, s:o, s:I}", "name", text_json(member->name == NOBODY ? NULL : t->names.v[member->name]), "pid",
 			 member->pid ? json_integer(member->pid) : json_null(), "threads", (json_int_t)member->threads);
 }
 
