@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "view/json.h"
 
 static void print_reason(const struct forest *f, const struct vertex_change *v)
 {
@@ -76,28 +77,7 @@ static void print_moved(const struct forest *f, const struct bucket_change *c)
 	       spans_duration(c->lost, b), from ? from : "?", to ? to : "?");
 }
 
-/* The request of the sample that shows what is usual for the group, at this vertex and as a whole. */
-static const struct exemplar *exemplar_of(const struct group *g, uint32_t vertex, double usual)
-{
-	double whole = moments_mean(&g->total);
-	const struct exemplar *best = NULL;
-	double distance = INFINITY;
-
-	for (size_t i = 0; i < g->sample.n; i++) {
-		const struct exemplar *e = &g->sample.v[i];
-		double path = 0;
-
-		for (size_t k = 0; k < e->spans.n; k++)
-			path += e->spans.v[k].vertex == vertex ? (double)e->spans.v[k].path : 0;
-		path = fabs(path - usual) + fabs((double)e->duration - whole);
-		if (path >= distance)
-			continue;
-		distance = path;
-		best = e;
-	}
-	return best;
-}
-
+/* On the critical path of a request, in all calls of a vertex. */
 static int64_t total_of(const struct exemplar *e, uint32_t vertex, unsigned *ret_calls)
 {
 	int64_t path = 0;
@@ -110,6 +90,26 @@ static int64_t total_of(const struct exemplar *e, uint32_t vertex, unsigned *ret
 		(*ret_calls)++;
 	}
 	return path;
+}
+
+/* The request of the sample that shows what is usual for the group, at this vertex and as a whole. */
+static const struct exemplar *exemplar_of(const struct group *g, uint32_t vertex, double usual)
+{
+	double whole = moments_mean(&g->total);
+	const struct exemplar *best = NULL;
+	double distance = INFINITY;
+
+	for (size_t i = 0; i < g->sample.n; i++) {
+		const struct exemplar *e = &g->sample.v[i];
+		unsigned calls;
+		double away = fabs((double)total_of(e, vertex, &calls) - usual) + fabs((double)e->duration - whole);
+
+		if (away >= distance)
+			continue;
+		distance = away;
+		best = e;
+	}
+	return best;
 }
 
 /* A slow and a usual request of the same path side by side: what each vertex took on the critical path. */
@@ -247,11 +247,6 @@ void change_print(const struct sides *s, const struct span_change *c)
 
 /* --- JSON ---------------------------------------------------------------------------------------------------------------- */
 
-static json_t *number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *vertex_json(const struct forest *f, const struct vertex_change *v)
 {
 	_cleanup_free_ char *path = vertex_path(f, v->vertex), *through = vertex_path(f, v->through);
@@ -266,8 +261,8 @@ static json_t *vertex_json(const struct forest *f, const struct vertex_change *v
 		       {"calls_after", v->calls_after}, {"each_before_ns", v->each_before}, {"each_after_ns", v->each_after},
 		       {"parallel_before", v->parallel_before}, {"parallel_after", v->parallel_after}, {"p", v->p}};
 
-	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
-		json_object_set_new(o, figures[i].name, number(figures[i].value));
+	for (size_t i = 0; i < ARRAY_SIZE(figures); i++)
+		json_object_set_new(o, figures[i].name, number_json(figures[i].value));
 	if (v->reason == REASON_ONE_HOST)
 		json_object_set_new(o, "host", json_string(names_get(f->names, v->host)));
 	return o;
@@ -301,15 +296,15 @@ static json_t *bucket_json(const struct forest *f, const struct bucket_change *c
 	json_object_set_new(o, "verdict", json_string(span_verdict_name(c->verdict)));
 	json_object_set_new(o, "requests_before", c->before ? json_real(moments_count(&c->before->total)) : json_null());
 	json_object_set_new(o, "requests_after", c->after ? json_real(moments_count(&c->after->total)) : json_null());
-	json_object_set_new(o, "mean_before_ns", number(c->mean_before));
-	json_object_set_new(o, "mean_after_ns", number(c->mean_after));
-	json_object_set_new(o, "low_ns", number(c->low));
-	json_object_set_new(o, "high_ns", number(c->high));
-	json_object_set_new(o, "superiority", number(c->superiority));
-	json_object_set_new(o, "p", number(c->p));
-	json_object_set_new(o, "q", number(c->q));
-	json_object_set_new(o, "gained_ns", number(c->gained));
-	json_object_set_new(o, "lost_ns", number(c->lost));
+	json_object_set_new(o, "mean_before_ns", number_json(c->mean_before));
+	json_object_set_new(o, "mean_after_ns", number_json(c->mean_after));
+	json_object_set_new(o, "low_ns", number_json(c->low));
+	json_object_set_new(o, "high_ns", number_json(c->high));
+	json_object_set_new(o, "superiority", number_json(c->superiority));
+	json_object_set_new(o, "p", number_json(c->p));
+	json_object_set_new(o, "q", number_json(c->q));
+	json_object_set_new(o, "gained_ns", number_json(c->gained));
+	json_object_set_new(o, "lost_ns", number_json(c->lost));
 	for (size_t i = 0; i < c->vertices.n && i < spans_arg.top; i++)
 		json_array_append_new(list, vertex_json(f, &c->vertices.v[i]));
 	json_object_set_new(o, "vertices", list);
@@ -335,15 +330,6 @@ static json_t *suspects_json(const struct forest *f, const struct suspects *susp
 	return list;
 }
 
-static json_t *words_json(char *const *v, size_t n)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list, json_string(v[i]));
-	return list;
-}
-
 static json_t *causes_json(const struct span_causes *c)
 {
 	json_t *list = json_array();
@@ -359,8 +345,8 @@ static json_t *causes_json(const struct span_causes *c)
 						      x->mean, "expected_ns", x->expected, "share", x->share, "moved", x->moved, "kinds",
 						      (json_int_t)x->kinds));
 	}
-	return json_pack("{s:o, s:o, s:o, s:f, s:b, s:I, s:I}", "causes", list, "looked_at", words_json(c->looked_at.v, c->looked_at.n),
-			 "on_one_side_only", words_json(c->replaced.v, c->replaced.n), "explained", c->explained, "alike", c->alike, "kinds",
+	return json_pack("{s:o, s:o, s:o, s:f, s:b, s:I, s:I}", "causes", list, "looked_at", texts_json(c->looked_at.v, c->looked_at.n),
+			 "on_one_side_only", texts_json(c->replaced.v, c->replaced.n), "explained", c->explained, "alike", c->alike, "kinds",
 			 (json_int_t)c->kinds, "tried", (json_int_t)c->tried);
 }
 
@@ -377,8 +363,8 @@ json_t *change_json(const char *schema, const struct sides *s, const struct span
 							  c->services.v[i].calls));
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", schema, "baseline",
 			 s->before ? s->before : "", "candidate", s->after ? s->after : "", "rule", s->forest.rule, "verdict",
-			 span_verdict_name(span_change_gate(c)), "mean_before_ns", number(c->mean_before), "mean_after_ns",
-			 number(c->mean_after), "within_ns", number(c->within), "mix_ns", number(c->mix), "buckets", buckets, "services",
+			 span_verdict_name(span_change_gate(c)), "mean_before_ns", number_json(c->mean_before), "mean_after_ns",
+			 number_json(c->mean_after), "within_ns", number_json(c->within), "mix_ns", number_json(c->mix), "buckets", buckets, "services",
 			 services, "attributes", causes_json(&s->causes), "suspects", suspects_json(&s->forest, &s->suspects), "read", spans_tally_json(&s->forest));
 }
 

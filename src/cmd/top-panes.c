@@ -238,4 +238,3 @@ void top_travel(struct top *t, int64_t by)
 	else
 		top_show_moment(t, now + by);
 }
-
