@@ -1,8 +1,7 @@
 /* A curve of more than a day, put together from summaries, is the curve that all ticks give. */
-#include "base/test.h"
+#include "answer/test-stored.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,12 +9,8 @@
 
 #include "answer/curve.h"
 #include "base/clock.h"
-#include "store/frame.h"
-#include "store/journal.h"
 
-#define START	 (497222ll * 3600 * NS_PER_SEC) /* a full hour */
 #define EVERY	 5				/* s: a tick */
-#define SEGMENT	 600				/* s */
 #define HOURS	 28
 #define SECONDS	 (HOURS * 3600)
 #define RESTART	 (11 * 3600) /* s: another recorder goes on */
@@ -25,22 +20,10 @@
 #define MEASURED (1ull << FEATURE_CPU_TIME | 1ull << FEATURE_MEM_ANON | 1ull << FEATURE_THREADS)
 
 struct machine {
-	char folder[32], file[96], run_dir[64];
+	struct stored stored;
 	struct entity *worker, *late;
 	int64_t values[2][FEATURES_MAX];
-	struct tick tick;
-	struct frame_encoder encoder;
-	struct journal journal;
-	struct store *store;
 };
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)st;
-	(void)type;
-	(void)at;
-	return remove(path);
-}
 
 static struct entity *process(const char *name, uint32_t pid)
 {
@@ -63,12 +46,12 @@ static void live(struct machine *m, int second)
 	m->values[1][FEATURE_CPU_TIME] += EVERY * NS_PER_SEC / 2;
 	m->values[1][FEATURE_MEM_ANON] = 70000 * KB;
 	m->values[1][FEATURE_THREADS] = 1;
-	tick_begin(&m->tick, (second + 100) * NS_PER_SEC, START + second * NS_PER_SEC);
-	tick_put(&m->tick, m->worker, m->values[0], MEASURED);
+	stored_tick_begin(&m->stored, second);
+	tick_put(&m->stored.tick, m->worker, m->values[0], MEASURED);
 	if (hour >= 15 && hour < 18)
-		tick_put(&m->tick, m->late, m->values[1], MEASURED);
+		tick_put(&m->stored.tick, m->late, m->values[1], MEASURED);
 	if (second == 18 * 3600)
-		assert_int_equal(VEC_PUSH(m->tick.ended, m->late), 0);
+		assert_int_equal(VEC_PUSH(m->stored.tick.ended, m->late), 0);
 }
 
 /* The same processes, by other numbers. */
@@ -76,44 +59,24 @@ static void begin_anew(struct machine *m)
 {
 	entity_free(m->worker);
 	m->worker = process("worker", PID);
-	m->encoder = (struct frame_encoder){.next_id = 1000};
+	m->stored.encoder = (struct frame_encoder){.next_id = 1000};
 }
 
 static void record(struct machine *m)
 {
-	struct str frame = {};
-
 	for (int second = 0; second < SECONDS; second += EVERY) {
-		bool key = second % SEGMENT == 0;
-		int64_t before = m->journal.segment;
-
 		if (second == RESTART)
 			begin_anew(m);
 		live(m, second);
-		if (key)
-			assert_int_equal(journal_begin(&m->journal, m->tick.wall / NS_PER_MS), 0);
-		str_clear(&frame);
-		assert_int_equal(frame_encode(&m->encoder, &m->tick, key, &frame), 0);
-		assert_int_equal(journal_append(&m->journal, frame.data, frame.len), 0);
-		if (key && before)
-			assert_int_equal(store_compact(m->store, before), 0);
+		stored_tick_end(&m->stored, second);
 	}
-	str_free(&frame);
 }
 
 static int set_up(void **state)
 {
 	struct machine *m = calloc(1, sizeof(*m));
-	struct store_paths paths = {m->file, m->run_dir};
-	char *error = NULL;
 
-	strcpy(m->folder, "/tmp/test-curve-XXXXXX");
-	assert_non_null(mkdtemp(m->folder));
-	snprintf(m->file, sizeof(m->file), "%s/recording.db", m->folder);
-	snprintf(m->run_dir, sizeof(m->run_dir), "%s/run", m->folder);
-	assert_int_equal(store_open(&paths, STORE_WRITE, &m->store, &error), 0);
-	assert_int_equal(journal_open(m->run_dir, &m->journal), 0);
-	m->encoder.next_id = 1;
+	stored_begin(&m->stored);
 	m->worker = process("worker", PID);
 	m->late = process("late", PID + 1);
 	record(m);
@@ -125,12 +88,9 @@ static int tear_down(void **state)
 {
 	struct machine *m = *state;
 
-	store_close(m->store);
-	journal_close(&m->journal);
 	entity_free(m->worker);
 	entity_free(m->late);
-	tick_free(&m->tick);
-	nftw(m->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	stored_end(&m->stored);
 	free(m);
 	return 0;
 }
@@ -158,9 +118,9 @@ static void is_what_the_ticks_say(struct machine *m, const char *who, int featur
 	struct curve c;
 	unsigned damaged;
 
-	assert_int_equal(curve_of_summaries(m->store, &q, &info, &c), 0);
+	assert_int_equal(curve_of_summaries(m->stored.store, &q, &info, &c), 0);
 	assert_int_equal(c.n, PARTS);
-	assert_int_equal(store_load_filtered(m->store, q.from, q.to, &filter, &d, &damaged), 0);
+	assert_int_equal(store_load_filtered(m->stored.store, q.from, q.to, &filter, &d, &damaged), 0);
 	s = curve_choose(&d, &q);
 	assert_int_equal(info.pid, s->info.pid);
 	for (size_t i = 0; i < c.n; i++) {
@@ -211,14 +171,14 @@ static void short_windows_have_every_tick(void **state)
 
 	q.from = q.to - 3600 * NS_PER_SEC;
 	q.points = 100000;
-	assert_int_equal(curve_read(m->store, &q, &info, &c), 0);
+	assert_int_equal(curve_read(m->stored.store, &q, &info, &c), 0);
 	assert_int_equal(c.n, 3600 / EVERY);
 	entity_info_free(&info);
 	curve_free(&c);
 	q.who = "nobody";
-	assert_int_equal(curve_read(m->store, &q, &info, &c), -ESRCH);
+	assert_int_equal(curve_read(m->stored.store, &q, &info, &c), -ESRCH);
 	q.from = START;
-	assert_int_equal(curve_read(m->store, &q, &info, &c), -ESRCH);
+	assert_int_equal(curve_read(m->stored.store, &q, &info, &c), -ESRCH);
 }
 
 int main(void)
