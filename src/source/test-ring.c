@@ -3,12 +3,12 @@
 #include "source/ring.h"
 
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/test.h"
+#include "source/test-sleeper.h"
 
 #define SLOTS 8
 
@@ -97,26 +97,12 @@ static struct ring *open_or_skip(void)
 	return r;
 }
 
-/* A child that sleeps twice for 20 ms. */
-static pid_t sleeper(void)
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		for (int i = 0; i < 2; i++)
-			nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
-		_exit(3);
-	}
-	waitpid(pid, NULL, 0);
-	return pid;
-}
-
 static void a_life_is_told_from_fork_to_exit(void **state)
 {
 	_cleanup_(trace_clear) struct trace t = {};
 	size_t naps = 0, woken = 0, came = 0, forks = 0, exits = 0;
 	struct ring *r = open_or_skip();
-	uint32_t pid = (uint32_t)sleeper();
+	uint32_t pid = sleeper();
 
 	(void)state;
 	assert_int_equal(ring_freeze(r, &t), 0);
@@ -145,7 +131,7 @@ static void a_life_is_told_from_fork_to_exit(void **state)
 static void freezes_leave_the_past_where_it_is(void **state)
 {
 	struct ring *r = open_or_skip();
-	uint32_t pid = (uint32_t)sleeper();
+	uint32_t pid = sleeper();
 
 	(void)state;
 	for (int i = 0; i < 4; i++) {
@@ -170,7 +156,7 @@ static void two_freezes_do_not_tell_the_same(void **state)
 
 	(void)state;
 	assert_int_equal(ring_freeze(r, &t), 0);
-	pid = (uint32_t)sleeper();
+	pid = sleeper();
 	assert_int_equal(ring_freeze_since(r, t.frozen, &later), 0);
 	for (size_t i = 0; i < later.n_events; i++)
 		assert_true(later.events[i].time > t.frozen);

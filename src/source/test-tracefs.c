@@ -5,13 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "base/test.h"
+#include "source/test-sleeper.h"
 #include "source/tracefs-events.h"
 #include "source/tracefs.h"
 
@@ -398,20 +397,6 @@ static size_t own_instances(void)
 	if (folder)
 		closedir(folder);
 	return n;
-}
-
-/* A child that sleeps twice for 20 ms. */
-static uint32_t sleeper(void)
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		for (int i = 0; i < 2; i++)
-			nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
-		_exit(3);
-	}
-	waitpid(pid, NULL, 0);
-	return (uint32_t)pid;
 }
 
 static size_t naps_of(const struct trace *t, uint32_t pid)
