@@ -6,117 +6,10 @@
 #include <zstd.h>
 
 #include "base/cleanup.h"
-#include "store/chunk-layout.h"
+#include "store/chunk-writer.h"
 #include "store/chunk.h"
-#include "store/entropy.h"
-#include "store/precision.h"
-#include "store/predictor.h"
 
-#define META_LEVEL   6
-#define SERIES_TRIED 24 /* of a column, to find its partner */
-#define VALUES_TRIED 40 /* of each */
-#define REST_SMALL   63 /* takes one byte */
-#define LEAST_GAIN   2	/* percent: for less no reader is made to decode another column */
-
-/* A series of growths, rounded. */
-struct rounded {
-	uint16_t *codes; /* NULL = it has to be kept exactly */
-	int64_t rest;
-};
-
-/* One entity's series as sets of ticks, and rounded. */
-struct activity {
-	uint64_t *words; /* n_features + 1 bitmaps of n_words each; the last is the union */
-	uint32_t *ticks; /* the union */
-	size_t n;
-	uint8_t base[FEATURES_MAX];
-	struct rounded *rounded; /* of each feature */
-};
-
-struct writer {
-	const struct dataset *d;
-	struct scale scale;
-	struct activity *activities; /* one a subject */
-	size_t n_words;
-	struct str meta, streams;
-	struct token_writer gaps, values;
-	VEC(uint32_t) places; /* of the series being written: indices into its base */
-};
-
-struct column {
-	size_t feature, n_series, n_values;
-	int partner;   /* feature of a column before it; -1 = none */
-	int32_t ratio; /* usual difference of levels */
-	unsigned depth; /* partners behind it */
-};
-
-/* --- which ticks --- */
-
-static uint64_t *bitmap(const struct writer *w, const struct activity *a, size_t which)
-{
-	return a->words + which * w->n_words;
-}
-
-static bool within(const uint64_t *part, const uint64_t *whole, size_t n_words)
-{
-	for (size_t i = 0; i < n_words; i++)
-		if (part[i] & ~whole[i])
-			return false;
-	return true;
-}
-
-static int list_ticks(const struct writer *w, struct activity *a, const uint64_t *words)
-{
-	a->n = 0;
-	for (size_t i = 0; i < w->n_words; i++)
-		a->n += (size_t)__builtin_popcountll(words[i]);
-	a->ticks = calloc(a->n + 1, sizeof(*a->ticks));
-	if (!a->ticks)
-		return -ENOMEM;
-	a->n = 0;
-	for (size_t i = 0; i < w->n_words; i++)
-		for (uint64_t left = words[i]; left; left &= left - 1)
-			a->ticks[a->n++] = (uint32_t)(i * 64) + (uint32_t)__builtin_ctzll(left);
-	return 0;
-}
-
-static int find_activity(struct writer *w, const struct subject *s, struct activity *a)
-{
-	uint64_t *all;
-
-	a->words = calloc((s->n_features + 1) * w->n_words, sizeof(*a->words));
-	if (!a->words)
-		return -ENOMEM;
-	all = bitmap(w, a, s->n_features);
-	for (size_t f = 0; f < s->n_features; f++) {
-		uint64_t *own = bitmap(w, a, f);
-
-		for (size_t i = 0; i < s->series[f].n; i++)
-			own[s->series[f].tick[i] / 64] |= 1ull << s->series[f].tick[i] % 64;
-		for (size_t i = 0; i < w->n_words; i++)
-			all[i] |= own[i];
-	}
-	return list_ticks(w, a, all);
-}
-
-/* The closest superset among those written before: where two features change together, the second costs
- * nothing. */
-static void choose_base(const struct writer *w, const struct subject *s, struct activity *a,
-			const struct column *columns, size_t rank)
-{
-	size_t own = columns[rank].feature, best = a->n;
-
-	a->base[own] = BASE_ACTIVITY;
-	for (size_t i = 0; i < rank && best > s->series[own].n; i++) {
-		size_t f = columns[i].feature, n = s->series[f].n;
-
-		if (n < s->series[own].n || n >= best ||
-		    !within(bitmap(w, a, own), bitmap(w, a, f), w->n_words))
-			continue;
-		best = n;
-		a->base[own] = (uint8_t)(1 + f);
-	}
-}
+#define META_LEVEL 6
 
 /* --- tokens --- */
 
@@ -175,87 +68,6 @@ static void put_exact(struct writer *w, const struct series *s, bool gauge, bool
 	}
 }
 
-/* The code of a value that lies within 1 % of it, and makes what is to be carried as small as can be: the nearest, or the
- * neighbour of that. `before`: what is carried without this value. */
-static uint16_t round_value(const struct scale *s, int64_t v, int64_t before, int64_t *ret_carry)
-{
-	unsigned code = scale_code(s, v), other;
-	int64_t carry = before + v - s->value[code], instead;
-
-	*ret_carry = carry;
-	other = carry > 0 ? code + 1 : code - 1;
-	if (carry == 0 || !code || other >= s->n)
-		return (uint16_t)code;
-	instead = before + v - s->value[other];
-	if (100 * llabs(s->value[other] - v) > v || llabs(instead) >= llabs(carry))
-		return (uint16_t)code;
-	*ret_carry = instead;
-	return (uint16_t)other;
-}
-
-/* What is left at the end goes to the largest, where the reader adds it. */
-static bool takes_rest(const struct scale *s, const struct series *series, const uint16_t *codes, int64_t rest)
-{
-	size_t largest = 0;
-
-	for (size_t i = 1; i < series->n; i++)
-		if (codes[i] > codes[largest])
-			largest = i;
-	return 100 * llabs(s->value[codes[largest]] + rest - series->value[largest]) <= series->value[largest];
-}
-
-/* What rounding leaves over is carried into later values as far as they can take it, and then once more from the
- * beginning: a small rest is short to write. False if the rest cannot be put anywhere within 1 %. */
-static bool round_values(const struct writer *w, const struct series *s, uint16_t *codes, int64_t *ret_rest)
-{
-	int64_t carry = 0;
-
-	for (size_t i = 0; i < s->n; i++) {
-		if (s->value[i] <= 0 || s->value[i] >= INT64_MAX / 256)
-			return false;
-		codes[i] = round_value(&w->scale, s->value[i], carry, &carry);
-	}
-	for (size_t i = 0; i < s->n && llabs(carry) > REST_SMALL; i++)
-		codes[i] = round_value(&w->scale, s->value[i], carry - s->value[i] + w->scale.value[codes[i]], &carry);
-	*ret_rest = carry;
-	return takes_rest(&w->scale, s, codes, carry);
-}
-
-static int round_series(const struct writer *w, const struct series *s, struct rounded *ret)
-{
-	uint16_t *codes = malloc(s->n * sizeof(*codes));
-
-	if (!codes)
-		return -ENOMEM;
-	if (round_values(w, s, codes, &ret->rest)) {
-		ret->codes = codes;
-		return 0;
-	}
-	free(codes);
-	return 0;
-}
-
-static int round_subject(const struct writer *w, const struct subject *s, struct activity *a)
-{
-	int r = 0;
-
-	a->rounded = calloc(s->n_features, sizeof(*a->rounded));
-	if (!a->rounded)
-		return -ENOMEM;
-	for (size_t f = 0; r == 0 && f < s->n_features; f++)
-		if (s->series[f].n && s->features[f].kind == COUNTER)
-			r = round_series(w, &s->series[f], &a->rounded[f]);
-	return r;
-}
-
-static struct partner partner_of(const struct writer *w, size_t subject, int feature)
-{
-	const struct subject *s = w->d->subjects.v[subject];
-	const struct rounded *r = feature < 0 ? NULL : &w->activities[subject].rounded[feature];
-
-	return !r || !r->codes ? (struct partner){} : (struct partner){s->series[feature].tick, r->codes, s->series[feature].n, 0};
-}
-
 static void put_rounded(struct writer *w, size_t subject, const struct column *column, bool sparse)
 {
 	const struct series *s = &w->d->subjects.v[subject]->series[column->feature];
@@ -269,106 +81,6 @@ static void put_rounded(struct writer *w, size_t subject, const struct column *c
 
 		token_put_number(&w->values, sparse ? p.own.n > 0 : e.model, EXACT_DISTANCES, fold_sign((int64_t)codes[i] - e.code));
 		pair_learn(&p, &w->scale, beside, &e, codes[i]);
-	}
-}
-
-/* --- partners --- */
-
-static size_t values_tried(const struct series *s)
-{
-	return s->n < VALUES_TRIED ? s->n : VALUES_TRIED;
-}
-
-/* About the bits that the distances of a series' beginning take. */
-static uint64_t cost_of(const struct writer *w, const struct series *s, const uint16_t *codes, struct partner partner, int32_t ratio)
-{
-	struct pair_predictor p = pair_begin(ratio);
-	uint64_t bits = 0;
-
-	for (size_t i = 0; i < values_tried(s); i++) {
-		int32_t beside = partner_code(&partner, s->tick[i]);
-		struct expected e = pair_expect(&p, &w->scale, beside);
-
-		bits += 64 - (unsigned)__builtin_clzll(2 * fold_sign((int64_t)codes[i] - e.code) + 1);
-		pair_learn(&p, &w->scale, beside, &e, codes[i]);
-	}
-	return bits;
-}
-
-/* The usual difference of two columns' levels, of the series that are tried. */
-static int32_t usual_ratio(const struct writer *w, const struct column *column, int partner, const size_t *tried, size_t n)
-{
-	int64_t sum = 0, values = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct series *s = &w->d->subjects.v[tried[i]]->series[column->feature];
-		const uint16_t *codes = w->activities[tried[i]].rounded[column->feature].codes;
-		struct partner beside = partner_of(w, tried[i], partner);
-
-		for (size_t k = 0; k < values_tried(s); k++) {
-			int32_t code = partner_code(&beside, s->tick[k]);
-
-			if (!code)
-				continue;
-			sum += scale_level(&w->scale, codes[k]) - scale_level(&w->scale, code);
-			values++;
-		}
-	}
-	return values ? (int32_t)(sum / values) : 0;
-}
-
-static uint64_t cost_with(const struct writer *w, const struct column *column, int partner, int32_t ratio, const size_t *tried, size_t n)
-{
-	uint64_t cost = 0;
-
-	for (size_t i = 0; i < n; i++)
-		cost += cost_of(w, &w->d->subjects.v[tried[i]]->series[column->feature],
-				w->activities[tried[i]].rounded[column->feature].codes, partner_of(w, tried[i], partner), ratio);
-	return cost;
-}
-
-/* Some of the column's series, from all over it. */
-static size_t choose_tried(const struct writer *w, enum entity_kind kind, const struct column *column, size_t tried[SERIES_TRIED])
-{
-	size_t step = 1 + column->n_series / SERIES_TRIED, at = 0, n = 0;
-
-	for (size_t i = 0; i < w->d->subjects.n && n < SERIES_TRIED; i++) {
-		const struct subject *s = w->d->subjects.v[i];
-
-		if (s->info.kind != kind || !s->series[column->feature].n || at++ % step || !w->activities[i].rounded[column->feature].codes)
-			continue;
-		tried[n++] = i;
-	}
-	return n;
-}
-
-/* A partner may have one itself, but not too many behind it: who reads one column reads all of them. */
-static void choose_partner(const struct writer *w, enum entity_kind kind, struct column *columns, size_t rank)
-{
-	struct column *own = &columns[rank];
-	size_t n_features, tried[SERIES_TRIED], n;
-	const struct feature *features = features_of(kind, &n_features);
-	uint64_t best;
-
-	own->partner = -1;
-	if (own->n_values < SPARSE_TOKENS || features[own->feature].kind != COUNTER)
-		return;
-	n = choose_tried(w, kind, own, tried);
-	best = cost_with(w, own, -1, 0, tried, n) * (100 - LEAST_GAIN) / 100;
-	for (size_t i = 0; i < rank; i++) {
-		int32_t ratio;
-		uint64_t cost;
-
-		if (columns[i].depth >= PARTNERS_MAX || columns[i].n_values < SPARSE_TOKENS || features[columns[i].feature].kind != COUNTER)
-			continue;
-		ratio = usual_ratio(w, own, (int)columns[i].feature, tried, n);
-		cost = cost_with(w, own, (int)columns[i].feature, ratio, tried, n);
-		if (cost >= best)
-			continue;
-		best = cost;
-		own->partner = (int)columns[i].feature;
-		own->ratio = ratio;
-		own->depth = columns[i].depth + 1;
 	}
 }
 
@@ -620,9 +332,7 @@ static int put_all(struct writer *w)
 	put_subjects(w);
 	put_notes(w);
 	for (size_t i = 0; r == 0 && i < w->d->subjects.n; i++)
-		r = find_activity(w, w->d->subjects.v[i], &w->activities[i]);
-	for (size_t i = 0; r == 0 && i < w->d->subjects.n; i++)
-		r = round_subject(w, w->d->subjects.v[i], &w->activities[i]);
+		r = activity_of(w, w->d->subjects.v[i], &w->activities[i]);
 	for (enum entity_kind kind = ENTITY_PROCESS; r == 0 && kind < ENTITY_KIND_END; kind++)
 		r = put_kind(w, kind);
 	return r < 0 ? r : w->meta.error ? w->meta.error : w->streams.error;
@@ -667,13 +377,8 @@ int chunk_write(const struct dataset *d, struct str *out)
 	}
 	if (r == 0)
 		r = assemble(w, out);
-	for (size_t i = 0; w->activities && i < d->subjects.n; i++) {
-		for (size_t f = 0; w->activities[i].rounded && f < d->subjects.v[i]->n_features; f++)
-			free(w->activities[i].rounded[f].codes);
-		free(w->activities[i].rounded);
-		free(w->activities[i].words);
-		free(w->activities[i].ticks);
-	}
+	for (size_t i = 0; w->activities && i < d->subjects.n; i++)
+		activity_free(&w->activities[i], d->subjects.v[i]->n_features);
 	free(w->activities);
 	str_free(&w->meta);
 	str_free(&w->streams);
