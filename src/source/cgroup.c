@@ -15,8 +15,10 @@
  * ("nr_descendants 41", version 2 only) every 60 is enough, and a change of that number brings the next walk forward.
  * The widest are taken first, so that where there are more groups than can be kept the deep ones are left out.
  *
- * Of a group that used no CPU nothing else is read but now and then: little can have moved in it. Nearly all the cost
- * of a tick is the kernel's work for each read.
+ * Of a group that used no CPU nothing else is read but now and then: little can have moved in it. Pressure in a group is
+ * pressure on the machine as well, and a group that hits a limit of memory or is robbed of a process waits for memory: where
+ * the machine's pressure stood still, those files are not read either. Nearly all the cost of a tick is the kernel's work for
+ * each read.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -49,6 +51,7 @@ struct group_file {
 	const char *tree; /* folder below /sys/fs/cgroup */
 	const char *name;
 	void (*take)(const char *text, struct member *m);
+	uint64_t beside; /* the machine's features of which one grows whenever this file changes; 0 = it may change without */
 };
 
 struct layout {
@@ -69,6 +72,8 @@ struct cgroup_source {
 	int root_stat; /* < 0 = not there */
 	uint64_t n_groups;
 	uint64_t samples, since_walk;
+	int64_t machine[SYSTEM_FEATURE_COUNT]; /* as of the sample before */
+	uint64_t machine_present;
 };
 
 static void take_scaled(const char *text, const char *label, struct member *m, int feature, uint64_t scale)
@@ -150,13 +155,15 @@ static void take_memory_pressure(const char *text, struct member *m)
 	take_pressure(text, m, FEATURE_CG_PSI_MEMORY);
 }
 
+#define BESIDE(f) (1ull << FEATURE_PSI_##f)
+
 static const struct layout version_2 = {
 	.files = {{"", "cpu.stat", take_cpu_stat},
 		  {"", "memory.current", take_memory},
-		  {"", "memory.events", take_memory_events},
-		  {"", "cpu.pressure", take_cpu_pressure},
-		  {"", "io.pressure", take_io_pressure},
-		  {"", "memory.pressure", take_memory_pressure}},
+		  {"", "memory.events", take_memory_events, BESIDE(MEMORY_SOME)},
+		  {"", "cpu.pressure", take_cpu_pressure, BESIDE(CPU_SOME)},
+		  {"", "io.pressure", take_io_pressure, BESIDE(IO_SOME)},
+		  {"", "memory.pressure", take_memory_pressure, BESIDE(MEMORY_SOME)}},
 	.trees = {""},
 	.limit_tree = "",
 	.limit_file = "memory.max",
@@ -167,11 +174,11 @@ static const struct layout version_1 = {
 	.files = {{"cpuacct", "cpuacct.usage", take_usage},
 		  {"memory", "memory.usage_in_bytes", take_memory},
 		  {"cpu", "cpu.stat", take_quota},
-		  {"memory", "memory.failcnt", take_fail_count},
-		  {"memory", "memory.oom_control", take_oom_kills},
-		  {"unified", "cpu.pressure", take_cpu_pressure},
-		  {"unified", "io.pressure", take_io_pressure},
-		  {"unified", "memory.pressure", take_memory_pressure}},
+		  {"memory", "memory.failcnt", take_fail_count, BESIDE(MEMORY_SOME)},
+		  {"memory", "memory.oom_control", take_oom_kills, BESIDE(MEMORY_SOME)},
+		  {"unified", "cpu.pressure", take_cpu_pressure, BESIDE(CPU_SOME)},
+		  {"unified", "io.pressure", take_io_pressure, BESIDE(IO_SOME)},
+		  {"unified", "memory.pressure", take_memory_pressure, BESIDE(MEMORY_SOME)}},
 	.trees = {"cpuacct", "memory", "unified"},
 	.limit_tree = "memory",
 	.limit_file = "memory.limit_in_bytes",
@@ -321,8 +328,33 @@ static void walk_trees(struct cgroup_source *src)
 	}
 }
 
+/* Which of the machine's features stood still since the sample before; its source was sampled before this one. */
+static uint64_t find_still(struct cgroup_source *src, const struct tick *tick)
+{
+	uint64_t still = 0;
+
+	for (size_t i = tick->samples.n; i-- > 0;) {
+		const struct sample *s = &tick->samples.v[i];
+
+		if (s->entity->info.kind != ENTITY_SYSTEM)
+			continue;
+		for (int f = FEATURE_PSI_CPU_SOME; f <= FEATURE_PSI_MEMORY_SOME; f++)
+			still |= (uint64_t)(s->values[f] == src->machine[f]) << f;
+		still &= s->present & src->machine_present;
+		memcpy(src->machine, s->values, sizeof(src->machine));
+		src->machine_present = s->present;
+		break;
+	}
+	return still;
+}
+
+static bool has_changed(const struct group_file *file, uint64_t still)
+{
+	return !file->beside || file->beside & ~still;
+}
+
 /* False when the group was removed: the kernel then says ENODEV. */
-static bool read_group(const struct cgroup_source *src, struct member *m, bool all)
+static bool read_group(const struct cgroup_source *src, struct member *m, uint64_t still, bool all)
 {
 	const struct group *g = m->own;
 	int64_t cpu = m->values[FEATURE_CG_CPU], memory = m->values[FEATURE_CG_MEMORY];
@@ -337,6 +369,8 @@ static bool read_group(const struct cgroup_source *src, struct member *m, bool a
 		if (looked && !all && m->values[FEATURE_CG_CPU] == cpu &&
 		    m->values[FEATURE_CG_MEMORY] == memory)
 			break;
+		if (looked && !all && !has_changed(&src->layout->files[i], still))
+			continue;
 		looked = true;
 		n = attribute_read(g->fd[i], text, sizeof(text));
 		if (n == -ENODEV)
@@ -375,6 +409,7 @@ static void cgroup_sample(void *state, struct tick *tick)
 {
 	struct cgroup_source *src = state;
 	bool walked = must_walk(src);
+	uint64_t still = find_still(src, tick);
 
 	roster_begin(&src->groups);
 	if (walked)
@@ -384,7 +419,7 @@ static void cgroup_sample(void *state, struct tick *tick)
 		bool was_found = !walked || roster_saw(&src->groups, m);
 		bool full_look = walked || (src->samples + i) % QUIET_EVERY == 0;
 
-		m->sample = was_found && read_group(src, m, full_look) ? src->groups.sample : 0;
+		m->sample = was_found && read_group(src, m, still, full_look) ? src->groups.sample : 0;
 	}
 	roster_put(&src->groups, tick);
 }

@@ -90,6 +90,38 @@ static void a_quiet_groups_pressure_is_seen_within_sixteen_samples(void **state)
 	tree_free(&t);
 }
 
+/* Beside the machine's own sample, which comes before it. */
+static void sample_beside(struct tree *t, struct entity *machine, const int64_t *values)
+{
+	tick_begin(&t->tick, t->tick.boot + NS_PER_SEC, 1790000000 * NS_PER_SEC);
+	tick_put(&t->tick, machine, values, 1ull << FEATURE_PSI_CPU_SOME | 1ull << FEATURE_PSI_IO_SOME | 1ull << FEATURE_PSI_MEMORY_SOME);
+	t->source->sample(t->state, &t->tick);
+}
+
+static void a_busy_groups_pressure_is_read_where_the_machines_has_grown(void **state)
+{
+	struct tree t = tree_new("laptop");
+	struct entity *machine = entity_new(ENTITY_SYSTEM, "machine");
+	int64_t values[SYSTEM_FEATURE_COUNT] = {[FEATURE_PSI_CPU_SOME] = 5, [FEATURE_PSI_IO_SOME] = 6};
+
+	(void)state;
+	tree_open_source(&t, source_named("cgroup"));
+	sample_beside(&t, machine, values);
+	tree_copy(&t, "second");
+	values[FEATURE_PSI_IO_SOME]++;
+	sample_beside(&t, machine, values);
+	check_value(&t, ENTITY_CGROUP, NGINX, "cgroup.memory", 134213632);
+	check_value(&t, ENTITY_CGROUP, NGINX, "cgroup.psi_io", 405 * MS);
+	check_value(&t, ENTITY_CGROUP, NGINX, "cgroup.psi_cpu", 4 * MS);
+	check_value(&t, ENTITY_CGROUP, NGINX, "cgroup.psi_memory", 6 * MS);
+	check_value(&t, ENTITY_CGROUP, NGINX, "cgroup.memory_max", 3);
+	for (int i = 0; i < 16; i++) /* in the end all is read */
+		sample_beside(&t, machine, values);
+	check_second(&t, ENTITY_CGROUP, version_2, ARRAY_SIZE(version_2));
+	tree_free(&t);
+	entity_free(machine);
+}
+
 static void groups_come_and_go_with_a_walk(void **state)
 {
 	struct tree t = tree_new("laptop");
@@ -148,6 +180,7 @@ static void more_groups_than_can_be_kept_are_bounded(void **state)
 RUN_TESTS(cmocka_unit_test(groups_of_version_2_are_measured), cmocka_unit_test(groups_know_their_unit),
 	  cmocka_unit_test(groups_of_version_1_are_joined_from_several_trees),
 	  cmocka_unit_test(a_quiet_groups_pressure_is_seen_within_sixteen_samples),
+	  cmocka_unit_test(a_busy_groups_pressure_is_read_where_the_machines_has_grown),
 	  cmocka_unit_test(groups_come_and_go_with_a_walk),
 	  cmocka_unit_test(a_new_group_is_found_sooner_where_the_kernel_counts_them),
 	  cmocka_unit_test(more_groups_than_can_be_kept_are_bounded))
