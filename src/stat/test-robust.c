@@ -1,6 +1,8 @@
 #include "base/test.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "stat/robust.h"
 
@@ -18,4 +20,27 @@ static void quantiles_are_linear_between_neighbours(void **state)
 	assert_true(isnan(quantile_sorted(v, 0, 0.5)));
 }
 
-RUN_TESTS(cmocka_unit_test(quantiles_are_linear_between_neighbours))
+/* Many are sorted by their digits, few by comparing. */
+static void many_values_are_sorted_as_few_are(void **state)
+{
+	static double sorted[3000], compared[3000];
+	size_t n = sizeof(sorted) / sizeof(sorted[0]), numbers;
+
+	(void)state;
+	srandom(7);
+	for (size_t i = 0; i < n; i++) {
+		double size = exp((double)(random() % 200) - 100);
+
+		sorted[i] = i % 7 == 0 ? NAN : i % 5 == 0 ? 0 : i % 3 == 0 ? -size : size;
+	}
+	sorted[1] = INFINITY;
+	sorted[2] = -INFINITY;
+	memcpy(compared, sorted, sizeof(sorted));
+	qsort(compared, n, sizeof(compared[0]), compare_values);
+	numbers = sort_values(sorted, n);
+	assert_int_equal(numbers, n - (n + 6) / 7);
+	for (size_t i = 0; i < n; i++)
+		assert_true(i < numbers ? sorted[i] == compared[i] : isnan(sorted[i]));
+}
+
+RUN_TESTS(cmocka_unit_test(quantiles_are_linear_between_neighbours), cmocka_unit_test(many_values_are_sorted_as_few_are))
