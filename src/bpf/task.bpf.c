@@ -357,6 +357,18 @@ static u32 popcount(u64 x)
 	return (x * 0x0101010101010101ull) >> 56;
 }
 
+/* Bits up to the highest that is set. Without a branch: the verifier would follow each, for every word. */
+static u32 length_of(u64 x)
+{
+	x |= x >> 1;
+	x |= x >> 2;
+	x |= x >> 4;
+	x |= x >> 8;
+	x |= x >> 16;
+	x |= x >> 32;
+	return popcount(x);
+}
+
 struct fd_scan {
 	unsigned long *open;
 	u32 words;
@@ -371,10 +383,7 @@ static __always_inline void add_word(struct fd_scan *scan, u32 i, u64 word)
 	if (!word)
 		return;
 	scan->n += popcount(word);
-	scan->end = i * 64 + 64;
-	for (int bits = 56; bits > 0; bits -= 8)
-		if ((word >> bits) == 0)
-			scan->end = i * 64 + bits;
+	scan->end = i * 64 + length_of(word);
 }
 
 static long count_word(u32 i, struct fd_scan *scan)
