@@ -191,24 +191,20 @@ static int blame_rank(const struct dataset *d, const struct question *q, struct 
 
 #define BIT(f) (1ull << FEATURE_##f)
 
-/* what `uses` and `delays` name */
-#define USED                                                                                                         \
-	(BIT(CPU_TIME) | BIT(CHILDREN_CPU) | BIT(CHILDREN_SHORT) | BIT(IO_READ_BYTES) | BIT(IO_WRITE_BYTES) |        \
-	 BIT(MEM_ANON) | BIT(MEM_SHMEM) | BIT(MEM_LOCKED) | BIT(NET_RX_BYTES) | BIT(NET_TX_BYTES) | BIT(HANDLES_FILES) | \
-	 BIT(THREADS) | BIT(CPU_RUN_DELAY) | BIT(DELAY_BLOCK) | BIT(DELAY_RECLAIM) | BIT(DELAY_SWAPIN) |             \
-	 BIT(DELAY_THRASHING) | BIT(QUOTA_THROTTLED))
+/* what says whom somebody waited for */
+#define OF_BLAME \
+	(BIT(SCHED_NICE) | BIT(WAIT_LOCK) | BIT(WAIT_QUOTA) | BIT(WAIT_NETWORK) | BIT(NET_RX_CALLS) | BIT(NET_TX_CALLS))
 
 const struct method method_robust = {
 	.name = "robust",
 	.help = "beyond its usual, of what is short: median and episodes, weighed by pressure",
-	.features = USED,
+	.features = FEATURES_READ_FIRST & ~OF_BLAME, /* what `uses` and `delays` name */
 	.rank = robust_rank,
 };
 
 const struct method method_blame = {
 	.name = "blame",
 	.help = "as robust, and what the victims waited for: who was in their way, locks, limits (default)",
-	.features = USED | BIT(SCHED_NICE) | BIT(WAIT_LOCK) | BIT(WAIT_QUOTA) | BIT(WAIT_NETWORK) | BIT(NET_RX_CALLS) |
-		    BIT(NET_TX_CALLS),
+	.features = FEATURES_READ_FIRST,
 	.rank = blame_rank,
 };

@@ -30,82 +30,120 @@ static bool decode_places(struct token_reader *t, size_t n, size_t n_base, bool 
 	return true;
 }
 
-/* The next growth's code: what was to be expected, and how far from that it lies. */
-static inline int64_t read_code(struct token_state *at, const struct token_reader *t, const struct predictor *p, bool sparse)
-{
-	uint64_t u = token_number(at, t->models[sparse ? p->n > 0 : predictor_model(p)], EXACT_DISTANCES);
+/* What decoding a chunk has beside its directory. */
+struct decoder {
+	struct chunk *chunk;
+	struct token_reader gaps, values;
+	const struct token_model *by_context[CONTEXTS]; /* of the column's values */
+	/* room for what is not asked for, and where it is free */
+	uint32_t *ticks;
+	uint16_t *codes;
+	/* of the series at hand, as many as there are ticks: its codes; its partner's in the same ticks, and in all ticks */
+	uint16_t *own, *beside, *in_ticks;
+};
 
-	return predicted(p) + unfold_sign(u);
+/* How far from what was to be expected the next code lies. */
+static inline int64_t read_distance(struct token_state *at, const struct decoder *d, unsigned context)
+{
+	return unfold_sign(token_number(at, d->by_context[context], EXACT_DISTANCES));
 }
 
-/* Where it is wanted: for who uses the series as a partner, and as a value. False for what is no code. */
-static bool keep_code(const struct chunk *c, const struct column_series *s, size_t i, int64_t code, int64_t *values, size_t *largest)
+/* False for what is no code. */
+static bool decode_alone(struct decoder *d, size_t n, uint16_t *codes)
 {
-	if (code < 0 || code >= c->scale.n)
-		return false;
-	if (s->codes)
-		s->codes[i] = (uint16_t)code;
-	if (values) {
-		values[i] = c->scale.value[code];
-		if (values[i] > values[*largest])
-			*largest = i;
-	}
-	return true;
-}
-
-static bool decode_rounded(const struct chunk *c, struct token_reader *t, const struct column_series *s,
-			   bool sparse, int64_t *values)
-{
-	struct token_state at = t->at;
+	struct token_state at = d->values.at;
+	int64_t end = d->chunk->scale.n;
 	struct predictor p = {};
-	size_t largest = 0;
 
-	for (size_t i = 0; i < s->n; i++) {
-		int64_t code = read_code(&at, t, &p, sparse);
+	for (size_t i = 0; i < n; i++) {
+		int64_t code = predicted(&p) + read_distance(&at, d, predictor_context(&p));
 
-		if (!keep_code(c, s, i, code, values, &largest))
+		if (code < 0 || code >= end)
 			return false;
+		codes[i] = (uint16_t)code;
 		predictor_learn(&p, (int32_t)code);
 	}
-	if (values)
-		values[largest] += s->rest;
-	t->at = at;
+	d->values.at = at;
 	return true;
 }
 
-/* Beside a partner that is decoded already. `ticks` are the series' own, absolute as the partner's. */
-static bool decode_pair(const struct chunk *c, struct token_reader *t, const struct column_series *s, int32_t ratio, bool sparse,
-			int64_t *values)
+static bool decode_beside(struct decoder *d, size_t n, const uint16_t *beside, int32_t ratio, uint16_t *codes)
 {
-	struct partner partner = {s->partner->ticks, s->partner->codes, s->partner->n, 0};
+	const struct scale *scale = &d->chunk->scale;
 	struct pair_predictor p = pair_begin(ratio);
-	struct token_state at = t->at;
+	struct token_state at = d->values.at;
+
+	for (size_t i = 0; i < n; i++) {
+		struct expected e = pair_expect(&p, scale, beside[i]);
+		int64_t code = e.code + read_distance(&at, d, e.context);
+
+		if (code < 0 || code >= scale->n)
+			return false;
+		codes[i] = (uint16_t)code;
+		pair_learn(&p, scale, beside[i], &e, (int32_t)code);
+	}
+	d->values.at = at;
+	return true;
+}
+
+/* The partner's codes in the ticks of a series: spread over all ticks, unless they are many and the series' few. */
+static const uint16_t *find_beside(struct decoder *d, const struct column_series *s)
+{
+	const struct column_series *partner = s->partner;
+	uint32_t first = d->chunk->first_tick;
+	struct partner walk = {partner->ticks, partner->codes, partner->n, 0};
+
+	if (s->of == partner && s->n == partner->n)
+		return partner->codes;
+	if (partner->n / 4 > s->n) {
+		for (size_t i = 0; i < s->n; i++)
+			d->beside[i] = (uint16_t)partner_code(&walk, s->ticks[i]);
+		return d->beside;
+	}
+	for (size_t i = 0; i < partner->n; i++)
+		d->in_ticks[partner->ticks[i] - first] = partner->codes[i];
+	for (size_t i = 0; i < s->n; i++)
+		d->beside[i] = d->in_ticks[s->ticks[i] - first];
+	for (size_t i = 0; i < partner->n; i++)
+		d->in_ticks[partner->ticks[i] - first] = 0;
+	return d->beside;
+}
+
+/* What rounding left over belongs to the largest. */
+static void put_values(const struct chunk *c, const struct column_series *s, const uint16_t *codes, int64_t *values)
+{
 	size_t largest = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
-		int32_t beside = partner_code(&partner, s->ticks[i]);
-		struct expected e = pair_expect(&p, &c->scale, beside);
-		int64_t code = e.code + unfold_sign(token_number(&at, t->models[sparse ? p.own.n > 0 : e.model], EXACT_DISTANCES));
-
-		if (!keep_code(c, s, i, code, values, &largest))
-			return false;
-		pair_learn(&p, &c->scale, beside, &e, (int32_t)code);
+		values[i] = c->scale.value[codes[i]];
+		if (codes[i] > codes[largest])
+			largest = i;
 	}
-	if (values)
-		values[largest] += s->rest;
-	t->at = at;
-	return true;
+	values[largest] += s->rest;
 }
 
-static bool decode_exact(struct token_reader *t, const struct column_series *s, bool gauge, bool sparse,
-			 int64_t *values)
+static bool decode_rounded(struct decoder *d, const struct chunk_column *column, const struct column_series *s, int64_t *values)
 {
-	struct token_state at = t->at;
+	uint16_t *codes = s->codes ? s->codes : d->own;
+	bool good;
+
+	if (s->partner && s->partner->codes)
+		good = decode_beside(d, s->n, find_beside(d, s), column->ratio, codes);
+	else
+		good = decode_alone(d, s->n, codes);
+	if (good && values)
+		put_values(d->chunk, s, codes, values);
+	return good;
+}
+
+static bool decode_exact(struct decoder *d, const struct column_series *s, bool gauge, int64_t *values)
+{
+	struct token_state at = d->values.at;
 	struct predictor p = {};
 	uint64_t level = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
-		int64_t code = read_code(&at, t, &p, sparse);
+		int64_t code = predicted(&p) + read_distance(&at, d, predictor_context(&p));
 		uint64_t u;
 
 		if (code < 0 || code >= EXACT_CODES)
@@ -118,7 +156,7 @@ static bool decode_exact(struct token_reader *t, const struct column_series *s, 
 		if (gauge && i == 0)
 			p = predictor_of_changes;
 	}
-	t->at = at;
+	d->values.at = at;
 	return true;
 }
 
@@ -130,87 +168,103 @@ static void rescale(const struct word *word, int64_t *values, size_t n)
 		values[i] = (int64_t)((__int128)values[i] * word->numerator / word->denominator);
 }
 
-/* Room for what is not asked for, and where it is free. */
-struct scratch {
-	uint32_t *ticks;
-	uint16_t *codes;
-};
-
-static bool decode_ticks(struct chunk *c, struct chunk_column *column, struct column_series *s,
-			 struct token_reader *gaps, struct scratch *scratch)
+static bool decode_ticks(struct decoder *d, struct chunk_column *column, struct column_series *s)
 {
-	const struct member *m = &c->members[s->member];
+	const struct member *m = &d->chunk->members[s->member];
 	const uint32_t *base = s->of ? s->of->ticks : m->active;
 	size_t n_base = s->of ? s->of->n : m->n_active;
 
-	if (s->wanted)
-		s->ticks = chunk_target(c, column, s)->tick + s->at;
-	else if (s->needed) {
-		s->ticks = scratch->ticks;
-		scratch->ticks += s->n;
+	if (s->wanted) {
+		s->ticks = chunk_target(d->chunk, column, s)->tick + s->at;
+	} else if (s->needed) {
+		s->ticks = d->ticks;
+		d->ticks += s->n;
 	}
 	if (s->n > n_base)
 		return false;
 	if (s->n < n_base)
-		return decode_places(gaps, s->n, n_base, column->n_values < SPARSE_TOKENS, base, 0,
-				     s->needed ? s->ticks : NULL);
+		return decode_places(&d->gaps, s->n, n_base, column->n_values < SPARSE_TOKENS, base, 0, s->needed ? s->ticks : NULL);
 	if (s->needed)
 		memcpy(s->ticks, base, s->n * sizeof(*base));
 	return true;
 }
 
-static int open_column(struct chunk_column *column, struct token_reader *gaps, struct token_reader *values)
+static bool decode_values(struct decoder *d, struct chunk_column *column, struct column_series *s)
+{
+	const struct word *word = &d->chunk->kinds[column->kind].words[column->feature];
+	int64_t *values = s->wanted ? chunk_target(d->chunk, column, s)->value + s->at : NULL;
+	bool good;
+	size_t n;
+
+	if (!s->exact && column->valued && s->needed) {
+		s->codes = d->codes;
+		d->codes += s->n;
+	}
+	if (s->exact)
+		good = decode_exact(d, s, word->feature >= 0 && features_of(column->kind, &n)[word->feature].kind != COUNTER, values);
+	else
+		good = decode_rounded(d, column, s, values);
+	if (good && values)
+		rescale(word, values, s->n);
+	return good;
+}
+
+/* The models by what is known before a value: sparse columns have one for a series' first, and one for all others. */
+static void choose_models(struct decoder *d, const struct chunk_column *column)
+{
+	bool sparse = column->n_values < SPARSE_TOKENS;
+
+	for (unsigned i = 0; i < CONTEXTS; i++)
+		d->by_context[i] = d->values.models[sparse ? i < CONTEXT_FIRST : context_model[i]];
+}
+
+static int open_column(struct decoder *d, const struct chunk_column *column)
 {
 	struct reader tables = column->gap_tables, bytes = column->gap_bytes;
-	int r = tokens_open(gaps, &tables, &bytes);
+	bool relative = d->chunk->version >= CHUNK_POINTS;
+	int r = tokens_open(&d->gaps, &tables, &bytes, relative);
 
 	if (r < 0 || !(column->wanted || column->valued))
 		return r;
 	tables = column->value_tables;
 	bytes = column->value_bytes;
-	return tokens_open(values, &tables, &bytes);
+	r = tokens_open(&d->values, &tables, &bytes, relative);
+	choose_models(d, column);
+	return r;
 }
 
-static bool decode_series(struct chunk *c, struct chunk_column *column, struct column_series *s, struct token_reader *t,
-			  int64_t *values, struct scratch *scratch)
+/* From one point to the next, at which values begin; of the first block they begin at once. */
+static bool decode_block(struct decoder *d, struct chunk_column *column, size_t begin, size_t end, const struct token_point *point)
 {
-	int feature = c->kinds[column->kind].words[column->feature].feature;
-	bool sparse = column->n_values < SPARSE_TOKENS;
-	size_t n;
+	size_t until = needed_until(column, begin, end);
 
-	if (s->exact)
-		return decode_exact(t, s, feature >= 0 && features_of(column->kind, &n)[feature].kind != COUNTER, sparse, values);
-	if (column->valued && s->needed) {
-		s->codes = scratch->codes;
-		scratch->codes += s->n;
-	}
-	if (s->partner && s->partner->codes)
-		return decode_pair(c, t, s, column->ratio, sparse, values);
-	return decode_rounded(c, t, s, sparse, values);
+	for (size_t i = begin; i < end; i++)
+		if (!decode_ticks(d, column, &column->series[i]))
+			return false;
+	if (!(column->wanted || column->valued) || until == begin)
+		return true;
+	if (begin && !token_seek(&d->values, point))
+		return false;
+	for (size_t i = begin; i < until; i++)
+		if (!decode_values(d, column, &column->series[i]))
+			return false;
+	return !token_overran(&d->values.at);
 }
 
-static int decode_column(struct chunk *c, struct chunk_column *column, struct token_reader *gaps,
-			 struct token_reader *values, struct scratch *scratch)
+static int decode_column(struct decoder *d, struct chunk_column *column)
 {
-	const struct word *word = &c->kinds[column->kind].words[column->feature];
-	bool valued = column->wanted || column->valued, good = true;
-	size_t until = needed_until(column);
-	int r = open_column(column, gaps, values);
+	size_t until = needed_until(column, 0, column->n_series);
+	struct reader points = column->points;
+	struct token_point point = {};
+	bool good = true;
+	int r = open_column(d, column);
 
-	if (r < 0)
-		return r;
-	for (size_t i = 0; good && i < until; i++) {
-		struct column_series *s = &column->series[i];
-		int64_t *into = s->wanted ? chunk_target(c, column, s)->value + s->at : NULL;
-
-		good = decode_ticks(c, column, s, gaps, scratch);
-		if (!good || !valued)
-			continue;
-		good = decode_series(c, column, s, values, into, scratch);
-		if (into)
-			rescale(word, into, s->n);
+	for (size_t begin = 0, end; r == 0 && good && begin < until; begin = end) {
+		end = block_end(column, begin);
+		good = (!begin || token_point_read(&points, &point)) &&
+		       decode_block(d, column, begin, end < until ? end : until, &point);
 	}
-	return good && !gaps->at.bad && !(valued && values->at.bad) ? 0 : -EBADMSG;
+	return r < 0 ? r : good && !token_overran(&d->gaps.at) ? 0 : -EBADMSG;
 }
 
 static int decode_activities(struct chunk *c, enum entity_kind kind, struct token_reader *gaps,
@@ -218,7 +272,7 @@ static int decode_activities(struct chunk *c, enum entity_kind kind, struct toke
 {
 	struct kind_part *part = &c->kinds[kind];
 	struct reader tables = part->tables, bytes = part->bytes;
-	int r = tokens_open(gaps, &tables, &bytes);
+	int r = tokens_open(gaps, &tables, &bytes, c->version >= CHUNK_POINTS);
 
 	for (size_t i = 0; r == 0 && i < c->n_members; i++) {
 		struct member *m = &c->members[i];
@@ -236,7 +290,7 @@ static int decode_activities(struct chunk *c, enum entity_kind kind, struct toke
 		for (uint32_t t = 0; t < m->n_active; t++)
 			m->active[t] = c->first_tick + t;
 	}
-	return r < 0 ? r : gaps->at.bad ? -EBADMSG : 0;
+	return r < 0 ? r : token_overran(&gaps->at) ? -EBADMSG : 0;
 }
 
 static size_t count_active(const struct chunk *c, enum entity_kind kind)
@@ -276,32 +330,36 @@ static bool any_needed(const struct kind_part *part)
 	return false;
 }
 
-static int decode_kind(struct chunk *c, enum entity_kind kind, struct token_reader *gaps,
-		       struct token_reader *values, struct scratch *scratch)
+static int decode_kind(struct decoder *d, enum entity_kind kind)
 {
-	struct kind_part *part = &c->kinds[kind];
+	struct kind_part *part = &d->chunk->kinds[kind];
 	int r;
 
 	if (!any_needed(part))
 		return 0;
-	r = ensure_activities(c, kind, gaps);
+	r = ensure_activities(d->chunk, kind, &d->gaps);
 	for (size_t i = 0; r == 0 && i < part->n_columns; i++)
 		if (part->columns[i].needed)
-			r = decode_column(c, &part->columns[i], gaps, values, scratch);
+			r = decode_column(d, &part->columns[i]);
 	return r;
 }
 
 int chunk_decode(struct chunk *c)
 {
-	struct token_reader gaps = {}, values = {};
 	_cleanup_free_ uint32_t *ticks = malloc((c->n_scratch + 1) * sizeof(*ticks));
 	_cleanup_free_ uint16_t *codes = malloc((c->n_codes + 1) * sizeof(*codes));
-	struct scratch scratch = {ticks, codes};
-	int r = ticks && codes ? 0 : -ENOMEM;
+	_cleanup_free_ uint16_t *of_series = calloc(3 * (c->n_ticks + 1), sizeof(*of_series));
+	struct decoder d = {.chunk = c, .ticks = ticks, .codes = codes};
+	int r = ticks && codes && of_series ? 0 : -ENOMEM;
 
+	if (r == 0) {
+		d.own = of_series;
+		d.beside = of_series + c->n_ticks;
+		d.in_ticks = of_series + 2 * c->n_ticks;
+	}
 	for (enum entity_kind kind = ENTITY_PROCESS; r == 0 && kind < ENTITY_KIND_END; kind++)
-		r = decode_kind(c, kind, &gaps, &values, &scratch);
-	token_reader_free(&gaps);
-	token_reader_free(&values);
+		r = decode_kind(&d, kind);
+	token_reader_free(&d.gaps);
+	token_reader_free(&d.values);
 	return r;
 }

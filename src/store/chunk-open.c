@@ -43,7 +43,7 @@ static int read_version(struct chunk *c, struct reader *in)
 		return 0; /* the vocabulary's */
 	*in = peek;
 	c->version = (unsigned)(mark - CHUNK_MARK);
-	return c->version == CHUNK_VERSION ? 0 : -EBADMSG;
+	return c->version <= CHUNK_VERSION ? 0 : -EBADMSG;
 }
 
 static int read_vocabulary(struct chunk *c, struct reader *in)
@@ -113,7 +113,7 @@ static int skip_notes(struct chunk *c, struct reader *in)
 static int read_series(struct chunk *c, struct chunk_column *column)
 {
 	struct reader *planes = column->planes;
-	uint64_t member = 0, total = 0;
+	uint64_t member = 0;
 
 	column->series = calloc(column->n_series + 1, sizeof(*column->series));
 	if (!column->series)
@@ -123,22 +123,21 @@ static int read_series(struct chunk *c, struct chunk_column *column)
 		uint64_t base, n;
 
 		member += read_varint(&planes[0]);
-		n = read_varint(&planes[1]);
 		base = read_varint(&planes[2]);
 		s->exact = base & 1;
-		base /= 2;
+		s->whole = c->version >= CHUNK_POINTS && base & 2;
+		base /= c->version >= CHUNK_POINTS ? 4 : 2;
+		n = s->whole ? 0 : read_varint(&planes[1]);
 		if (!s->exact)
 			s->rest = read_svarint(&planes[3]);
 		if (planes[0].bad || planes[1].bad || planes[2].bad || planes[3].bad ||
-		    member >= c->n_members || c->members[member].kind != column->kind || n == 0 ||
-		    n > c->n_ticks || base > c->kinds[column->kind].n_words)
+		    member >= c->n_members || c->members[member].kind != column->kind || n > c->n_ticks || base > c->kinds[column->kind].n_words)
 			return -EBADMSG;
 		s->member = (uint32_t)member++;
 		s->n = (uint32_t)n;
 		s->base = (uint16_t)base;
-		total += n;
 	}
-	return total == column->n_values ? 0 : -EBADMSG;
+	return 0;
 }
 
 /* Where its parts lie; what they say is read of those that may be wanted. */
@@ -148,7 +147,7 @@ static int read_column(struct chunk *c, enum entity_kind kind, struct chunk_colu
 	column->feature = (uint32_t)read_varint(in);
 	column->n_series = read_varint(in);
 	column->n_values = read_varint(in);
-	if (c->version > 0) {
+	if (c->version >= CHUNK_PARTNERS) {
 		column->partner_feature = (uint32_t)read_varint(in);
 		column->ratio = (int32_t)read_svarint(in);
 	}
@@ -156,6 +155,8 @@ static int read_column(struct chunk *c, enum entity_kind kind, struct chunk_colu
 		column->planes[i] = take_part(in);
 	column->gap_tables = take_part(in);
 	column->value_tables = take_part(in);
+	if (c->version >= CHUNK_POINTS)
+		column->points = take_part(in);
 	column->gap_bytes = take_part(&c->streams);
 	column->value_bytes = take_part(&c->streams);
 	if (in->bad || c->streams.bad || column->feature >= c->kinds[kind].n_words ||
@@ -192,7 +193,7 @@ uint64_t chunk_wanted_words(const struct kind_part *part, uint64_t features)
 }
 
 /* The base of each series of a column: both columns ascend by member, so one walk finds all of one column. */
-static int find_bases(struct kind_part *part, struct chunk_column *column)
+static int find_bases(struct chunk *c, struct kind_part *part, struct chunk_column *column)
 {
 	const struct chunk_column *of[FEATURES_MAX + 1] = {};
 	size_t next[FEATURES_MAX + 1] = {};
@@ -202,19 +203,42 @@ static int find_bases(struct kind_part *part, struct chunk_column *column)
 	for (size_t i = 0; i < column->n_series; i++) {
 		struct column_series *s = &column->series[i];
 		size_t *at = &next[s->base];
+		uint32_t n_base = c->members[s->member].n_active;
 
-		if (s->base == BASE_ACTIVITY)
-			continue;
-		if (!of[s->base])
+		if (s->base != BASE_ACTIVITY) {
+			if (!of[s->base])
+				return -EBADMSG;
+			while (*at < of[s->base]->n_series && of[s->base]->series[*at].member < s->member)
+				++*at;
+			if (*at == of[s->base]->n_series || of[s->base]->series[*at].member != s->member)
+				return -EBADMSG;
+			s->of = &of[s->base]->series[*at];
+			n_base = s->of->n;
+		}
+		if (s->whole)
+			s->n = n_base;
+		if (s->n > n_base)
 			return -EBADMSG;
-		while (*at < of[s->base]->n_series && of[s->base]->series[*at].member < s->member)
-			++*at;
-		if (*at == of[s->base]->n_series || of[s->base]->series[*at].member != s->member ||
-		    of[s->base]->series[*at].n < s->n)
-			return -EBADMSG;
-		s->of = &of[s->base]->series[*at];
 	}
 	return 0;
+}
+
+/* Now that it is known how long the series are: do they make up the column, and at which may reading begin? */
+static int check_lengths(struct chunk_column *column)
+{
+	bool points = column->points.at < column->points.end;
+	uint64_t total = 0, since = 0;
+
+	for (size_t i = 0; i < column->n_series; i++) {
+		struct column_series *s = &column->series[i];
+
+		if (!s->n)
+			return -EBADMSG;
+		s->point = points && since >= POINT_EVERY;
+		since = (s->point ? 0 : since) + s->n;
+		total += s->n;
+	}
+	return total == column->n_values ? 0 : -EBADMSG;
 }
 
 /* A column's partner, and each series' partner in it: find_bases() of partners. */
@@ -261,7 +285,9 @@ static int read_columns(struct chunk *c, enum entity_kind kind, uint64_t feature
 				bases |= 1ull << (column->series[k].base - 1);
 	}
 	for (size_t i = 0; r == 0 && i < part->n_columns; i++)
-		r = find_bases(part, &part->columns[i]);
+		r = find_bases(c, part, &part->columns[i]);
+	for (size_t i = 0; r == 0 && i < part->n_columns; i++)
+		r = check_lengths(&part->columns[i]);
 	for (size_t i = 0; r == 0 && i < part->n_columns; i++)
 		r = find_partners(part, &part->columns[i]);
 	return r;

@@ -2,7 +2,14 @@
 
 #define SERIES_TRIED 24 /* of a column, to find its partner */
 #define VALUES_TRIED 40 /* of each */
+#define SERIES_FEW   6	/* ... of which these sort out most of the columns: all of the work goes with their square */
+#define FINALISTS    4
 #define LEAST_GAIN   2	/* percent: for less no reader is made to decode another column */
+
+struct finalist {
+	size_t rank;
+	uint64_t cost;
+};
 
 static size_t values_tried(const struct series *s)
 {
@@ -72,11 +79,41 @@ static size_t choose_tried(const struct writer *w, enum entity_kind kind, const 
 	return n;
 }
 
+static bool may_be_partner(const struct column *before, const struct feature *features)
+{
+	return before->depth < PARTNERS_MAX && before->n_values >= SPARSE_TOKENS && features[before->feature].kind == COUNTER;
+}
+
+/* The columns before `rank` that promise most, by a part of the series, the best first. */
+static size_t choose_finalists(const struct writer *w, const struct feature *features, const struct column *columns, size_t rank,
+			       const size_t *tried, size_t n_tried, struct finalist finalists[FINALISTS])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < rank; i++) {
+		struct finalist f = {.rank = i};
+		size_t at;
+
+		if (!may_be_partner(&columns[i], features))
+			continue;
+		f.cost = cost_with(w, &columns[rank], (int)columns[i].feature,
+				   usual_ratio(w, &columns[rank], (int)columns[i].feature, tried, n_tried), tried, n_tried);
+		if (n == FINALISTS && f.cost >= finalists[n - 1].cost)
+			continue;
+		n += n < FINALISTS;
+		for (at = n - 1; at && finalists[at - 1].cost > f.cost; at--)
+			finalists[at] = finalists[at - 1];
+		finalists[at] = f;
+	}
+	return n;
+}
+
 /* A partner may have one itself, but not too many behind it: who reads one column reads all of them. */
 void choose_partner(const struct writer *w, enum entity_kind kind, struct column *columns, size_t rank)
 {
 	struct column *own = &columns[rank];
-	size_t n_features, tried[SERIES_TRIED], n;
+	struct finalist finalists[FINALISTS];
+	size_t n_features, tried[SERIES_TRIED], few[SERIES_FEW], n, n_few = 0, n_finalists;
 	const struct feature *features = features_of(kind, &n_features);
 	uint64_t best;
 
@@ -84,20 +121,20 @@ void choose_partner(const struct writer *w, enum entity_kind kind, struct column
 	if (own->n_values < SPARSE_TOKENS || features[own->feature].kind != COUNTER)
 		return;
 	n = choose_tried(w, kind, own, tried);
+	for (size_t i = 0; i < n; i += SERIES_TRIED / SERIES_FEW)
+		few[n_few++] = tried[i];
+	n_finalists = choose_finalists(w, features, columns, rank, few, n_few, finalists);
 	best = cost_with(w, own, -1, 0, tried, n) * (100 - LEAST_GAIN) / 100;
-	for (size_t i = 0; i < rank; i++) {
-		int32_t ratio;
-		uint64_t cost;
+	for (size_t i = 0; i < n_finalists; i++) {
+		const struct column *before = &columns[finalists[i].rank];
+		int32_t ratio = usual_ratio(w, own, (int)before->feature, tried, n);
+		uint64_t cost = cost_with(w, own, (int)before->feature, ratio, tried, n);
 
-		if (columns[i].depth >= PARTNERS_MAX || columns[i].n_values < SPARSE_TOKENS || features[columns[i].feature].kind != COUNTER)
-			continue;
-		ratio = usual_ratio(w, own, (int)columns[i].feature, tried, n);
-		cost = cost_with(w, own, (int)columns[i].feature, ratio, tried, n);
 		if (cost >= best)
 			continue;
 		best = cost;
-		own->partner = (int)columns[i].feature;
+		own->partner = (int)before->feature;
 		own->ratio = ratio;
-		own->depth = columns[i].depth + 1;
+		own->depth = before->depth + 1;
 	}
 }

@@ -24,6 +24,8 @@ struct column_series {
 	uint32_t member, n;
 	uint16_t base;
 	bool exact, needed, wanted;
+	bool whole; /* in all ticks of its base; n is known when that is */
+	bool point; /* reading of values may begin here */
 	int64_t rest;
 	struct column_series *of; /* the series that is its base; NULL = the entity's activity */
 	size_t at;		  /* where in the subject's series */
@@ -38,6 +40,7 @@ struct chunk_column {
 	struct column_series *series;
 	size_t n_series, n_values;
 	struct reader planes[4]; /* members, lengths, bases, rests of its series */
+	struct reader points;	 /* of its values */
 	struct chunk_column *partner; /* NULL = none */
 	uint32_t partner_feature;     /* 1 + its feature of the vocabulary; 0 = none */
 	int32_t ratio;
@@ -89,12 +92,20 @@ static inline struct series *chunk_target(const struct chunk *c, const struct ch
 	return &c->members[s->member].subject->series[c->kinds[column->kind].words[column->feature].feature];
 }
 
-/* Behind the last series that is needed nothing has to be read. */
-static inline size_t needed_until(const struct chunk_column *column)
+/* The series from `begin` on until another one at which reading may begin. */
+static inline size_t block_end(const struct chunk_column *column, size_t begin)
 {
-	size_t n = column->n_series;
+	size_t end = begin + 1;
 
-	while (n && !column->series[n - 1].needed)
-		n--;
-	return n;
+	while (end < column->n_series && !column->series[end].point)
+		end++;
+	return end;
+}
+
+/* Of them, until the last that is needed; `begin` if none is: behind it nothing has to be read. */
+static inline size_t needed_until(const struct chunk_column *column, size_t begin, size_t end)
+{
+	while (end > begin && !column->series[end - 1].needed)
+		end--;
+	return end;
 }

@@ -111,15 +111,19 @@ static int plan_notes(struct chunk *c)
 	return 0;
 }
 
-/* Values stand one behind the other: all up to the last that is needed are decoded, beside their partners. */
+/* Values stand one behind the other: from a point up to the last that is needed all are decoded, beside their partners. */
 static void plan_partner(struct chunk_column *column)
 {
-	size_t until = needed_until(column);
-
 	column->partner->valued = true;
-	for (size_t i = 0; i < until; i++)
-		if (column->series[i].partner)
-			column->series[i].needed = column->series[i].partner->needed = true;
+	for (size_t begin = 0, end; begin < column->n_series; begin = end) {
+		size_t until;
+
+		end = block_end(column, begin);
+		until = needed_until(column, begin, end);
+		for (size_t i = begin; i < until; i++)
+			if (column->series[i].partner)
+				column->series[i].needed = column->series[i].partner->needed = true;
+	}
 }
 
 /* From the last column to the first: what is wanted, and what those need as a base or a partner. */

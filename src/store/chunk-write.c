@@ -9,7 +9,7 @@
 #include "store/chunk-writer.h"
 #include "store/chunk.h"
 
-#define META_LEVEL 6
+#define META_LEVEL 12
 
 /* --- tokens --- */
 
@@ -43,7 +43,7 @@ static int find_places(struct writer *w, const struct series *s, const uint32_t 
 
 static void put_code(struct writer *w, struct predictor *p, unsigned code, bool sparse)
 {
-	token_put_number(&w->values, sparse ? p->n > 0 : predictor_model(p), EXACT_DISTANCES,
+	token_put_number(&w->values, sparse ? p->n > 0 : context_model[predictor_context(p)], EXACT_DISTANCES,
 			 fold_sign((int64_t)code - predicted(p)));
 	predictor_learn(p, (int32_t)code);
 }
@@ -79,7 +79,8 @@ static void put_rounded(struct writer *w, size_t subject, const struct column *c
 		int32_t beside = partner_code(&partner, s->tick[i]);
 		struct expected e = pair_expect(&p, &w->scale, beside);
 
-		token_put_number(&w->values, sparse ? p.own.n > 0 : e.model, EXACT_DISTANCES, fold_sign((int64_t)codes[i] - e.code));
+		token_put_number(&w->values, sparse ? p.own.n > 0 : context_model[e.context], EXACT_DISTANCES,
+				 fold_sign((int64_t)codes[i] - e.code));
 		pair_learn(&p, &w->scale, beside, &e, codes[i]);
 	}
 }
@@ -115,8 +116,9 @@ static int put_series(struct writer *w, size_t subject, const struct column *col
 		put_exact(w, series, gauge, sparse);
 	else
 		put_rounded(w, subject, column, sparse);
-	str_put_varint(&dir->counts, series->n);
-	str_put_varint(&dir->bases, 2u * a->base[column->feature] + exact);
+	if (series->n < n_base)
+		str_put_varint(&dir->counts, series->n);
+	str_put_varint(&dir->bases, 4u * a->base[column->feature] + (series->n == n_base ? 2 : 0) + exact);
 	if (!exact)
 		str_put_svarint(&dir->rests, a->rounded[column->feature].rest);
 	return r;
@@ -138,11 +140,11 @@ static void directory_free(struct directory *dir)
 	str_free(&dir->rests);
 }
 
-/* Models into a blob of the meta part, streams into a blob of theirs. */
-static int flush_tokens(struct writer *w, struct token_writer *tokens)
+/* Models into a blob of the meta part, streams into a blob of theirs; points, where the tokens have any. */
+static int flush_tokens(struct writer *w, struct token_writer *tokens, struct str *points)
 {
 	struct str tables = {}, bytes = {};
-	int r = tokens_write(tokens, &tables, &bytes);
+	int r = tokens_write(tokens, &tables, &bytes, points);
 
 	if (r == 0)
 		r = str_put_blob(&w->meta, tables.data, tables.len);
@@ -156,7 +158,8 @@ static int flush_tokens(struct writer *w, struct token_writer *tokens)
 static int put_column(struct writer *w, enum entity_kind kind, const struct column *column)
 {
 	struct directory dir = {};
-	size_t next = 0;
+	struct str points = {};
+	size_t next = 0, since = 0;
 	int r = 0;
 
 	str_put_varint(&w->meta, column->feature);
@@ -171,22 +174,42 @@ static int put_column(struct writer *w, enum entity_kind kind, const struct colu
 			continue;
 		str_put_varint(&dir.subjects, i - next);
 		next = i + 1;
+		if (since >= POINT_EVERY && !column->first) { /* as read_series() expects them */
+			token_point(&w->values);
+			since = 0;
+		}
+		since += s->series[column->feature].n;
 		r = put_series(w, i, column, &dir);
 	}
 	put_directory(&w->meta, &dir);
 	directory_free(&dir);
 	if (r == 0)
-		r = flush_tokens(w, &w->gaps);
-	return r == 0 ? flush_tokens(w, &w->values) : r;
+		r = flush_tokens(w, &w->gaps, &points);
+	if (r == 0)
+		r = flush_tokens(w, &w->values, &points);
+	if (r == 0)
+		r = str_put_blob(&w->meta, points.data, points.len);
+	str_free(&points);
+	return r;
 }
 
 static int by_values(const void *a, const void *b)
 {
 	const struct column *x = a, *y = b;
 
+	if (x->first != y->first)
+		return x->first ? -1 : 1;
 	if (x->n_values != y->n_values)
 		return x->n_values < y->n_values ? 1 : -1;
 	return x->feature < y->feature ? -1 : x->feature > y->feature;
+}
+
+/* Only of programs is some read of everybody and the rest of a few. */
+static bool is_read_first(enum entity_kind kind, size_t feature)
+{
+	bool program = kind == ENTITY_PROCESS || kind == ENTITY_SHORT_LIVED || kind == ENTITY_KERNEL;
+
+	return program && FEATURES_READ_FIRST >> feature & 1;
 }
 
 static size_t list_columns(const struct dataset *d, enum entity_kind kind,
@@ -196,7 +219,7 @@ static size_t list_columns(const struct dataset *d, enum entity_kind kind,
 
 	features_of(kind, &n);
 	for (size_t f = 0; f < n; f++)
-		columns[f] = (struct column){.feature = f};
+		columns[f] = (struct column){.feature = f, .first = is_read_first(kind, f)};
 	for (size_t i = 0; i < d->subjects.n; i++) {
 		const struct subject *s = d->subjects.v[i];
 
@@ -207,8 +230,9 @@ static size_t list_columns(const struct dataset *d, enum entity_kind kind,
 	}
 	if (n)
 		qsort(columns, n, sizeof(columns[0]), by_values);
-	while (kept < n && columns[kept].n_values)
-		kept++;
+	for (size_t i = 0; i < n; i++)
+		if (columns[i].n_values)
+			columns[kept++] = columns[i];
 	return kept;
 }
 
@@ -228,7 +252,7 @@ static int put_activities(struct writer *w, enum entity_kind kind)
 	}
 	r = str_put_blob(&w->meta, counts.data, counts.len);
 	str_free(&counts);
-	return r == 0 ? flush_tokens(w, &w->gaps) : r;
+	return r == 0 ? flush_tokens(w, &w->gaps, NULL) : r;
 }
 
 static int put_kind(struct writer *w, enum entity_kind kind)

@@ -36,6 +36,7 @@ struct writer {
 
 struct column {
 	size_t feature, n_series, n_values;
+	bool first;    /* read first: it stands before all that are not, and so depends on none of them */
 	int partner;   /* feature of a column before it; -1 = none */
 	int32_t ratio; /* usual difference of levels */
 	unsigned depth; /* partners behind it */

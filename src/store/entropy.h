@@ -7,6 +7,9 @@
  */
 #pragma once
 
+#include <endian.h>
+#include <string.h>
+
 #include "base/str.h"
 #include "base/vec.h"
 
@@ -22,6 +25,7 @@ struct token {
 
 struct token_writer {
 	VEC(struct token) tokens;
+	VEC(size_t) points; /* tokens before which reading may begin; they ascend */
 	int error;
 };
 
@@ -32,18 +36,24 @@ static inline void token_put(struct token_writer *w, unsigned model, unsigned sy
 		w->error = -ENOMEM;
 }
 
-/* Appends models to `tables` and streams to `bytes`; forgets the tokens. 0 or -errno. */
-int tokens_write(struct token_writer *w, struct str *tables, struct str *bytes);
+/* From here on a reader may begin. */
+static inline void token_point(struct token_writer *w)
+{
+	if (VEC_PUSH(w->points, w->tokens.n) < 0)
+		w->error = -ENOMEM;
+}
+
+/* Appends models to `tables`, streams to `bytes` and what token_seek() needs to `points`; forgets the tokens. 0 or -errno. */
+int tokens_write(struct token_writer *w, struct str *tables, struct str *bytes, struct str *points);
 void token_writer_free(struct token_writer *w);
 
-/* Where reading is. A loop copies it to a variable of its own, so that it stays in registers. */
+/* Where reading is. A loop copies it to a variable of its own, so that it stays in registers. Both streams are read by place:
+ * what was read beyond the end is 0, and token_overran() says so when all is done. */
 struct token_state {
 	uint32_t state;
-	unsigned n_window;
-	uint64_t window; /* raw bits read ahead */
-	const uint8_t *word, *word_end;
-	const uint8_t *raw, *raw_end;
-	bool bad;
+	size_t word, bit;
+	const uint8_t *words, *raws;
+	size_t n_words, n_raws; /* of two bytes; bytes */
 };
 
 /* Small enough that the models of a column stay in the first-level cache. */
@@ -58,54 +68,60 @@ struct token_reader {
 	struct token_model *memory;
 };
 
-/* Opens what tokens_write() wrote: the reader borrows `bytes`. 0, -EBADMSG, -ENOMEM. */
-int tokens_open(struct token_reader *t, struct reader *tables, struct reader *bytes);
+/* Opens what tokens_write() wrote: the reader borrows `bytes`. relative: each frequency is told by how far it lies from the one
+ * before, as it has been since chunks of version 2. 0, -EBADMSG, -ENOMEM. */
+int tokens_open(struct token_reader *t, struct reader *tables, struct reader *bytes, bool relative);
 void token_reader_free(struct token_reader *t);
 
-/* A damaged stream gives wrong symbols and sets `bad` when it runs beyond its end, but never reads beyond it. Whether
- * a word follows is as good as random, so that is no branch. */
+/* A point of a stream: as told by tokens_write(), each relative to the one before. */
+struct token_point {
+	uint32_t state;
+	uint64_t word, bit;
+};
+/* Reads the next one; false on damage. */
+bool token_point_read(struct reader *points, struct token_point *p);
+/* Goes on reading there; false on damage. */
+bool token_seek(struct token_reader *t, const struct token_point *p);
+
+static inline bool token_overran(const struct token_state *t)
+{
+	return t->word > t->n_words || t->bit > 8 * t->n_raws;
+}
+
+/* A damaged stream gives wrong symbols, but never reads beyond it. Whether a word follows is as good as random, so that is no
+ * branch. */
 static inline unsigned token_symbol(struct token_state *t, const struct token_model *m)
 {
-	static const uint8_t nothing[2];
 	uint32_t slot = t->state & (ENTROPY_TOTAL - 1);
 	unsigned symbol = m->symbol[slot];
-	uint32_t range = m->ranges[symbol], state, more, low;
-	bool left = t->word_end - t->word >= 2;
-	const uint8_t *word = left ? t->word : nothing;
+	uint32_t range = m->ranges[symbol], state, more, low = 0;
 
+	if (t->word < t->n_words)
+		low = (uint32_t)t->words[2 * t->word] | (uint32_t)t->words[2 * t->word + 1] << 8;
 	state = (range & 0xffff) * (t->state >> ENTROPY_BITS) + slot - (range >> 16);
 	more = state < 1u << 16;
-	low = (uint32_t)word[0] | (uint32_t)word[1] << 8;
 	t->state = more ? state << 16 | low : state;
-	t->word += left ? 2 * more : 0;
-	t->bad |= more & !left;
+	t->word += more;
 	return symbol;
 }
 
-static inline void token_fill(struct token_state *t)
-{
-	while (t->n_window <= 56 && t->raw < t->raw_end) {
-		t->window |= (uint64_t)*t->raw++ << t->n_window;
-		t->n_window += 8;
-	}
-}
+/* The last bits, which no eight bytes follow. */
+uint64_t token_last_bits(const uint8_t *raws, size_t n_raws, size_t bit);
 
+/* n <= 32 */
 static inline uint64_t token_raw_piece(struct token_state *t, unsigned n)
 {
-	uint64_t value;
+	size_t byte = t->bit / 8;
+	uint64_t window = 0;
 
-	if (n == 0)
-		return 0;
-	if (t->n_window < n)
-		token_fill(t);
-	if (t->n_window < n) {
-		t->bad = true;
-		return 0;
+	if (byte + sizeof(window) <= t->n_raws) {
+		memcpy(&window, t->raws + byte, sizeof(window));
+		window = le64toh(window) >> t->bit % 8;
+	} else if (n) {
+		window = token_last_bits(t->raws, t->n_raws, t->bit);
 	}
-	value = t->window & ((1ull << n) - 1);
-	t->window >>= n;
-	t->n_window -= n;
-	return value;
+	t->bit += n;
+	return window & ((1ull << n) - 1);
 }
 
 /* n <= 64 */
@@ -134,16 +150,13 @@ static inline void token_put_number(struct token_writer *w, unsigned model, unsi
 		  u & ((1ull << (octave - 1)) - 1));
 }
 
+/* Small or not is as good as random too. */
 static inline uint64_t token_number(struct token_state *t, const struct token_model *m, unsigned exact)
 {
-	unsigned symbol = token_symbol(t, m), base = (unsigned)__builtin_ctz(exact), octave;
+	unsigned symbol = token_symbol(t, m), beyond = symbol - exact, base = (unsigned)__builtin_ctz(exact);
+	bool small = symbol < exact;
+	unsigned n = small ? 0 : base - 1 + beyond / 2;
+	uint64_t high = small ? symbol : (2ull | (beyond & 1)) << n;
 
-	if (symbol < exact)
-		return symbol;
-	octave = base + (symbol - exact) / 2;
-	if (octave > 63) {
-		t->bad = true;
-		return 0;
-	}
-	return (2ull | ((symbol - exact) & 1)) << (octave - 1) | token_raw(t, octave - 1);
+	return high | token_raw(t, n);
 }

@@ -45,6 +45,7 @@ struct extract {
 
 struct batch {
 	void (*work)(struct packed *packed);
+	bool (*takes)(const struct packed *packed); /* the others are left alone */
 	struct packed *packed;
 	size_t n;
 	atomic_size_t next;
@@ -77,19 +78,21 @@ static void *work_through(void *argument)
 	size_t i;
 
 	while ((i = atomic_fetch_add(&b->next, 1)) < b->n)
-		b->work(&b->packed[i]);
+		if (b->takes(&b->packed[i]))
+			b->work(&b->packed[i]);
 	return NULL;
 }
 
-static void run_batch(void (*work)(struct packed *packed), struct packed *packed, size_t n_packed)
+static void run_batch(void (*work)(struct packed *packed), bool (*takes)(const struct packed *packed), struct packed *packed,
+		      size_t n_packed)
 {
-	struct batch b = {.work = work, .packed = packed, .n = n_packed};
+	struct batch b = {.work = work, .takes = takes, .packed = packed, .n = n_packed};
 	pthread_t threads[THREADS_MAX];
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t n = 0, want = cpus > THREADS_MAX ? THREADS_MAX : cpus > 1 ? (size_t)cpus - 1 : 0, bytes = 0;
 
 	for (size_t i = 0; i < n_packed; i++)
-		bytes += packed[i].n;
+		bytes += takes(&packed[i]) ? packed[i].n : 0;
 	/* without further threads this one does it all */
 	while (bytes >= WORTH_A_THREAD && n < want && n + 1 < b.n &&
 	       pthread_create(&threads[n], NULL, work_through, &b) == 0)
@@ -106,6 +109,17 @@ static void packed_free(struct packed *p)
 	dataset_free(&p->part);
 	chunk_close(p->chunk);
 	free(p->bytes);
+}
+
+static bool is_any(const struct packed *p)
+{
+	(void)p;
+	return true;
+}
+
+static bool is_edge(const struct packed *p)
+{
+	return p->edge;
 }
 
 static void open_packed(struct packed *p)
@@ -188,7 +202,7 @@ static int open_chunks(struct extract *e)
 	size_t kept = 0;
 	int r = 0;
 
-	run_batch(open_packed, e->chunks.v, e->chunks.n);
+	run_batch(open_packed, is_any, e->chunks.v, e->chunks.n);
 	for (size_t i = 0; i < e->chunks.n; i++) {
 		struct packed *p = &e->chunks.v[i];
 
@@ -220,6 +234,12 @@ static void decode_packed(struct packed *p)
 	p->result = chunk_decode(p->chunk);
 }
 
+static void decode_edge(struct packed *p)
+{
+	if (p->result == 0)
+		decode_packed(p);
+}
+
 /* Room for every value at once, then all chunks side by side. */
 static int decode_whole(struct loading *l, struct packed *packed, size_t n)
 {
@@ -230,7 +250,7 @@ static int decode_whole(struct loading *l, struct packed *packed, size_t n)
 	if (r == 0)
 		r = dataset_allocate(l->into);
 	if (r == 0)
-		run_batch(decode_packed, packed, n);
+		run_batch(decode_packed, is_any, packed, n);
 	for (size_t i = n; r == 0 && i-- > 0;) {
 		if (packed[i].result == -EBADMSG) {
 			chunk_take_back(packed[i].chunk);
@@ -242,15 +262,25 @@ static int decode_whole(struct loading *l, struct packed *packed, size_t n)
 	return r;
 }
 
-/* A chunk at the window's edge: all of it, then the part that is wanted. */
-static int load_edge(struct loading *l, struct packed *p)
+/* Chunks at the window's edges are decoded by themselves: all of each, of which a part is wanted. */
+static void decode_edges(struct loading *l, struct packed *packed, size_t n)
 {
-	int r = chunk_plan(p->chunk, &p->part, l->filter);
+	for (size_t i = 0; i < n; i++) {
+		struct packed *p = &packed[i];
 
-	if (r == 0)
-		r = dataset_allocate(&p->part);
-	if (r == 0)
-		r = chunk_decode(p->chunk);
+		if (!p->edge)
+			continue;
+		p->result = chunk_plan(p->chunk, &p->part, l->filter);
+		if (p->result == 0)
+			p->result = dataset_allocate(&p->part);
+	}
+	run_batch(decode_edge, is_edge, packed, n);
+}
+
+static int append_edge(struct loading *l, struct packed *p)
+{
+	int r = p->result;
+
 	dataset_finish(&p->part);
 	if (r == 0)
 		r = dataset_append(l->into, &p->part, l->extract->from, l->extract->to);
@@ -269,9 +299,10 @@ static int load_chunks(struct loading *l)
 	size_t n = l->extract->chunks.n, i = 0, end;
 	int r = 0;
 
+	decode_edges(l, chunks, n);
 	while (r == 0 && i < n) {
 		if (chunks[i].edge) {
-			r = load_edge(l, &chunks[i++]);
+			r = append_edge(l, &chunks[i++]);
 			continue;
 		}
 		for (end = i; end < n && !chunks[end].edge;)

@@ -1,19 +1,21 @@
 #include "store/precision.h"
 
+static unsigned part_of(int64_t value)
+{
+	unsigned octave = 63 - (unsigned)__builtin_clzll((uint64_t)value);
+
+	return octave << SCALE_PARTS | ((unsigned)(value >> (octave - SCALE_PARTS)) & ((1u << SCALE_PARTS) - 1));
+}
+
 unsigned scale_code(const struct scale *s, int64_t value)
 {
-	unsigned low = 0, high = s->n - 1;
+	unsigned low;
 
 	if (value < SCALE_EXACT)
 		return value < 0 ? 0 : (unsigned)value;
-	while (low < high) {
-		unsigned middle = (low + high + 1) / 2;
-
-		if (s->value[middle] <= value)
-			low = middle;
-		else
-			high = middle - 1;
-	}
+	low = s->near[part_of(value)];
+	while (low + 1 < s->n && s->value[low + 1] <= value)
+		low++;
 	return low + 1 < s->n && s->value[low + 1] - value < value - s->value[low] ? low + 1 : low;
 }
 
@@ -36,6 +38,20 @@ static void fill_levels(struct scale *s)
 	}
 }
 
+static void fill_near(struct scale *s)
+{
+	unsigned code = 0;
+
+	for (unsigned octave = SCALE_PARTS; octave < 63; octave++)
+		for (unsigned part = 0; part < 1u << SCALE_PARTS; part++) {
+			int64_t begin = (int64_t)((1ull << SCALE_PARTS | part) << (octave - SCALE_PARTS));
+
+			while (code + 1 < s->n && s->value[code + 1] <= begin)
+				code++;
+			s->near[octave << SCALE_PARTS | part] = (uint16_t)code;
+		}
+}
+
 void scale_fill(struct scale *s)
 {
 	int64_t v = 0;
@@ -44,5 +60,6 @@ void scale_fill(struct scale *s)
 		s->value[s->n] = v;
 		v += v < SCALE_EXACT ? 1 : v / 200 * 3 + v % 200 * 3 / 200;
 	}
+	fill_near(s);
 	fill_levels(s);
 }

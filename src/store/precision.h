@@ -10,6 +10,7 @@
 #define SCALE_MAX   2800
 #define SCALE_EXACT 134
 #define SCALE_BELOW 512 /* more than the steps from 1 to SCALE_EXACT would be */
+#define SCALE_PARTS 5	/* bits: in so many parts an octave is cut, each with a step of the scale or two */
 
 struct scale {
 	int64_t value[SCALE_MAX]; /* ascending from 0 */
@@ -17,6 +18,7 @@ struct scale {
 	/* codes on a scale that is logarithmic from 1 on, so that a ratio is a difference; and back */
 	int32_t level[SCALE_EXACT];
 	uint8_t below[SCALE_BELOW];
+	uint16_t near[64 << SCALE_PARTS]; /* of each part of an octave, the last code that is not beyond where it begins */
 };
 
 void scale_fill(struct scale *s);

@@ -3,6 +3,7 @@
  * the usual distance. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,18 +15,24 @@ struct predictor {
 	uint32_t n;
 };
 
-#define PREDICTOR_FIRST_BY_RATIO 9 /* model of the first of a series that has a partner; 0: of one that has none */
+/* What is known before a code is read: how large distances were lately, in octaves; of a series' first, whether it has a
+ * partner. Each has a model. */
+enum { CONTEXT_FIRST = 16, CONTEXT_FIRST_BY_RATIO, CONTEXTS };
+static const uint8_t context_model[CONTEXTS] = {1, 1, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8, 8, 8, 8, 0, 9};
 
 static inline int32_t predicted(const struct predictor *p)
 {
 	return (p->mean + 8) >> 4;
 }
 
-static inline unsigned predictor_model(const struct predictor *p)
+static inline unsigned context_of(int32_t spread)
 {
-	static const uint8_t models[16] = {1, 1, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8, 8, 8, 8};
+	return 31 - (unsigned)__builtin_clz((uint32_t)spread | 1);
+}
 
-	return p->n ? models[31 - __builtin_clz((uint32_t)p->spread | 1)] : 0;
+static inline unsigned predictor_context(const struct predictor *p)
+{
+	return p->n ? context_of(p->spread) : CONTEXT_FIRST;
 }
 
 static inline void predictor_learn(struct predictor *p, int32_t code)
@@ -64,21 +71,22 @@ static inline struct pair_predictor pair_begin(int32_t ratio)
 
 struct expected {
 	int32_t code, by_ratio;
-	unsigned model;
+	unsigned context;
 };
 
 /* partner: its code, or 0 where it has none at this moment. */
 static inline struct expected pair_expect(const struct pair_predictor *p, const struct scale *s, int32_t partner)
 {
-	struct expected e = {predicted(&p->own), 0, predictor_model(&p->own)};
+	struct expected e = {predicted(&p->own), 0, predictor_context(&p->own)};
+	bool closer;
 
 	if (!partner)
 		return e;
+	/* which is closer is as good as random: no branch */
+	closer = !p->own.n || p->own.spread > p->spread;
 	e.by_ratio = scale_at(s, scale_level(s, partner) + ((p->ratio + 8) >> 4));
-	if (p->own.n && p->own.spread <= p->spread)
-		return e;
-	e.code = e.by_ratio;
-	e.model = p->own.n ? predictor_model(&(struct predictor){.spread = p->spread, .n = 1}) : PREDICTOR_FIRST_BY_RATIO;
+	e.code = closer ? e.by_ratio : e.code;
+	e.context = closer ? p->own.n ? context_of(p->spread) : CONTEXT_FIRST_BY_RATIO : e.context;
 	return e;
 }
 

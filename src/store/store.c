@@ -15,7 +15,7 @@
 #include "store/internal.h"
 #include "store/journal.h"
 
-#define SCHEMA_VERSION 3 /* 3: chunks whose columns have partners */
+#define SCHEMA_VERSION 4 /* 3: chunks whose columns have partners; 4: whose values have points to begin at */
 #define SCHEMA_OLDEST  2 /* that is read, and becomes the newest when it is written to */
 #define STRINGIFY_(x)  #x
 #define STRINGIFY(x)   STRINGIFY_(x)

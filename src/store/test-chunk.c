@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "store/chunk-parts.h"
 #include "store/chunk.h"
 #include "store/frame.h"
 
@@ -245,6 +246,53 @@ static void a_filter_gives_what_it_asks_for_and_nothing_else(void **state)
 	str_free(&chunk);
 }
 
+static uint64_t only(const struct entity_info *info, void *data)
+{
+	return info->id == *(uint32_t *)data ? UINT64_MAX : 0;
+}
+
+static size_t count_points(const struct chunk *c, bool first)
+{
+	const struct kind_part *part = &c->kinds[ENTITY_PROCESS];
+	size_t n = 0;
+
+	for (size_t i = 0; i < part->n_columns; i++)
+		for (size_t k = 0; k < part->columns[i].n_series; k++)
+			n += part->columns[i].series[k].point &&
+			     first == (FEATURES_READ_FIRST >> part->words[part->columns[i].feature].feature & 1);
+	return n;
+}
+
+/* One process of many is read from the nearest points on, which only columns have that are not read of everybody. */
+static void values_are_read_from_points_on(void **state)
+{
+	struct str frames = record(79, 6000), bytes = {};
+	struct dataset all = read_frames(&frames);
+	struct chunk *c;
+
+	(void)state;
+	assert_int_equal(chunk_write(&all, &bytes), 0);
+	assert_int_equal(chunk_open(bytes.data, bytes.len, NULL, &c), 0);
+	assert_true(count_points(c, false) > 1);
+	assert_int_equal(count_points(c, true), 0);
+	for (size_t i = 0; i < all.subjects.n; i++) {
+		struct load_filter filter = {only, &all.subjects.v[i]->info.id, NULL};
+		struct dataset one = {};
+
+		assert_int_equal(chunk_plan(c, &one, &filter), 0);
+		assert_int_equal(dataset_allocate(&one), 0);
+		assert_int_equal(chunk_decode(c), 0);
+		dataset_finish(&one);
+		assert_int_equal(one.subjects.n, 1);
+		same_subject(all.subjects.v[i], one.subjects.v[0], UINT64_MAX);
+		dataset_free(&one);
+	}
+	chunk_close(c);
+	dataset_free(&all);
+	str_free(&frames);
+	str_free(&bytes);
+}
+
 /* Of whom nothing may be wanted, that he was there, and from when to when. */
 static void without_any_feature_there_are_still_entities(void **state)
 {
@@ -434,6 +482,7 @@ static void a_part_at_the_edge_keeps_the_level_from_before(void **state)
 
 RUN_TESTS(cmocka_unit_test(two_recorders_see_one_process), cmocka_unit_test(a_chunk_says_what_the_frames_said),
 	  cmocka_unit_test(a_filter_gives_what_it_asks_for_and_nothing_else),
+	  cmocka_unit_test(values_are_read_from_points_on),
 	  cmocka_unit_test(without_any_feature_there_are_still_entities), cmocka_unit_test(an_older_chunk_is_read),
 	  cmocka_unit_test(damage_is_found), cmocka_unit_test(malice_is_survived),
 	  cmocka_unit_test(a_part_at_the_edge_keeps_the_level_from_before))
