@@ -203,6 +203,19 @@ struct pt_regs {
 };
 #endif
 
+#if defined(__TARGET_ARCH_arm64)
+struct cpu_context {
+	unsigned long sp;
+};
+struct thread_struct {
+	struct cpu_context cpu_context;
+};
+#else
+struct thread_struct {
+	unsigned long sp; /* in the kernel, while it does not run */
+};
+#endif
+
 struct ns_common {
 	unsigned int inum;
 };
@@ -242,6 +255,7 @@ struct __call_single_data {
 
 struct task_struct {
 	struct thread_info thread_info;
+	void *stack;
 	struct __call_single_node wake_entry;
 	unsigned int __state;
 	unsigned int flags;
@@ -278,6 +292,7 @@ struct task_struct {
 	struct rt_mutex_waiter *pi_blocked_on;
 	struct mutex *blocked_on;
 	struct css_set *cgroups;
+	struct thread_struct thread;
 };
 
 struct gendisk {
@@ -308,6 +323,12 @@ struct bpf_iter_task {
 
 #define BPF_TASK_ITER_ALL_PROCS	   0
 #define BPF_TASK_ITER_PROC_THREADS 2
+
+/* What rarely happens is laid out behind what mostly does: the programs run amid the kernel's most frequent paths, and share
+ * the processor's cache of instructions with them. */
+#ifndef unlikely
+#define unlikely(condition) __builtin_expect(!!(condition), 0)
+#endif
 
 #define PF_EXITING 0x00000004
 #define PF_IO_WORKER 0x00000010
