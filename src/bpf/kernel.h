@@ -203,19 +203,6 @@ struct pt_regs {
 };
 #endif
 
-#if defined(__TARGET_ARCH_arm64)
-struct cpu_context {
-	unsigned long sp;
-};
-struct thread_struct {
-	struct cpu_context cpu_context;
-};
-#else
-struct thread_struct {
-	unsigned long sp; /* in the kernel, while it does not run */
-};
-#endif
-
 struct ns_common {
 	unsigned int inum;
 };
@@ -292,7 +279,6 @@ struct task_struct {
 	struct rt_mutex_waiter *pi_blocked_on;
 	struct mutex *blocked_on;
 	struct css_set *cgroups;
-	struct thread_struct thread;
 };
 
 struct gendisk {

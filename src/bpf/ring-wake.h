@@ -112,24 +112,15 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	return 0;
 }
 
-/* How deep it sleeps in the kernel: of one call, it tells the places apart at which that may wait. */
-static __always_inline u64 depth_of(struct task_struct *task)
-{
-#if defined(__TARGET_ARCH_arm64)
-	return task->thread.cpu_context.sp;
-#else
-	return task->thread.sp;
-#endif
-}
-
-/* A thread that sleeps at the same place of the program, as deep in the kernel, as it last did, has the same stack. */
+/* What the kernel does for a call that waits for another program is the same each time; on its way to a disk or for memory it may
+ * wait at many places. (How deep its stack is would tell them apart, but many kernels begin each call at another depth on purpose.) */
 static __always_inline stack_ref stack_of_wait(struct task_struct *task, struct ring_thread *t)
 {
-	u64 place = t->place ^ depth_of(task) * MIX;
+	bool same = t->state == STATE_LOCK || t->state == STATE_PEER || t->state == STATE_NETWORK;
 
-	if (t->kernel_place != place || !is_kept(t->kernel_stack)) {
+	if (!same || t->kernel_place != t->place || !is_kept(t->kernel_stack)) {
 		t->kernel_stack = stack_of_sleeper(task);
-		t->kernel_place = place;
+		t->kernel_place = same ? t->place : 0;
 	}
 	return t->kernel_stack;
 }
