@@ -255,6 +255,8 @@ const char *spans_duration(double ns, char *buf)
 {
 	double size = fabs(ns);
 
+	if (size < 0.5)
+		ns = 0;
 	if (isnan(ns))
 		snprintf(buf, 24, "-");
 	else if (size >= 1e10)
