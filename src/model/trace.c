@@ -7,7 +7,8 @@
 #include "base/vec.h"
 #include "model/trace-sort.h"
 
-#define CPUS_MAX   8192
+#define CPUS_MAX  8192
+#define USER_BITS 52 /* of an address in user space: arm64's most; x86-64 gives out more only to who asks */
 
 int trace_begin(struct trace *t, uint32_t n_cpus)
 {
@@ -462,18 +463,23 @@ static bool has_mappings(const struct trace *t, uint32_t process)
 	return at < t->mappings.n && t->mappings.v[at].process == process;
 }
 
+/* No program has its code in the first page, or higher than this. */
+static bool may_be_code(uint64_t address)
+{
+	return address >= 4096 && address >> USER_BITS == 0;
+}
+
 uint32_t trace_stack_depth(const struct trace *t, uint32_t process, const struct trace_stack *s)
 {
-	uint32_t first = 0, n;
+	bool known = has_mappings(t, process);
+	uint32_t n = 0;
 
-	while (first < s->n && s->frames[first] >> 63)
-		first++;
-	if (first == s->n || !has_mappings(t, process))
-		return s->n;
+	while (n < s->n && s->frames[n] >> 63)
+		n++;
 	/* the innermost is where it was, not where a walk led */
-	for (n = first + 1; n < s->n && trace_mapping(t, process, s->frames[n]); n++)
+	for (n++; n < s->n && (known ? trace_mapping(t, process, s->frames[n]) != NULL : may_be_code(s->frames[n])); n++)
 		continue;
-	return n;
+	return n < s->n ? n : s->n;
 }
 
 const char *trace_symbol(const struct trace *t, uint32_t process, uint64_t address)

@@ -154,7 +154,7 @@ const struct trace_thread *trace_thread_in_namespace(const struct trace *t, cons
 /* NULL where it was overwritten or never taken. */
 const struct trace_stack *trace_stack(const struct trace *t, stack_ref ref);
 /* How many of a stack's frames are to be believed. The kernel walks a program's stack by its frame pointers; where it keeps none, the
- * walk goes astray, and what it finds next lies in no code of the process. Of a process of whose memory nothing is known: all. */
+ * walk goes astray, and what it finds next lies in no code of the process, or, where nothing is known of its memory, at no address of a program. */
 uint32_t trace_stack_depth(const struct trace *t, uint32_t process, const struct trace_stack *s);
 /* The mapping a process's address is in, or NULL; process 0 = the kernel. */
 const struct trace_mapping *trace_mapping(const struct trace *t, uint32_t process, uint64_t address);
