@@ -1,12 +1,14 @@
 // Curves over one time axis: the asked-about moment and its value in crosshairs, the usual range as a band, marks.
 import uPlot from "./uPlot.esm.js";
-import { element } from "./dom.js";
+import { css as named, element } from "./dom.js";
+import { wheelZoom } from "./gestures.js";
 import { formatValue, localTime } from "./format.js";
 import { formatSpan } from "./axis.js";
 
 const COLOURS = ["--accent", "#b06000", "#1a7f37", "#9334e6"];
 const HEIGHT = 280;
-const css = (name) => (name.startsWith("--") ? getComputedStyle(document.documentElement).getPropertyValue(name).trim() : name);
+const CLICK = 4, TWICE = 300; // px, ms
+const css = (name) => (name.startsWith("--") ? named(name) : name);
 
 // Where a point stands for several ticks, the first curve has the least and the most of each as a band.
 const EDGES = [["least", "low"], ["most", "high"]];
@@ -87,12 +89,41 @@ function horizontal(u, value, scale) {
 	if (y >= u.bbox.top && y <= u.bbox.top + u.bbox.height) line(u, [u.bbox.left, y], [u.bbox.left + u.bbox.width, y], "--bad", [4, 4]);
 }
 
+// The values, and the usual range with them: how far they lie from it is what is looked for.
+function rangeOf(low, high, usual) {
+	if (usual && usual.usual !== null) {
+		low = Math.min(low ?? Infinity, Math.max(0, usual.usual - usual.spread));
+		high = Math.max(high ?? -Infinity, usual.usual + usual.spread);
+	}
+	return [low > 0.8 * high ? low : Math.min(0, low), high > 0 ? high * 1.05 : 1];
+}
+
 let plot = null, drawn = null;
 
+// Until somebody points at a place, the figures below a curve (uPlot) are of the moment that is asked about, in s; none: of the last one.
+export function tellMoment(u, at = u.data[0].at(-1)) {
+	if (u.cursor.left >= 0) return;
+	const x = u.data[0], last = x.length - 1, step = x[1] - x[0] || 1;
+	const idx = Math.max(0, Math.min(last, Math.round((at - x[0]) / step)));
+	u.setLegend({ idx: last >= 0 && Math.abs(x[idx] - at) <= step ? idx : null }, false);
+}
+
+// A click asks about a moment; a second one at once is a double click, which shows the whole window.
+function listenToClicks(u, onMoment) {
+	let from = 0, timer = null;
+	u.over.addEventListener("mousedown", (e) => { from = e.clientX; });
+	u.over.addEventListener("click", (e) => {
+		clearTimeout(timer);
+		if (Math.abs(e.clientX - from) < CLICK && e.detail === 1) timer = setTimeout(onMoment, TWICE, u.posToVal(e.offsetX, "x"));
+	});
+}
+
+// onZoom(from, to): a stretch was dragged over (null, null: all of it again); onWheel(from, to): zoomed by the wheel; onMoment(s): a moment
+// was clicked.
 // onPlaced: is told where the curve lies, { left, width } in px, { from, to } in s; again when it was drawn anew for another width.
 // curves: [{ data: whyslow.series/1, usual: a feature of whyslow.process/1 or null }]; at: seconds; marks: [{ at, note }].
-export function drawSeries(holder, curves, { at, marks, onZoom, onPlaced }) {
-	drawn = [holder, curves, { at, marks, onZoom, onPlaced }];
+export function drawSeries(holder, curves, { at, marks, onZoom, onWheel, onMoment, onPlaced }) {
+	drawn = [holder, curves, { at, marks, onZoom, onWheel, onMoment, onPlaced }];
 	plot?.destroy();
 	plot = null;
 	if (!curves.length) {
@@ -105,7 +136,7 @@ export function drawSeries(holder, curves, { at, marks, onZoom, onPlaced }) {
 		width: holder.clientWidth || 600, height: HEIGHT,
 		legend: { live: true },
 		cursor: { drag: { x: true, y: false, setScale: false }, focus: { prox: 20 } },
-		scales: Object.fromEntries(units.map((unit) => [unit, { range: (u, low, high) => [low > 0.8 * high ? low : Math.min(0, low), high > 0 ? high * 1.05 : 1] }])),
+		scales: Object.fromEntries(units.map((unit) => [unit, { range: (u, low, high) => rangeOf(low, high, unit === curves[0].data.unit ? curves[0].usual : null) }])),
 		axes: [{ ...axis, space: 90, values: (u, ticks, i, space, step) => ticks.map((t) => localTime(t * 1000, step >= 86400).slice(0, step < 60 ? undefined : step >= 86400 ? 10 : 5)) }, ...units.slice(0, 2).map((unit, i) => ({ ...axis, scale: unit, side: i ? 1 : 3, size: 80, grid: i ? { show: false } : axis.grid,
 			values: (u, ticks, i, space, step) => ticks.map((v) => formatValue(v, unit, step)) }))],
 		series: [{ value: (u, v) => (v === null ? "" : localTime(v * 1000)) }, ...curves.map((c, i) => ({
@@ -122,6 +153,7 @@ export function drawSeries(holder, curves, { at, marks, onZoom, onPlaced }) {
 				for (const m of [...marks].reverse()) vertical(u, Date.parse(m.at) / 1000, "--faint", [2, 3], m.note || `mark ${m.id}`, taken);
 				horizontal(u, curves[0].usual?.value, curves[0].data.unit);
 			}],
+			setCursor: [(u) => tellMoment(u, at)],
 			setSelect: [(u) => {
 				if (u.select.width < 4) return;
 				onZoom(u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x"));
@@ -130,9 +162,11 @@ export function drawSeries(holder, curves, { at, marks, onZoom, onPlaced }) {
 		},
 	};
 	holder.replaceChildren();
-	options.hooks.ready = [(u) => onPlaced({ left: u.over.offsetLeft, width: u.over.clientWidth, from: u.scales.x.min, to: u.scales.x.max })];
+	options.hooks.ready = [(u) => tellMoment(u, at), (u) => onPlaced({ left: u.over.offsetLeft, width: u.over.clientWidth, from: u.scales.x.min, to: u.scales.x.max })];
 	plot = new uPlot(options, align(curves), holder);
 	plot.over.addEventListener("dblclick", () => onZoom(null, null));
+	listenToClicks(plot, onMoment);
+	wheelZoom(plot, onWheel);
 	plot.root.querySelector("canvas").setAttribute("aria-label", curves.map(inWords).join("; "));
 	plot.root.querySelector("canvas").setAttribute("role", "img");
 }
