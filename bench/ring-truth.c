@@ -99,6 +99,7 @@ int main(int argc, char **argv)
 	struct hmap known = {};
 	const char *why = "";
 	struct ring *r;
+	uint64_t span;
 
 	verbose = argc > 2;
 	if (ring_open(&options, &r, &why) < 0) {
@@ -113,6 +114,7 @@ int main(int argc, char **argv)
 	ring_look(r, take, &after);
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	ended = count_unseen(r);
+	span = (uint64_t)(to.tv_sec - from.tv_sec + 1) * 1000000000ull;
 	for (size_t i = 0; i < before.tasks.n; i++)
 		(void)hmap_put(&known, before.tasks.v[i].who.tid, before.tasks.v[i].who.start, &before.tasks.v[i]);
 	for (size_t i = 0; i < after.tasks.n; i++) {
@@ -123,9 +125,12 @@ int main(int argc, char **argv)
 		if (!a || a->state == STATE_RUNNING || b->state == STATE_RUNNING || state_is_runnable(a->state) || state_is_runnable(b->state))
 			continue;
 		compare(&on_cpu, b, grown(a, b, SUM_RUNNING), (double)(b->cpu_time - a->cpu_time), 0.001, slack);
-		compare(&runnable, b, grown(a, b, SUM_RUNNABLE) + grown(a, b, SUM_PREEMPTED),
-			(double)(b->run_delay - a->run_delay) - grown(a, b, SUM_QUOTA), 0.01, slack);
-		if (b->disk_delay > a->disk_delay)
+		/* some kernels (seen on 6.18) now and then add more to a thread's run_delay than there was time */
+		if (b->run_delay - a->run_delay < span)
+			compare(&runnable, b, grown(a, b, SUM_RUNNABLE) + grown(a, b, SUM_PREEMPTED),
+				(double)(b->run_delay - a->run_delay) - grown(a, b, SUM_QUOTA), 0.01, slack);
+		/* of a wait that began before delay accounting was on the kernel adds all since its start: more than there was time */
+		if (b->disk_delay > a->disk_delay && b->disk_delay - a->disk_delay < span)
 			compare(&disk, b, grown(a, b, SUM_DISK), (double)(b->disk_delay - a->disk_delay), 0.02, slack);
 	}
 	print(&on_cpu);

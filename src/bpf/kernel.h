@@ -88,6 +88,7 @@ struct sched_info {
 	unsigned long pcount;
 	unsigned long long run_delay;
 	unsigned long long last_arrival; /* on a CPU, by the scheduler's clock */
+	unsigned long long last_queued;	 /* since when it stands in a queue; 0 = in none */
 };
 
 struct task_io_accounting {

@@ -69,6 +69,8 @@ static __noinline void take_over(struct task_struct *task, u32 before)
 	if (to->state != STATE_RUNNING) {
 		to->state = STATE_RUNNING;
 		to->since = bpf_ktime_get_ns();
+		to->ran_at = task->se.sum_exec_runtime;
+		to->queued_at = task->sched_info.run_delay;
 	}
 	release_slot(from);
 }

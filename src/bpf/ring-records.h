@@ -227,17 +227,29 @@ static __always_inline void charge(struct ring_thread *t, u32 sum, u64 now)
 		t->sum[sum] += passed;
 }
 
-/* It left the CPU untold, some time ago: the fair class knows how long it had run. Since then it slept if it is woken now, when and
- * why it began to is not known; else it was preempted. */
-static __noinline void settle_untold(struct ring_thread *t, struct task_struct *task, u64 now, bool woken)
+/* By the scheduler's clock: how long it has waited in queues, the wait included that goes on or ends now. */
+static __always_inline u64 queued_until(struct task_struct *task, u64 clock)
 {
-	u64 ran = task->prio < 100 ? 0 : task->se.sum_exec_runtime - task->se.prev_sum_exec_runtime;
+	u64 since = task->sched_info.last_queued;
+
+	return task->sched_info.run_delay + (since && clock > since ? clock - since : 0);
+}
+
+/* It left the CPU untold, some time ago, and has run for `stint` since it last came: of all that was since it came told, the scheduler
+ * knows how long it ran and how long it stood in queues. The rest it slept, nobody knows why. */
+static __noinline void settle_untold(struct ring_thread *t, struct task_struct *task, u64 now, u64 clock, u64 stint)
+{
+	u64 ran = task->se.sum_exec_runtime - t->ran_at, queued = queued_until(task, clock) - t->queued_at;
 	u64 passed = now > t->since ? now - t->since : 0;
 
+	ran = ran > stint ? ran - stint : 0;
 	if (ran > passed)
 		ran = passed;
+	if (queued > passed - ran)
+		queued = passed - ran;
 	t->sum[SUM_RUNNING] += ran;
-	t->sum[woken ? SUM_OTHER : SUM_PREEMPTED] += passed - ran;
+	t->sum[SUM_PREEMPTED] += queued;
+	t->sum[SUM_OTHER] += passed - ran - queued;
 	t->since = now;
 	t->state = STATE_UNKNOWN;
 }

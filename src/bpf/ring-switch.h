@@ -3,7 +3,8 @@
 
 #include "bpf/ring-waits.h"
 
-#define DIRTIED_LEAST	  (1 << 16) /* bytes: less is told later */
+#define DIRTIED_LEAST (1 << 16) /* bytes: less is told later */
+#define UNTOLD_LEAST  50000	/* ns: by less the two clocks and interrupts may differ */
 
 static __always_inline bool is_throttled(struct task_struct *task)
 {
@@ -133,7 +134,12 @@ static __always_inline void leave(void *ctx, struct ring_cpu *c, u32 cpu, u64 no
 	if (unlikely(!t))
 		return;
 	if (t->state == STATE_RUNNING && c->current == prev->pid) {
-		charge(t, SUM_RUNNING, now);
+		u64 elsewhere = now - t->since - (prev->se.sum_exec_runtime - t->ran_at) - c->stolen;
+
+		if (unlikely((s64)elsewhere > UNTOLD_LEAST)) /* it left and came back, both untold */
+			settle_untold(t, prev, now, now - c->offset, 0);
+		else
+			charge(t, SUM_RUNNING, now);
 		t->sum[SUM_STOLEN] += c->stolen;
 		t->sum[SUM_IMPOSED] += c->imposed;
 	}
@@ -185,7 +191,20 @@ static __noinline void tell_quota(struct ring_cpu *c, u64 now, struct task_struc
 	commit(e, EVENT_QUOTA, 0);
 }
 
-static __always_inline void come(struct ring_cpu *c, u64 now, struct task_struct *next)
+/* It comes, and slept as far as is known: the scheduler noted when it was put into a queue. */
+static __noinline void wake_untold(struct ring_thread *t, struct task_struct *next, s64 offset)
+{
+	u64 queued = next->sched_info.last_queued, at = queued + offset;
+
+	if (!queued || t->state == STATE_UNKNOWN || (s64)(at - t->since) < 0)
+		return;
+	charge(t, sum_of_state(t->state), at);
+	t->since = at;
+	t->state = STATE_RUNNABLE;
+}
+
+/* `stint`: how long it has been there already, of one that came untold. */
+static __always_inline void come(struct ring_cpu *c, u64 now, struct task_struct *next, u64 stint)
 {
 	struct ring_thread *t = thread_of(next);
 	u64 took;
@@ -195,14 +214,18 @@ static __always_inline void come(struct ring_cpu *c, u64 now, struct task_struct
 		return;
 	}
 	if (unlikely(t->state == STATE_RUNNING))
-		settle_untold(t, next, now, false);
+		settle_untold(t, next, now, now - c->offset, stint);
 	took = quota_taken(next, t);
 	if (unlikely(took))
 		tell_quota(c, now, next, t, took);
+	if (unlikely(!state_is_runnable(t->state)))
+		wake_untold(t, next, c->offset);
 	if (t->state != STATE_UNKNOWN) /* its departure was seen */
 		charge(t, sum_of_state(t->state), now);
 	t->since = now;
 	t->state = STATE_RUNNING;
+	t->ran_at = next->se.sum_exec_runtime - stint;
+	t->queued_at = queued_until(next, now - c->offset);
 }
 
 /* `prev` leaves without having come: tells of the switch that brought it. Why the one before left is not known. */
@@ -215,7 +238,7 @@ static __noinline void make_up(struct ring_cpu *c, u32 cpu, u64 now, struct task
 		c->missed++;
 		return;
 	}
-	come(c, came, prev);
+	come(c, came, prev, now - came);
 	e = reserve_undisturbed(c, cpu, came, c->current);
 	if (e) {
 		e->out.next = prev->pid;
@@ -261,7 +284,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		leave(ctx, c, cpu, now, prev, &d);
 	}
 	if (next->pid)
-		come(c, now, next);
+		come(c, now, next, 0);
 	e = reserve_undisturbed(c, cpu, now, prev->pid);
 	if (e) {
 		e->out.next = next->pid;

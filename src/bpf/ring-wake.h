@@ -241,7 +241,7 @@ static __always_inline int wake(void *ctx, struct task_struct *task, u8 flags)
 	if (w->thread == task->pid)
 		w->thread = 0;
 	if (unlikely(away))
-		settle_untold(t, task, now, true);
+		settle_untold(t, task, now, now - there->offset, 0);
 	if (t && !queued)
 		end_wait(ctx, c, cpu, now, task, t, e, flags);
 	else if (unlikely(!t))

@@ -7,7 +7,7 @@
  *
  * Some kernels (seen on 6.18) do not call the tracepoint when certain threads leave: whoever leaves without having come is
  * taken to have come when the scheduler noted it, and that switch is told late. Where it noted nothing (the idle thread), the
- * stint is charged nothing, and it is counted.
+ * stint is charged nothing, and it is counted. Sums of such time are the scheduler's own (settle_untold()).
  *
  * A thread's sums are charged when a state ends; `look` adds what goes on.
  */
@@ -145,6 +145,8 @@ int adopt(struct bpf_iter__task *ctx)
 	if (t->since)
 		return 0;
 	t->dirtied = task->ioac.write_bytes;
+	t->ran_at = task->se.sum_exec_runtime;
+	t->queued_at = task->sched_info.run_delay;
 	t->state = state;
 	t->since = bpf_ktime_get_ns();
 	return 0;

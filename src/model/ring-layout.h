@@ -77,6 +77,7 @@ struct ring_thread {
 	event_u64 long_place; /* where it last waited for 1 ms or more; 0 = nowhere */
 	event_u64 quota_clock, quota_queue; /* the throttled clock when it became runnable, and whose */
 	event_u64 dirtied; /* write_bytes as last told */
+	event_u64 ran_at, queued_at; /* when it came: how long it had run, and stood in queues, by the scheduler's accounts */
 	event_u64 sum[SUM_COUNT];
 	event_u64 file;
 	event_u64 lock;	   /* the kernel lock it contends for */

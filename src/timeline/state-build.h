@@ -57,7 +57,8 @@ struct build {
 	int error;
 };
 
-/* The thread with this number at that time; adds one that no table knows. NOBODY for the idle thread or without memory. */
+/* The thread with this number at that time; adds one that no table knows, and `now` may move. NOBODY for the idle thread or
+ * without memory. */
 uint32_t build_thread(struct build *b, uint32_t tid, int64_t time);
 
 /* state-thread.c */
@@ -92,9 +93,9 @@ void on_wakeup(struct build *b, const struct event *e);
 void on_waited(struct build *b, const struct event *e);
 void on_lock(struct build *b, const struct event *e);
 void thread_woken(struct build *b, uint32_t thread, const struct wake *wake);
-/* What the thread that leaves its CPU is about to wait for: fills in the open interval. */
+/* What the thread that leaves its CPU is about to wait for: fills in the open interval. May add a lock's holder: `now` may move. */
 void thread_blocks(struct build *b, uint32_t thread, const struct event *e, uint8_t state);
-/* The state of a wait, made finer; and the lock it is for. */
+/* The state of a wait, made finer; and the lock it is for. May add its holder: `now` may move. */
 uint8_t refine_wait(struct build *b, uint32_t thread, uint8_t state, uint8_t task_state, uint64_t object, int64_t time,
 		    uint32_t *ret_lock, uint32_t *ret_holder);
 

@@ -53,6 +53,7 @@ static void leaves(struct build *b, uint32_t thread, const struct event *e)
 	struct thread_now *now = &b->now.v[thread];
 	uint8_t state = (uint8_t)classify(event_facts(e));
 	struct wake early = now->early;
+	int64_t stint = now->stint;
 
 	now->early.at = 0;
 	thread_to(b, thread, (int64_t)e->time, state, e->cpu);
@@ -61,7 +62,7 @@ static void leaves(struct build *b, uint32_t thread, const struct event *e)
 		now->slept = 0;
 	} else {
 		thread_blocks(b, thread, e, state);
-		if (early.at && early.called >= now->stint)
+		if (early.at && early.called >= stint)
 			thread_woken(b, thread, &early);
 	}
 }

@@ -156,7 +156,9 @@ static void finish_silent(struct build *b, uint32_t thread)
 	now->lock_object = known->object;
 	now->lock_flags = known->lock_flags;
 	now->lock_holder = known->owner;
-	now->open.state = refine_wait(b, thread, state, known->facts.state, known->object, now->open.start, &lock, &holder);
+	state = refine_wait(b, thread, state, known->facts.state, known->object, now->open.start, &lock, &holder);
+	now = &b->now.v[thread];
+	now->open.state = state;
 	now->open.object = lock;
 	now->open.holder = holder;
 	now->open.call = known->facts.call;
@@ -168,11 +170,9 @@ static void finish_silent(struct build *b, uint32_t thread)
 void threads_finish(struct build *b)
 {
 	for (uint32_t i = 0; i < b->now.n && !b->error; i++) {
-		struct thread_now *now = &b->now.v[i];
-
-		if (!now->seen && i < b->trace->threads.n)
+		if (!b->now.v[i].seen && i < b->trace->threads.n)
 			finish_silent(b, i);
-		now->open.flags |= INTERVAL_OPEN;
+		b->now.v[i].open.flags |= INTERVAL_OPEN;
 		thread_to(b, i, b->t->end, STATE_ENDED, 0);
 	}
 }

@@ -70,18 +70,18 @@ static uint32_t translate(struct build *b, uint32_t sleeper, uint32_t number, in
  * is no lock may look like any number: only a thread of the same process is believed, unless the kernel keeps the word. */
 static uint32_t read_holder(struct build *b, uint32_t sleeper, int64_t time)
 {
-	const struct thread_now *now = &b->now.v[sleeper];
-	uint32_t holder;
+	uint32_t holder = b->now.v[sleeper].lock_holder;
+	uint8_t flags = b->now.v[sleeper].lock_flags;
 
-	if (!now->lock_holder)
+	if (!holder)
 		return NOBODY;
-	if (now->lock_flags & (LOCK_FUTEX | LOCK_FUTEX_PI))
-		holder = translate(b, sleeper, now->lock_holder, time);
+	if (flags & (LOCK_FUTEX | LOCK_FUTEX_PI))
+		holder = translate(b, sleeper, holder, time);
 	else
-		holder = build_thread(b, now->lock_holder, time);
+		holder = build_thread(b, holder, time);
 	if (holder == NOBODY || holder == sleeper)
 		return NOBODY;
-	if (now->lock_flags & LOCK_FUTEX && b->t->threads.v[holder].tgid != b->t->threads.v[sleeper].tgid)
+	if (flags & LOCK_FUTEX && b->t->threads.v[holder].tgid != b->t->threads.v[sleeper].tgid)
 		return NOBODY;
 	return holder;
 }
@@ -94,10 +94,10 @@ static bool kernel_lock(const struct thread_now *now)
 uint8_t refine_wait(struct build *b, uint32_t thread, uint8_t state, uint8_t task_state, uint64_t object, int64_t time,
 		    uint32_t *ret_lock, uint32_t *ret_holder)
 {
-	struct thread_now *now = &b->now.v[thread];
-	bool told = now->lock_object || now->lock_flags;
-	uint64_t address = told ? now->lock_object : object;
+	bool told = b->now.v[thread].lock_object || b->now.v[thread].lock_flags;
 	uint32_t holder = told ? read_holder(b, thread, time) : NOBODY;
+	struct thread_now *now = &b->now.v[thread];
+	uint64_t address = told ? now->lock_object : object;
 	uint32_t tgid = (told && kernel_lock(now)) || (!told && state == STATE_KERNEL_LOCK) ? 0 : b->t->threads.v[thread].tgid;
 	uint32_t lock = NOBODY;
 
@@ -153,12 +153,14 @@ static void join_retry(struct build *b, uint32_t thread, const struct event *e)
 
 void thread_blocks(struct build *b, uint32_t thread, const struct event *e, uint8_t state)
 {
-	struct thread_now *now = &b->now.v[thread];
 	uint32_t lock = NOBODY, holder = NOBODY;
+	struct thread_now *now;
 
 	if (state == STATE_ENDED)
 		return;
-	now->open.state = refine_wait(b, thread, state, e->out.state, e->out.object, (int64_t)e->time, &lock, &holder);
+	state = refine_wait(b, thread, state, e->out.state, e->out.object, (int64_t)e->time, &lock, &holder);
+	now = &b->now.v[thread];
+	now->open.state = state;
 	now->open.object = lock;
 	now->open.holder = holder;
 	now->open.call = e->out.call;
