@@ -13,7 +13,7 @@ extern struct why_args {
 } why_args;
 
 #define WHY_OPTIONS                                                                                                      \
-	{OPTION_TEXT, 0, "at", "TIME", &why_args.at, "the moment asked about (default: now)"},                              \
+	{OPTION_TEXT, 0, "at", "TIME", &why_args.at, "the moment asked about, or a mark's number (default: now)"},                             \
 	{OPTION_TEXT, 0, "since", "TIME", &why_args.since, "when the trouble began (default: found out)"},                  \
 	{OPTION_FLAG, 0, "boot", NULL, &why_args.boot, "why did the machine's last start take so long"},                    \
 	{OPTION_SPAN, 0, "window", "SPAN", &why_args.window, "how far back to look for what is usual (default 4h)"},        \
