@@ -3,31 +3,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/span-strata.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 
 #define WINDOWS_LEAST 4
 #define WINDOWS_MOST  100000
 #define DAY	      (86400 * NS_PER_SEC)
-
-/* The time from the bucket's first slot to the end of its last, in steps of its widest slots. */
-static size_t span_of(const struct bucket *b, int64_t *ret_first, int64_t *ret_width)
-{
-	int64_t first = INT64_MAX, last = INT64_MIN, width = 0;
-
-	for (size_t i = 0; i < b->groups.n; i++) {
-		const struct group *g = &b->groups.v[i];
-
-		if (!g->slots.n)
-			continue;
-		width = g->slot_width > width ? g->slot_width : width;
-		first = g->slots.v[0].start < first ? g->slots.v[0].start : first;
-		last = g->slots.v[g->slots.n - 1].start > last ? g->slots.v[g->slots.n - 1].start : last;
-	}
-	*ret_first = first;
-	*ret_width = width;
-	return width > 0 ? (size_t)((last - first) / width) + 1 : 0;
-}
 
 static void hold_against(struct span_since *s, int64_t first, int64_t last)
 {
@@ -43,8 +25,8 @@ static void hold_against(struct span_since *s, int64_t first, int64_t last)
 
 bool span_since_find(const struct bucket *b, double level, struct span_since *ret)
 {
-	int64_t first, width;
-	size_t n = span_of(b, &first, &width);
+	int64_t first, last, width;
+	size_t n = strata_times(b, &first, &last, &width) ? (size_t)((last - first + width - 1) / width) : 0;
 	_cleanup_free_ struct moments *sums = n >= WINDOWS_LEAST && n <= WINDOWS_MOST ? calloc(n, sizeof(*sums)) : NULL;
 	_cleanup_free_ struct window *windows = sums ? calloc(n, sizeof(*windows)) : NULL;
 
@@ -61,7 +43,7 @@ bool span_since_find(const struct bucket *b, double level, struct span_since *re
 		return false;
 	ret->since = first + (int64_t)ret->change.at * width;
 	ret->until = ret->change.until < n ? first + (int64_t)ret->change.until * width : 0;
-	hold_against(ret, first, first + (int64_t)n * width);
+	hold_against(ret, first, last);
 	return true;
 }
 
