@@ -8,7 +8,8 @@
 #include "base/clock.h"
 
 #define WINDOWS_LEAST 4
-#define WINDOWS_MOST  100000
+#define WINDOWS_MOST  128
+#define WINDOW_LEAST  20 /* requests, on average: of fewer a single long one makes a window */
 #define DAY	      (86400 * NS_PER_SEC)
 
 static void hold_against(struct span_since *s, int64_t first, int64_t last)
@@ -23,11 +24,30 @@ static void hold_against(struct span_since *s, int64_t first, int64_t last)
 	s->against_to = s->against_from + (length < DAY ? length : DAY);
 }
 
+/* How many windows the bucket's time is looked at in; 0 = it has too few requests. *ret_width: a multiple of the slots'. */
+static size_t windows_of(const struct bucket *b, int64_t *ret_first, int64_t *ret_last, int64_t *ret_width)
+{
+	double requests = 0, most;
+	int64_t slots, step;
+
+	if (!strata_times(b, ret_first, ret_last, ret_width))
+		return 0;
+	for (size_t i = 0; i < b->groups.n; i++)
+		requests += moments_effective(&b->groups.v[i].total);
+	most = fmin(requests / WINDOW_LEAST, WINDOWS_MOST);
+	if (most < WINDOWS_LEAST)
+		return 0;
+	slots = (*ret_last - *ret_first + *ret_width - 1) / *ret_width;
+	step = (int64_t)ceil((double)slots / floor(most));
+	*ret_width *= step;
+	return (size_t)((slots + step - 1) / step);
+}
+
 bool span_since_find(const struct bucket *b, double level, struct span_since *ret)
 {
 	int64_t first, last, width;
-	size_t n = strata_times(b, &first, &last, &width) ? (size_t)((last - first + width - 1) / width) : 0;
-	_cleanup_free_ struct moments *sums = n >= WINDOWS_LEAST && n <= WINDOWS_MOST ? calloc(n, sizeof(*sums)) : NULL;
+	size_t n = windows_of(b, &first, &last, &width);
+	_cleanup_free_ struct moments *sums = n >= WINDOWS_LEAST ? calloc(n, sizeof(*sums)) : NULL;
 	_cleanup_free_ struct window *windows = sums ? calloc(n, sizeof(*windows)) : NULL;
 
 	if (!windows)
