@@ -3,31 +3,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/span-strata.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 
 #define WINDOWS_LEAST 4
-#define WINDOWS_MOST  100000
+#define WINDOWS_MOST  128
+#define WINDOW_LEAST  20 /* requests, on average: of fewer a single long one makes a window */
 #define DAY	      (86400 * NS_PER_SEC)
-
-/* The time from the bucket's first slot to the end of its last, in steps of its widest slots. */
-static size_t span_of(const struct bucket *b, int64_t *ret_first, int64_t *ret_width)
-{
-	int64_t first = INT64_MAX, last = INT64_MIN, width = 0;
-
-	for (size_t i = 0; i < b->groups.n; i++) {
-		const struct group *g = &b->groups.v[i];
-
-		if (!g->slots.n)
-			continue;
-		width = g->slot_width > width ? g->slot_width : width;
-		first = g->slots.v[0].start < first ? g->slots.v[0].start : first;
-		last = g->slots.v[g->slots.n - 1].start > last ? g->slots.v[g->slots.n - 1].start : last;
-	}
-	*ret_first = first;
-	*ret_width = width;
-	return width > 0 ? (size_t)((last - first) / width) + 1 : 0;
-}
 
 static void hold_against(struct span_since *s, int64_t first, int64_t last)
 {
@@ -41,11 +24,30 @@ static void hold_against(struct span_since *s, int64_t first, int64_t last)
 	s->against_to = s->against_from + (length < DAY ? length : DAY);
 }
 
+/* How many windows the bucket's time is looked at in; 0 = it has too few requests. *ret_width: a multiple of the slots'. */
+static size_t windows_of(const struct bucket *b, int64_t *ret_first, int64_t *ret_last, int64_t *ret_width)
+{
+	double requests = 0, most;
+	int64_t slots, step;
+
+	if (!strata_times(b, ret_first, ret_last, ret_width))
+		return 0;
+	for (size_t i = 0; i < b->groups.n; i++)
+		requests += moments_effective(&b->groups.v[i].total);
+	most = fmin(requests / WINDOW_LEAST, WINDOWS_MOST);
+	if (most < WINDOWS_LEAST)
+		return 0;
+	slots = (*ret_last - *ret_first + *ret_width - 1) / *ret_width;
+	step = (int64_t)ceil((double)slots / floor(most));
+	*ret_width *= step;
+	return (size_t)((slots + step - 1) / step);
+}
+
 bool span_since_find(const struct bucket *b, double level, struct span_since *ret)
 {
-	int64_t first, width;
-	size_t n = span_of(b, &first, &width);
-	_cleanup_free_ struct moments *sums = n >= WINDOWS_LEAST && n <= WINDOWS_MOST ? calloc(n, sizeof(*sums)) : NULL;
+	int64_t first, last, width;
+	size_t n = windows_of(b, &first, &last, &width);
+	_cleanup_free_ struct moments *sums = n >= WINDOWS_LEAST ? calloc(n, sizeof(*sums)) : NULL;
 	_cleanup_free_ struct window *windows = sums ? calloc(n, sizeof(*windows)) : NULL;
 
 	if (!windows)
@@ -61,7 +63,7 @@ bool span_since_find(const struct bucket *b, double level, struct span_since *re
 		return false;
 	ret->since = first + (int64_t)ret->change.at * width;
 	ret->until = ret->change.until < n ? first + (int64_t)ret->change.until * width : 0;
-	hold_against(ret, first, first + (int64_t)n * width);
+	hold_against(ret, first, last);
 	return true;
 }
 

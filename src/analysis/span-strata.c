@@ -10,8 +10,7 @@
 #define HOURS_WIDTH  (3ll * 3600 * NS_PER_SEC) /* slots wider than this tell no hours */
 #define GROUP_LEAST  20	 /* requests; smaller groups have no say in that */
 
-/* [first, last) of all slots, and the widest. False: there are none. */
-static bool time_of(const struct bucket *b, int64_t *ret_first, int64_t *ret_last, int64_t *ret_width)
+bool strata_times(const struct bucket *b, int64_t *ret_first, int64_t *ret_last, int64_t *ret_width)
 {
 	*ret_first = INT64_MAX;
 	*ret_last = INT64_MIN;
@@ -35,7 +34,7 @@ struct strata strata_of_time(const struct bucket *b)
 	int64_t first, last, width;
 	struct strata s = {.n = 1};
 
-	if (!time_of(b, &first, &last, &width))
+	if (!strata_times(b, &first, &last, &width))
 		return s;
 	s.first = first;
 	s.width = (last - first + STRATA_MOST - 1) / STRATA_MOST;
@@ -49,7 +48,7 @@ struct strata strata_of_day(const struct bucket *b)
 	int64_t first, last, width;
 	struct strata s = {.n = 1, .of_day = true};
 
-	if (!time_of(b, &first, &last, &width) || last - first < DAY / 2 || width > HOURS_WIDTH)
+	if (!strata_times(b, &first, &last, &width) || last - first < DAY / 2 || width > HOURS_WIDTH)
 		return s;
 	s.n = (size_t)(DAY / width) < STRATA_MOST ? (size_t)(DAY / width) : STRATA_MOST;
 	s.width = DAY / (int64_t)s.n;

@@ -17,6 +17,8 @@ struct strata {
 	bool of_day;
 };
 
+/* [first, last) of all slots of a bucket's groups and the widest of them, wall ns. False: there are none. */
+bool strata_times(const struct bucket *b, int64_t *ret_first, int64_t *ret_last, int64_t *ret_width);
 /* Parts of the bucket's whole time. */
 struct strata strata_of_time(const struct bucket *b);
 /* Parts of the day, UTC; one if its requests are of less than half a day, or were summed too coarsely. */

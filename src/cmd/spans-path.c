@@ -20,6 +20,9 @@ struct single {
 	json_t *traces; /* NULL = text */
 	uint64_t high, low;
 	bool any, found;
+	uint32_t siblings_of;	/* whose children these are; NO_SPAN = nobody's yet */
+	VEC(int64_t) on_path;	/* ends, ascending */
+	int64_t first_start;
 };
 
 static void label_of(const struct single *s, const struct span *span, char *buf, size_t n)
@@ -70,26 +73,40 @@ static json_t *operations_json(struct single *s, const struct span *spans)
 	return o;
 }
 
+/* What the children of one span share: they are asked about one after another. */
+static int know_siblings(struct single *s, uint32_t parent)
+{
+	const struct tree *t = &s->tree;
+	const uint32_t *child = t->child + t->first[parent];
+
+	if (s->siblings_of == parent)
+		return 0;
+	s->siblings_of = parent;
+	s->on_path.n = 0;
+	s->first_start = INT64_MAX;
+	for (uint32_t k = 0; k < t->count[parent]; k++) {
+		s->first_start = t->start[child[k]] < s->first_start ? t->start[child[k]] : s->first_start;
+		if (t->flags[child[k]] & TREE_ON_PATH && VEC_PUSH(s->on_path, t->end[child[k]]) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* How long a span off the path could have started later without delaying its parent (calligator): its latest start,
  * so that it ends where the sibling on the path ends, less its earliest, the end of what came before it. */
-static int64_t slack_of(const struct tree *t, uint32_t i)
+static int64_t slack_of(struct single *s, uint32_t i)
 {
+	const struct tree *t = &s->tree;
 	uint32_t p = t->parent[i];
 	const uint32_t *child = t->child + t->first[p];
-	int64_t latest = t->end[p], earliest = INT64_MAX;
-	bool before = false;
+	size_t after, before;
 
-	for (uint32_t k = t->count[p]; k-- > 0;) {
-		if (t->flags[child[k]] & TREE_ON_PATH && t->end[child[k]] > t->end[i])
-			latest = t->end[child[k]];
-		if (!before && child[k] != i && t->end[child[k]] < t->start[i]) {
-			earliest = t->end[child[k]];
-			before = true;
-		}
-	}
-	for (uint32_t k = 0; !before && k < t->count[p]; k++)
-		earliest = t->start[child[k]] < earliest ? t->start[child[k]] : earliest;
-	return latest - t->length[i] - earliest;
+	if (know_siblings(s, p) < 0)
+		return 0;
+	after = FIRST_WHERE(k, s->on_path.n, s->on_path.v[k] > t->end[i]);
+	before = FIRST_WHERE(k, t->count[p], t->end[child[k]] >= t->start[i]);
+	return (after < s->on_path.n ? s->on_path.v[after] : t->end[p]) - t->length[i] -
+	       (before ? t->end[child[before - 1]] : s->first_start);
 }
 
 static json_t *span_json(struct single *s, const struct span *spans, uint32_t i)
@@ -109,7 +126,7 @@ static json_t *span_json(struct single *s, const struct span *spans, uint32_t i)
 		json_object_set_new(o, "drag_ns", json_integer(path_drag(t, i, false)));
 		json_object_set_new(o, "drag_exclusive_ns", json_integer(path_drag(t, i, true)));
 	}
-	json_object_set_new(o, "slack_ns", json_integer(on_path || asynchronous ? 0 : slack_of(t, i)));
+	json_object_set_new(o, "slack_ns", json_integer(on_path || asynchronous ? 0 : slack_of(s, i)));
 	return o;
 }
 
@@ -213,6 +230,7 @@ static int take_trace(void *state, const struct span *spans, uint32_t n)
 	if (r < 0)
 		return r;
 	s->found = true;
+	s->siblings_of = NO_SPAN;
 	if (s->tree.root == NO_SPAN && s->rule == PATH_CRISP)
 		begin_as_crisp_does(s, spans, &tally);
 	if (s->tree.root == NO_SPAN && s->traces)
@@ -282,6 +300,7 @@ static int single_traces(struct common *common, size_t n, char **data)
 		options.skips_unknown = files.paths.n > n;
 		r = read_traces(common, &s, &files, &options);
 		tree_free(&s.tree);
+		VEC_FREE(s.on_path);
 		pipeline_close(&pipeline);
 	}
 	file_list_free(&files);
