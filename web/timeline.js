@@ -389,9 +389,8 @@ function build(main) {
 }
 
 function togglePath() {
-	const s = state();
-	setState({ path: s.path ? null : "1" });
-	if (!s.tid) step(0);
+	const s = state(), first = data?.lines.find((l) => l.tid !== null);
+	setState({ path: s.path ? null : "1", ...(s.tid || !first ? {} : { tid: String(first.tid), pid: String(first.pid || "") }) });
 }
 
 function measure() {
