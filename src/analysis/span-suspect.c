@@ -5,8 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/span-strata.h"
 #include "base/cleanup.h"
 #include "stat/rank.h"
+#include "stat/welch.h"
+
+#define TIMES_MOVE .01 /* of the means: what less than that is of the times is left alone */
 
 void suspects_free(struct suspects *s)
 {
@@ -21,6 +25,52 @@ enum span_side suspect_side(const struct forest *f, const struct suspect_version
 	uint32_t version = set_value(names_get_set(f->names, g->versions), s->package);
 
 	return !version ? SIDE_NONE : version == s->version ? SIDE_CANDIDATE : SIDE_BASELINE;
+}
+
+/* Both means at the times they share, in the suspect's proportions, and the share of its requests. False: those are too few. */
+static bool means_at(const struct strata *strata, const struct forest *f, const struct bucket *b, const struct suspect_version *s,
+		     double *ret_others, double *ret_mean, double *ret_share)
+{
+	double counts[2][STRATA_MOST] = {}, sums[2][STRATA_MOST] = {}, shared = 0;
+
+	for (size_t j = 0; j < b->groups.n && strata->n > 1; j++) {
+		enum span_side side = suspect_side(f, s, &b->groups.v[j]);
+
+		if (side != SIDE_NONE)
+			strata_add(strata, &b->groups.v[j], counts[side == SIDE_CANDIDATE], sums[side == SIDE_CANDIDATE]);
+	}
+	*ret_share = strata->n > 1 ? strata_shared(strata, counts[1], counts[0]) : 0;
+	if (*ret_share < STRATA_SHARED || *ret_share * s->requests < SPAN_LEAST)
+		return false;
+	*ret_others = *ret_mean = 0;
+	for (size_t h = 0; h < strata->n; h++) {
+		if (counts[0][h] < STRATUM_LEAST)
+			continue;
+		shared += counts[1][h];
+		*ret_others += counts[1][h] * sums[0][h] / counts[0][h];
+		*ret_mean += sums[1][h];
+	}
+	*ret_others /= shared;
+	*ret_mean /= shared;
+	return true;
+}
+
+static void take_times_out(const struct forest *f, const struct bucket *b, const struct moments sums[2], struct suspect_version *s)
+{
+	const struct strata time = strata_of_time(b), day = strata_of_day(b);
+	double others, mean, share, df, t;
+	struct sample_moments before, after;
+
+	if ((!means_at(&time, f, b, s, &others, &mean, &share) && !means_at(&day, f, b, s, &others, &mean, &share)) ||
+	    (fabs(s->others / others - 1) < TIMES_MOVE && fabs(s->mean / mean - 1) < TIMES_MOVE))
+		return;
+	before = (struct sample_moments){moments_effective(&sums[0]), others, moments_variance(&sums[0])};
+	after = (struct sample_moments){share * moments_effective(&sums[1]), mean, moments_variance(&sums[1])};
+	s->others = others;
+	s->mean = mean;
+	s->levelled = true;
+	t = welch_t(&before, &after, &df);
+	s->p = isnan(t) ? 1 : student_p(t, df);
 }
 
 /* 1 = compared, 0 = too few, -ENOMEM. */
@@ -44,6 +94,7 @@ static int compare(const struct forest *f, const struct bucket *b, struct suspec
 		s->requests = moments_count(&sums[1]);
 		s->superiority = sketch_superiority(sketches[0], sketches[1]);
 		s->p = moments_p(&sums[0], &sums[1], s->superiority);
+		take_times_out(f, b, sums, s);
 		r = 1;
 	}
 	sketch_free(sketches[0]);
@@ -119,7 +170,7 @@ static int keep_slower(const struct forest *f, struct suspects *s)
 		struct suspect_version one = s->list.v[i];
 
 		one.q = p[i];
-		if (one.q > SPAN_Q || one.mean < (1 + SPAN_TOLERANCE) * one.others || one.superiority < .5)
+		if (one.q > SPAN_Q || one.mean < (1 + SPAN_TOLERANCE) * one.others || (one.superiority < .5 && !one.levelled))
 			continue;
 		one.label = label_of(f, &f->buckets.v[one.bucket]);
 		s->list.v[kept++] = one;
