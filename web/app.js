@@ -87,6 +87,7 @@ function showNobody(pid, error) {
 // Of a moment of which nothing is recorded.
 function showNothing(error) {
 	board = null;
+	say("");
 	get("verdict").replaceChildren(element("p", { class: "error-text" }, error.message), element("p", { class: "hint" }, "Live shows what is recorded now; a moment is given as 14:32, -5min or 2026-11-20 14:32:07, and the incidents have theirs."));
 	get("process-list").replaceChildren();
 	get("features-title").textContent = "Features";
