@@ -14,8 +14,9 @@ const [whyslow, makeRecording, makeIncident, makeSpans] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "whyslow-states-"));
 const PAGES = 2; // states that are tried beside each other
 const QUIET = 250; // ms without a question, an answer or another address: nothing more comes by itself
+const PATIENT = 3000; // on a starved machine it may all the same: whatever was found is looked at once more with so much
 const STOPS_MAX = 90; // of Tab on one page
-const wrong = [];
+const wrong = [], patience = new Map(); // what was found; of each page
 let server, browser;
 
 const starts = (end, pid) => ({
@@ -100,7 +101,7 @@ function missed() {
 
 // --- beside it ---
 
-const settled = (p) => p.waitForFunction((quiet) => globalThis.seen?.asked && globalThis.seen.open === 0 && performance.now() - globalThis.seen.last > quiet && !document.querySelector("main:not([hidden])[aria-busy=true]") && !/^(reading|freezing|asking|counting|looking)/.test([...document.querySelectorAll("[role=status]")].map((e) => e.textContent).find(Boolean) ?? ""), QUIET, { polling: 50 });
+const settled = (p) => p.waitForFunction((quiet) => globalThis.seen?.asked && globalThis.seen.open === 0 && performance.now() - globalThis.seen.last > quiet && !document.querySelector("main:not([hidden])[aria-busy=true]") && !/^(reading|freezing|asking|counting|looking)/.test([...document.querySelectorAll("[role=status]")].map((e) => e.textContent).find(Boolean) ?? ""), patience.get(p) ?? QUIET, { polling: 50 });
 const snapshot = async (p) => { await settled(p); return p.evaluate(told); };
 const hash = (p) => new URL(p.url()).hash;
 const differences = (a, b) => [...a.filter((l) => !b.includes(l)).map((l) => `- ${l}`), ...b.filter((l) => !a.includes(l)).map((l) => `+ ${l}`)].slice(0, 6).join("\n    ");
@@ -122,15 +123,27 @@ async function act(p, i, what) {
 	else if (what.role !== "option") await p.keyboard.press(what.tag === "INPUT" ? "Space" : "Enter");
 }
 
-// One thing done: the address tells all of it, the way back is one step, and the focus is somewhere.
-async function tryOne(p, address, name, start, before, i, what) {
-	const complain = (text) => wrong.push(`${name}: ${what.name}: ${text}`);
+// What is found wrong must be so also with patience. `look(complain)` opens what it looks at.
+async function twice(p, look) {
+	for (const ms of [QUIET, PATIENT]) {
+		const found = [];
+		patience.set(p, ms);
+		await look((text) => found.push(text));
+		patience.set(p, QUIET);
+		if (!found.length) return;
+		if (ms === PATIENT) wrong.push(...found);
+	}
+}
+
+// One thing done: the address tells all of it, the way back is one step, and the focus is somewhere. Returns what is shown then, or
+// null: elsewhere than it began.
+async function tryOne(p, before, i, what, complain) {
 	const from = hash(p);
 	await act(p, i, what);
 	const after = await snapshot(p), to = hash(p);
 	if (to === from) {
 		if (!differences(before, after) && !/^select|Everything|Order by/.test(what.name)) complain("does nothing");
-		return differences(before, after) ? open(p, address, start) : before;
+		return differences(before, after) ? null : before;
 	}
 	const focus = await p.evaluate(focused);
 	if (!focus?.shown && what.role !== "option") complain(`the focus is lost${focus ? ` (${focus.name} is not shown)` : ""}`);
@@ -142,22 +155,24 @@ async function tryOne(p, address, name, start, before, i, what) {
 	if (hash(p) !== from) complain(`the way back leads to ${hash(p)}`);
 	else if (differences(before, back)) complain(`back, something else is shown:\n    ${differences(before, back)}`);
 	else return back;
-	return open(p, address, start);
+	return null;
 }
 
 async function tryAll(p, address, name, start) {
 	let before = await open(p, address, start);
 	const list = await p.evaluate(doable);
-	for (const [i, what] of list.entries()) {
-		const now = await p.evaluate(doable); // the page was loaded anew
-		if (now[i]?.name !== what.name) wrong.push(`${name}: what can be done has changed: ${what.name} is ${now[i]?.name}`);
-		else before = await tryOne(p, address, name, start, before, i, what);
-	}
+	for (const [i, what] of list.entries())
+		await twice(p, async (complain) => {
+			before = patience.get(p) === QUIET && before ? before : await open(p, address, start);
+			const now = await p.evaluate(doable); // the page was loaded anew
+			if (now[i]?.name !== what.name) complain(`${name}: what can be done has changed: ${what.name} is ${now[i]?.name}`);
+			else before = await tryOne(p, before, i, what, (text) => complain(`${name}: ${what.name}: ${text}`));
+		});
 	return list.length;
 }
 
 // Tab goes through all of the page and out of it again.
-async function walk(p, address, name, start) {
+async function walk(p, address, name, start, complain) {
 	await open(p, address, start);
 	await p.evaluate(() => document.activeElement?.blur());
 	let stops = 0;
@@ -165,15 +180,17 @@ async function walk(p, address, name, start) {
 		await p.keyboard.press("Tab");
 		const at = await p.evaluate(focused);
 		if (!at || at.again) break;
-		if (!at.seen) wrong.push(`${name}: nothing shows that the focus is on ${at.name}`);
+		if (!at.seen) complain(`${name}: nothing shows that the focus is on ${at.name}`);
 	}
-	if (stops === STOPS_MAX) wrong.push(`${name}: more than ${STOPS_MAX} stops of Tab`);
-	for (const e of await p.evaluate(missed)) wrong.push(`${name}: Tab does not come to ${e}`);
+	if (stops === STOPS_MAX) complain(`${name}: more than ${STOPS_MAX} stops of Tab`);
+	for (const e of await p.evaluate(missed)) complain(`${name}: Tab does not come to ${e}`);
 	return stops;
 }
 
 async function tryState(p, address, [name, start]) {
-	const began = Date.now(), done = await tryAll(p, address, name, start), stops = await walk(p, address, name, start);
+	const began = Date.now(), done = await tryAll(p, address, name, start);
+	let stops = 0;
+	await twice(p, async (complain) => { stops = await walk(p, address, name, start, complain); });
 	await p.setViewportSize({ width: 390, height: 800 });
 	await p.evaluate(() => new Promise((then) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(then)))));
 	await nothingWiderThanThePage(p, name).catch((e) => wrong.push(e.message));
