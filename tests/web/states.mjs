@@ -58,7 +58,7 @@ function told() {
 		...[...main.querySelectorAll("canvas")].filter(shown).map((c) => `drawing ${c.getAttribute("aria-label")}`)];
 }
 
-// What can be done: two of each kind. Marks each with a number and returns what it is.
+// What can be done: one of many that are alike, two of a few. Marks each with a number and returns what it is.
 function doable() {
 	const shown = (e) => e.checkVisibility({ visibilityProperty: true }) && e.getBoundingClientRect().width > 0;
 	const ACTS = /^(It is slow now|keep note|right|wrong|fixed|Is it really the cause\?|Freeze anew)$/; // they change or ask the machine, not the view
@@ -69,7 +69,7 @@ function doable() {
 		const many = e.matches("tbody *, svg *, thead *, [role=option], .answer *"), place = e.closest("section, header, form");
 		const kind = `${e.tagName} ${e.className.baseVal ?? e.className} ${place?.id || place?.getAttribute("aria-labelledby") || ""} ${many ? "" : e.textContent.slice(0, 20)} ${many ? "" : e.id}`;
 		kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
-		if (kinds.get(kind) > 2) continue;
+		if (kinds.get(kind) > (many ? 1 : 2)) continue;
 		e.dataset.try = list.length;
 		list.push({ tag: e.tagName, role: e.getAttribute("role"), name: `${e.tagName.toLowerCase()} ${(e.getAttribute("aria-label") ?? e.labels?.[0]?.textContent ?? e.textContent).trim().slice(0, 60)}` });
 	}
