@@ -87,6 +87,7 @@ function showNobody(pid, error) {
 // Of a moment of which nothing is recorded.
 function showNothing(error) {
 	board = null;
+	if (!state().at && document.activeElement !== get("at")) get("at").value = "";
 	say("");
 	get("verdict").replaceChildren(element("p", { class: "error-text" }, error.message), element("p", { class: "hint" }, "Live shows what is recorded now; a moment is given as 14:32, -5min or 2026-11-20 14:32:07, and the incidents have theirs."));
 	get("process-list").replaceChildren();
@@ -98,6 +99,7 @@ function showNothing(error) {
 }
 
 function showNoCurve(words) {
+	get("resolution").textContent = "";
 	drawCurveNames(get("curves"), []);
 	drawSeries(get("chart"), [], {});
 	const back = state().from ? element("button", { type: "button", onclick: () => setState({ from: null, to: null }) }, "the whole window") : "";
@@ -105,7 +107,6 @@ function showNoCurve(words) {
 	if (!board) return;
 	const [from, to] = range(state());
 	showLives(from, to, { left: GUTTER, width: Math.max(100, get("chart").clientWidth - GUTTER), from, to });
-	get("resolution").textContent = "";
 }
 
 const feature = (s) => s.feature || profile?.features[0]?.name || null;
