@@ -15,6 +15,7 @@ const WINDOW = "4h";
 const PANES = { timeline: "./timeline.js", blame: "./blame.js", flame: "./flame.js", incidents: "./incidents.js", spans: "./spans.js", fleet: "./fleet.js" };
 const LEAST_CURVE = 30; // s
 const LIVES = 60; // bars
+const GUTTER = 80; // px left of a curve
 const STEP = 10, POINTS = 600, REDRAW_CURVE = 5000;
 const get = (id) => document.getElementById(id);
 
@@ -22,6 +23,7 @@ let board = null, profile = null, marks = [];
 let unfollow = null, followed = null, drawn = {}, curveDrawn = 0, away = false;
 let boardOf = null; // the moment that was asked for: momentOf()
 let marksRead = null;
+let newest = null, silent = null; // the last board of now; why there is none
 
 const window_ = (s) => s.window || WINDOW;
 const viewOf = (s) => s.view || (s.mark ? "incidents" : "machine");
@@ -85,6 +87,8 @@ function showNobody(pid, error) {
 // Of a moment of which nothing is recorded.
 function showNothing(error) {
 	board = null;
+	if (!state().at && document.activeElement !== get("at")) get("at").value = "";
+	say("");
 	get("verdict").replaceChildren(element("p", { class: "error-text" }, error.message), element("p", { class: "hint" }, "Live shows what is recorded now; a moment is given as 14:32, -5min or 2026-11-20 14:32:07, and the incidents have theirs."));
 	get("process-list").replaceChildren();
 	get("features-title").textContent = "Features";
@@ -95,11 +99,14 @@ function showNothing(error) {
 }
 
 function showNoCurve(words) {
+	get("resolution").textContent = "";
 	drawCurveNames(get("curves"), []);
 	drawSeries(get("chart"), [], {});
 	const back = state().from ? element("button", { type: "button", onclick: () => setState({ from: null, to: null }) }, "the whole window") : "";
 	get("chart").replaceChildren(element("p", { class: "error-text" }, words), words ? back : "");
-	get("resolution").textContent = "";
+	if (!board) return;
+	const [from, to] = range(state());
+	showLives(from, to, { left: GUTTER, width: Math.max(100, get("chart").clientWidth - GUTTER), from, to });
 }
 
 const feature = (s) => s.feature || profile?.features[0]?.name || null;
@@ -169,17 +176,36 @@ function goLive(s) {
 	followed = window_(s);
 	if (viewOf(s) === "machine" && !s.at) say("reading the recording ...");
 	unfollow = follow(followed, {
-		board: (b) => { if (!state().at) { boardOf = null; say(""); takeBoard(b); } },
+		board: (b) => {
+			newest = b;
+			silent = null;
+			if (!state().at) showNow();
+		},
 		mark: async (m) => {
 			await loadMarks();
 			if (m.kind === "caught") return say(`caught by a rule: ${m.note || localTime(m.at)} (among the incidents)`); // nobody asked: whoever looks at something goes on
 			setState({ view: "incidents", mark: m.id });
 			queueMicrotask(() => say(`marked: ${m.note || localTime(m.at)}`)); // once it is entered
 		},
-		ended: (e) => { if (!state().at && viewOf(state()) === "machine") say(`${board ? `what is shown is of ${localTime(board.at)}; ` : ""}${e.reason}`, true); },
+		ended: (e) => {
+			silent = e.reason;
+			if (!state().at) showNow();
+		},
 		lost: (words) => { away = true; say(words, true); },
 		found: () => { if (away) askAnew(); },
 	});
+}
+
+// Of what is recorded now; or why that is nothing.
+function showNow() {
+	boardOf = null;
+	if (!silent && newest) {
+		say("");
+		takeBoard(newest);
+	} else if (viewOf(state()) === "machine") {
+		if (!newest) showNothing(new Error(silent));
+		else say(`what is shown is of ${localTime(newest.at)}; ${silent}`, true);
+	}
 }
 
 // The server is back: what was shown may have failed, or be of before.
@@ -214,11 +240,14 @@ const paneDrawn = {};
 async function showPane(view, s) {
 	const before = paneDrawn[view];
 	paneDrawn[view] = s;
+	get(view).setAttribute("aria-busy", "true");
 	try {
 		const pane = await import(PANES[view]);
 		await pane.show(get(view), s, (...keys) => !before || keys.some((k) => before[k] !== s[k]));
 	} catch (e) {
 		failed(e);
+	} finally {
+		if (paneDrawn[view] === s) get(view).setAttribute("aria-busy", "false");
 	}
 }
 
@@ -248,6 +277,10 @@ function showMachine(s, entered) {
 	if (entered || changed("mark")) loadMarks();
 	if (s.at && boardOf !== momentOf(s)) {
 		showMoment(s);
+	} else if (!s.at && drawn.at) { // live again
+		if (newest) takeBoard(newest);
+		if (newest || silent) showNow();
+		else say("reading the recording ...");
 	} else {
 		if (entered || changed("pid", "filter")) showProcesses(s);
 		if (changed("pid", "feature") && board && chosen(s)) showFeatures(s, true);
@@ -259,7 +292,7 @@ function showMachine(s, entered) {
 // --- controls ---
 
 function travel(seconds) {
-	const at = (board ? Date.parse(board.at) : Date.parse(state().at) || Date.now()) / 1000;
+	const asked = state().at ?? "", at = board ? Date.parse(board.at) / 1000 : Number(/^@([\d.]+)$/.exec(asked)?.[1]) || (Date.parse(asked) || Date.now()) / 1000;
 	setState({ at: at + seconds >= Date.now() / 1000 - 1 ? null : new Date((at + seconds) * 1000).toISOString() }, false, "travel");
 }
 

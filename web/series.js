@@ -140,7 +140,7 @@ export function drawSeries(holder, curves, { at, marks, onZoom, onWheel, onMomen
 		axes: [{ ...axis, space: 90, values: (u, ticks, i, space, step) => ticks.map((t) => localTime(t * 1000, step >= 86400).slice(0, step < 60 ? undefined : step >= 86400 ? 10 : 5)) }, ...units.slice(0, 2).map((unit, i) => ({ ...axis, scale: unit, side: i ? 1 : 3, size: 80, grid: i ? { show: false } : axis.grid,
 			values: (u, ticks, i, space, step) => ticks.map((v) => formatValue(v, unit, step)) }))],
 		series: [{ value: (u, v) => (v === null ? "" : localTime(v * 1000)) }, ...curves.map((c, i) => ({
-			label: `${c.data.label}: ${c.data.feature}`, scale: c.data.unit, stroke: css(COLOURS[i % COLOURS.length]), width: 1.5, spanGaps: false,
+			label: `${c.data.label}: ${c.data.feature}`, scale: c.data.unit, stroke: css(COLOURS[i % COLOURS.length]), width: 1.5, spanGaps: false, ...(c.data.mean.filter((v) => v !== null).length < 3 ? { points: { show: true } } : {}), // no line is seen of so few
 			value: (u, v) => (v === null ? "" : formatValue(v, c.data.unit)) })),
 		...(isCoarse(curves[0].data) ? EDGES.map(([label]) => ({ label, scale: curves[0].data.unit, stroke: "transparent", points: { show: false }, spanGaps: false,
 			value: (u, v) => (v === null ? "" : formatValue(v, curves[0].data.unit)) })) : [])],

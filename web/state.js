@@ -1,7 +1,7 @@
 // What the page shows is in its address: view, at, window, pid, feature, more (pid:feature,...), filter; what panes share
 // (selection.js): from, to, mark, tid.
 const listeners = [];
-let quiet = false, walked = null;
+let quiet = false, walked = null, told = null;
 
 export function state() {
 	return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
@@ -27,11 +27,13 @@ export function onState(listener) {
 	listeners.push(listener);
 }
 
+// A step back is told as popstate and as hashchange: it is one change.
 function tell() {
-	if (quiet) return;
+	if (quiet || location.hash === told) return;
 	quiet = true;
 	queueMicrotask(() => {
 		quiet = false;
+		told = location.hash;
 		for (const listener of listeners) listener(state());
 	});
 }

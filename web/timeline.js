@@ -222,12 +222,12 @@ function waitedOf(sums) {
 }
 
 function nameOf(l) {
-	if (l.tid === null) return `${l.process} (${l.pid ? `${l.pid}, ` : ""}${l.threads} threads)`;
+	if (l.tid === null) return `${shortName(l)} (${l.threads} threads)`;
 	return l.first || l.alone ? `${l.process === l.name || !l.pid ? l.name : `${l.process}: ${l.name}`} ${l.tid}` : `${l.name} ${l.tid}`;
 }
 
 // What of it fits beside the rows: all of it is its tooltip, and what is read out.
-const shortName = (l) => (l.tid === null ? `${l.process}${l.pid ? ` ${l.pid}` : ""} (${l.threads})` : nameOf(l));
+const shortName = (l) => (l.tid === null ? `${l.process}${l.pid ? ` ${l.pid}` : ""}` : nameOf(l));
 
 function drawNames(s) {
 	if (!data) return;
@@ -389,9 +389,8 @@ function build(main) {
 }
 
 function togglePath() {
-	const s = state();
-	setState({ path: s.path ? null : "1" });
-	if (!s.tid) step(0);
+	const s = state(), first = data?.lines.find((l) => l.tid !== null);
+	setState({ path: s.path ? null : "1", ...(s.tid || !first ? {} : { tid: String(first.tid), pid: String(first.pid || "") }) });
 }
 
 function measure() {

@@ -39,6 +39,15 @@ static int read_kept(const struct common *common, int64_t mark, struct trace *re
 	return -ENOSTR;
 }
 
+/* A trace; or, of a mark, what was kept beside the recording. */
+static int read_from(const char *file, int64_t mark, struct trace *ret)
+{
+	_cleanup_free_ char *folder = mark ? trace_folder(file) : NULL;
+	_cleanup_free_ char *kept = folder ? trace_file_of(folder, mark) : NULL;
+
+	return read_file(kept && access(kept, F_OK) == 0 ? kept : file, ret);
+}
+
 static int freeze_now(const struct common *common, struct trace *ret)
 {
 	_cleanup_free_ char *error = NULL;
@@ -81,7 +90,7 @@ int find_trace(const struct common *common, int64_t mark, struct trace *ret)
 	int r;
 
 	if (common->from_file)
-		return read_file(common->from_file, ret);
+		return read_from(common->from_file, mark, ret);
 	if (asks_recorder(common))
 		return ask_recorder(mark, ret);
 	r = mark ? read_kept(common, mark, ret) : freeze_now(common, ret);

@@ -92,7 +92,12 @@ async function onTheCurve(p, address, at) {
 	await p.goto(`${address}#at=@${at}&pid=${pid}`);
 	await p.locator("#lives p").first().waitFor();
 	assert.match(await p.locator("#chart .u-legend").textContent(), new RegExp(`Time.*${await p.evaluate((t) => new Date(t * 1000).toTimeString().slice(0, 5), at)}`), "figures of the moment stand there before anybody points");
-	const over = async () => { const box = await p.locator("#chart .u-over").boundingBox(); return [box.x + box.width * 0.5, box.y + 60]; };
+	const over = async () => {
+		for (;;) {
+			const box = await p.locator("#chart .u-over").boundingBox(); // none while it is drawn anew
+			if (box) return [box.x + box.width * 0.5, box.y + 60];
+		}
+	};
 	const part = (key) => new URLSearchParams(new URL(p.url()).hash.slice(1)).get(key);
 	const place = await over();
 	await p.mouse.move(...place);
