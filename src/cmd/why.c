@@ -13,7 +13,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "daemon/capture.h"
 #include "daemon/recorder.h"
+#include "model/trace-hide.h"
 #include "store/frame.h"
 #include "store/trace-file.h"
 #include "view/why.h"
@@ -215,18 +217,37 @@ static bool recording_is_fresh(struct store *store, int64_t now)
 	return store_extent(store, &from, &to) == 0 && now - to < FRESH_ENOUGH;
 }
 
-/* The events kept of a mark, where there are any. Without them the answer is made of counters. */
-static void find_events(const struct common *common, int64_t mark, struct asked *asked)
+static bool read_kept(const struct common *common, int64_t mark, struct trace *ret)
 {
 	_cleanup_free_ char *folder = trace_folder(common->from_file ? common->from_file : common->config.store_file);
-	_cleanup_free_ char *path = folder && mark ? trace_file_of(folder, mark) : NULL, *error = NULL;
+	_cleanup_free_ char *path = folder ? trace_file_of(folder, mark) : NULL, *error = NULL;
+	bool found = path && access(path, R_OK) == 0 && trace_read_file(path, ret, &error) == 0;
 
-	bool wanted = !asked->request.method || asked->request.method == &method_blame;
-
-	if (wanted && path && access(path, R_OK) == 0 && trace_read_file(path, &asked->trace, &error) == 0)
-		asked->request.trace = &asked->trace;
 	if (error)
 		log_warning("%s", error);
+	return found;
+}
+
+bool why_events(const struct common *common, int64_t mark, struct trace *ret)
+{
+	_cleanup_free_ char *error = NULL; /* there may be no flight recorder: that is no failure here */
+
+	if (mark)
+		return read_kept(common, mark, ret);
+	if (common->from_file || asks_recorder(common) || capture_now(common->config.store_run_dir, ret, &error) < 0)
+		return false;
+	if (common->viewer == 0 || trace_hide(ret, common->viewer) == 0)
+		return true;
+	trace_clear(ret);
+	return false;
+}
+
+static void find_events(const struct common *common, int64_t mark, struct asked *asked)
+{
+	bool wanted = !asked->request.method || asked->request.method == &method_blame;
+
+	if (wanted && why_events(common, mark, &asked->trace))
+		asked->request.trace = &asked->trace;
 }
 
 int why_at(struct common *common, int64_t wall, int64_t mark)
@@ -237,7 +258,8 @@ int why_at(struct common *common, int64_t wall, int64_t mark)
 
 	if (status)
 		return status;
-	find_events(common, mark, &asked);
+	if (mark)
+		find_events(common, mark, &asked);
 	store = open_common_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
@@ -259,8 +281,10 @@ static int why_now(struct common *common)
 	if (store_open(&paths, STORE_READ, &store, &error) == 0) {
 		bool fresh = recording_is_fresh(store, asked.request.at);
 
-		if (fresh)
+		if (fresh) {
+			find_events(common, 0, &asked);
 			status = answer_from(common, store, &asked);
+		}
 		store_close(store);
 		if (fresh)
 			return status;

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "cmd/verb.h"
+#include "model/trace.h"
 
 extern struct why_args {
 	const char *at, *since, *model, *who, *window_mode;
@@ -24,6 +25,9 @@ extern struct why_args {
 	{OPTION_FLAG, 0, "all-features", NULL, &why_args.all, "list every feature of each"},                                 \
 	{OPTION_FLAG, 0, "facts", NULL, &why_args.facts, "print what the causes were tried on instead (share/causes)"}
 
+/* The events kept of a mark, or (0) what the recorder has of now, as far as `common->viewer` may see them. False where there are
+ * none: then an answer is made of counters. The caller clears *ret. */
+bool why_events(const struct common *common, int64_t mark, struct trace *ret);
 /* Answers for a moment with the options of `why` and prints it. `mark`: somebody pressed the button then; 0 = nobody did.
  * Returns the exit status. */
 int why_at(struct common *common, int64_t wall, int64_t mark);
