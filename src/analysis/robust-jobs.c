@@ -15,7 +15,7 @@
 #include "base/str.h"
 
 #define DEPTH_MAX   32	 /* of descent */
-#define SAYS_MORE   1.25 /* than the most guilty one of its programs */
+#define SAYS_MORE   1.25 /* than its programs one by one do together */
 #define AS_GUILTY   0.9	 /* as the whole: a job inside of it is the better name */
 #define PARTS_TOLD  3
 #define LEAVES_A_GAP 2 /* ticks: a parent may have ended just before its child was seen first */
@@ -101,7 +101,7 @@ static int find_jobs(struct robust *r, const struct family *f)
 				free(job);
 				return -ENOMEM;
 			}
-			*job = (struct program){.key = up->program, .root = up, .there = true, .starts_known = true};
+			*job = (struct program){.key = up->program, .root = up, .there = true};
 		}
 	}
 	return 0;
@@ -171,6 +171,7 @@ void free_jobs(struct robust *r)
 			VEC_FREE(job->parts.v[k].members);
 		VEC_FREE(job->parts);
 		VEC_FREE(job->members);
+		free(job->startup);
 		free(job);
 	}
 	VEC_FREE(r->jobs);
@@ -214,17 +215,17 @@ static size_t used_most(const struct verdict *v)
 	return (size_t)uses[most].feature;
 }
 
-static double most_guilty_part(struct robust *r, const struct program *job)
+static double guilt_of_parts(struct robust *r, const struct program *job)
 {
-	double most = 0;
+	double sum = 0;
 
 	for (size_t i = 0; i < job->parts.n; i++) {
 		const struct verdict *v = verdict_of(r, job->parts.v[i].whole);
 
 		if (v)
-			most = fmax(most, v->suspect.score * part_of_program(r, &job->parts.v[i], used_most(v)));
+			sum += v->suspect.score * part_of_program(r, &job->parts.v[i], used_most(v));
 	}
-	return most;
+	return sum;
 }
 
 /* What the job explains of its programs is told of the job. */
@@ -301,12 +302,12 @@ static struct verdict *best_job(struct robust *r, struct verdict *v, size_t n)
 	struct verdict *best = NULL;
 
 	for (size_t i = 0; i < n; i++)
-		if (v[i].suspect.score > 0 && v[i].suspect.score >= SAYS_MORE * most_guilty_part(r, v[i].program) &&
+		if (v[i].suspect.score > 0 && v[i].suspect.score >= SAYS_MORE * guilt_of_parts(r, v[i].program) &&
 		    (!best || v[i].suspect.score > best->suspect.score))
 			best = &v[i];
 	for (size_t i = 0; best && i < n; i++)
 		if (is_inside(v[i].program, best->program) && v[i].suspect.score >= AS_GUILTY * best->suspect.score &&
-		    v[i].suspect.score >= SAYS_MORE * most_guilty_part(r, v[i].program)) {
+		    v[i].suspect.score >= SAYS_MORE * guilt_of_parts(r, v[i].program)) {
 			best = &v[i];
 			i = (size_t)-1; /* there may be one inside of it */
 		}

@@ -3,7 +3,8 @@
 #include "answer/test-recording.h"
 #include "base/cleanup.h"
 
-#define NIGHT 14 /* ticks from one small compilation to the next */
+#define EVERY 60 /* ticks from one compilation to the next */
+#define LONG  20 /* ticks that it takes */
 
 static struct subject *start(struct story *st, const struct subject *parent, const char *exe, uint32_t first, uint32_t last)
 {
@@ -21,7 +22,7 @@ static void compile(struct story *st, const struct subject *parent, uint32_t fir
 	use(compiler, FEATURE_CPU_TIME, first, last, 80 * PERCENT);
 }
 
-/* Somebody works, somebody else has a small file compiled every now and then. */
+/* Somebody works, somebody else has a file compiled every now and then. */
 static void begin_workshop(struct story *st)
 {
 	struct subject *editor, *renderer, *loop;
@@ -34,8 +35,8 @@ static void begin_workshop(struct story *st)
 	use(editor, FEATURE_CPU_TIME, 0, TICKS - 1, 5 * PERCENT);
 	use(editor, FEATURE_CPU_RUN_DELAY, 0, FROM - 1, 5 * PERCENT);
 	use(editor, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 60 * PERCENT);
-	for (uint32_t t = 5; t + 5 < TICKS; t += NIGHT)
-		compile(st, loop, t, t + 3);
+	for (uint32_t t = 5; t + LONG < FROM; t += EVERY)
+		compile(st, loop, t, t + LONG - 1);
 	press(st, FEATURE_PSI_CPU_SOME, 5, 70);
 }
 

@@ -27,6 +27,11 @@ static bool is_alone(const struct answer *a)
 	return a->ranking.suspects.n == 1 || (a->ranking.suspects.n && s[1].score < COMES_NEAR * s[0].score);
 }
 
+static bool is_of_the_machine(const struct suspect *s)
+{
+	return s->of == BOTTLENECK_CPU || s->of == BOTTLENECK_DISK || s->of == BOTTLENECK_MEMORY;
+}
+
 static double enough_to_name(const struct answer *a, bool marked)
 {
 	if (!a->has_history)
@@ -49,10 +54,18 @@ static bool accuses(const struct answer *a, const struct suspect *top, bool mark
 
 bool verdict_is_pressed(const struct answer *a, const struct shortages *there, const struct method *method, bool marked)
 {
-	const struct suspect *top = first_of(a);
-	bool leaks = gives_shares(method) && top && top->of == BOTTLENECK_NONE && top->score >= ACCUSE_SCORE;
+	const struct suspect *top = gives_shares(method) ? first_of(a) : NULL;
+	bool leaks = top && top->of == BOTTLENECK_NONE && top->score >= ACCUSE_SCORE;
 
-	return there->any || (there->felt && !leaks && gives_shares(method) && top && top->score >= enough_to_name(a, marked));
+	if (there->any)
+		return true;
+	if (!top || leaks)
+		return false;
+	/* so much guilt is there only where others wait for what it takes: on a machine that is busy anyway the sum of all waits
+	 * may swing more than that */
+	if (is_of_the_machine(top) && top->score >= NAME_SCORE)
+		return true;
+	return there->felt && top->score >= enough_to_name(a, marked);
 }
 
 void verdict_judge(struct answer *a, const struct question *q, bool pressed, const struct method *method, bool marked)
