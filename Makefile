@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 AREA ?=
 
-.PHONY: start stop build check check-fleet check-kernel bench lab eval torture install clean setup
+.PHONY: start stop build check check-fleet check-kernel check-package package bench lab eval torture install clean setup
 
 setup:
 	@packaging/setup build
@@ -35,6 +35,15 @@ check-fleet: build
 check-kernel: build
 	@packaging/setup kernel
 	@tests/kernel/run $(BUILD)
+
+# A package for Debian: BUILD/whyslow_VERSION_ARCHITECTURE.deb
+package: setup
+	@packaging/setup package
+	@packaging/package $(BUILD)
+
+# What a user of the package meets, in a bare Debian 12 of its own.
+check-package: package
+	@tests/package $(BUILD)
 
 bench: build
 	@packaging/setup bench

@@ -1,5 +1,6 @@
 // Joins the panes: what the address says is asked for and drawn.
 import { ask, follow, press } from "./api.js";
+import { element, replaceContents, waiting } from "./dom.js";
 import { drawFeatures } from "./features.js";
 import { localTime, spanSeconds } from "./format.js";
 import { drawLives } from "./lives.js";
@@ -18,7 +19,9 @@ const STEP = 10, POINTS = 600, REDRAW_CURVE = 5000;
 const get = (id) => document.getElementById(id);
 
 let board = null, profile = null, marks = [], units = {};
-let unfollow = null, followed = null, drawn = {}, curveDrawn = 0, ended = null;
+let unfollow = null, followed = null, drawn = {}, curveDrawn = 0, away = false;
+let boardOf = null; // the moment that was asked for: momentOf()
+let marksRead = null;
 
 const window_ = (s) => s.window || WINDOW;
 const viewOf = (s) => s.view || (s.mark ? "incidents" : "machine");
@@ -31,10 +34,14 @@ const failed = (e) => say(e.message, true);
 
 // --- what is asked ---
 
+function showVerdict() {
+	if (board) drawVerdict(get("verdict"), board.verdict, marks.find((m) => String(m.id) === state().at));
+}
+
 function takeBoard(b) {
 	board = b;
 	const s = state();
-	drawVerdict(get("verdict"), b.verdict);
+	showVerdict();
 	if (!s.at && document.activeElement !== get("at")) get("at").value = localTime(b.at);
 	if (viewOf(s) !== "machine") return;
 	showProcesses(s);
@@ -46,22 +53,53 @@ const chosen = (s) => s.pid || (board?.processes.length ? String(board.processes
 
 function showProcesses(s) {
 	if (!board) return;
-	drawProcesses(get("process-list"), board, units, { chosen: chosen(s), filter: s.filter, onChoose: (pid) => setState({ pid, feature: null }) });
+	drawProcesses(get("process-list"), board, units, { chosen: chosen(s), filter: s.filter, onChoose: (pid, walk) => setState({ pid, feature: null }, false, walk) });
 }
 
 async function showFeatures(s, curvesToo) {
 	const pid = chosen(s);
+	let answer;
 	try {
-		profile = await ask("process", { at: s.at ? s.at : null, window: window_(s), for: pid });
+		answer = await ask("process", { at: s.at ? s.at : null, window: window_(s), for: pid });
 	} catch (e) {
-		if (pid === chosen(state())) failed(e);
+		if (pid === chosen(state())) showNobody(pid, e);
 		return;
 	}
+	if (pid !== chosen(state()) || momentOf(s) !== momentOf(state())) return; // another one was chosen meanwhile
+	profile = answer;
 	get("features-title").textContent = `Features of ${profile.process.label} (${pid})`;
 	get("features-title").title = profile.process.cmdline || "";
-	drawFeatures(get("feature-list"), profile, { chosen: feature(s), onChoose: (name) => setState({ feature: name }),
-		onAdd: (name) => setState({ more: [...more(s), `${pid}:${name}`].slice(0, 3).join(",") }) });
+	drawFeatures(get("feature-list"), profile, { chosen: feature(state()), onChoose: (name, walk) => setState({ feature: name }, false, walk),
+		onAdd: (name) => setState({ more: [...new Set([...more(state()), `${pid}:${name}`])].slice(-3).join(",") }) });
 	if (curvesToo) showCurves(state());
+}
+
+// Of a process that was not there: nothing that another one or another moment would tell stays.
+function showNobody(pid, error) {
+	profile = null;
+	get("features-title").textContent = `Features of ${pid}`;
+	replaceContents(get("feature-list"), element("p", { class: "error-text" }, error.message));
+	showNoCurve("");
+}
+
+// Of a moment of which nothing is recorded.
+function showNothing(error) {
+	board = null;
+	get("verdict").replaceChildren(element("p", { class: "error-text" }, error.message), element("p", { class: "hint" }, "Live shows what is recorded now; a moment is given as 14:32, -5min or 2026-11-20 14:32:07, and the incidents have theirs."));
+	get("process-list").replaceChildren();
+	get("features-title").textContent = "Features";
+	get("feature-list").replaceChildren();
+	showNoCurve("");
+	livesOf = null;
+	get("lives").replaceChildren();
+}
+
+function showNoCurve(words) {
+	drawCurveNames(get("curves"), []);
+	drawSeries(get("chart"), [], {});
+	const back = state().from ? element("button", { type: "button", onclick: () => setState({ from: null, to: null }) }, "the whole window") : "";
+	get("chart").replaceChildren(element("p", { class: "error-text" }, words), words ? back : "");
+	get("resolution").textContent = "";
 }
 
 const feature = (s) => s.feature || profile?.features[0]?.name || null;
@@ -70,7 +108,7 @@ const more = (s) => (s.more ? s.more.split(",") : []);
 // Seconds: what was zoomed to, else what of the window is recorded. Of a moment chosen in the timeline its surroundings:
 // there is one value a second.
 function range(s) {
-	const at = Date.parse(board.at) / 1000, start = Date.parse(board.window.start) / 1000;
+	const at = Date.parse(board.at) / 1000, start = Date.parse(board.recorded.start) / 1000;
 	const from = s.from ? Number(s.from) : Math.max(start, at - spanSeconds(window_(s))), to = s.to ? Number(s.to) : at;
 	const more = Math.max(0, LEAST_CURVE - (to - from)) / 2;
 	return [from - more, to + more];
@@ -82,17 +120,25 @@ async function showCurves(s) {
 	curveDrawn = Date.now();
 	const at = Date.parse(board.at) / 1000;
 	const [from, to] = range(s);
+	const done = waiting(get("status"), "reading the curve ...");
 	const wanted = [[pid, name], ...more(s).map((m) => [m.slice(0, m.indexOf(":")), m.slice(m.indexOf(":") + 1)])];
 	try {
+		await marksRead; // they are drawn with it
 		const curves = await Promise.all(wanted.map(async ([who, what]) => ({
 			data: await ask("series", { at: `@${at.toFixed(3)}`, since: `@${from.toFixed(3)}`, until: `@${to.toFixed(3)}`, for: who, feature: what, points: POINTS }),
 			usual: who === pid ? profile?.features.find((f) => f.name === what) : null })));
-		drawCurveNames(get("curves"), curves, (i) => setState({ more: more(state()).filter((_, k) => k !== i).join(",") }));
-		drawSeries(get("chart"), curves, { at, marks, onPlaced: (place) => showLives(from, to, place), onZoom: (a, b) => setState({ from: a && a.toFixed(3), to: b && b.toFixed(3) }) });
+		if (pid !== chosen(state())) return; // another one was chosen meanwhile
+		drawCurveNames(get("curves"), curves, (i) => {
+			get("feature-list").querySelector("tr[tabindex='0']")?.focus({ preventScroll: true }); // the button goes
+			setState({ more: more(state()).filter((_, k) => k !== i).join(",") });
+		});
+		drawSeries(get("chart"), curves, { at, marks, onPlaced: (place) => showLives(from, to, place), onZoom: (a, b) => zoomTo(a, b), onWheel: (a, b) => zoomTo(a, b, "wheel"),
+			onMoment: (t) => { const [a, b] = range(state()); setState({ at: new Date(t * 1000).toISOString(), from: a.toFixed(3), to: b.toFixed(3) }); } });
 		get("resolution").textContent = resolutionText(curves[0].data);
-		say("");
 	} catch (e) {
-		failed(e);
+		if (pid === chosen(state())) showNoCurve(e.message);
+	} finally {
+		done();
 	}
 }
 
@@ -106,38 +152,59 @@ async function showLives(from, to, place) {
 	if (mine === livesOf) drawLivesAgain();
 }
 function drawLivesAgain() {
-	if (livesOf?.answer) drawLives(get("lives"), livesOf.answer, livesPlace, { chosen: chosen(state()), onChoose: (pid) => setState({ pid, feature: null }) });
+	if (livesOf?.answer) drawLives(get("lives"), livesOf.answer, livesPlace, { chosen: chosen(state()), onChoose: (pid, walk) => setState({ pid, feature: null }, false, walk) });
 }
 
-async function loadMarks() {
-	marks = (await ask("marks")).marks;
+function loadMarks() {
+	marksRead = ask("marks").then((answer) => {
+		marks = answer.marks;
+		showVerdict();
+	}, failed);
+	return marksRead;
 }
 
 function goLive(s) {
 	if (followed === window_(s)) return;
 	unfollow?.();
 	followed = window_(s);
-	if (viewOf(s) === "machine") say("reading the recording ...");
+	if (viewOf(s) === "machine" && !s.at) say("reading the recording ...");
 	unfollow = follow(followed, {
-		board: (b) => { if (!state().at) { say(""); takeBoard(b); } },
+		board: (b) => { if (!state().at) { boardOf = null; say(""); takeBoard(b); } },
 		mark: async (m) => {
 			await loadMarks();
 			if (m.kind === "caught") return say(`caught by a rule: ${m.note || localTime(m.at)} (among the incidents)`); // nobody asked: whoever looks at something goes on
 			setState({ view: "incidents", mark: m.id });
-			say(`marked: ${m.note || localTime(m.at)}`);
+			queueMicrotask(() => say(`marked: ${m.note || localTime(m.at)}`)); // once it is entered
 		},
-		ended: (e) => { if (!state().at && viewOf(state()) === "machine") say(ended = `${board ? `what is shown is of ${localTime(board.at)}; ` : ""}${e.reason}`, true); },
-		lost: () => say("no connection to whyslow serve; trying again ...", true),
+		ended: (e) => { if (!state().at && viewOf(state()) === "machine") say(`${board ? `what is shown is of ${localTime(board.at)}; ` : ""}${e.reason}`, true); },
+		lost: (words) => { away = true; say(words, true); },
+		found: () => { if (away) askAnew(); },
 	});
 }
 
+// The server is back: what was shown may have failed, or be of before.
+function askAnew() {
+	away = false;
+	say("");
+	drawn = {};
+	boardOf = null;
+	paneDrawn[viewOf(state())] = undefined;
+	apply(state());
+}
+
 async function showMoment(s) {
+	boardOf = momentOf(s);
+	const done = waiting(get("status"), "reading the recording ...");
 	try {
-		takeBoard(await ask("board", { at: s.at, window: window_(s) }));
+		const b = await ask("board", { at: s.at, window: window_(s) });
+		if (boardOf !== momentOf(s)) return; // somewhere else meanwhile
+		takeBoard(b);
 		get("at").value = localTime(board.at);
 		say("");
 	} catch (e) {
-		failed(e);
+		if (boardOf === momentOf(s)) showNothing(e);
+	} finally {
+		done();
 	}
 }
 
@@ -156,29 +223,35 @@ async function showPane(view, s) {
 }
 
 function apply(s) {
-	const view = viewOf(s);
-	const changed = (...keys) => keys.some((k) => drawn[k] !== s[k]);
+	const view = viewOf(s), entered = document.body.dataset.view !== view;
 	for (const a of document.querySelectorAll("nav a")) {
 		a.hash = new URLSearchParams({ ...s, view: a.dataset.view }); // the selection goes along
 		if (a.dataset.view === view) a.setAttribute("aria-current", "page");
 		else a.removeAttribute("aria-current");
+		if (a.dataset.view === view) document.title = `${a.textContent} - whyslow`;
 	}
 	for (const main of document.querySelectorAll("main")) main.hidden = main.id !== view;
-	if (PANES[view]) showPane(view, s);
-	if (view !== "machine" && get("status").textContent === ended) say(""); // it is of the machine's pane
+	if (document.activeElement !== document.body && !document.activeElement.checkVisibility()) get(view).focus({ preventScroll: true }); // what led here is hidden now
+	document.body.dataset.view = view;
+	if (entered && !away) say(""); // it was of the other one
 	get("window").value = window_(s);
 	get("filter").value = s.filter || "";
 	get("live").setAttribute("aria-pressed", String(!s.at));
 	goLive(s);
-	document.body.dataset.view = view;
-	if (changed("mark", "view")) loadMarks().catch(view === "machine" ? failed : () => null); // other panes ask for themselves
-	if (s.at && changed("at", "window")) showMoment(s);
-	else if (changed("pid", "filter")) showProcesses(s);
-	if (changed("pid", "feature") && board && chosen(s)) {
-		showFeatures(s, true);
-		showProcesses(s);
-	} else if (changed("more", "from", "to", "view") && board) {
-		showCurves(s);
+	if (PANES[view]) showPane(view, s);
+	else showMachine(s, entered);
+}
+
+const momentOf = (s) => `${s.at} ${window_(s)}`;
+function showMachine(s, entered) {
+	const changed = (...keys) => keys.some((k) => drawn[k] !== s[k]);
+	if (entered || changed("mark")) loadMarks();
+	if (s.at && boardOf !== momentOf(s)) {
+		showMoment(s);
+	} else {
+		if (entered || changed("pid", "filter")) showProcesses(s);
+		if (changed("pid", "feature") && board && chosen(s)) showFeatures(s, true);
+		else if ((entered || changed("more", "from", "to")) && board) showCurves(s);
 	}
 	drawn = s;
 }
@@ -186,8 +259,12 @@ function apply(s) {
 // --- controls ---
 
 function travel(seconds) {
-	const at = board ? Date.parse(board.at) / 1000 : Date.now() / 1000;
-	setState({ at: at + seconds >= Date.now() / 1000 - 1 ? null : new Date((at + seconds) * 1000).toISOString() });
+	const at = (board ? Date.parse(board.at) : Date.parse(state().at) || Date.now()) / 1000;
+	setState({ at: at + seconds >= Date.now() / 1000 - 1 ? null : new Date((at + seconds) * 1000).toISOString() }, false, "travel");
+}
+
+function zoomTo(from, to, walk = null) {
+	setState({ from: from && from.toFixed(3), to: to && to.toFixed(3) }, false, walk);
 }
 
 function pan(share) {
@@ -195,13 +272,19 @@ function pan(share) {
 	if (!board) return;
 	const [from, to] = range(s);
 	const by = share * (to - from);
-	setState({ from: (from + by).toFixed(3), to: (to + by).toFixed(3) });
+	zoomTo(from + by, to + by, "pan");
+}
+
+function zoom(factor) {
+	if (!board) return;
+	const [from, to] = range(state()), middle = (from + to) / 2, half = factor * (to - from) / 2;
+	zoomTo(middle - half, middle + half, "zoom");
 }
 
 function listen() {
 	get("earlier").addEventListener("click", () => travel(-STEP));
 	get("later").addEventListener("click", () => travel(STEP));
-	get("live").addEventListener("click", () => setState({ at: null, from: null, to: null }));
+	get("live").addEventListener("click", () => setState({ at: null, from: null, to: null, mark: null }));
 	get("window").addEventListener("change", (e) => setState({ window: e.target.value, from: null, to: null }));
 	get("filter").addEventListener("input", (e) => setState({ filter: e.target.value }, true));
 	get("time").addEventListener("submit", (e) => {
@@ -224,6 +307,8 @@ function listen() {
 		else if (PANES[viewOf(state())]) return; // it has keys of its own
 		else if (e.key === "ArrowLeft") e.shiftKey ? pan(-0.25) : travel(-STEP);
 		else if (e.key === "ArrowRight") e.shiftKey ? pan(0.25) : travel(STEP);
+		else if (e.key === "+" || e.key === "=") zoom(0.5);
+		else if (e.key === "-") zoom(2);
 		else if (e.key === "0") setState({ from: null, to: null });
 		else return;
 		e.preventDefault();

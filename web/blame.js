@@ -2,14 +2,14 @@
 import { ask } from "./api.js";
 import { element, loadStyle } from "./dom.js";
 import { drawMatrix } from "./matrix.js";
-import { check, choice, eventsChoice, keys, link, questions, redrawn, statusLine, windowText } from "./pane.js";
+import { check, choice, eventsChoice, freezeAnew, keys, link, questions, rangeChoice, redrawn, statusLine, windowText } from "./pane.js";
 import { drawFlow } from "./sankey.js";
 import { eventQuestion } from "./selection.js";
 import { setState, state } from "./state.js";
 import { formatSpan } from "./axis.js";
 
 const TOP = "16";
-export const WAITS = { cpu: "a CPU", quota: "its CPU quota", lock: "a lock", disk: "a disk", fault: "a page from a disk", memory: "memory", interrupt: "interrupts",
+const WAITS = { cpu: "a CPU", quota: "its CPU quota", lock: "a lock", disk: "a disk", fault: "a page from a disk", memory: "memory", interrupt: "interrupts",
 	other: "the kernel", peer: "others' data", network: "the network", condition: "a condition", child: "a child", unclear: "something unclear" };
 
 let parts = null, question = null, blame = null;
@@ -17,16 +17,19 @@ let parts = null, question = null, blame = null;
 function build(main) {
 	loadStyle("/panes.css");
 	parts = {
-		events: eventsChoice(), status: statusLine(), about: element("p", { class: "hint" }), chosen: element("p", { class: "chosen", "aria-live": "polite" }),
+		events: eventsChoice(), freeze: freezeAnew(), range: rangeChoice(), status: statusLine(), about: element("p", { class: "hint" }), chosen: element("p", { class: "chosen", "aria-live": "polite" }),
 		by: choice("by", "by", [["process", "process"], ["thread", "thread"], ["program", "program"], ["cgroup", "control group"]]),
 		top: choice("top", "show", [[TOP, TOP], ["8", "8"], ["32", "32"], ["64", "64"]]),
 		wait: choice("wait", "waiting for", [["", "everything"], ...Object.entries(WAITS)]),
 		all: check("all", "also others' work", "also what was waited for others' work: pipes, sockets, conditions, children"),
 		matrix: element("div", { class: "scroll matrix" }), flow: element("div", { class: "flow" }),
 	};
-	question = questions(parts.status);
+	question = questions(parts.status, () => {
+		blame = null;
+		for (const part of [parts.about, parts.chosen, parts.matrix, parts.flow]) part.replaceChildren();
+	});
 	main.replaceChildren(
-		element("section", { class: "toolbar", "aria-label": "what is shown" }, parts.events, parts.by, parts.wait, parts.top, parts.all, parts.status, parts.about),
+		element("section", { class: "toolbar", "aria-label": "what is shown" }, parts.events, parts.freeze, parts.range, parts.by, parts.wait, parts.top, parts.all, parts.status, parts.about),
 		element("section", { class: "whole", "aria-labelledby": "matrix-title" }, element("h2", { id: "matrix-title" }, "Who (rows) waited because of whom (columns)"), parts.chosen, parts.matrix,
 			element("p", { class: "hint" }, "A column's or row's name sorts by it; arrows move, Enter chooses a cell. The stronger the colour, the longer.")),
 		element("section", { class: "whole", "aria-labelledby": "flow-title" }, element("h2", { id: "flow-title" }, "From culprits by what was waited for to victims"), parts.flow));
@@ -61,9 +64,9 @@ function draw(s) {
 
 export async function show(main, s, changed) {
 	if (!parts) build(main);
-	for (const p of [parts.by, parts.top, parts.wait, parts.all]) p.show(s);
+	for (const p of [parts.freeze, parts.range, parts.by, parts.top, parts.wait, parts.all]) p.show(s);
 	if (changed("mark", "view")) parts.events.show();
-	if (!blame || changed("mark", "from", "to", "by", "top", "all")) {
+	if (!blame || changed("mark", "freeze", "from", "to", "by", "top", "all")) {
 		const answer = await question(() => ask("blame", { ...eventQuestion(s), by: s.by, top: s.top || TOP, all: s.all }), s.mark ? "reading the events ..." : "freezing the events ...");
 		if (!answer) return;
 		blame = answer;

@@ -1,7 +1,7 @@
 // Is it really the cause? A button that holds a process back and lets it go (whyslow.confirm/1), and the chart of what was seen before,
 // during and after.
 import { tell } from "./api.js";
-import { element, loadStyle } from "./dom.js";
+import { element, loadStyle, setIdle } from "./dom.js";
 import { svg } from "./pane.js";
 
 const WIDTH = 640, HEIGHT = 170, LEFT = 52, RIGHT = 8, TOP = 18, BOTTOM = 24, SECONDS = 23;
@@ -65,8 +65,9 @@ export function drawTrial(t) {
 export function confirmButton(culprit, bottleneck) {
 	const place = element("div", { "aria-live": "polite" });
 	const button = element("button", { type: "button", class: "confirm", title: "holds it back for about ten of the next twenty seconds, and gives it back", onclick: async () => {
+		if (button.getAttribute("aria-disabled") === "true") return;
 		let left = SECONDS;
-		button.disabled = true;
+		setIdle(button, true);
 		const count = setInterval(() => { left = Math.max(0, left - 1); place.textContent = `holding it back and letting it go, in random order ... ${left} s`; }, 1000);
 		place.textContent = `holding it back and letting it go, in random order ... ${left} s`;
 		try {
@@ -75,7 +76,7 @@ export function confirmButton(culprit, bottleneck) {
 			place.replaceChildren(element("p", { class: "error-text" }, e.message));
 		}
 		clearInterval(count);
-		button.disabled = false;
+		setIdle(button, false);
 	} }, "Is it really the cause?");
 	return element("div", { class: "confirm-row" }, button, place);
 }

@@ -30,40 +30,79 @@ export function oddBar(score) {
 	return element("span", {}, svg, element("span", { class: "bar-text" }, `${Math.round(100 * share)} %`));
 }
 
-// A table whose rows are chosen with mouse, arrows and Enter. Rows keep their place under the keyboard while they change.
-export function choosableTable({ label, columns, rows, chosen, onChoose }) {
+// One stop for Tab among many: arrows, Home and End go from one to the next. `items()`: the focusable elements, in order; `onStep(item)`:
+// it was walked to. Whoever has tabindex 0 is the stop.
+export function arrowKeys(holder, items, onStep = () => null, { next = "ArrowDown", previous = "ArrowUp", page = 10 } = {}) {
+	holder.addEventListener("keydown", (e) => {
+		const all = items(), at = all.indexOf(document.activeElement);
+		const to = { [next]: at + 1, [previous]: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: all.length - 1 }[e.key];
+		if (at < 0 || to === undefined || e.shiftKey || e.ctrlKey || e.metaKey || e.altKey) return;
+		const item = all[Math.max(0, Math.min(all.length - 1, to))];
+		all[at].setAttribute("tabindex", -1);
+		item.setAttribute("tabindex", 0);
+		item.focus();
+		onStep(item);
+		e.preventDefault();
+		e.stopPropagation();
+	});
+}
+
+// A table whose rows are chosen with mouse, arrows and Enter: onChoose(key, walk), `walk` as setState() takes it. Rows keep their place
+// under the keyboard while they change. `follows`: an arrow chooses the row it comes to. `press`: what further keys do with a row,
+// { key: (row's key) => ... }.
+export function choosableTable({ label, columns, rows, chosen, onChoose, follows = true, press = {} }) {
 	const body = element("tbody");
-	rows.forEach((row, i) => {
-		const tr = element("tr", { tabindex: row.key === chosen || (chosen === null && i === 0) ? 0 : -1, "aria-selected": row.key === chosen,
+	const stop = rows.some((row) => row.key === chosen) ? chosen : rows[0]?.key;
+	for (const row of rows) {
+		const tr = element("tr", { tabindex: row.key === stop ? 0 : -1, "aria-selected": row.key === chosen,
 			class: row.kind || null, "data-key": row.key, onclick: () => onChoose(row.key) });
 		columns.forEach((c, k) => tr.append(element("td", { class: c.class, title: row.titles?.[k] ?? null }, row.cells[k])));
 		body.append(tr);
-	});
+	}
 	body.addEventListener("keydown", (e) => {
-		const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 }[e.key];
-		const all = [...body.rows], at = all.indexOf(document.activeElement);
-		if (at < 0 || e.shiftKey) return;
-		if (step) {
-			const next = all[Math.max(0, Math.min(all.length - 1, at + step))];
-			next.focus();
-			onChoose(next.dataset.key);
-			e.preventDefault();
-		} else if (e.key === "Enter" || e.key === " ") {
-			onChoose(all[at].dataset.key);
-			e.preventDefault();
-		}
+		if (e.target.tagName !== "TR" || e.ctrlKey || e.metaKey || e.altKey) return;
+		if (e.key === "Enter" || e.key === " ") onChoose(e.target.dataset.key);
+		else if (press[e.key]) press[e.key](e.target.dataset.key);
+		else return;
+		e.preventDefault();
+		e.stopPropagation();
 	});
+	arrowKeys(body, () => [...body.rows], (tr) => follows && onChoose(tr.dataset.key, label));
 	const head = element("tr", {}, ...columns.map((c) => element("th", { class: c.class, scope: "col" }, c.title)));
 	return element("table", { role: "grid", "aria-label": label }, element("thead", {}, head), body);
 }
 
-// Puts a new table in the place of an old one without losing scroll position or focus.
-export function replaceTable(holder, table) {
-	const focused = holder.contains(document.activeElement) ? document.activeElement.dataset.key : null;
-	const top = holder.scrollTop;
-	holder.replaceChildren(table);
+// New contents in the place of old ones, without losing scroll position or focus: what has the focused one's data-key has it then, else
+// whoever is the stop for Tab.
+export function replaceContents(holder, ...contents) {
+	const focused = holder.contains(document.activeElement) && document.activeElement !== holder ? document.activeElement.dataset.key ?? "" : null;
+	const { scrollTop: top, scrollLeft: left } = holder;
+	holder.replaceChildren(...contents);
 	holder.scrollTop = top;
-	if (focused) holder.querySelector(`tr[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+	holder.scrollLeft = left;
+	if (focused !== null) (holder.querySelector(`[data-key="${CSS.escape(focused)}"]`) ?? holder.querySelector("[tabindex='0'], button, a[href]"))?.focus({ preventScroll: true });
+}
+
+// A button that has nothing to do now. It keeps the focus, which one that is `disabled` loses.
+export const setIdle = (button, idle) => button.setAttribute("aria-disabled", String(idle));
+
+// What is waited for, in words, once it takes a while; and how long it has taken. Returns what ends it.
+const PATIENCE = 300, LONG = 2000; // ms
+export function waiting(status, text) {
+	const began = performance.now(), seconds = element("span", { "aria-hidden": "true" }); // read out once, not every second
+	let shown = false, timer = setTimeout(tell, PATIENCE);
+	function tell() {
+		const took = performance.now() - began;
+		if (!shown) status.replaceChildren(text, seconds);
+		shown = true;
+		status.classList.remove("error");
+		if (took > LONG) seconds.textContent = ` ${Math.floor(took / 1000)} s`;
+		timer = setTimeout(tell, 1000);
+	}
+	return () => {
+		clearTimeout(timer);
+		if (shown && seconds.parentElement === status) status.textContent = "";
+	};
 }
 
 // A pane's own style sheet; once.

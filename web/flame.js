@@ -1,10 +1,10 @@
 // The flame graph pane: where time went, by stacks (whyslow.flame/1; trees of whyslow.inspect/1).
 import { ask } from "./api.js";
 import { formatSpan, formatMoment } from "./axis.js";
-import { choosableTable, element, loadStyle, replaceTable } from "./dom.js";
+import { choosableTable, element, loadStyle, replaceContents, setIdle } from "./dom.js";
 import { FlameGraph, weight } from "./flamegraph.js";
 import { localTime } from "./format.js";
-import { choice, eventsChoice, field, keys, questions, redrawn, statusLine, windowText } from "./pane.js";
+import { choice, eventsChoice, field, freezeAnew, keys, questions, rangeChoice, redrawn, statusLine, windowText } from "./pane.js";
 import { chosenRange, eventQuestion } from "./selection.js";
 import { setState, state } from "./state.js";
 
@@ -16,7 +16,7 @@ function build(main) {
 	loadStyle("/panes.css");
 	const canvas = element("canvas", { tabindex: 0, role: "application", "aria-roledescription": "flame graph", "aria-describedby": "flame-said" });
 	parts = {
-		canvas, events: eventsChoice(), status: statusLine(), about: element("p", { class: "hint" }),
+		canvas, events: eventsChoice(), freeze: freezeAnew(), range: rangeChoice(), status: statusLine(), about: element("p", { class: "hint" }),
 		kind: choice("kind", "", [["cpu", "on CPU"], ["waits", "off CPU (wall time)"]]),
 		who: field("who", "process or thread", { width: 7, placeholder: "all" }),
 		base: eventsChoice("base", ["", "nothing"], "beside"),
@@ -26,10 +26,14 @@ function build(main) {
 		out: element("button", { type: "button", onclick: () => setState({ frame: null }) }, "whole"),
 	};
 	parts.kind.querySelector("select").setAttribute("aria-label", "which stacks");
-	question = questions(parts.status);
+	question = questions(parts.status, () => {
+		flame = null;
+		graph.show(null, {});
+		for (const part of [parts.about, parts.said, parts.list]) part.replaceChildren();
+	});
 	graph = new FlameGraph(canvas, { onZoom: (path) => setState({ frame: path.join(";") || null }), onSelect: tell });
 	main.replaceChildren(
-		element("section", { class: "toolbar", "aria-label": "what is shown" }, parts.events, parts.kind, parts.who, parts.base, parts.search, parts.out, parts.status, parts.about),
+		element("section", { class: "toolbar", "aria-label": "what is shown" }, parts.events, parts.freeze, parts.range, parts.kind, parts.who, parts.base, parts.search, parts.out, parts.status, parts.about),
 		element("section", { class: "whole", "aria-labelledby": "flame-title" }, element("h2", { id: "flame-title" }, "Stacks"), parts.said, parts.seen,
 			element("p", { class: "hint" }, "Click or Enter zooms in, Escape or 0 out; in the graph arrows go to the caller, what it called and its neighbours; / searches.")),
 		element("section", { class: "whole", "aria-labelledby": "frame-title" }, element("h2", { id: "frame-title" }, "What it called"), parts.list));
@@ -63,8 +67,8 @@ function drawList(node, path) {
 		...(compared ? [amount(c.base), change(c)] : [])] }));
 	const columns = [{ title: "function", class: "name" }, { title: "time", class: "number" }, { title: "of all", class: "number" }, { title: "in itself", class: "number wide" },
 		...(compared ? [{ title: "there", class: "number" }, { title: "change", class: "number" }] : [])];
-	if (!rows.length) parts.list.replaceChildren(element("p", { class: "hint" }, "nothing: the stack ends here"));
-	else replaceTable(parts.list, choosableTable({ label: "what it called", columns, rows, chosen: null, onChoose: (name) => setState({ frame: [...path, name].join(";") }) }));
+	if (!rows.length) replaceContents(parts.list, element("p", { class: "hint" }, "nothing: the stack ends here"));
+	else replaceContents(parts.list, choosableTable({ label: "what it called", columns, rows, chosen: null, follows: false, onChoose: (name) => setState({ frame: [...path, name].join(";") }) }));
 }
 
 function draw(s) {
@@ -81,7 +85,7 @@ function draw(s) {
 	tell(nodes.at(-1));
 	if (s.search) parts.said.textContent = `“${s.search}” is in ${percent(found(flame.tree, s.search.toLowerCase()), whole)} of ${amount(flame.tree.total)}. ${parts.said.textContent}`;
 	drawList(nodes.at(-1), nodes.slice(1).map((n) => n.name));
-	parts.out.disabled = !path.length;
+	setIdle(parts.out, !path.length);
 }
 
 // What lies beside: a mark's events, or what was before the range that is chosen.
@@ -120,7 +124,7 @@ async function load(s) {
 
 export async function show(main, s, changed) {
 	if (!parts) build(main);
-	for (const p of [parts.kind, parts.who, parts.search]) p.show(s);
+	for (const p of [parts.freeze, parts.range, parts.kind, parts.who, parts.search]) p.show(s);
 	if (changed("mark", "view")) {
 		parts.events.show();
 		parts.base.show().then(() => { if (chosenRange(s)) parts.base.extra("before", "what was before the range"); });
@@ -128,7 +132,7 @@ export async function show(main, s, changed) {
 	} else if (changed("base")) {
 		parts.base.show();
 	}
-	if (!flame || changed("mark", "from", "to", "kind", "who", "base")) {
+	if (!flame || changed("mark", "freeze", "from", "to", "kind", "who", "base")) {
 		const answer = await question(() => load(s), s.mark ? "reading the events ..." : "freezing the events ...");
 		if (!answer) return;
 		flame = answer;

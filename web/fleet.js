@@ -2,7 +2,7 @@
 // A time range brushed anywhere is everybody's.
 import { ask } from "./api.js";
 import { formatMoment, momentOf, parseMoment } from "./axis.js";
-import { choosableTable, element, loadStyle, oddBar, replaceTable } from "./dom.js";
+import { choosableTable, element, loadStyle, oddBar, replaceContents, setIdle } from "./dom.js";
 import { drawBands, drawScatter, drawServers } from "./fleetcharts.js";
 import { formatValue, localTime } from "./format.js";
 import { HeatMap, heatCss } from "./heatmap.js";
@@ -12,19 +12,22 @@ import { setState, state } from "./state.js";
 const TYPING = 350; // ms without a key before a rule is tried
 const POINTS = 1000; // along the time: the server puts as many moments together
 let parts = null, question = null, ruleQuestion = null, map = null, surface = null;
-let info = null, overview = null, views = null, other = null, why = null, checked = null;
+let points = null, info = null, overview = null, views = null, other = null, why = null, checked = null;
 
 function build(main) {
 	loadStyle("/panes.css");
 	const canvas = element("canvas", { tabindex: 0, role: "application", "aria-roledescription": "heat map", "aria-describedby": "heat-said" });
 	const scatter = element("canvas", { role: "img" });
+	scatter.addEventListener("mousemove", (e) => points && tellPoint(points.find(e.offsetX, e.offsetY)));
+	scatter.addEventListener("mouseleave", () => points && tellPoint(null));
+	scatter.addEventListener("click", (e) => { const p = points?.find(e.offsetX, e.offsetY); if (p) setState({ server: p.server }); });
 	const rule = element("textarea", { id: "rule", rows: 2, spellcheck: "false", placeholder: "when any COUNTER in detail view > 10 report" });
 	parts = {
 		status: statusLine(), ruleStatus: statusLine(), about: element("p", { class: "hint" }), canvas, scatterCanvas: scatter, rule,
 		counter: element("select", { onchange: (e) => setState({ counter: e.target.value }) }), x: element("select", { onchange: (e) => setState({ against: e.target.value }) }),
 		whole: element("button", { type: "button", onclick: () => setState({ ffrom: null, fto: null }) }, "whole time"), range: element("span", { class: "hint" }),
 		summary: element("p", { class: "summary" }), overview: element("div", { class: "overview" }), heat: element("div", { class: "heat-holder" }, canvas), said: element("p", { id: "heat-said", class: "hint", "aria-live": "polite" }),
-		legend: element("div", { class: "legend" }), servers: element("div", { class: "scroll stocks" }), time: element("div"), scatter: element("div", {}, scatter), ranked: element("div", { class: "scroll" }),
+		legend: element("div", { class: "legend" }), servers: element("div", { class: "scroll stocks" }), time: element("div"), scatter: element("div", {}, scatter), scatterSaid: element("p", { class: "hint" }), ranked: element("div", { class: "scroll" }),
 		broken: element("div", { class: "scroll" }), surface: element("div", { class: "surface" }), open: element("button", { type: "button", onclick: () => setState({ surface: state().surface === "1" ? null : "1" }) }, "3-D surface"),
 	};
 	question = questions(parts.status);
@@ -37,11 +40,11 @@ function build(main) {
 		element("section", { class: "toolbar", "aria-label": "what is shown" }, element("label", { class: "choice" }, "counter ", parts.counter), parts.whole, parts.range, parts.open, parts.status, parts.about, parts.overview),
 		element("section", { class: "whole", "aria-labelledby": "ranked-title" }, element("h2", { id: "ranked-title" }, "Most unusual"), parts.summary, parts.ranked),
 		element("section", { class: "whole", "aria-labelledby": "heat-title" }, element("h2", { id: "heat-title" }, "Detail: servers × time"), parts.heat, parts.legend, parts.said,
-			element("p", { class: "hint" }, "Drag over a time to choose it (by keyboard: shift + arrows, Enter), 0 for the whole time; click or Enter lights a server.")),
+			element("p", { class: "hint" }, "Drag over a time to choose it (by keyboard: shift + arrows, Enter), Ctrl + wheel to zoom, double-click or 0 for the whole time; click or Enter lights a server.")),
 		element("section", { class: "whole", hidden: true, "aria-labelledby": "surface-title" }, element("h2", { id: "surface-title" }, "Surface"), parts.surface),
 		element("section", { "aria-labelledby": "servers-title" }, element("h2", { id: "servers-title" }, "By server"), parts.servers),
 		element("section", { "aria-labelledby": "time-title" }, element("h2", { id: "time-title" }, "By time: median, half and nine tenths of all servers"), parts.time),
-		element("section", { "aria-labelledby": "scatter-title" }, element("h2", { id: "scatter-title" }, "Against another counter"), element("label", { class: "choice" }, "across ", parts.x), parts.scatter),
+		element("section", { "aria-labelledby": "scatter-title" }, element("h2", { id: "scatter-title" }, "Against another counter"), element("label", { class: "choice" }, "across ", parts.x), parts.scatter, parts.scatterSaid),
 		element("section", { "aria-labelledby": "rule-title" }, element("h2", { id: "rule-title" }, "A threshold rule"), element("label", { for: "rule", class: "hint" }, "as whyslow fleet check reads it; tried as you type"), parts.rule, parts.ruleStatus, parts.broken));
 	redrawn(parts.heat, () => views && draw(state()));
 	keys(main, { 0: () => setState({ ffrom: null, fto: null }), Escape: () => setState({ server: null, ffrom: null, fto: null }), s: () => parts.open.click() });
@@ -62,8 +65,14 @@ function cellText(server, i) {
 	return server.low ? `${format(server.values[i])} on average, ${format(server.low[i])} to ${format(server.high[i])}` : format(server.values[i]);
 }
 
-function brushMoments(from, to) { setState({ ffrom: formatMoment(from), fto: formatMoment(to) }); }
-function brushSeconds(from, to) { setState({ ffrom: from && from.toFixed(3), fto: to && to.toFixed(3) }); }
+// null, null: the whole time; so is what reaches from its beginning to its end.
+function brushMoments(from, to, walk = null) {
+	const begin = momentOf(info.start), end = momentOf(info.end);
+	const all = from === null || (from <= begin && to >= end);
+	setState({ ffrom: all ? null : formatMoment(from < begin ? begin : from), fto: all ? null : formatMoment(to > end ? end : to) }, false, walk);
+}
+const inNs = (seconds) => seconds && BigInt(Math.round(seconds * 1e3)) * 1000000n;
+const brushSeconds = (from, to, walk = null) => brushMoments(inNs(from), inNs(to), walk);
 const windowOf = (s) => (parseMoment(s.ffrom) !== null && parseMoment(s.fto) !== null ? { from: `@${s.ffrom}`, to: `@${s.fto}` } : {});
 
 // A detail view as the drawings take it.
@@ -85,8 +94,8 @@ function drawRanked(s) {
 	const servers = why.servers.findings.filter((f) => f.q !== null && f.q <= 0.05).map((f) => f.server);
 	const columns = [{ title: "odd" }, { title: "server" }, { title: "counter", class: "name" }, { title: "is", class: "number" }, { title: "usual", class: "number" }, { title: "since", class: "wide" }, { title: "", class: "wide" }];
 	if (!rows.length) parts.ranked.replaceChildren(element("p", { class: "hint" }, "Nothing is unusual there."));
-	else replaceTable(parts.ranked, choosableTable({ label: `counters by how unusual they are${servers.length ? `; conspicuous: ${servers.join(", ")}` : ""}`, columns, rows, chosen: `${s.server ?? ""}|${views?.counter ?? ""}`,
-		onChoose: (key) => { const at = key.indexOf("|"); setState({ server: key.slice(0, at) || null, counter: key.slice(at + 1) }); } }));
+	else replaceContents(parts.ranked, choosableTable({ label: `counters by how unusual they are${servers.length ? `; conspicuous: ${servers.join(", ")}` : ""}`, columns, rows, chosen: `${s.server ?? ""}|${views?.counter ?? ""}`,
+		onChoose: (key, walk) => { const at = key.indexOf("|"); setState({ server: key.slice(0, at) || null, counter: key.slice(at + 1) }, false, walk); } }));
 }
 
 function drawLegend(d) {
@@ -113,6 +122,12 @@ function chosenLine(d, name) {
 	return server ? { name, at: (t) => server.values[Math.round((t * 1e9 - Number(d.origin)) / d.step)] ?? null } : null;
 }
 
+// What a point of the scatter is.
+function tellPoint(p) {
+	parts.scatterSaid.textContent = p ? `${p.server}, ${localTime(Number(views.detail.origin + BigInt(Math.round(p.index * views.detail.step))) / 1e6)}: ${other.counter} ${formatOf(other.counter)(p.a)}, ${views.counter} ${format(p.b)}`
+		: "Each point is a server at a moment; point at one to read it, click to light its server.";
+}
+
 function draw(s) {
 	format = formatOf(views.counter);
 	const d = { ...views.detail, broken: brokenCells(views.detail) }, line = chosenLine(d, s.server);
@@ -123,12 +138,13 @@ function draw(s) {
 	drawBands(parts.time, views.time, { line, format, height: 240, onBrush: brushSeconds });
 	if (overview) drawBands(parts.overview, overview.rows, { format: formatOf(overview.counter), height: 72, onBrush: brushSeconds, brushed: s.ffrom ? [Number(s.ffrom), Number(s.fto)] : null });
 	if (other) {
-		const n = drawScatter(parts.scatterCanvas, other.detail, views.detail, { chosen: s.server, formatA: formatOf(other.counter), formatB: format, nameA: `${other.counter} →`, nameB: `↑ ${views.counter}` });
-		parts.scatterCanvas.setAttribute("aria-label", `${views.counter} against ${other.counter}: ${n} points`);
+		points = drawScatter(parts.scatterCanvas, other.detail, views.detail, { chosen: s.server, formatA: formatOf(other.counter), formatB: format, nameA: `${other.counter} →`, nameB: `↑ ${views.counter}` });
+		parts.scatterCanvas.setAttribute("aria-label", `${views.counter} against ${other.counter}: ${points.n} points`);
+		tellPoint(null);
 	}
 	if (why) drawRanked(s);
 	parts.range.textContent = s.ffrom ? `${localTime(Number(s.ffrom) * 1000)} to ${localTime(Number(s.fto) * 1000)}` : "";
-	parts.whole.disabled = !s.ffrom;
+	setIdle(parts.whole, !s.ffrom);
 	drawSurface(s, d);
 }
 
@@ -157,7 +173,7 @@ function drawBroken() {
 	parts.ruleStatus.textContent = n ? `${n.toLocaleString("en")} ${n === 1 ? "violation" : "violations"} in ${checked.looked_at.toLocaleString("en")} values or groups` : `none of ${checked.looked_at.toLocaleString("en")} values or groups breaks it`;
 	if (!checked.findings.length) return parts.broken.replaceChildren();
 	const rows = checked.findings.slice(0, 50).map((f, i) => ({ key: String(i), cells: [f.server ?? "all", f.time ? localTime(f.time) : "", f.counter ? formatOf(f.counter)(f.observed) : "", f.counter ?? ""] }));
-	replaceTable(parts.broken, choosableTable({ label: "who breaks the rule", columns: [{ title: "server" }, { title: "when" }, { title: "is", class: "number" }, { title: "counter", class: "name" }], rows, chosen: null,
+	replaceContents(parts.broken, choosableTable({ label: "who breaks the rule", columns: [{ title: "server" }, { title: "when" }, { title: "is", class: "number" }, { title: "counter", class: "name" }], rows, chosen: null, follows: false,
 		onChoose: (i) => setState({ server: checked.findings[i].server, counter: checked.findings[i].counter ?? state().counter }) }));
 }
 

@@ -1,10 +1,11 @@
 // The fleet's drawings beside the heat map: each server's range (a stock chart), bands over time, a scatter of two counters.
 import { localTime } from "./format.js";
-import { css } from "./dom.js";
+import { arrowKeys, css, replaceContents } from "./dom.js";
+import { wheelZoom } from "./gestures.js";
 import { sharp, svg } from "./pane.js";
 import uPlot from "./uPlot.esm.js";
 
-const ROW = 18;
+const ROW = 18, NEAR = 10; // px
 
 // A row a server: a line from the 5 % to the 95 % quantile, a box from 25 % to 75 %, the median.
 export function drawServers(holder, rows, { chosen, format, onChoose }) {
@@ -16,15 +17,17 @@ export function drawServers(holder, rows, { chosen, format, onChoose }) {
 		const v = low + i / 3 * (high - low);
 		root.append(svg("line", { class: "rule", x1: x(v), x2: x(v), y1: 16, y2: height }), svg("text", { class: "faint", x: x(v), y: 11, "text-anchor": i === 3 ? "end" : i ? "middle" : "start" }, format(v)));
 	}
-	rows.forEach((r, i) => {
+	const stop = Math.max(0, rows.findIndex((r) => r.server === chosen)), stocks = rows.map((r, i) => {
 		const y = 20 + i * ROW, words = `${r.server}: median ${format(r.median)}, half of the time ${format(r.q25)} to ${format(r.q75)}, nine tenths ${format(r.q05)} to ${format(r.q95)}`;
-		root.append(svg("g", { role: "button", tabindex: 0, class: "stock", "aria-pressed": String(r.server === chosen), "aria-label": words, onclick: () => onChoose(r.server), onkeydown: (e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); onChoose(r.server); } } },
+		const stock = svg("g", { role: "button", tabindex: i === stop ? 0 : -1, "data-key": r.server, class: "stock", "aria-pressed": String(r.server === chosen), "aria-label": words, onclick: () => onChoose(r.server), onkeydown: (e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); onChoose(r.server); } } },
 			svg("title", {}, words), svg("rect", { class: "row", x: 0, y, width, height: ROW }),
 			svg("line", { class: "range", x1: x(r.q05), x2: x(r.q95), y1: y + 9, y2: y + 9 }), svg("rect", { class: "box", x: x(r.q25), y: y + 4, width: Math.max(1, x(r.q75) - x(r.q25)), height: 10 }),
-			svg("line", { class: "median", x1: x(r.median), x2: x(r.median), y1: y + 2, y2: y + 16 })),
-		svg("text", { class: "stock-name", x: 4, y: y + 13, "aria-hidden": "true" }, r.server.length > letters ? `…${r.server.slice(-letters + 1)}` : r.server));
+			svg("line", { class: "median", x1: x(r.median), x2: x(r.median), y1: y + 2, y2: y + 16 }));
+		root.append(stock, svg("text", { class: "stock-name", x: 4, y: y + 13, "aria-hidden": "true" }, r.server.length > letters ? `…${r.server.slice(-letters + 1)}` : r.server));
+		return stock;
 	});
-	holder.replaceChildren(root);
+	arrowKeys(root, () => stocks);
+	replaceContents(holder, root);
 }
 
 const plots = new Map();
@@ -64,21 +67,22 @@ export function drawBands(holder, rows, { line, format, height, onBrush, brushed
 		},
 	}, [x, q("q05"), q("q95"), q("q25"), q("q75"), q("median"), ...(line ? [x.map(line.at)] : [])], holder);
 	plot.over.addEventListener("dblclick", () => onBrush(null, null));
+	if (!brushed) wheelZoom(plot, (from, to) => onBrush(from, to, "wheel"));
 	plots.set(holder, plot);
 	const canvas = plot.root.querySelector("canvas");
 	canvas.setAttribute("role", "img");
 	canvas.setAttribute("aria-label", `all servers over time: median and quantiles${line ? `, and ${line.name}` : ""}`);
 }
 
-// Every (server, moment) as a point; the chosen server's are lit.
+// Every (server, moment) as a point; the chosen server's are lit. Returns how many, and find(x, y): the one there, { server, index, a, b }.
 export function drawScatter(canvas, a, b, { chosen, formatA, formatB, nameA, nameB }) {
 	const width = canvas.parentElement.clientWidth || 400, height = 320, left = 66, bottom = 36, context = sharp(canvas, width, height);
 	const points = [];
 	const other = new Map(b.servers.map((s) => [s.name, s.values]));
-	for (const s of a.servers) s.values.forEach((v, i) => { const w = other.get(s.name)?.[i]; if (v !== null && w !== null && w !== undefined) points.push([v, w, s.name === chosen]); });
+	for (const s of a.servers) s.values.forEach((v, i) => { const w = other.get(s.name)?.[i]; if (v !== null && w !== null && w !== undefined) points.push([v, w, s.name === chosen, s.name, i]); });
 	context.clearRect(0, 0, width, height);
 	context.font = "11px system-ui";
-	if (!points.length) return 0;
+	if (!points.length) return { n: 0, find: () => null };
 	const range = (k) => { let low = Infinity, high = -Infinity; for (const p of points) { low = Math.min(low, p[k]); high = Math.max(high, p[k]); } return high > low ? [low, high] : [low - 1, high + 1]; };
 	const [x0, x1] = range(0), [y0, y1] = range(1), x = (v) => left + (v - x0) / (x1 - x0) * (width - left - 10), y = (v) => height - bottom - (v - y0) / (y1 - y0) * (height - bottom - 10);
 	context.strokeStyle = css("--line");
@@ -106,5 +110,13 @@ export function drawScatter(canvas, a, b, { chosen, formatA, formatB, nameA, nam
 		for (const [v, w, is] of points) if (is === lit) context.fillRect(x(v) - (lit ? 2 : 1.5), y(w) - (lit ? 2 : 1.5), lit ? 4 : 3, lit ? 4 : 3);
 	}
 	context.globalAlpha = 1;
-	return points.length;
+	const find = (px, py) => {
+		let best = null, off = NEAR;
+		for (const p of points) {
+			const away = Math.hypot(x(p[0]) - px, y(p[1]) - py);
+			if (away < off) [best, off] = [p, away];
+		}
+		return best && { server: best[3], index: best[4], a: best[0], b: best[1] };
+	};
+	return { n: points.length, find };
 }

@@ -2,6 +2,23 @@
 // pans; the wheel zooms (over what scrolls itself only with Ctrl), two fingers do.
 const CLICK = 4; // px
 
+// How much one turn of the wheel zooms.
+export const wheelFactor = (e) => Math.exp(Math.max(-1, Math.min(1, e.deltaY / 240)));
+
+// Ctrl + wheel over a curve (uPlot): it moves at once, and is asked for anew, onZoom(from, to) in s, when the wheel rests.
+const RESTED = 200; // ms
+export function wheelZoom(plot, onZoom) {
+	let timer = null;
+	plot.over.addEventListener("wheel", (e) => {
+		if (!e.ctrlKey && !e.metaKey) return;
+		const { min, max } = plot.scales.x, at = plot.posToVal(e.offsetX, "x"), factor = wheelFactor(e);
+		plot.setScale("x", { min: at - (at - min) * factor, max: at + (max - at) * factor });
+		clearTimeout(timer);
+		timer = setTimeout(() => onZoom(plot.scales.x.min, plot.scales.x.max), RESTED);
+		e.preventDefault();
+	}, { passive: false });
+}
+
 // { axis(), moveTo(axis), click(event), hover(event or null), brush(left, width), scrolls }
 export function gestures(canvas, { axis, moveTo, click, hover, brush, scrolls }) {
 	const pointers = new Map();
@@ -9,7 +26,7 @@ export function gestures(canvas, { axis, moveTo, click, hover, brush, scrolls })
 
 	canvas.addEventListener("wheel", (e) => {
 		if (!axis()) return;
-		if (e.ctrlKey || e.metaKey || (!scrolls && !e.shiftKey)) moveTo(axis().zoom(Math.exp(Math.max(-1, Math.min(1, e.deltaY / 240))), e.offsetX));
+		if (e.ctrlKey || e.metaKey || (!scrolls && !e.shiftKey)) moveTo(axis().zoom(wheelFactor(e), e.offsetX));
 		else if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) moveTo(axis().pan((e.deltaX || e.deltaY) / axis().width * axis().span));
 		else return;
 		e.preventDefault();

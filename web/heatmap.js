@@ -1,8 +1,10 @@
 // Servers x time as colours on a canvas. Light to dark of one hue family that does not need red and green told apart.
 import { Axis, drawRuler } from "./axis.js";
 import { css } from "./dom.js";
+import { wheelFactor } from "./gestures.js";
 import { isDark, sharp } from "./pane.js";
 
+const RESTED = 200; // ms
 const RULER = 20, GUTTER_WIDE = 130, GUTTER_NARROW = 76, LEAST_ROW = 5, MOST_ROW = 22;
 // viridis, at eight places
 const STOPS = [[68, 1, 84], [70, 50, 127], [54, 92, 141], [39, 127, 142], [31, 161, 135], [74, 194, 109], [159, 218, 58], [253, 231, 37]];
@@ -14,13 +16,15 @@ export function heatColour(share) {
 export const heatCss = (share) => `rgb(${heatColour(share).join(" ")})`;
 
 export class HeatMap {
-	// onBrush(from, to): moments in ns; onCell(server, index); onServer(name)
+	// onBrush(from, to, walk): moments in ns, null = the whole time; onCell(server, index); onServer(name)
 	constructor(canvas, { onBrush, onCell, onServer }) {
 		Object.assign(this, { canvas, onBrush, onCell, onServer, data: null, cursor: null });
 		canvas.addEventListener("pointerdown", (e) => this.down(e));
 		canvas.addEventListener("pointermove", (e) => this.move(e));
 		canvas.addEventListener("pointerup", (e) => this.up(e));
 		canvas.addEventListener("pointerleave", () => { if (!this.drag) this.point(null); });
+		canvas.addEventListener("dblclick", () => onBrush(null, null));
+		canvas.addEventListener("wheel", (e) => this.wheel(e), { passive: false });
 		canvas.addEventListener("keydown", (e) => this.key(e));
 	}
 
@@ -119,6 +123,15 @@ export class HeatMap {
 		if (drag && Math.abs(drag.to - drag.x) > 4 && !drag.left) this.brush(Math.min(drag.x, drag.to), Math.max(drag.x, drag.to));
 		else this.onServer(this.data.servers[p.server].name);
 		this.draw();
+	}
+
+	wheel(e) {
+		if (!this.data || !(e.ctrlKey || e.metaKey)) return;
+		const next = (this.turned ?? this.axis).zoom(wheelFactor(e), Math.max(0, e.offsetX - this.gutter));
+		this.turned = next;
+		clearTimeout(this.rests);
+		this.rests = setTimeout(() => { this.turned = null; this.onBrush(next.moment(next.from), next.moment(next.to), "wheel"); }, RESTED);
+		e.preventDefault();
 	}
 
 	brush(a, b) { this.onBrush(this.axis.moment(this.axis.at(a - this.gutter)), this.axis.moment(this.axis.at(b - this.gutter))); }

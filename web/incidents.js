@@ -2,7 +2,7 @@
 // the other panes, and another one beside it.
 import { ask, tell } from "./api.js";
 import { confirmButton } from "./confirm.js";
-import { choosableTable, element, loadStyle, replaceTable } from "./dom.js";
+import { choosableTable, element, loadStyle, replaceContents, waiting } from "./dom.js";
 import { formatValue, localTime } from "./format.js";
 import { field, keys, link, markText, questions, statusLine } from "./pane.js";
 import { setState, state } from "./state.js";
@@ -11,7 +11,7 @@ let parts = null, question = null, marks = [];
 
 function build(main) {
 	loadStyle("/panes.css");
-	parts = { status: statusLine(), list: element("div", { id: "incident-list", class: "scroll tall" }), filter: field("filter", "", { width: 12, type: "search", live: true, placeholder: "filter" }),
+	parts = { status: statusLine(), list: element("div", { id: "incident-list", class: "scroll tall" }), filter: field("find", "", { width: 12, type: "search", live: true, placeholder: "filter" }),
 		one: element("section", { id: "incident", "aria-label": "the answer" }), other: element("section", { id: "other", "aria-label": "the other answer" }) };
 	parts.filter.input.setAttribute("aria-label", "list only incidents with these letters");
 	question = questions(parts.status);
@@ -24,7 +24,7 @@ function build(main) {
 
 const passes = (m, filter) => !filter || `${m.id} ${m.kind} ${m.note ?? ""} ${localTime(m.at)} ${m.feedback ?? ""}`.toLowerCase().includes(filter.toLowerCase());
 
-export function drawIncidents(holder, list, { chosen, other, filter, onChoose }) {
+function drawIncidents(holder, list, { chosen, other, filter, onChoose }) {
 	const rows = [...list].reverse().filter((m) => passes(m, filter)).map((m) => ({ key: String(m.id), kind: String(m.id) === other ? "other" : null, titles: [null, null, null, m.note],
 		cells: [String(m.id), localTime(m.at), m.kind === "caught" ? (m.goes_on ? "caught, goes on" : "caught") : m.presses > 1 ? `${m.presses} presses` : "mark", m.note || "", m.feedback || ""] }));
 	if (!rows.length) {
@@ -32,15 +32,15 @@ export function drawIncidents(holder, list, { chosen, other, filter, onChoose })
 		return;
 	}
 	const columns = [{ title: "", class: "number" }, { title: "when" }, { title: "kind", class: "wide" }, { title: "note", class: "note" }, { title: "answer was" }];
-	replaceTable(holder, choosableTable({ label: "incidents", columns, rows, chosen, onChoose }));
+	replaceContents(holder, choosableTable({ label: "incidents", columns, rows, chosen, onChoose }));
 }
 
 const featureLine = (f) => element("li", {}, `${f.name}: ${formatValue(f.value, f.unit)}`,
 	f.usual === null ? "" : `, usually ${formatValue(f.usual, f.unit)}`, f.left_only_value ? " (left its only value)" : f.highest ? " (highest in the window)" : "");
 
-export function drawAnswer(holder, answer, onProcess) {
+function drawAnswer(holder, answer, onProcess) {
 	const culprits = answer.culprits.slice(0, 5).map((c) => element("li", {},
-		element("button", { type: "button", class: "who", onclick: () => onProcess(answer.at, c) }, c.members > 1 ? `${c.label}, ${c.members} processes` : c.pid ? `${c.label}, pid ${c.pid}` : c.label),
+		element("button", { type: "button", class: "who", onclick: () => onProcess(c) }, c.members > 1 ? `${c.label}, ${c.members} processes` : c.pid ? `${c.label}, pid ${c.pid}` : c.label),
 		c.share === null ? "" : ` ${Math.round(100 * c.share)} % of what all used`,
 		element("ul", { class: "features" }, ...c.features.slice(0, 4).map(featureLine)), c.pid && !["kernel", "limit", "host"].includes(c.kind) ? confirmButton(c, answer.bottleneck) : ""));
 	const victims = answer.victims.slice(0, 5).map((v) => element("li", {}, v.pid ? `${v.label}, pid ${v.pid}` : v.label, element("ul", { class: "features" }, ...v.features.slice(0, 2).map(featureLine))));
@@ -78,14 +78,14 @@ function noteForm(m) {
 
 function feedback(m) {
 	return element("span", { class: "feedback", role: "group", "aria-label": "was the answer right?" }, "The answer was ", ...["right", "wrong", "fixed"].map((word) =>
-		element("button", { type: "button", "aria-pressed": m.feedback === word, onclick: (e) => change("feedback", { id: m.id, feedback: word }, () => {
+		element("button", { type: "button", "aria-pressed": m.feedback === word, "data-key": word, onclick: (e) => change("feedback", { id: m.id, feedback: word }, () => {
 			for (const b of e.target.parentElement.querySelectorAll("button")) b.setAttribute("aria-pressed", String(b === e.target));
 			drawList(state());
 		}) }, word)));
 }
 
 function besideChoice(id, s) {
-	const select = element("select", { "aria-label": "another incident beside it", onchange: (e) => setState({ with: e.target.value || null }) },
+	const select = element("select", { "aria-label": "another incident beside it", "data-key": "beside", onchange: (e) => setState({ with: e.target.value || null }) },
 		element("option", { value: "" }, "nothing"), ...[...marks].reverse().filter((m) => String(m.id) !== id).map((m) => element("option", { value: String(m.id) }, markText(m))));
 	select.value = s.with ?? "";
 	return element("label", { class: "choice" }, "beside ", select);
@@ -97,23 +97,29 @@ async function drawOne(holder, id, first, s) {
 		holder.replaceChildren(element("p", {}, first ? "There is no such incident." : ""));
 		return;
 	}
-	const body = element("div", {}, element("p", { class: "hint" }, "asking ...")), similar = element("div", {});
-	const ways = element("p", { class: "ways" }, link({ view: "machine", at: m.at, mark: null, with: null, pid: null }, "machine then"), " ", ...["timeline", "blame", "flame"].flatMap((view) => [link({ view, mark: id, with: null, from: null, to: null }, { timeline: "timeline", blame: "blame", flame: "flame graph" }[view]), " "]),
+	const waits = element("p", { class: "hint" }), body = element("div", {}, waits), similar = element("div", {});
+	const ways = element("p", { class: "ways" }, link({ view: "machine", at: id, mark: id, with: null, pid: null, feature: null, from: null, to: null }, "machine then"), " ", ...["timeline", "blame", "flame"].flatMap((view) => [link({ view, mark: id, with: null, from: null, to: null }, { timeline: "timeline", blame: "blame", flame: "flame graph" }[view]), " "]),
 		!first ? link({ view: "flame", mark: s.mark, base: id, with: null, from: null, to: null }, "difference of the flame graphs") : "");
-	holder.replaceChildren(element("h2", {}, `${m.kind === "caught" ? "Caught" : "Mark"} ${m.id}, ${localTime(m.at)}${m.until && m.until !== m.at ? ` until ${localTime(m.until, false)}` : ""}`), ways,
-		noteForm(m), element("p", { class: "row" }, feedback(m), first ? besideChoice(id, s) : element("button", { type: "button", onclick: () => setState({ with: null }) }, "take away")), body, similar);
+	replaceContents(holder, element("h2", {}, `${m.kind === "caught" ? "Caught" : "Mark"} ${m.id}, ${localTime(m.at)}${m.until && m.until !== m.at ? ` until ${localTime(m.until, false)}` : ""}`), ways,
+		noteForm(m), element("p", { class: "row" }, feedback(m), first ? besideChoice(id, s) : element("button", { type: "button", "data-key": "away", onclick: () => { parts.one.querySelector('[data-key="beside"]')?.focus(); setState({ with: null }); } }, "take away")), body, similar);
+	const done = waiting(waits, "looking into it ...");
 	try {
 		const answer = await ask("incident", { id });
 		if (!holder.contains(body)) return; // another one was chosen meanwhile
-		drawAnswer(body, answer, (at, c) => setState({ view: "machine", at, pid: c.pid || null, feature: c.features[0]?.name, mark: null, with: null }));
+		drawAnswer(body, answer, (c) => setState({ view: "machine", at: id, mark: id, pid: c.pid || null, feature: c.features[0]?.name, with: null, from: null, to: null }));
 		similar.replaceChildren(...similarList(answer));
 	} catch (e) {
 		body.replaceChildren(element("p", { class: "error-text" }, e.message));
+	} finally {
+		done();
 	}
 }
 
+// The newest one, as long as nobody chose.
+const shown = (s) => s.mark || (marks.length ? String(marks.at(-1).id) : null);
+
 function drawList(s) {
-	drawIncidents(parts.list, marks, { chosen: s.mark || null, other: s.with || null, filter: s.filter, onChoose: (id) => setState({ mark: id, with: s.with === id ? null : s.with }) });
+	drawIncidents(parts.list, marks, { chosen: shown(s), other: s.with || null, filter: s.find, onChoose: (id, walk) => setState({ mark: id, with: s.with === id ? null : s.with }, false, walk) });
 }
 
 export async function show(main, s, changed) {
@@ -126,8 +132,13 @@ export async function show(main, s, changed) {
 	}
 	s = state();
 	drawList(s);
-	const id = s.mark || (marks.length ? String(marks.at(-1).id) : null);
+	const id = shown(s);
 	parts.other.hidden = !s.with;
 	main.classList.toggle("two", Boolean(s.with));
-	if (changed("mark", "view", "with")) await Promise.all([id ? drawOne(parts.one, id, true, s) : parts.one.replaceChildren(element("p", {}, "The answer stands here.")), s.with ? drawOne(parts.other, s.with, false, s) : parts.other.replaceChildren()]);
+	const beside = parts.one.querySelector('[data-key="beside"]');
+	if (beside) beside.value = s.with ?? "";
+	const work = [];
+	if (changed("mark", "view")) work.push(id ? drawOne(parts.one, id, true, s) : parts.one.replaceChildren(element("p", { class: "hint" }, "The answer to each stands here.")));
+	if (changed("mark", "view", "with")) work.push(s.with ? drawOne(parts.other, s.with, false, s) : parts.other.replaceChildren());
+	await Promise.all(work);
 }

@@ -135,8 +135,12 @@ export class Rows {
 		this.pixels = new Uint32Array(this.image.data.buffer);
 		this.columns = new Uint32Array(w);
 		this.palette = null;
-		this.context.fillStyle = css("--panel"); // until there is something to draw
-		this.context.fillRect(0, 0, w, h);
+		this.blank(); // until there is something to draw
+	}
+	blank() {
+		this.context.setTransform(1, 0, 0, 1, 0, 0);
+		this.context.fillStyle = css("--panel");
+		this.context.fillRect(0, 0, this.canvas.width, this.canvas.height);
 	}
 	// Of another answer, or in another light.
 	colours(kinds, mixes) {

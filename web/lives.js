@@ -1,6 +1,6 @@
 // Who lived when (the paper's figure 1): a bar a process, on the axis of the curve above. Those that were there all the time
 // are counted, not drawn.
-import { element } from "./dom.js";
+import { arrowKeys, element, replaceContents } from "./dom.js";
 import { localTime } from "./format.js";
 import { svg } from "./pane.js";
 
@@ -11,16 +11,18 @@ export function drawLives(holder, answer, place, { chosen, onChoose }) {
 	const lives = answer.lives.filter((l) => l.began || l.ended);
 	const x = (t) => Math.max(0, Math.min(place.width, (Date.parse(t) / 1000 - place.from) / (place.to - place.from) * place.width));
 	const told = `${answer.processes} processes lived here, ${answer.throughout} of them all the time${answer.lives.length < answer.processes && lives.length === answer.lives.length ? `; the first ${lives.length} of the others` : ""}`;
+	const stop = Math.max(0, lives.findIndex((l) => String(l.pid) === chosen));
 	const rows = lives.map((l, i) => {
 		const from = x(l.from), to = Math.max(from + LEAST, x(l.to));
 		const words = `${l.label} ${l.pid}: ${l.began ? localTime(l.from, false) : "earlier"} to ${l.ended ? localTime(l.to, false) : "later"}`;
 		const right = from > place.width - 160;
-		return svg("g", { class: String(l.pid) === chosen ? "life chosen" : "life", role: "button", tabindex: 0, "aria-label": words, transform: `translate(0 ${i * ROW})`,
+		return svg("g", { class: String(l.pid) === chosen ? "life chosen" : "life", role: "button", tabindex: i === stop ? 0 : -1, "data-key": `${l.pid}@${l.from}`, "aria-pressed": String(l.pid) === chosen, "aria-label": words, transform: `translate(0 ${i * ROW})`,
 			onclick: () => onChoose(String(l.pid)), onkeydown: (e) => { if (e.key === "Enter" || e.key === " ") { onChoose(String(l.pid)); e.preventDefault(); } } },
 		svg("title", {}, words), svg("rect", { x: from, y: 2, width: to - from, height: ROW - 4, rx: 1 }),
 		svg("text", { class: !right && to + 4 > place.width - 120 ? "inside" : null, x: right ? from - 4 : to + 4 > place.width - 120 ? from + 4 : to + 4, y: ROW - 3, "text-anchor": right ? "end" : "start" }, `${l.label} (${l.pid})`));
 	});
 	const picture = svg("svg", { class: "lives", width: place.width, height: Math.max(1, rows.length * ROW), role: "group", "aria-label": "processes that began or ended" }, ...rows);
 	picture.style.marginLeft = `${place.left}px`;
-	holder.replaceChildren(element("p", { class: "hint" }, told), element("div", { class: "scroll short" }, picture));
+	arrowKeys(picture, () => rows);
+	replaceContents(holder, element("p", { class: "hint" }, told), element("div", { class: "scroll short" }, picture));
 }

@@ -1,6 +1,6 @@
 // The victim x culprit matrix: a heat-coloured table that is read with arrows as with eyes.
 import { formatSpan } from "./axis.js";
-import { element } from "./dom.js";
+import { arrowKeys, element, replaceContents } from "./dom.js";
 
 // [row][column] ns of the wait that is chosen, or of all.
 function sums(blame, wait) {
@@ -33,24 +33,27 @@ export function drawMatrix(holder, blame, { wait, sort, cell, onSort, onCell }) 
 		return;
 	}
 	const most = Math.max(...rows.map((v) => Math.max(...columns.map((c) => ns[v][c]))));
+	const columnStop = columns.some((c) => sort === `c${c}`) ? sort : `c${columns[0]}`, rowStop = rows.some((v) => sort === `v${v}`) ? sort : `v${rows[0]}`;
 	const head = element("tr", {}, element("th", { class: "corner" }, "waited"), element("th", { class: "number" }, "in all"),
 		...columns.map((c) => element("th", { "aria-sort": sort === `c${c}` ? "descending" : "none" },
-			element("button", { type: "button", class: "turned", title: `${culprits[c]}: ${formatSpan(columnSum[c])} in all; sort by it`, onclick: () => onSort(`c${c}`) }, culprits[c]))));
+			element("button", { type: "button", class: "turned", "data-key": `c${c}`, tabindex: columnStop === `c${c}` ? 0 : -1, title: `${culprits[c]}: ${formatSpan(columnSum[c])} in all; sort by it`, onclick: () => onSort(`c${c}`) }, culprits[c]))));
 	const first = cell && rows.includes(Number(cell.split(",")[0])) ? cell : `${rows[0]},${columns[0]}`;
 	const body = element("tbody", {}, ...rows.map((v) => element("tr", {},
-		element("th", { scope: "row" }, element("button", { type: "button", title: `${victims[v]}; sort by it`, "aria-pressed": sort === `v${v}`, onclick: () => onSort(`v${v}`) }, victims[v])),
+		element("th", { scope: "row" }, element("button", { type: "button", "data-key": `v${v}`, tabindex: rowStop === `v${v}` ? 0 : -1, title: `${victims[v]}; sort by it`, "aria-pressed": sort === `v${v}`, onclick: () => onSort(`v${v}`) }, victims[v])),
 		element("td", { class: "number sum" }, short(rowSum[v])),
 		...columns.map((c) => {
 			const key = `${v},${c}`, share = ns[v][c] / most;
-			const td = element("td", { class: "heat", tabindex: key === first ? 0 : -1, "data-cell": key, "aria-selected": key === cell, title: `${victims[v]} because of ${culprits[c]}: ${formatSpan(ns[v][c])}`, onclick: () => onCell(key) }, short(ns[v][c]));
+			const td = element("td", { class: "heat", tabindex: key === first ? 0 : -1, "data-key": key, "aria-selected": key === cell, title: `${victims[v]} because of ${culprits[c]}: ${formatSpan(ns[v][c])}`, onclick: () => onCell(key) }, short(ns[v][c]));
 			if (ns[v][c]) td.style.setProperty("--heat", `${Math.round(8 + 92 * Math.sqrt(share))}%`);
 			return td;
 		}))));
-	body.addEventListener("keydown", (e) => move(e, body, onCell));
-	holder.replaceChildren(element("table", { role: "grid", "aria-label": "waits by victim and culprit" }, element("thead", {}, head), body));
+	body.addEventListener("keydown", (e) => move(e, onCell));
+	arrowKeys(head, () => [...head.querySelectorAll("button")], undefined, { next: "ArrowRight", previous: "ArrowLeft" });
+	arrowKeys(body, () => [...body.querySelectorAll("th button")]);
+	replaceContents(holder, element("table", { role: "grid", "aria-label": "waits by victim and culprit" }, element("thead", {}, head), body));
 }
 
-function move(e, body, onCell) {
+function move(e, onCell) {
 	const at = e.target.closest("td.heat");
 	if (!at) return;
 	const row = at.parentElement, column = at.cellIndex;
@@ -60,8 +63,7 @@ function move(e, body, onCell) {
 		next.tabIndex = 0;
 		next.focus();
 	} else if (e.key === "Enter" || e.key === " ") {
-		onCell(at.dataset.cell);
-		requestAnimationFrame(() => body.ownerDocument.querySelector(`[data-cell="${at.dataset.cell}"]`)?.focus());
+		onCell(at.dataset.key);
 	} else {
 		return;
 	}

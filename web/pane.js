@@ -1,23 +1,27 @@
 // What the panes with a module of their own share.
 import { ask } from "./api.js";
-import { element } from "./dom.js";
+import { element, waiting } from "./dom.js";
 import { localTime } from "./format.js";
+import { chosenRange } from "./selection.js";
 import { setState, state } from "./state.js";
 
-// Asks in order: an answer that a later question overtook is dropped (null). Errors stand in `status`.
-export function questions(status) {
+// Asks in order: an answer that a later question overtook is dropped (null). Errors stand in `status`, and `failed` takes away what was
+// shown of another question.
+export function questions(status, failed = () => null) {
 	let last = 0;
 	return async (work, busy = "asking ...") => {
-		const mine = ++last;
-		status.textContent = busy;
-		status.classList.remove("error");
+		const mine = ++last, done = waiting(status, busy);
 		try {
 			const answer = await work();
+			done();
 			if (mine !== last) return null;
 			status.textContent = "";
+			status.classList.remove("error");
 			return answer;
 		} catch (e) {
+			done();
 			if (mine !== last) return null;
+			failed();
 			status.textContent = e.message;
 			status.classList.add("error");
 			return null;
@@ -74,6 +78,28 @@ export function eventsChoice(key = "mark", first = ["", "now"], label = "events 
 			marks = (await ask("marks")).marks;
 			fill();
 		} catch { /* the pane's own question says why */ }
+	};
+	return whole;
+}
+
+// Events of now are those of when they were asked for.
+export function freezeAnew() {
+	const button = element("button", { type: "button", title: "the flight recorder's events up to now", onclick: () => setState({ freeze: Date.now().toString(36), mark: null, from: null, to: null, when: null }) }, "Freeze anew");
+	button.show = (s) => { button.hidden = Boolean(s.mark); };
+	return button;
+}
+
+// The stretch of time that was chosen in another pane, and the way back to all of it.
+export function rangeChoice() {
+	const said = element("span"), clock = (ns) => `${localTime(Number(ns / 1000000n), false)}.${String(ns / 1000000n % 1000n).padStart(3, "0")}`;
+	const whole = element("span", { class: "choice", hidden: true }, said, " ", element("button", { type: "button", onclick: () => {
+		whole.parentElement.querySelector("select, input").focus(); // the button goes
+		setState({ from: null, to: null });
+	} }, "all of the time"));
+	whole.show = (s) => {
+		const range = chosenRange(s);
+		whole.hidden = !range;
+		if (range) said.textContent = `${clock(range.from)} to ${clock(range.to)}`;
 	};
 	return whole;
 }

@@ -1,4 +1,4 @@
-import { choosableTable, oddBar, replaceTable } from "./dom.js";
+import { choosableTable, element, oddBar, replaceContents } from "./dom.js";
 import { formatValue } from "./format.js";
 
 const COLUMNS = [["cpu.time", "CPU"], ["cpu.run_delay", "CPU wait"], ["mem.anon", "memory"], ["io.read_bytes", "read"], ["io.write_bytes", "written"],
@@ -21,11 +21,12 @@ export function drawProcesses(holder, board, units, { chosen, filter, onChoose }
 	const rows = board.processes.filter((p) => passes(p, filter)).map((p) => ({
 		key: String(p.pid),
 		kind: p.guilt > 0 ? "guilty" : null,
-		titles: [null, null, p.cmdline || p.exe || p.name],
+		titles: [reason(p, units), null, p.cmdline || p.exe || p.name],
 		cells: [oddBar(p.score), String(p.pid), p.label,
 			...COLUMNS.map(([name]) => formatValue(p.values[at[name]], unit[name])), reason(p, units)],
 	}));
+	if (!rows.length) return replaceContents(holder, element("p", { class: "hint" }, filter ? `No process here has “${filter}” in its name, unit or command line, nor this number.` : "No processes."));
 	const columns = [{ title: "odd" }, { title: "pid", class: "number" }, { title: "program", class: "name" },
 		...COLUMNS.map(([, title], i) => ({ title, class: i < NARROW ? "number" : i < MIDDLE ? "number wide" : "number widest" })), { title: "most unusual", class: "reason widest" }];
-	replaceTable(holder, choosableTable({ label: "processes", columns, rows, chosen, onChoose }));
+	replaceContents(holder, choosableTable({ label: "processes", columns, rows, chosen, onChoose }));
 }

@@ -1,5 +1,6 @@
 // Time that flows from culprits through what was waited for to victims.
 import { formatSpan } from "./axis.js";
+import { arrowKeys, replaceContents } from "./dom.js";
 import { svg } from "./pane.js";
 
 const SHOWN = 12, GAP = 4, NODE = 12, LEAST = 2, LINE = 15;
@@ -89,15 +90,18 @@ export function drawFlow(holder, blame, { wait, chosen, names, onWait, onChoose 
 		const text = link.side === "l" ? `${link.a.text} → ${names[link.wait]}` : `${names[link.wait]} → ${link.b.text}`;
 		root.append(svg("path", { d: ribbon(link, ...x, total), class: `ribbon wait-${KINDS[link.wait] ?? 8}${lit(link) ? "" : " dim"}` }, svg("title", {}, `${text}: ${formatSpan(link.ns)}`)));
 	}
+	const nodes = [];
 	const node = (n, x, words, onclick, { kind, anchor, tx, room, pressed }) => {
 		const label = `${words}: ${formatSpan(n.ns)}, ${Math.round(100 * n.ns / total)} %`;
 		// the words beside it are cut to fit: what is read out is whole
-		root.append(svg("g", { role: "button", tabindex: 0, class: `node ${kind}`, "aria-label": label, "aria-pressed": String(pressed), onclick, onkeydown: (e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); onclick(); } } },
-			svg("title", {}, label), svg("rect", { x, y: n.y, width: NODE, height: n.height })),
-		svg("text", { x: tx, y: n.y + n.height / 2, "text-anchor": anchor, "dominant-baseline": "central", "aria-hidden": "true" }, fit(narrow ? words : `${words}  ${formatSpan(n.ns)}`, room)));
+		nodes.push(svg("g", { role: "button", tabindex: -1, "data-key": `${kind} ${n.key}`, class: `node ${kind}`, "aria-label": label, "aria-pressed": String(pressed), onclick, onkeydown: (e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); onclick(); } } },
+			svg("title", {}, label), svg("rect", { x, y: n.y, width: NODE, height: n.height })));
+		root.append(nodes.at(-1), svg("text", { x: tx, y: n.y + n.height / 2, "text-anchor": anchor, "dominant-baseline": "central", "aria-hidden": "true" }, fit(narrow ? words : `${words}  ${formatSpan(n.ns)}`, room)));
 	};
 	for (const n of left.nodes) node(n, columns[0], n.text, () => onChoose(`c${n.key}`), { kind: "culprit", anchor: "end", tx: columns[0] - 6, room: gutter - 8, pressed: chosen === `c${n.key}` });
 	for (const n of right.nodes) node(n, columns[2], n.text, () => onChoose(`v${n.key}`), { kind: "victim", anchor: "start", tx: columns[2] + NODE + 6, room: gutter - 8, pressed: chosen === `v${n.key}` });
 	for (const n of middle.nodes) node(n, columns[1], names[n.key] ?? n.key, () => onWait(n.key), { kind: `wait wait-${KINDS[n.key] ?? 8}`, anchor: "middle", tx: width / 2, room: narrow ? 100 : 180, pressed: wait === n.key });
-	holder.replaceChildren(root);
+	(nodes.find((n) => n.getAttribute("aria-pressed") === "true") ?? nodes[0]).setAttribute("tabindex", 0);
+	arrowKeys(root, () => nodes);
+	replaceContents(holder, root);
 }

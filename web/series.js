@@ -1,12 +1,14 @@
 // Curves over one time axis: the asked-about moment and its value in crosshairs, the usual range as a band, marks.
 import uPlot from "./uPlot.esm.js";
-import { element } from "./dom.js";
+import { css as named, element } from "./dom.js";
+import { wheelZoom } from "./gestures.js";
 import { formatValue, localTime } from "./format.js";
 import { formatSpan } from "./axis.js";
 
 const COLOURS = ["--accent", "#b06000", "#1a7f37", "#9334e6"];
 const HEIGHT = 280;
-const css = (name) => (name.startsWith("--") ? getComputedStyle(document.documentElement).getPropertyValue(name).trim() : name);
+const CLICK = 4, TWICE = 300; // px, ms
+const css = (name) => (name.startsWith("--") ? named(name) : name);
 
 // Where a point stands for several ticks, the first curve has the least and the most of each as a band.
 const EDGES = [["least", "low"], ["most", "high"]];
@@ -89,10 +91,30 @@ function horizontal(u, value, scale) {
 
 let plot = null, drawn = null;
 
+// Until somebody points at a place, the figures below are of the moment that is asked about.
+function tellMoment(u, at) {
+	if (u.cursor.left >= 0) return;
+	const x = u.data[0], last = x.length - 1, step = x[1] - x[0] || 1;
+	const idx = Math.max(0, Math.min(last, Math.round((at - x[0]) / step)));
+	u.setLegend({ idx: last >= 0 && Math.abs(x[idx] - at) <= step ? idx : null }, false);
+}
+
+// A click asks about a moment; a second one at once is a double click, which shows the whole window.
+function listenToClicks(u, onMoment) {
+	let from = 0, timer = null;
+	u.over.addEventListener("mousedown", (e) => { from = e.clientX; });
+	u.over.addEventListener("click", (e) => {
+		clearTimeout(timer);
+		if (Math.abs(e.clientX - from) < CLICK && e.detail === 1) timer = setTimeout(onMoment, TWICE, u.posToVal(e.offsetX, "x"));
+	});
+}
+
+// onZoom(from, to): a stretch was dragged over (null, null: all of it again); onWheel(from, to): zoomed by the wheel; onMoment(s): a moment
+// was clicked.
 // onPlaced: is told where the curve lies, { left, width } in px, { from, to } in s; again when it was drawn anew for another width.
 // curves: [{ data: whyslow.series/1, usual: a feature of whyslow.process/1 or null }]; at: seconds; marks: [{ at, note }].
-export function drawSeries(holder, curves, { at, marks, onZoom, onPlaced }) {
-	drawn = [holder, curves, { at, marks, onZoom, onPlaced }];
+export function drawSeries(holder, curves, { at, marks, onZoom, onWheel, onMoment, onPlaced }) {
+	drawn = [holder, curves, { at, marks, onZoom, onWheel, onMoment, onPlaced }];
 	plot?.destroy();
 	plot = null;
 	if (!curves.length) {
@@ -122,6 +144,7 @@ export function drawSeries(holder, curves, { at, marks, onZoom, onPlaced }) {
 				for (const m of [...marks].reverse()) vertical(u, Date.parse(m.at) / 1000, "--faint", [2, 3], m.note || `mark ${m.id}`, taken);
 				horizontal(u, curves[0].usual?.value, curves[0].data.unit);
 			}],
+			setCursor: [(u) => tellMoment(u, at)],
 			setSelect: [(u) => {
 				if (u.select.width < 4) return;
 				onZoom(u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x"));
@@ -130,9 +153,11 @@ export function drawSeries(holder, curves, { at, marks, onZoom, onPlaced }) {
 		},
 	};
 	holder.replaceChildren();
-	options.hooks.ready = [(u) => onPlaced({ left: u.over.offsetLeft, width: u.over.clientWidth, from: u.scales.x.min, to: u.scales.x.max })];
+	options.hooks.ready = [(u) => tellMoment(u, at), (u) => onPlaced({ left: u.over.offsetLeft, width: u.over.clientWidth, from: u.scales.x.min, to: u.scales.x.max })];
 	plot = new uPlot(options, align(curves), holder);
 	plot.over.addEventListener("dblclick", () => onZoom(null, null));
+	listenToClicks(plot, onMoment);
+	wheelZoom(plot, onWheel);
 	plot.root.querySelector("canvas").setAttribute("aria-label", curves.map(inWords).join("; "));
 	plot.root.querySelector("canvas").setAttribute("role", "img");
 }

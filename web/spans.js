@@ -2,7 +2,7 @@
 // and two versions side by side (whyslow.spans.*/1).
 import { ask } from "./api.js";
 import { formatSpan } from "./axis.js";
-import { choosableTable, element, loadStyle, oddBar, replaceTable } from "./dom.js";
+import { choosableTable, element, loadStyle, oddBar, replaceContents } from "./dom.js";
 import { localTime } from "./format.js";
 import { check, choice, field, keys, questions, redrawn, statusLine, svg } from "./pane.js";
 import { setState, state } from "./state.js";
@@ -36,14 +36,17 @@ function build(main) {
 	loadStyle("/panes.css");
 	const holder = (name) => element("div", { class: "waterfall", "data-name": name });
 	parts = {
-		status: statusLine(), about: element("p", { class: "hint" }), by: field("by", "buckets by", { width: 18, placeholder: "hardware,workload" }),
+		status: statusLine(), about: element("p", { class: "hint" }), by: field("buckets", "buckets by", { width: 18, placeholder: "hardware,workload" }),
 		method: choice("method", "judged by", [["robust", "robust"], ["sdiag-older", "Z-score against older ones"], ["sdiag-pooled", "Z-score against all others"]]),
 		critical: check("critical", "only the critical path", "leave out calls that nobody waited for"),
 		buckets: element("div", { class: "scroll", id: "bucket-list" }), versions: element("div", { class: "scroll", id: "version-list" }), forest: element("div", { class: "scroll tall", id: "forest" }),
 		which: element("div", { class: "row" }), one: holder("one"), two: holder("two"), compare: element("div", { id: "comparison" }), pick: element("div", { class: "row" }),
 		forestTitle: element("h2", { id: "forest-title" }, "Call forest"), versionTitle: element("h2", { id: "version-title" }, "Versions"),
 	};
-	question = questions(parts.status);
+	question = questions(parts.status, () => {
+		forest = exemplars = comparison = null;
+		for (const part of [parts.about, parts.buckets, parts.versions, parts.forest, parts.pick, parts.compare, parts.which, parts.one, parts.two]) part.replaceChildren();
+	});
 	main.replaceChildren(
 		element("section", { class: "toolbar", "aria-label": "what is shown" }, parts.by, parts.method, parts.critical, parts.status, parts.about),
 		element("section", { "aria-labelledby": "bucket-title" }, element("h2", { id: "bucket-title" }, "Buckets"), parts.buckets),
@@ -52,7 +55,7 @@ function build(main) {
 		element("section", { class: "whole", "aria-labelledby": "compare-title" }, element("h2", { id: "compare-title" }, "Two versions side by side"), parts.pick, parts.compare),
 		element("section", { class: "whole", "aria-labelledby": "requests-title" }, element("h2", { id: "requests-title" }, "Requests, span by span"), parts.which, element("div", { class: "beside" }, parts.one, parts.two),
 			element("p", { class: "hint" }, "Red is the critical path: what the request waited for. Both have one scale.")));
-	redrawn(parts.one, () => exemplars && drawRequests(state()));
+	redrawn(parts.one, () => forest && exemplars && drawRequests(state()));
 	keys(main, { Escape: () => setState({ one: null, two: null }) });
 }
 
@@ -62,7 +65,7 @@ function drawBuckets(s, chosen) {
 	for (const g of groups.groups) if (g.outlier && !g.faster) slower.set(keyOf(g), (slower.get(keyOf(g)) ?? 0) + 1);
 	const rows = forest.buckets.map((b) => ({ key: keyOf(b), kind: slower.has(keyOf(b)) ? "guilty" : null, cells: [nameOf(b), b.entry, Math.round(b.requests).toLocaleString("en"), span(b.mean_ns), span(b.p50_ns), span(b.p95_ns), span(b.p99_ns), quantiles(b, most), slower.has(keyOf(b)) ? `${slower.get(keyOf(b))} slower` : ""] }));
 	const columns = [{ title: "bucket", class: "name" }, { title: "entry", class: "widest" }, { title: "requests", class: "number" }, { title: "mean", class: "number" }, { title: "p50", class: "number wide" }, { title: "p95", class: "number wide" }, { title: "p99", class: "number widest" }, { title: "p50-p95-p99", class: "wide" }, { title: "versions" }];
-	replaceTable(parts.buckets, choosableTable({ label: "buckets", columns, rows, chosen, onChoose: (bucket) => setState({ bucket, one: null, two: null, baseline: null, candidate: null }) }));
+	replaceContents(parts.buckets, choosableTable({ label: "buckets", columns, rows, chosen, onChoose: (bucket, walk) => setState({ bucket, one: null, two: null, baseline: null, candidate: null }, false, walk) }));
 }
 
 // A thin line to p99, a thick one from p50 to p95.
@@ -79,8 +82,8 @@ function drawVersions(s, key) {
 		cells: [oddBar(g.z === null ? 0 : Math.abs(g.z) / 6), shortVersions(g.versions, set), g.z === null ? "" : g.z.toFixed(1), g.q === null ? "" : g.q < 0.001 ? g.q.toExponential(0) : g.q.toFixed(2), span(g.mean_ns), span(g.usual_ns), g.effect === null ? "" : `${g.effect > 0 ? "+" : ""}${share(g.effect)}`, Math.round(g.requests).toLocaleString("en"), localTime(g.first_seen), g.outlier ? (g.faster ? "faster" : "slower") : g.cannot_exceed ? "too few groups" : ""] }));
 	const columns = [{ title: "odd" }, { title: "version", class: "name" }, { title: "z", class: "number wide" }, { title: "q", class: "number wide" }, { title: "mean", class: "number" }, { title: "usual", class: "number wide" }, { title: "change", class: "number" }, { title: "requests", class: "number wide" }, { title: "first seen", class: "widest" }, { title: "" }];
 	parts.versionTitle.textContent = `Versions of ${list.length ? nameOf(list[0]) : "the bucket"}`;
-	replaceTable(parts.versions, choosableTable({ label: "versions of the bucket", columns, rows, chosen: s.candidate ? list.find((g) => packages(g.versions).includes(s.candidate))?.versions ?? null : null,
-		onChoose: (versions) => setState({ candidate: packages(versions).find((p) => set.has(p)) ?? null, one: null, two: null }) }));
+	replaceContents(parts.versions, choosableTable({ label: "versions of the bucket", columns, rows, chosen: s.candidate ? list.find((g) => packages(g.versions).includes(s.candidate))?.versions ?? null : null,
+		onChoose: (versions, walk) => setState({ candidate: packages(versions).find((p) => set.has(p)) ?? null, one: null, two: null }, false, walk) }));
 }
 
 function drawForest(s, key) {
@@ -94,12 +97,12 @@ function drawForest(s, key) {
 		return { key: p.path, kind: on > 0.01 * b.mean_ns ? "critical" : null, titles: [null, p.path], cells: [oddBar(on / b.mean_ns), name, share(on / b.mean_ns), span(on), p.calls_per_parent === null ? "" : p.calls_per_parent.toFixed(2), span(p.p50_ns), span(p.p95_ns), span(p.p99_ns), p.parallel === null ? "" : p.parallel > 1.05 ? `${p.parallel.toFixed(1)} at a time` : "", [p.errors ? `${share(p.errors / p.calls)} fail` : "", p.retries ? `${share(p.retries / p.calls)} retries` : "", p.asynchronous > p.calls / 2 ? "asynchronous" : ""].filter(Boolean).join(", ")] };
 	});
 	const columns = [{ title: "path" }, { title: "call", class: "name" }, { title: "of the request", class: "number" }, { title: "a request", class: "number wide" }, { title: "calls", class: "number wide" }, { title: "p50", class: "number wide" }, { title: "p95", class: "number wide" }, { title: "p99", class: "number wide" }, { title: "parallel", class: "wide" }, { title: "", class: "widest" }];
-	replaceTable(parts.forest, choosableTable({ label: "calls of the bucket; the critical path is lit", columns, rows, chosen: s.path ?? null, onChoose: (path) => setState({ path }) }));
+	replaceContents(parts.forest, choosableTable({ label: "calls of the bucket; the critical path is lit", columns, rows, chosen: s.call ?? null, onChoose: (call, walk) => setState({ call }, false, walk) }));
 }
 
 function versionChoice(key, label, set, list, value) {
 	const options = [...set].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
-	const select = element("select", { onchange: (e) => setState({ [key]: e.target.value || null, one: null, two: null }) }, element("option", { value: "" }, "choose"), ...options.map((p) => element("option", { value: p }, p)));
+	const select = element("select", { "data-key": key, onchange: (e) => setState({ [key]: e.target.value || null, one: null, two: null }) }, element("option", { value: "" }, "choose"), ...options.map((p) => element("option", { value: p }, p)));
 	select.value = value ?? "";
 	return element("label", { class: "choice" }, `${label} `, select);
 }
@@ -107,7 +110,7 @@ function versionChoice(key, label, set, list, value) {
 function drawPick(s, key) {
 	const list = ofBucket(key), set = differing(list);
 	if (set.size < 2) parts.pick.replaceChildren(element("p", { class: "hint" }, "The bucket has one version only."));
-	else parts.pick.replaceChildren(versionChoice("baseline", "was", set, list, s.baseline), versionChoice("candidate", "is", set, list, s.candidate));
+	else replaceContents(parts.pick, versionChoice("baseline", "was", set, list, s.baseline), versionChoice("candidate", "is", set, list, s.candidate));
 }
 
 function drawComparison(s) {
@@ -127,14 +130,14 @@ function drawComparison(s) {
 	const rows = [...b.vertices].sort((x, y) => Math.abs(y.after_ns - y.before_ns) - Math.abs(x.after_ns - x.before_ns)).slice(0, 40).map((v) => ({ key: v.path, titles: [null, v.path], kind: v.after_ns - v.before_ns > 0.05 * most ? "guilty" : null,
 		cells: [oddBar(Math.abs(v.after_ns - v.before_ns) / most), v.path.split(" > ").at(-1), span(v.before_ns), span(v.after_ns), signed(v.after_ns - v.before_ns), `${v.calls_before.toFixed(2)} → ${v.calls_after.toFixed(2)}`, v.reason === "none" ? "" : v.reason] }));
 	const columns = [{ title: "" }, { title: "call", class: "name" }, { title: s.baseline, class: "number wide" }, { title: s.candidate, class: "number wide" }, { title: "change", class: "number" }, { title: "calls a request", class: "number wide" }, { title: "because", class: "wide" }];
-	const table = element("div", { class: "scroll" }, choosableTable({ label: "calls, before and after", columns, rows, chosen: s.path ?? null, onChoose: (path) => setState({ path }) }));
-	parts.compare.replaceChildren(head, rows.length ? table : "");
+	const table = element("div", { class: "scroll" }, choosableTable({ label: "calls, before and after", columns, rows, chosen: s.call ?? null, onChoose: (call, walk) => setState({ call }, false, walk) }));
+	replaceContents(parts.compare, head, rows.length ? table : "");
 }
 
 const requestText = (r, set) => `${r.slowest ? "slow" : "ordinary"}, ${shortVersions(r.versions, set)}: ${formatSpan(r.duration_ns)} (${r.trace.slice(0, 8)})`;
 
 function requestChoice(key, label, list, set, value) {
-	const select = element("select", { onchange: (e) => setState({ [key]: e.target.value || null }) }, ...(key === "two" ? [element("option", { value: "" }, "nothing")] : []), ...list.map((r) => element("option", { value: r.trace }, requestText(r, set))));
+	const select = element("select", { "data-key": key, onchange: (e) => setState({ [key]: e.target.value || null }) }, ...(key === "two" ? [element("option", { value: "none" }, "nothing")] : []), ...list.map((r) => element("option", { value: r.trace }, requestText(r, set))));
 	select.value = value ?? "";
 	return element("label", { class: "choice" }, `${label} `, select);
 }
@@ -146,7 +149,7 @@ function drawRequests(s) {
 	const named = (id) => list.find((r) => r.trace === id);
 	const one = named(s.one) ?? named(slow) ?? of(s.candidate) ?? list.reduce((a, b) => (!a || b.duration_ns > a.duration_ns ? b : a), null);
 	const two = s.two === undefined ? named(usual) ?? of(s.baseline) : named(s.two);
-	parts.which.replaceChildren(requestChoice("one", "request", list, set, one?.trace), requestChoice("two", "beside", list, set, two?.trace));
+	replaceContents(parts.which, requestChoice("one", "request", list, set, one?.trace), requestChoice("two", "beside", list, set, two?.trace ?? "none"));
 	const most = Math.max(one?.duration_ns ?? 1, two?.duration_ns ?? 1);
 	parts.two.hidden = !two;
 	if (one) drawWaterfall(parts.one, one, most);
@@ -157,13 +160,13 @@ function drawRequests(s) {
 export async function show(main, s, changed) {
 	if (!parts) build(main);
 	for (const p of [parts.by, parts.method, parts.critical]) p.show(s);
-	if (!forest || changed("by")) {
-		const answer = await question(() => Promise.all([ask("spans/forest", { by: s.by }), ask("spans/groups", { by: s.by, method: s.method })]), "reading the requests ...");
+	if (!forest || changed("buckets")) {
+		const answer = await question(() => Promise.all([ask("spans/forest", { by: s.buckets }), ask("spans/groups", { by: s.buckets, method: s.method })]), "reading the requests ...");
 		if (!answer) return;
 		[forest, groups] = answer;
 		exemplars = comparison = null;
 	} else if (changed("method")) {
-		const answer = await question(() => ask("spans/groups", { by: s.by, method: s.method }));
+		const answer = await question(() => ask("spans/groups", { by: s.buckets, method: s.method }));
 		if (!answer) return;
 		groups = answer;
 	}
@@ -179,15 +182,15 @@ export async function show(main, s, changed) {
 	drawVersions(s, key);
 	drawForest(s, key);
 	drawPick(s, key);
-	if (!exemplars || exemplars.key !== `${s.by}|${key}`) {
-		const answer = await question(() => ask("spans/exemplars", { by: s.by, top: 2, ...selection(key) }));
+	if (!exemplars || exemplars.key !== `${s.buckets}|${key}`) {
+		const answer = await question(() => ask("spans/exemplars", { by: s.buckets, top: 2, ...selection(key) }));
 		if (!answer) return;
-		exemplars = { ...answer, key: `${s.by}|${key}` };
+		exemplars = { ...answer, key: `${s.buckets}|${key}` };
 	}
-	const pair = s.baseline && s.candidate && s.baseline !== s.candidate ? `${s.by}|${key}|${s.baseline}|${s.candidate}` : null;
+	const pair = s.baseline && s.candidate && s.baseline !== s.candidate ? `${s.buckets}|${key}|${s.baseline}|${s.candidate}` : null;
 	if (!pair) comparison = null;
 	else if (comparison?.key !== pair) {
-		const answer = await question(() => ask("spans/compare", { by: s.by, baseline: s.baseline, candidate: s.candidate, ...selection(key) }));
+		const answer = await question(() => ask("spans/compare", { by: s.buckets, baseline: s.baseline, candidate: s.candidate, ...selection(key) }));
 		if (!answer) return;
 		comparison = { ...answer, key: pair };
 	}

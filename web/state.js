@@ -1,14 +1,15 @@
 // What the page shows is in its address: view, at, window, pid, feature, more (pid:feature,...), filter; what panes share
 // (selection.js): from, to, mark, tid.
 const listeners = [];
-let quiet = false;
+let quiet = false, walked = null;
 
 export function state() {
 	return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 }
 
-// null takes a key out. `replace`: no new entry in the browser's history.
-export function setState(patch, replace = false) {
+// null takes a key out. `replace`: no new entry in the browser's history. `walk` names steps of one walk (arrows through a list, back
+// in time): the whole walk is one entry, so that the browser's way back leads to where it began.
+export function setState(patch, replace = false, walk = null) {
 	const now = new URLSearchParams(location.hash.slice(1));
 	for (const [key, value] of Object.entries(patch)) {
 		if (value === null || value === undefined || value === "") now.delete(key);
@@ -16,8 +17,9 @@ export function setState(patch, replace = false) {
 	}
 	const hash = `#${now}`;
 	if (hash === location.hash) return;
-	if (replace) history.replaceState(null, "", hash);
+	if (replace || (walk && walk === walked)) history.replaceState(null, "", hash);
 	else history.pushState(null, "", hash);
+	if (!replace) walked = walk;
 	tell();
 }
 
@@ -33,5 +35,8 @@ function tell() {
 		for (const listener of listeners) listener(state());
 	});
 }
-addEventListener("popstate", tell);
+addEventListener("popstate", () => {
+	walked = null;
+	tell();
+});
 addEventListener("hashchange", tell);

@@ -1,17 +1,17 @@
 // The threads' states over time, like the Concurrency Visualizer's threads view. What is drawn is the server's: rows,
 // order, level of detail, sums, chains; here it becomes pixels, and the address.
 import { ask } from "./api.js";
-import { Axis, drawRuler, formatMoment, formatSpan, momentOf, parseMoment } from "./axis.js";
-import { css, element, loadStyle } from "./dom.js";
+import { Axis, formatMoment, formatSpan, parseMoment } from "./axis.js";
+import { element, loadStyle, waiting } from "./dom.js";
 import { gestures } from "./gestures.js";
 import { drawInstant } from "./instant.js";
 import { CLASSES, KINDS, Rows, USES, classOfState, classOfUse, decodeRuns, runAt } from "./lines.js";
-import { HIDDEN, choice, eventsChoice, field, keys, redrawn, statusLine } from "./pane.js";
+import { HIDDEN, choice, eventsChoice, field, freezeAnew, keys, redrawn, statusLine } from "./pane.js";
 import { drawProfile } from "./profile.js";
 import { chooseRange, chosenRange } from "./selection.js";
 import { setState, state } from "./state.js";
+import { CPU_ROW, GAP, PITCH, ROW, RULER, drawHead, drawOver, rowIn } from "./timeline-draw.js";
 
-const ROW = 16, GAP = 2, PITCH = ROW + GAP, RULER = 24;
 const SPARE_ROWS = 12; // asked for above and below those that are seen
 const SETTLED = 140; // ms without a change until the address and the profile follow
 
@@ -30,16 +30,24 @@ const at = (t) => `@${formatMoment(axis.moment(t))}`;
 
 // --- what is asked ---
 
+// False: another one is wanted meanwhile.
 async function openRecording(s) {
 	const key = recording(s);
-	status.textContent = "reading the events ...";
-	status.classList.remove("error");
-	const a = await ask("timeline", { ...source(s), points: 1, rows: 1 });
+	const done = waiting(status, "reading the events ...");
+	const a = await ask("timeline", { ...source(s), points: 1, rows: 1 }).finally(done);
+	if (recording(state()) !== key) return false;
 	const origin = parseMoment(a.recorded.start);
 	known = { key, origin, limits: { from: 0, to: a.recorded.ns }, states: a.states, uses: a.uses, events: a.events, frozen: Number(parseMoment(a.frozen) - origin) };
 	data = profile = null;
-	status.textContent = `${a.events.toLocaleString("en")} events of ${formatSpan(a.recorded.ns)}${a.hidden ? `; ${HIDDEN}` : ""}`;
+	known.said = `${a.events.toLocaleString("en")} events of ${formatSpan(a.recorded.ns)}${a.hidden ? `; ${HIDDEN}` : ""}`;
+	tellRecording();
 	marks = (await ask("marks").catch(() => ({ marks: [] }))).marks;
+	return true;
+}
+
+function tellRecording() {
+	status.textContent = known.said;
+	status.classList.remove("error");
 }
 
 const everything = () => new Axis(known.origin, 0, known.limits.to, ui.width, known.limits);
@@ -78,6 +86,7 @@ async function askLines() {
 	try {
 		const a = await ask("timeline", wanted.parameters);
 		if (rec === known) takeLines(a, wanted);
+		if (rec === known && status.classList.contains("error")) tellRecording(); // it answers again
 	} catch (e) {
 		fail(e);
 		asking = false;
@@ -116,6 +125,7 @@ async function askProfile() {
 }
 
 async function askInstant(s) {
+	if (!known || !axis) return;
 	const key = `${recording(s)} ${s.tid} ${s.when}`;
 	if (!s.tid || !s.when) {
 		instant = null;
@@ -128,7 +138,9 @@ async function askInstant(s) {
 			instant = { key, error: e.message };
 		}
 	}
-	drawInstant(ui.instant, instant, { states: known.states, moment: (t) => axis.moment(t), onThread: chooseThread, onSpan: showSpan });
+	if (!known || !axis) return;
+	drawInstant(ui.instant, instant, { states: known.states, moment: (t) => axis.moment(t), onSpan: showSpan,
+		onThread: (tid, pid) => { ui.rows.focus({ preventScroll: true }); chooseThread(tid, pid); } }); // the panel with the button goes
 	redraw();
 }
 
@@ -148,6 +160,7 @@ function moveTo(next) {
 }
 
 function settled() {
+	if (!axis) return; // another recording is being opened
 	const whole = axis.from <= known.limits.from && axis.to >= known.limits.to;
 	chooseRange(whole ? null : axis.moment(axis.from), whole ? null : axis.moment(axis.to), true);
 	written = state();
@@ -173,10 +186,7 @@ function toggleFold(pid) {
 // --- drawing ---
 
 const lineAt = (i) => data?.lines[i - data.first] ?? null;
-const rowOf = (tid) => {
-	const k = data ? data.lines.findIndex((l) => l.tid === tid) : -1;
-	return k < 0 ? -1 : k + data.first;
-};
+const rowOf = (tid) => rowIn(data, tid);
 
 function redraw() {
 	frame ||= requestAnimationFrame(draw);
@@ -186,135 +196,11 @@ function draw() {
 	frame = 0;
 	if (!axis || !data || ui.main.hidden) return;
 	const scroll = ui.rows.scrollTop;
+	const seen = { axis, data, marks, instant, origin: known.origin, scroll, height: ui.rows.clientHeight, chosen: state().tid ? Number(state().tid) : null };
 	ui.body.draw(axis, scroll, data.total, (i) => lineAt(i)?.decoded, data.base);
 	ui.head.draw(axis, -RULER, data.cpus.length, (i) => data.cpus[i].decoded, data.base);
-	drawHead();
-	drawOver(scroll);
-}
-
-function drawHead() {
-	const c = ui.head.context, height = RULER + data.cpus.length * (14 + GAP);
-	drawRuler(c, axis, { height: RULER, colours: { ink: css("--faint"), line: css("--line") } });
-	c.font = "11px system-ui";
-	c.fillStyle = css("--bad");
-	let free = 0; // left of it names of earlier marks stand
-	for (const m of [...marks].sort((a, b) => a.id - b.id)) {
-		const x = axis.x(Number(momentOf(m.at) - known.origin)), text = m.note || `mark ${m.id}`, room = c.measureText(text).width + 8;
-		if (x < -1 || x > axis.width + 1) continue;
-		c.fillRect(Math.round(x) - 1, 0, 2, height);
-		const left = x + room > axis.width ? x - room : x + 4;
-		if (left < free) continue;
-		c.fillText(text, left, RULER - 2);
-		free = left + room;
-	}
-	data.cpus.forEach((cpu, i) => nameRuns(c, cpu.decoded, RULER + i * (14 + GAP)));
-}
-
-// Who has the CPU, where there is room for it.
-function nameRuns(c, runs, y) {
-	c.save();
-	c.textBaseline = "middle";
-	for (let i = 0; i < runs.from.length; i++) {
-		const from = axis.x(data.base + runs.from[i]), to = axis.x(data.base + runs.to[i]);
-		if (to < 0 || runs.who[i] < 0) continue;
-		if (from > axis.width) break;
-		const left = Math.max(0, from), room = Math.min(axis.width, to) - left;
-		if (room < 48) continue;
-		const name = data.people[runs.who[i]].name;
-		c.save();
-		c.beginPath();
-		c.rect(left, y, room - 2, 14);
-		c.clip();
-		c.fillStyle = css("--panel");
-		const width = c.measureText(name).width;
-		c.fillRect(left + 3, y + 2, width + 6, 11);
-		c.fillStyle = css("--ink");
-		c.fillText(name, left + 6, y + 8);
-		c.restore();
-	}
-	c.restore();
-}
-
-const yOf = (row, scroll) => row * PITCH - scroll;
-
-function drawOver(scroll) {
-	const c = ui.body.context, s = state();
-	const chosen = s.tid ? rowOf(Number(s.tid)) : -1;
-	if (data.path) drawPath(c, scroll);
-	if (chosen >= 0) {
-		c.strokeStyle = css("--accent");
-		c.lineWidth = 1;
-		c.strokeRect(0.5, yOf(chosen, scroll) - 0.5, axis.width - 1, ROW + 1);
-	}
-	if (instant && !instant.error && chosen >= 0) {
-		const x = axis.x(instant.from), to = axis.x(instant.to), y = yOf(chosen, scroll);
-		c.strokeStyle = css("--ink");
-		c.lineWidth = 2;
-		c.strokeRect(Math.max(-4, x), y, Math.min(axis.width + 4, to) - Math.max(-4, x), ROW);
-		drawChain(c, scroll, chosen);
-	}
-}
-
-// The critical path: a bar under whoever was next to be done at each moment, lines where it passes from one to another.
-function drawPath(c, scroll) {
-	c.fillStyle = css("--panel");
-	c.globalAlpha = 0.55;
-	c.fillRect(0, 0, axis.width, ui.rows.clientHeight);
-	c.globalAlpha = 1;
-	c.fillStyle = c.strokeStyle = css("--bad");
-	c.lineWidth = 1;
-	c.beginPath();
-	let before = -1;
-	const rows = new Map(data.lines.map((l, i) => [l.tid, i + data.first]));
-	for (const p of data.path) {
-		const x = axis.x(p.from), to = axis.x(p.from + p.ns), row = rows.get(p.tid) ?? -1;
-		if (to < 0) {
-			before = row;
-			continue;
-		}
-		if (x > axis.width) break;
-		if (row >= 0) {
-			const line = lineAt(row), y = yOf(row, scroll);
-			if (line) c.fillRect(x, y + ROW - 4, Math.max(1, to - x), 4);
-			if (before >= 0 && before !== row) {
-				c.moveTo(x, yOf(before, scroll) + ROW - 2);
-				c.lineTo(x, y + ROW - 2);
-			}
-		}
-		before = row;
-	}
-	c.stroke();
-}
-
-function arrow(c, x, fromY, toY) {
-	const head = Math.sign(toY - fromY) * 5;
-	c.beginPath();
-	c.moveTo(x, fromY);
-	c.lineTo(x, toY);
-	c.moveTo(x - 4, toY - head);
-	c.lineTo(x, toY);
-	c.lineTo(x + 4, toY - head);
-	c.stroke();
-}
-
-// From who waits to whom it waits for, where the chain goes one deeper; and from the waker to who goes on.
-function drawChain(c, scroll, chosen) {
-	const middle = (row) => yOf(row, scroll) + ROW / 2;
-	const edge = (tid) => (rowOf(tid) >= 0 ? middle(rowOf(tid)) : ui.rows.clientHeight - 2); // not among the rows: downwards
-	const above = [];
-	c.strokeStyle = css("--ink");
-	c.lineWidth = 1.5;
-	for (const p of instant.chain) {
-		const before = above[p.depth];
-		above.length = p.depth;
-		above[p.depth] = p.tid;
-		if (p.depth && before !== p.tid) arrow(c, Math.round(axis.x(p.from)) + 0.5, edge(above[p.depth - 1] ?? Number(state().tid)), edge(p.tid));
-	}
-	const waker = instant.answer.ended_by.thread;
-	if (waker && waker.tid !== Number(state().tid)) {
-		c.strokeStyle = css("--bad");
-		arrow(c, Math.round(axis.x(instant.to)) + 0.5, edge(waker.tid), middle(chosen));
-	}
+	drawHead(ui.head.context, seen);
+	drawOver(ui.body.context, seen);
 }
 
 const usesInWords = (sums) => known.uses.map((use) => [sums[use] ?? 0, USES.find((u) => u.key === classOfUse(use)).text]).filter(([ns]) => ns)
@@ -419,7 +305,7 @@ function click(e) {
 		else if (line) chooseInstant(line, axis.at(e.offsetX));
 		return;
 	}
-	const cpu = data.cpus[Math.floor((e.offsetY - RULER) / (14 + GAP))], i = cpu ? runAt(cpu.decoded, axis.at(e.offsetX) - data.base) : -1;
+	const cpu = data.cpus[Math.floor((e.offsetY - RULER) / (CPU_ROW + GAP))], i = cpu ? runAt(cpu.decoded, axis.at(e.offsetX) - data.base) : -1;
 	const who = i >= 0 && cpu.decoded.who[i] >= 0 ? data.people[cpu.decoded.who[i]] : null;
 	if (who) setState({ tid: String(who.tid), pid: String(who.pid), when: formatMoment(axis.moment(axis.at(e.offsetX))) });
 }
@@ -431,7 +317,7 @@ function hoverAt(e) {
 		const line = lineAt(Math.floor((e.offsetY + ui.rows.scrollTop) / PITCH));
 		hover(e, line?.decoded, (k) => known.states[k].text, null);
 	} else {
-		const cpu = data.cpus[Math.floor((e.offsetY - RULER) / (14 + GAP))];
+		const cpu = data.cpus[Math.floor((e.offsetY - RULER) / (CPU_ROW + GAP))];
 		hover(e, cpu?.decoded, (k) => USES.find((u) => u.key === classOfUse(known.uses[k])).text, (k) => `${data.people[k].name} (${data.people[k].tid})`);
 	}
 }
@@ -457,14 +343,14 @@ function build(main) {
 	const order = choice("order", "order by", [["waited", "waited most"], ["ran", "ran most"], ["name", "name"], ["pid", "number"]]);
 	const filter = field("filter", "filter", { placeholder: "name, unit, number", type: "search", live: true, width: 14 });
 	const button = (text, title, onclick) => element("button", { type: "button", title, onclick }, text);
-	const freeze = button("Freeze anew", "the flight recorder's events up to now", () => setState({ freeze: Date.now().toString(36), mark: null, from: null, to: null, when: null }));
+	const freeze = freezeAnew();
 	const sort = button("Order by this window", "who waited most in what is seen now, not in all that is recorded",
 		() => setState({ osince: formatMoment(axis.moment(axis.from)), ountil: formatMoment(axis.moment(axis.to)) }));
 	const path = element("button", { type: "button", title: "of the chosen thread (p)", "aria-pressed": false, onclick: togglePath }, "Critical path");
 	const head = element("canvas", { class: "head", role: "img", "aria-label": "what ran on each CPU" });
 	const body = element("canvas", { class: "body", "aria-hidden": true }); // what it shows is told by the rows, and of one interval by its panel
 	ui = { main, events, order, filter, path, freeze, sort, width: 600,
-		head: new Rows(head, { row: 14, gap: GAP, classes: USES, classOf: classOfUse }),
+		head: new Rows(head, { row: CPU_ROW, gap: GAP, classes: USES, classOf: classOfUse }),
 		body: new Rows(body, { row: ROW, gap: GAP, classes: CLASSES, classOf: classOfState }),
 		cpus: element("div", { class: "cpus" }), names: element("div", { class: "names", role: "presentation" }),
 		hover: element("div", { class: "hover", hidden: true }), brush: element("div", { class: "brush", hidden: true }),
@@ -512,7 +398,7 @@ function measure() {
 	ui.width = width;
 	if (axis) axis = new Axis(axis.origin, axis.from, axis.to, ui.width, axis.limits);
 	ui.body.resize(ui.width, ui.rows.clientHeight);
-	ui.head.resize(ui.width, RULER + (data?.cpus.length ?? 2) * (14 + GAP) + 2);
+	ui.head.resize(ui.width, RULER + (data?.cpus.length ?? 2) * (CPU_ROW + GAP) + 2);
 }
 
 // The range stands in the address after the drawing has moved: that is no news, even where it has moved on since.
@@ -520,16 +406,17 @@ const isHere = (s) => (s.from ?? null) === (written.from ?? null) && (s.to ?? nu
 
 export async function show(main, s, changed) {
 	if (!ui) build(main);
-	for (const part of [ui.events, ui.order, ui.filter]) part.show(s);
+	for (const part of [ui.events, ui.freeze, ui.order, ui.filter]) part.show(s);
 	ui.path.setAttribute("aria-pressed", String(Boolean(s.path)));
-	ui.freeze.hidden = Boolean(s.mark);
 	if (!known || known.key !== recording(s)) {
 		axis = instant = data = null;
+		for (const part of [ui.names, ui.cpus, ui.profile, ui.instant]) part.replaceChildren();
+		for (const rows of [ui.head, ui.body]) rows.blank();
 		measure();
 		try {
-			await openRecording(s);
+			if (!await openRecording(s)) return;
 		} catch (e) {
-			ui.names.replaceChildren();
+			known = null;
 			return fail(e);
 		}
 		measure();

@@ -17,6 +17,8 @@
 #define LEAN	    30.0 /* requests with which a kind leans on that */
 #define ALIKE	    0.5  /* of what one factor for all leaves unexplained, if the causes leave more than that */
 #define CAUSE_DEVIANCE 10.0 /* ... and what each cause must explain at least: a chance of one in 600 */
+#define LONE_MOST   6.0
+#define COVERED	    0.9	 /* of all requests: causes that together are nearly all of them tell nobody apart */
 #define REPLACED    0.02 /* of the candidate's requests have a value that the baseline knows */
 
 /* All requests with the same attributes, of both sides. codes: one a key, 0 = it does not say. */
@@ -450,8 +452,38 @@ static double unit_of(const struct table *t)
 	return fmax(variance / mean, 1) * (count[1] / effective[1]) * (1 + effective[1] / effective[0]);
 }
 
+/* Of one request, within kinds, ns^2. */
+static double variance_within(const struct table *t)
+{
+	double squares = 0, count = 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		const struct moments *m = &t->sides[i][1];
+
+		if (moments_effective(m) < 2)
+			continue;
+		squares += moments_effective(m) * moments_variance(m);
+		count += moments_effective(m);
+	}
+	return count > 0 ? squares / count : 0;
+}
+
+/* What a kind's requests took, ns, less what a single one of them that took forever makes of their mean: the difference to what is
+ * expected counts by how far it goes beyond its own error (James and Stein, positive part). Of a single request nothing
+ * tells the error: it counts for no more than LONE_MOST deviations of the others. */
+static double mean_that_counts(const struct moments *m, double expected, double within)
+{
+	double n = moments_effective(m), excess = moments_mean(m) - expected, error = n > 1 ? moments_variance(m) / (n - 1) : 0;
+
+	if (n < 2)
+		return expected + fmin(excess, LONE_MOST * sqrt(within));
+	return expected + (excess > 0 ? excess * fmax(0, 1 - error / (excess * excess)) : excess);
+}
+
 static int expect(struct table *t)
 {
+	double within = variance_within(t);
+
 	t->expected = calloc(t->n + 1, sizeof(double));
 	t->observed = calloc(t->n + 1, sizeof(double));
 	t->exposure = calloc(t->n + 1, sizeof(double));
@@ -459,10 +491,10 @@ static int expect(struct table *t)
 		return -ENOMEM;
 	t->unit = unit_of(t);
 	for (size_t i = 0; t->unit > 0 && i < t->n; i++) {
-		double before = moments_count(&t->sides[i][0]), now = moments_count(&t->sides[i][1]);
-		double mean = (sum_of(&t->sides[i][0]) + LEAN * t->model[i]) / (before + LEAN);
+		double before = moments_effective(&t->sides[i][0]), now = moments_count(&t->sides[i][1]);
+		double mean = before > 0 ? (before * moments_mean(&t->sides[i][0]) + LEAN * t->model[i]) / (before + LEAN) : t->model[i];
 
-		t->observed[i] = sum_of(&t->sides[i][1]) / t->unit;
+		t->observed[i] = now > 0 ? now * mean_that_counts(&t->sides[i][1], mean, within) / t->unit : 0;
 		t->expected[i] = now * mean / t->unit;
 		t->exposure[i] = now / t->unit;
 	}
@@ -545,6 +577,16 @@ static int add_cause(const struct table *t, const struct element *e, double shar
 	return 0;
 }
 
+/* The causes' share of all requests. */
+static double covered(const struct attribute_findings *found)
+{
+	double exposure = 0;
+
+	for (size_t i = 0; i < found->elements.n; i++)
+		exposure += found->elements.v[i].exposure;
+	return found->exposure > 0 ? exposure / found->exposure : 0;
+}
+
 static int search(const struct table *t, struct span_causes *ret)
 {
 	struct leaf_table leaves = {.n = t->n, .attributes = (unsigned)t->n_looked, .codes = t->codes, .observed = t->observed,
@@ -560,6 +602,7 @@ static int search(const struct table *t, struct span_causes *ret)
 	ret->mean = found.observed / found.exposure;
 	ret->expected = found.expected / found.exposure;
 	r = judge_alike(t, &found, &ret->alike);
+	ret->alike |= found.elements.n > 1 && covered(&found) > COVERED;
 	for (size_t i = 0; r == 0 && !ret->alike && i < found.elements.n; i++) {
 		const struct element *e = &found.elements.v[i];
 		double share = found.observed > found.expected ? (e->observed - e->expected) / (found.observed - found.expected) : e->share;

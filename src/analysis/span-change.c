@@ -216,6 +216,20 @@ static double path_p(const struct group *a, const struct group *b, const struct 
 	return error > 0 ? normal_p((of_request(b, y) - of_request(a, x)) / error) : 1;
 }
 
+static struct sample_moments sample_of(const struct moments *m)
+{
+	return (struct sample_moments){moments_effective(m), moments_mean(m), moments_variance(m)};
+}
+
+/* By Welch's test: a single call that took forever makes no mean sure. */
+static bool surely_greater(const struct moments *a, const struct moments *b, double level)
+{
+	const struct sample_moments x = sample_of(a), y = sample_of(b);
+	double df = 0, t = welch_t(&y, &x, &df);
+
+	return t > 0 && student_p(t, df) <= level;
+}
+
 /* One host whose calls take much longer than the others', when the others have not changed as much. */
 static bool single_host(const struct forest *f, uint32_t bucket, uint32_t vertex, struct vertex_change *v)
 {
@@ -237,7 +251,7 @@ static bool single_host(const struct forest *f, uint32_t bucket, uint32_t vertex
 			moments_merge(&others, &f->places.v[i].path);
 	if (hosts < 3 || moments_mean(&worst->path) < HOST_SLOWER * moments_mean(&others))
 		return false;
-	if (2 * worst->path.count > others.count)
+	if (2 * worst->path.count > others.count || !surely_greater(&worst->path, &others, SPAN_Q / (double)hosts))
 		return false;
 	v->host = worst->host;
 	v->host_mean = moments_mean(&worst->path);
@@ -360,11 +374,6 @@ static int by_gain(const void *a, const void *b)
 }
 
 /* --- one bucket ------------------------------------------------------------------------------------------------------- */
-
-static struct sample_moments sample_of(const struct moments *m)
-{
-	return (struct sample_moments){moments_effective(m), moments_mean(m), moments_variance(m)};
-}
 
 double moments_p(const struct moments *before, const struct moments *after, double superiority)
 {

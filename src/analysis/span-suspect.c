@@ -5,8 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/span-phase.h"
 #include "base/cleanup.h"
 #include "stat/rank.h"
+#include "stat/welch.h"
+
+#define HOUR_LEAST 5	/* requests of the others in an hour that is compared */
+#define HOURS_MOVE 0.01 /* of the others' mean: what less than that is of the hours is left alone */
 
 void suspects_free(struct suspects *s)
 {
@@ -21,6 +26,52 @@ enum span_side suspect_side(const struct forest *f, const struct suspect_version
 	uint32_t version = set_value(names_get_set(f->names, g->versions), s->package);
 
 	return !version ? SIDE_NONE : version == s->version ? SIDE_CANDIDATE : SIDE_BASELINE;
+}
+
+/* Both means at the hours they share. False: there are too few of those. */
+static bool means_by_hour(const struct forest *f, const struct bucket *b, const struct suspect_version *s, double *ret_others,
+			  double *ret_mean, double *ret_share)
+{
+	double counts[2][SPAN_PHASES] = {}, sums[2][SPAN_PHASES] = {}, all = 0, shared = 0;
+	size_t phases = span_phases(b);
+
+	for (size_t j = 0; j < b->groups.n && phases > 1; j++) {
+		enum span_side side = suspect_side(f, s, &b->groups.v[j]);
+
+		if (side != SIDE_NONE)
+			span_phase_add(&b->groups.v[j], phases, counts[side == SIDE_CANDIDATE], sums[side == SIDE_CANDIDATE]);
+	}
+	*ret_others = *ret_mean = 0;
+	for (size_t h = 0; h < phases && phases > 1; h++) {
+		all += counts[1][h];
+		if (counts[0][h] < HOUR_LEAST)
+			continue;
+		shared += counts[1][h];
+		*ret_others += counts[1][h] * sums[0][h] / counts[0][h];
+		*ret_mean += sums[1][h];
+	}
+	if (!(shared > .5 * all))
+		return false;
+	*ret_others /= shared;
+	*ret_mean /= shared;
+	*ret_share = shared / all;
+	return true;
+}
+
+static void take_hours_out(const struct forest *f, const struct bucket *b, const struct moments sums[2], struct suspect_version *s)
+{
+	double others, mean, share, df, t;
+	struct sample_moments before, after;
+
+	if (!means_by_hour(f, b, s, &others, &mean, &share) || fabs(s->others / others - 1) < HOURS_MOVE)
+		return;
+	before = (struct sample_moments){moments_effective(&sums[0]), others, moments_variance(&sums[0])};
+	after = (struct sample_moments){share * moments_effective(&sums[1]), mean, moments_variance(&sums[1])};
+	s->others = others;
+	s->mean = mean;
+	s->levelled = true;
+	t = welch_t(&before, &after, &df);
+	s->p = isnan(t) ? 1 : student_p(t, df);
 }
 
 /* 1 = compared, 0 = too few, -ENOMEM. */
@@ -44,6 +95,7 @@ static int compare(const struct forest *f, const struct bucket *b, struct suspec
 		s->requests = moments_count(&sums[1]);
 		s->superiority = sketch_superiority(sketches[0], sketches[1]);
 		s->p = moments_p(&sums[0], &sums[1], s->superiority);
+		take_hours_out(f, b, sums, s);
 		r = 1;
 	}
 	sketch_free(sketches[0]);
@@ -119,7 +171,7 @@ static int keep_slower(const struct forest *f, struct suspects *s)
 		struct suspect_version one = s->list.v[i];
 
 		one.q = p[i];
-		if (one.q > SPAN_Q || one.mean < (1 + SPAN_TOLERANCE) * one.others || one.superiority < .5)
+		if (one.q > SPAN_Q || one.mean < (1 + SPAN_TOLERANCE) * one.others || (one.superiority < .5 && !one.levelled))
 			continue;
 		one.label = label_of(f, &f->buckets.v[one.bucket]);
 		s->list.v[kept++] = one;

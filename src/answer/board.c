@@ -9,12 +9,16 @@
 #include "base/clock.h"
 #include "base/str.h"
 
+#define READ_MAX (12 * 3600 * NS_PER_SEC) /* more would take gigabytes, and change what is usual of nobody */
 #define NOW_NS (3 * NS_PER_SEC) /* a tick is at most so much older than the moment asked about */
 
 int board_load(struct store *store, const struct why_request *request, struct board *ret)
 {
-	int r = store_load(store, request->at - request->window, request->at + NS_PER_SEC, &ret->data, &ret->damaged);
+	int64_t window = request->window < READ_MAX ? request->window : READ_MAX;
+	int r = store_load(store, request->at - window, request->at + NS_PER_SEC, &ret->data, &ret->damaged);
 
+	if (r == 0)
+		r = store_extent(store, &ret->recorded_from, &ret->recorded_to);
 	return r < 0 ? r : board_rank(ret, request);
 }
 
@@ -67,6 +71,7 @@ int board_rank(struct board *b, const struct why_request *request)
 	if (r < 0)
 		return r;
 	each.method = &method_unusual;
+	each.trace = NULL; /* what is unusual of everybody is read from counters */
 	r = why_answer(&b->data, &each, &everybody);
 	if (r < 0) {
 		answer_free(&verdict);

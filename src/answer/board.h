@@ -4,7 +4,7 @@
 #include "answer/why.h"
 #include "model/board.h"
 
-/* Reads [at - window, at] whole. request->only and request->method are not looked at. 0 or as why_from_store(). */
+/* Reads [at - window, at] whole, of a longer window the last twelve hours: everybody's every feature. request->only and request->method are not looked at. 0 or as why_from_store(). */
 int board_load(struct store *store, const struct why_request *request, struct board *ret);
 /* Adds what was recorded since, up to `to`; *ret_new = ticks added. 0 or -errno; the board must be ranked again. */
 int board_extend(struct board *b, struct store *store, int64_t to, unsigned *ret_new);

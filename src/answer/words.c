@@ -83,8 +83,13 @@ static char *tell_nothing(const struct answer *a)
 	struct str s = {};
 	char span[32];
 
-	str_printf(&s, "nothing unusual: %u programs compared with their last %s", a->ranking.looked_at,
-		   format_span(a->window_end - a->window_start, span, sizeof(span)));
+	format_span(a->window_end - a->window_start, span, sizeof(span));
+	if (a->has_history)
+		str_printf(&s, "nothing unusual: %u programs compared with their last %s", a->ranking.looked_at, span);
+	else if (a->window_end - a->window_start < 2 * NS_PER_SEC)
+		str_printf(&s, "nothing unusual so far: the recording of %u programs has only just begun", a->ranking.looked_at);
+	else
+		str_printf(&s, "nothing unusual so far: of %u programs no more than %s is recorded", a->ranking.looked_at, span);
 	if (a->ranking.suspects.n)
 		str_puts(&s, "; the most conspicuous are listed, but none is in the way");
 	return s.data;

@@ -11,6 +11,7 @@
 #include "answer/curve.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "cmd/asked.h"
 #include "view/board.h"
 #include "view/json.h"
 
@@ -211,35 +212,43 @@ static int show_lives(struct common *common, struct store *store, const struct w
 	return EXIT_ANSWERED;
 }
 
+/* A mark's moment is asked about as `why` asks: with what is known of the mark. */
+static int ask_board(struct common *common, struct store *store, struct asked *asked, const struct board_view *view)
+{
+	int status = asked_load_causes(asked);
+
+	if (status != EXIT_ANSWERED)
+		return status;
+	if (!view->who || !common->json) /* what is told of one process as JSON has no verdict */
+		asked_find_events(common, asked);
+	(void)asked_read_marks(store, asked);
+	return board_arg_follow && !common->from_file ? follow(common, store, &asked->request, view) : once(common, store, &asked->request, view);
+}
+
 int board_show(struct common *common, const struct board_view *view)
 {
-	struct why_request request = {.at = wall_now(), .viewer = common->viewer,
-				      .window = view->window ? view->window : WINDOW_DEFAULT};
+	_cleanup_asked_ struct asked asked = {.request = {.at = wall_now(), .viewer = common->viewer}};
+	struct why_request *request = &asked.request;
 	struct store *store;
-	struct mark *marks = NULL;
-	int status;
+	int status, r;
 
+	request->window = view->window ? view->window : WINDOW_DEFAULT;
 	if (board_arg_feature && !view->who)
 		return usage_error("show", "--feature needs --for WHO: a pid, unit or name");
 	if (board_arg_points < 1 || board_arg_points > POINTS_MAX)
 		return usage_error("show", "--points is 1 to %d", POINTS_MAX);
-	if (view->at && parse_time(view->at, wall_now(), &request.at) < 0)
-		return usage_error("show", "'%s' is no TIME: now, -5min, 14:32, '2026-11-20 14:32:07'", view->at);
+	r = view->at ? asked_about(common, view->at, &asked) : 0;
+	if (r < 0)
+		return asked_wrong_time("show", view->at, r);
 	store = open_common_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
 	if (board_arg_feature || board_arg_lives) {
-		(void)find_now(store, &request, common->from_file);
-		status = board_arg_lives ? show_lives(common, store, &request, view) : show_curve(common, store, &request, view);
-		store_close(store);
-		return status;
+		(void)find_now(store, request, common->from_file);
+		status = board_arg_lives ? show_lives(common, store, request, view) : show_curve(common, store, request, view);
+	} else {
+		status = ask_board(common, store, &asked, view);
 	}
-	if (store_marks(store, request.at - request.window, request.at, &marks, &request.n_marks) == 0)
-		request.marks = marks;
-	status = board_arg_follow && !common->from_file ? follow(common, store, &request, view) : once(common, store, &request, view);
-	for (size_t i = 0; i < request.n_marks; i++)
-		mark_free(&marks[i]);
-	free(marks);
 	store_close(store);
 	return status;
 }

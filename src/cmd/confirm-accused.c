@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/why.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "cmd/why.h"
+#include "cmd/asked.h"
 
 static int take_accused(const struct answer *a, struct accused_list *ret)
 {
@@ -27,24 +26,15 @@ static int take_accused(const struct answer *a, struct accused_list *ret)
 	return EXIT_NOTHING_FOUND;
 }
 
-static int answer_for(struct common *common, struct store *store, int64_t at, int64_t mark,
-		      struct accused_list *ret)
+static int answer_for(struct common *common, struct store *store, struct asked *asked, struct accused_list *ret)
 {
-	struct why_request request = {.at = at,
-				      .marked = mark != 0,
-				      .proc_root = mark ? NULL : "/proc",
-				      .window = common->config.answer_window,
-				      .viewer = common->viewer};
 	struct why_data data = {};
-	struct trace trace = {};
-	struct mark *marks = NULL;
 	struct answer a;
-	int r = store_marks(store, at - request.window, at, &marks, &request.n_marks), status;
+	int r = asked_read_marks(store, asked), status;
 
-	request.marks = marks;
-	request.trace = why_events(common, mark, &trace) ? &trace : NULL;
+	asked_find_events(common, asked);
 	if (r == 0)
-		r = why_from_store(store, &request, &data, &a);
+		r = why_from_store(store, &asked->request, &data, &a);
 	if (r < 0) {
 		log_error("there is no answer for that moment: %s",
 			  r == -ENODATA ? "nothing was recorded" : store_error(store));
@@ -53,18 +43,20 @@ static int answer_for(struct common *common, struct store *store, int64_t at, in
 		status = take_accused(&a, ret);
 		answer_free(&a);
 	}
-	for (size_t i = 0; i < request.n_marks; i++)
-		mark_free(&marks[i]);
-	free(marks);
-	trace_clear(&trace);
 	why_data_free(&data);
 	return status;
 }
 
 int find_accused(struct common *common, int64_t mark, struct accused_list *ret)
 {
+	_cleanup_asked_ struct asked asked = {.request = {.at = wall_now(),
+							  .marked = mark != 0,
+							  .proc_root = mark ? NULL : "/proc",
+							  .window = common->config.answer_window,
+							  .viewer = common->viewer},
+					      .mark = mark};
 	struct store *store = open_common_store(common, STORE_READ);
-	struct mark m = {.wall = wall_now()};
+	struct mark m;
 	int status;
 
 	if (!store)
@@ -74,8 +66,11 @@ int find_accused(struct common *common, int64_t mark, struct accused_list *ret)
 			  mark);
 		status = EXIT_CANNOT;
 	} else {
-		status = answer_for(common, store, m.wall, mark, ret);
-		mark_free(&m);
+		if (mark) {
+			asked.request.at = m.wall;
+			mark_free(&m);
+		}
+		status = answer_for(common, store, &asked, ret);
 	}
 	store_close(store);
 	return status;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "view/json.h"
 
 static void print_reason(const struct forest *f, const struct vertex_change *v)
@@ -223,9 +224,9 @@ void suspects_print(const struct sides *s)
 	for (size_t i = 0; i < s->suspects.list.n && i < spans_arg.top; i++) {
 		const struct suspect_version *x = &s->suspects.list.v[i];
 
-		printf("  %2zu. %s: %s %s: mean %s, others %s (%+.1f %%); q = %.2g, %.0f requests\n", i + 1, x->label,
+		printf("  %2zu. %s: %s %s: mean %s, others %s%s (%+.1f %%); q = %.2g, %.0f requests\n", i + 1, x->label,
 		       names_get(s->names, x->package), names_get(s->names, x->version), spans_duration(x->mean, a),
-		       spans_duration(x->others, b), 100 * (x->mean / x->others - 1), x->q, x->requests);
+		       spans_duration(x->others, b), x->levelled ? " at the same hours" : "", 100 * (x->mean / x->others - 1), x->q, x->requests);
 	}
 	putchar('\n');
 }
@@ -322,10 +323,10 @@ static json_t *suspects_json(const struct forest *f, const struct suspects *susp
 	for (size_t i = 0; i < suspects->list.n && i < spans_arg.top; i++) {
 		const struct suspect_version *s = &suspects->list.v[i];
 
-		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "bucket", s->label, "package",
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:b}", "bucket", s->label, "package",
 						      names_get(f->names, s->package), "version", names_get(f->names, s->version), "mean_ns", s->mean,
 						      "others_mean_ns", s->others, "requests", s->requests, "p", s->p, "q", s->q, "superiority",
-						      s->superiority));
+						      s->superiority, "same_hours", s->levelled));
 	}
 	return list;
 }
@@ -353,6 +354,7 @@ static json_t *causes_json(const struct span_causes *c)
 json_t *change_json(const char *schema, const struct sides *s, const struct span_change *c)
 {
 	json_t *buckets = json_array(), *services = json_array();
+	char since[32], until[32];
 
 	for (size_t i = 0; i < c->buckets.n && i < spans_arg.top; i++)
 		json_array_append_new(buckets, bucket_json(&s->forest, &c->buckets.v[i]));
@@ -361,7 +363,9 @@ json_t *change_json(const char *schema, const struct sides *s, const struct span
 							  names_get(s->names, c->services.v[i].service), "score", c->services.v[i].score,
 							  "expected_ns", c->services.v[i].expected, "got_ns", c->services.v[i].got, "calls",
 							  c->services.v[i].calls));
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", schema, "baseline",
+	return json_pack("{s:s, s:s?, s:s?, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", schema, "since",
+			 s->changed.since ? format_rfc3339(s->changed.since, since, sizeof(since)) : NULL, "until",
+			 s->changed.until ? format_rfc3339(s->changed.until, until, sizeof(until)) : NULL, "baseline",
 			 s->before ? s->before : "", "candidate", s->after ? s->after : "", "rule", s->forest.rule, "verdict",
 			 span_verdict_name(span_change_gate(c)), "mean_before_ns", number_json(c->mean_before), "mean_after_ns",
 			 number_json(c->mean_after), "within_ns", number_json(c->within), "mix_ns", number_json(c->mix), "buckets", buckets, "services",

@@ -3,6 +3,7 @@
 
 #include "analysis/span-cause.h"
 #include "analysis/span-change.h"
+#include "analysis/span-since.h"
 #include "analysis/span-suspect.h"
 #include "cmd/spans.h"
 
@@ -13,6 +14,7 @@ struct sides {
 	char *before, *after; /* in words */
 	struct suspects suspects; /* where versions were looked for */
 	struct span_causes causes; /* which requests became slower */
+	struct span_since changed; /* where no version was to blame: since when all take longer; since 0 = they do not */
 };
 
 void change_print(const struct sides *s, const struct span_change *c);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cmd/spans-change.h"
+#include "source/span-clickhouse.h"
 
 #define VERSIONS_TOLD 1000 /* characters */
 
@@ -141,26 +142,40 @@ static int sides_by_files(struct common *common, size_t n, char **files, struct 
 	return r == 0 ? add_side(common, n, files, SIDE_CANDIDATE, ret) : r;
 }
 
+/* The requests of [from, to), 0 = no bound. */
+static int add_time(struct common *common, size_t n, char **files, int64_t from, int64_t to, enum span_side side, struct sides *ret)
+{
+	int r;
+
+	spans_arg.only_from = from;
+	spans_arg.only_to = to;
+	r = add_side(common, n, files, side, ret);
+	spans_arg.only_from = spans_arg.only_to = 0;
+	return r;
+}
+
+/* What began in [since, until) against what lies before; until 0 = no bound. */
+static int sides_by_moment(struct common *common, size_t n, char **files, int64_t since, int64_t until, struct sides *ret)
+{
+	char when[32], end[32];
+	int r;
+
+	format_rfc3339(since, when, sizeof(when));
+	if (asprintf(&ret->before, "before %s", when) < 0 ||
+	    asprintf(&ret->after, "since %s%s%s", when, until ? " until " : "", until ? format_rfc3339(until, end, sizeof(end)) : "") < 0)
+		return -ENOMEM;
+	r = add_time(common, n, files, 0, since, SIDE_BASELINE, ret);
+	return r == 0 ? add_time(common, n, files, since, until, SIDE_CANDIDATE, ret) : r;
+}
+
 static int sides_by_time(struct common *common, size_t n, char **files, struct sides *ret)
 {
 	int64_t since;
-	char when[32];
 	int r = parse_time(spans_arg.since, wall_now(), &since);
 
-	if (r < 0) {
-		usage_error("spans", "'%s' is no time", spans_arg.since);
-		return r;
-	}
-	format_rfc3339(since, when, sizeof(when));
-	if (asprintf(&ret->before, "before %s", when) < 0 || asprintf(&ret->after, "since %s", when) < 0)
-		return -ENOMEM;
-	spans_arg.only_to = since;
-	r = add_side(common, n, files, SIDE_BASELINE, ret);
-	spans_arg.only_to = 0;
-	spans_arg.only_from = since;
 	if (r == 0)
-		r = add_side(common, n, files, SIDE_CANDIDATE, ret);
-	spans_arg.only_from = 0;
+		return sides_by_moment(common, n, files, since, 0, ret);
+	usage_error("spans", "'%s' is no time", spans_arg.since);
 	return r;
 }
 
@@ -220,6 +235,27 @@ static int sides_by_suspect(const struct forest *f, struct sides *ret)
 	return r < 0 ? r : span_change_forest(f, by_suspect, &s, &ret->forest);
 }
 
+/* Files can be read again, by time; a pipe or what was summed cannot. */
+static bool can_be_read_again(size_t n, char **data)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(data[i], "-") || span_table_is(data[i]))
+			return false;
+	return n > 0;
+}
+
+/* No version is slower than the others: all of them may be, since some moment. */
+static int sides_by_change(struct common *common, size_t n, char **files, struct sides *ret)
+{
+	forest_free(&ret->forest);
+	free(ret->before);
+	free(ret->after);
+	ret->before = ret->after = NULL;
+	if (forest_init(&ret->forest, ret->names, spans_arg.slot) < 0)
+		return -ENOMEM;
+	return sides_by_moment(common, n, files, ret->changed.since, ret->changed.until, ret);
+}
+
 static int choose_sides(struct common *common, size_t n, char **files, bool guess, struct sides *ret)
 {
 	struct names *names;
@@ -241,8 +277,13 @@ static int choose_sides(struct common *common, size_t n, char **files, bool gues
 		r = spans_arg.baseline || spans_arg.candidate ? sides_by_version(&f, ret) : sides_by_suspect(&f, ret);
 		/* the suspects speak in texts of f's names */
 		suspects_translate(&ret->suspects, f.names, ret->names);
+		if (r == 0 && guess && !spans_arg.baseline && !spans_arg.candidate && !ret->suspects.list.n &&
+		    !span_since_worst(&f, spans_selected, &ret->changed))
+			ret->changed = (struct span_since){};
 		forest_free(&f);
 		names_free(names);
+		if (r == 0 && ret->changed.since && can_be_read_again(n, files))
+			r = sides_by_change(common, n, files, ret);
 	} else {
 		usage_error("spans", "with what? --baseline VERSION, --candidate VERSION, --since TIME, or --against FILE,...");
 		return -EINVAL;
@@ -296,6 +337,25 @@ int spans_compare(struct common *common, int argc, char **argv)
 	return with_change(common, (size_t)argc - 1, argv + 1, false, "whyslow.spans.compare/1", tell_change);
 }
 
+/* All versions together take longer since some moment: in words, and where they were read by time, where it went. */
+static int tell_since(const struct sides *s, const struct span_change *c)
+{
+	char x[24], y[24], when[32], end[32];
+
+	printf("but all of them together take %s since %s, were %s", spans_duration(s->changed.change.during, x),
+	       format_local(s->changed.since, when, sizeof(when)), spans_duration(s->changed.change.before, y));
+	if (s->changed.until)
+		printf(", until %s", format_local(s->changed.until, end, sizeof(end)));
+	puts("\n");
+	if (s->after) {
+		change_print(s, c);
+		return EXIT_ANSWERED;
+	}
+	printf("'--since %s' says where that went\n", format_rfc3339(s->changed.since, when, sizeof(when)));
+	spans_print_tally(&s->forest);
+	return EXIT_ANSWERED;
+}
+
 static int tell_why(struct common *common, const struct sides *s, const struct span_change *c, const char *schema)
 {
 	bool guessed = s->suspects.compared || s->suspects.alone;
@@ -311,7 +371,11 @@ static int tell_why(struct common *common, const struct sides *s, const struct s
 		printf("no version is slower than the others of its bucket: %u compared in %u buckets (q <= %.2g and at least %.0f %% slower)\n",
 		       s->suspects.compared, s->suspects.buckets, SPAN_Q, 100 * SPAN_TOLERANCE);
 	else
-		puts("there is only one version to see; compare times with --since TIME, or files with --against FILE,...");
+		puts("there is only one version to see");
+	if (s->changed.since)
+		return tell_since(s, c);
+	if (!s->suspects.compared)
+		puts("and nothing changed in time; compare times with --since TIME, or files with --against FILE,...");
 	spans_print_tally(&s->forest);
 	return s->suspects.compared ? EXIT_NOTHING_FOUND : EXIT_CANNOT;
 }

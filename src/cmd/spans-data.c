@@ -91,19 +91,49 @@ void spans_print_faults(const struct span_faults *faults)
 			log_warning("%" PRIu64 " %s; the first: %s", faults->n[i], span_fault_name((enum span_fault)i), faults->first[i]);
 }
 
-static int read_files(size_t n, char **files, struct forest *f)
+/* What lies in a folder, of the formats there are. */
+static const char *const endings[] = {".json", ".jsonl", ".ndjson", ".pb", ".proto", ".otlp", ".bin", ".csv", ".tsv", ".txt", ".log", NULL};
+
+int spans_files(size_t n, char **data, struct file_list *ret)
+{
+	int r = 0;
+
+	*ret = (struct file_list){};
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct file_list one = {};
+
+		r = list_files(data[i], endings, &one);
+		if (r < 0)
+			log_error("%s: %s", data[i], strerror(-r));
+		for (size_t k = 0; r == 0 && k < one.paths.n; k++) {
+			r = VEC_PUSH(ret->paths, one.paths.v[k]);
+			one.paths.v[k] = r == 0 ? NULL : one.paths.v[k];
+		}
+		file_list_free(&one);
+	}
+	if (r < 0)
+		file_list_free(ret);
+	return r;
+}
+
+static int read_files(size_t n, char **data, struct forest *f)
 {
 	struct pipeline_options o;
 	struct span_faults faults = {};
+	struct file_list files;
 	_cleanup_free_ char *error = NULL;
-	int r = spans_pipeline_options(n, &o);
+	int r = spans_files(n, data, &files);
 
 	if (r < 0)
 		return r;
-	r = pipeline_load(&o, files, n, (unsigned)spans_arg.jobs, f, &faults, &error);
+	r = spans_pipeline_options(files.paths.n, &o);
+	o.skips_unknown = files.paths.n > n;
+	if (r == 0)
+		r = pipeline_load(&o, files.paths.v, files.paths.n, (unsigned)spans_arg.jobs, f, &faults, &error);
 	spans_print_faults(&faults);
-	if (r < 0)
-		log_error("%s", error ? error : strerror(-r));
+	if (error)
+		log_error("%s", error);
+	file_list_free(&files);
 	return r;
 }
 
@@ -180,19 +210,24 @@ static int read_engine(struct forest *f)
 	return r;
 }
 
-int spans_learn(size_t n, char **files)
+int spans_learn(size_t n, char **data)
 {
 	struct pipeline_options o;
+	struct file_list files;
 	_cleanup_free_ char *error = NULL;
 	size_t edges = 0;
 	int r;
 
 	for (size_t i = 0; i < n; i++)
-		if (!strcmp(files[i], "-"))
+		if (!strcmp(data[i], "-"))
 			return usage_error("spans", "--learn reads the files twice: standard input is no file"), -EINVAL;
-	r = spans_pipeline_options(n, &o);
+	r = spans_files(n, data, &files);
+	if (r < 0)
+		return r;
+	r = spans_pipeline_options(files.paths.n, &o);
+	o.skips_unknown = files.paths.n > n;
 	if (r == 0)
-		r = pipeline_learn(&o, files, n, spans_arg.learn, &edges, &error);
+		r = pipeline_learn(&o, files.paths.v, files.paths.n, spans_arg.learn, &edges, &error);
 	if (r == 0) {
 		log_info("%zu kinds of calls outlive their callers, nobody waits for them: %s", edges, spans_arg.learn);
 		spans_arg.asynchronous = spans_arg.learn;
@@ -200,6 +235,7 @@ int spans_learn(size_t n, char **files)
 	} else if (error) {
 		log_error("%s", error);
 	}
+	file_list_free(&files);
 	return r;
 }
 

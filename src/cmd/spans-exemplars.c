@@ -156,8 +156,8 @@ static void tell(const struct kept *k, json_t *list)
 
 static size_t tell_group(const struct forest *f, const struct bucket *b, const struct group *g, json_t *list)
 {
-	size_t slowest = g->slowest.n < spans_arg.top ? g->slowest.n : spans_arg.top;
-	size_t sample = g->sample.n < spans_arg.top ? g->sample.n : spans_arg.top;
+	size_t slowest = g->slowest.n < spans_arg.exemplars ? g->slowest.n : spans_arg.exemplars;
+	size_t sample = g->sample.n < spans_arg.exemplars ? g->sample.n : spans_arg.exemplars;
 
 	for (size_t i = 0; i < slowest; i++)
 		tell(&(struct kept){f, b, g, &g->slowest.v[i], true}, list);
@@ -180,8 +180,6 @@ int spans_exemplars(struct common *common, int argc, char **argv)
 		json_decref(list);
 		return r == -EINVAL ? EXIT_USAGE : EXIT_CANNOT;
 	}
-	if (spans_arg.top == 15) /* the other verbs' default would be pages */
-		spans_arg.top = 3;
 	for (size_t i = 0; i < f.buckets.n; i++)
 		for (size_t k = 0; spans_selected(&f, &f.buckets.v[i]) && k < f.buckets.v[i].groups.n; k++)
 			told += tell_group(&f, &f.buckets.v[i], &f.buckets.v[i].groups.v[k], list);

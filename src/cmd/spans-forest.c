@@ -55,17 +55,24 @@ static int write_rows(size_t n, char **files, struct pipeline_options *o, uint64
 	return r < 0 ? r : closed;
 }
 
-static int load_into_table(struct common *common, size_t n, char **files)
+static int load_into_table(struct common *common, size_t n, char **data)
 {
 	struct pipeline_options o;
 	struct span_faults faults = {};
+	struct file_list files;
 	_cleanup_free_ char *error = NULL;
 	uint64_t spans = 0;
-	int r = spans_pipeline_options(n, &o);
+	int r = spans_files(n, data, &files);
 
 	if (r < 0)
+		return EXIT_CANNOT;
+	if (spans_pipeline_options(files.paths.n, &o) < 0) {
+		file_list_free(&files);
 		return EXIT_USAGE;
-	r = write_rows(n, files, &o, &spans, &faults, &error);
+	}
+	o.skips_unknown = files.paths.n > n;
+	r = write_rows(files.paths.n, files.paths.v, &o, &spans, &faults, &error);
+	file_list_free(&files);
 	spans_print_faults(&faults);
 	if (r < 0) {
 		log_error("%s", error ? error : strerror(-r));

@@ -7,14 +7,13 @@
 #include <string.h>
 
 #include "analysis/groups.h"
+#include "analysis/span-phase.h"
+#include "analysis/span-since.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "cmd/spans.h"
-#include "stat/change.h"
 #include "view/json.h"
-
-#define CHANGE_LEAST .05 /* of the mean: a change over time that is told */
 
 /* All buckets' groups side by side, so that q is over all of them. */
 struct judged {
@@ -23,6 +22,7 @@ struct judged {
 	struct version_group *groups;
 	struct group_judgement *judgements;
 	size_t n;
+	bool levelled; /* by hours of the day, in at least one bucket */
 };
 
 static void judged_free(struct judged *j)
@@ -64,7 +64,7 @@ static int judge(const struct forest *f, const struct group_options *o, struct j
 	for (size_t i = 0; i < f->buckets.n; i++)
 		all += f->buckets.v[i].groups.n;
 	*j = (struct judged){calloc(all + 1, sizeof(*j->bucket)), calloc(all + 1, sizeof(*j->group)), calloc(all + 1, sizeof(*j->groups)),
-			     calloc(all + 1, sizeof(*j->judgements)), 0};
+			     calloc(all + 1, sizeof(*j->judgements)), 0, false};
 	if (!j->bucket || !j->group || !j->groups || !j->judgements)
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && i < f->buckets.n; i++) {
@@ -78,69 +78,41 @@ static int judge(const struct forest *f, const struct group_options *o, struct j
 			j->group[j->n] = &b->groups.v[k];
 			j->groups[j->n++] = version_group_of(&b->groups.v[k]);
 		}
-		r = groups_judge(j->groups + first, j->n - first, o, j->judgements + first);
+		r = o->method == GROUPS_ROBUST ? span_phase_level(b, j->groups + first) : 0;
+		j->levelled |= r > 0;
+		if (r >= 0)
+			r = groups_judge(j->groups + first, j->n - first, o, j->judgements + first);
 	}
 	return r == 0 ? groups_correct(j->judgements, j->n, o) : r;
 }
 
 /* The bucket's mean over time, all versions together. */
-static bool find_change(const struct forest *f, const struct bucket *b, struct change *ret, int64_t *ret_since, int64_t *ret_until)
-{
-	struct forest one = {};
-	const struct group *g;
-	struct window *windows = NULL;
-	size_t n;
-	bool found = false;
-
-	if (spans_merge_groups(f, b, &one) == 0 && one.buckets.n) {
-		g = &one.buckets.v[0].groups.v[0];
-		n = g->slots.n ? (size_t)((g->slots.v[g->slots.n - 1].start - g->slots.v[0].start) / g->slot_width) + 1 : 0;
-		windows = n >= 4 && n <= 100000 ? calloc(n, sizeof(*windows)) : NULL;
-		for (size_t i = 0; windows && i < g->slots.n; i++) {
-			const struct moments *m = &g->slots.v[i].total;
-
-			windows[(g->slots.v[i].start - g->slots.v[0].start) / g->slot_width] =
-				(struct window){moments_effective(m), moments_mean(m), moments_variance(m)};
-		}
-		found = windows && change_find(windows, n, .01, ret) && fabs(ret->during / ret->before - 1) >= CHANGE_LEAST;
-		if (found) {
-			*ret_since = g->slots.v[0].start + (int64_t)ret->at * g->slot_width;
-			*ret_until = ret->until < n ? g->slots.v[0].start + (int64_t)ret->until * g->slot_width : 0;
-		}
-	}
-	free(windows);
-	forest_free(&one);
-	return found;
-}
-
 static json_t *change_point_json(const struct forest *f, const struct bucket *b)
 {
-	struct change change;
-	int64_t since, until;
+	struct span_since s;
 	char when[32], again[32];
 	json_t *o;
 
-	if (!find_change(f, b, &change, &since, &until))
+	if (!span_since_find(b, SINCE_LEVEL / (double)f->buckets.n, &s))
 		return NULL;
 	o = spans_bucket_json(f, b);
-	json_object_update_new(o, json_pack("{s:s, s:s?, s:f, s:f, s:f}", "since", format_rfc3339(since, when, sizeof(when)), "until",
-					    until ? format_rfc3339(until, again, sizeof(again)) : NULL, "before_ns", change.before,
-					    "during_ns", change.during, "p", change.p));
+	json_object_update_new(o, json_pack("{s:s, s:s?, s:f, s:f, s:f}", "since", format_rfc3339(s.since, when, sizeof(when)), "until",
+					    s.until ? format_rfc3339(s.until, again, sizeof(again)) : NULL, "before_ns", s.change.before,
+					    "during_ns", s.change.during, "p", s.change.p));
 	return o;
 }
 
 static void print_change_point(const struct forest *f, const struct bucket *b)
 {
-	struct change change;
-	int64_t since, until;
-	char when[32], again[32], x[24], y[24];
+	struct span_since s;
+	char x[24], y[24], when[32], again[32];
 
-	if (!find_change(f, b, &change, &since, &until))
+	if (!span_since_find(b, SINCE_LEVEL / (double)f->buckets.n, &s))
 		return;
-	printf("  all versions together: %s since %s, was %s (p = %.2g)", spans_duration(change.during, x),
-	       format_local(since, when, sizeof(when)), spans_duration(change.before, y), change.p);
-	if (until)
-		printf(", until %s", format_local(until, again, sizeof(again)));
+	printf("  all versions together: %s since %s, was %s (p = %.2g)", spans_duration(s.change.during, x),
+	       format_local(s.since, when, sizeof(when)), spans_duration(s.change.before, y), s.change.p);
+	if (s.until)
+		printf(", until %s", format_local(s.until, again, sizeof(again)));
 	putchar('\n');
 }
 
@@ -235,12 +207,14 @@ static void print_group(const struct forest *f, const struct judged *j, size_t i
 {
 	const struct group_judgement *x = &j->judgements[i];
 	_cleanup_free_ char *versions = differing_versions(f, j->bucket[i], j->group[i]);
-	char when[32], a[24], b[24], q[24], z[24] = "-";
+	char when[32], a[24], b[24], q[24], z[24] = "-", effect[24] = "-  ";
 
 	if (!isnan(x->z))
 		snprintf(z, sizeof(z), "%.2f", x->z);
-	printf("  %7s %8s %9s %9s %+6.1f %% %9.0f  %s  %s", z, figure_text(x->q, q, sizeof(q)), spans_duration(j->groups[i].mean, a),
-	       spans_duration(x->usual, b), 100 * x->effect, j->groups[i].count, format_local(j->groups[i].first_seen, when, sizeof(when)), versions ? versions : "?");
+	if (!isnan(x->effect))
+		snprintf(effect, sizeof(effect), "%+.1f %%", 100 * x->effect);
+	printf("  %7s %8s %9s %9s %8s %9.0f  %s  %s", z, figure_text(x->q, q, sizeof(q)), spans_duration(j->groups[i].mean, a),
+	       spans_duration(x->usual, b), effect, j->groups[i].count, format_local(j->groups[i].first_seen, when, sizeof(when)), versions ? versions : "?");
 	print_flags(x->flags);
 	putchar('\n');
 }
@@ -290,6 +264,8 @@ static void print_all(const struct forest *f, const struct judged *j, enum group
 		print_groups(f, j, first, n);
 		print_change_point(f, j->bucket[first]);
 	}
+	if (j->levelled)
+		puts("  note: means are what each version had taken if all had served the same hours of the day");
 	spans_print_tally(f);
 }
 
@@ -302,10 +278,11 @@ static json_t *groups_json(const struct forest *f, const struct judged *j, enum 
 		_cleanup_free_ char *versions = set_text(f->names, j->group[i]->versions);
 		json_t *o = spans_bucket_json(f, j->bucket[i]);
 		char when[32];
+		const struct version_group measured = version_group_of(j->group[i]);
 		const struct {
 			const char *name;
 			double value;
-		} figures[] = {{"mean_ns", j->groups[i].mean}, {"sd_ns", sqrt(j->groups[i].variance)},
+		} figures[] = {{"mean_ns", measured.mean}, {"sd_ns", sqrt(measured.variance)}, {"same_hours_mean_ns", j->groups[i].mean},
 			       {"p95_ns", sketch_quantile(j->group[i]->sketch, .95)}, {"requests", j->groups[i].count},
 			       {"samples", j->groups[i].effective}, {"usual_ns", x->usual}, {"effect", x->effect}, {"z", x->z}, {"p", x->p},
 			       {"q", x->q}, {"superiority", x->superiority}, {"share", x->share}, {"excess_ns", x->excess}};

@@ -182,6 +182,23 @@ static json_t *orphans_json(struct single *s, const struct span *spans, uint32_t
 			 spans[0].trace_low, id), "duration_ns", "orphans", (json_int_t)n, "path", "operations_ns", "spans", all);
 }
 
+/* CRISP begins where what called a span is not there, if there is one such span only: of a part of a trace it tells the path. */
+static void begin_as_crisp_does(struct single *s, const struct span *spans, struct tree_tally *tally)
+{
+	uint32_t first = NO_SPAN, n = 0;
+
+	for (uint32_t i = 0; i < s->tree.n; i++) {
+		if (s->tree.parent[i] != NO_SPAN)
+			continue;
+		first = i;
+		n++;
+	}
+	if (n != 1)
+		return;
+	s->tree.root = first;
+	tree_arrange(&s->tree, s->rule, spans, tally);
+}
+
 static int take_trace(void *state, const struct span *spans, uint32_t n)
 {
 	struct single *s = state;
@@ -196,6 +213,8 @@ static int take_trace(void *state, const struct span *spans, uint32_t n)
 	if (r < 0)
 		return r;
 	s->found = true;
+	if (s->tree.root == NO_SPAN && s->rule == PATH_CRISP)
+		begin_as_crisp_does(s, spans, &tally);
 	if (s->tree.root == NO_SPAN && s->traces)
 		return json_array_append_new(s->traces, orphans_json(s, spans, n)) < 0 ? -ENOMEM : 0;
 	if (s->tree.root == NO_SPAN) {
@@ -214,47 +233,60 @@ static int take_trace(void *state, const struct span *spans, uint32_t n)
 	return 0;
 }
 
-static int single_traces(struct common *common, size_t n, char **files)
+static int read_traces(struct common *common, struct single *s, const struct file_list *files, const struct pipeline_options *options)
+{
+	_cleanup_free_ char *error = NULL;
+	int r = pipeline_open(s->pipeline, options, &error);
+
+	s->tree.asynchronous = &s->pipeline->asynchronous;
+	s->tree.names = s->pipeline->names;
+	if (r == 0 && spans_arg.trace)
+		trace_id_of_text(s->pipeline->names, spans_arg.trace, strlen(spans_arg.trace), &s->high, &s->low);
+	if (r == 0 && !common->json)
+		printf("critical path by the rule '%s'\n", path_rule_name(s->rule));
+	for (size_t i = 0; r == 0 && i < files->paths.n; i++)
+		r = pipeline_read(s->pipeline, files->paths.v[i], &error);
+	if (r == 0)
+		r = pipeline_end(s->pipeline);
+	spans_print_faults(&s->pipeline->faults);
+	if (r < 0 || !s->found)
+		log_error("%s", error ? error : r < 0 ? strerror(-r) : spans_arg.trace ? "that trace is not in the files" : "there is no trace in the files");
+	else if (common->json)
+		spans_print_json(json_pack("{s:s, s:s, s:O}", "schema", "whyslow.spans.trace/1", "rule", path_rule_name(s->rule), "traces",
+					   s->traces), 0);
+	return r;
+}
+
+static int single_traces(struct common *common, size_t n, char **data)
 {
 	struct pipeline_options options;
 	struct pipeline pipeline;
+	struct file_list files;
 	struct single s = {.pipeline = &pipeline, .any = !spans_arg.trace, .traces = common->json ? json_array() : NULL};
-	_cleanup_free_ char *error = NULL;
 	int r;
 
 	if (!n)
 		return usage_error("spans path", "single traces are read from files: which?");
-	if (span_table_is(files[0]))
+	if (span_table_is(data[0]))
 		return usage_error("spans path", "single traces are read from files, not from tables");
-	r = spans_pipeline_options(n, &options);
-	if (r < 0)
-		return EXIT_USAGE;
-	s.rule = options.rule;
-	options.trace = take_trace;
-	options.state = &s;
-	if (spans_arg.learn && spans_learn(n, files) < 0)
+	if (spans_arg.learn && spans_learn(n, data) < 0)
 		return EXIT_CANNOT;
-	options.asynchronous = spans_arg.asynchronous;
-	r = pipeline_open(&pipeline, &options, &error);
-	s.tree.asynchronous = &pipeline.asynchronous;
-	if (spans_arg.trace)
-		trace_id_of_text(pipeline.names, spans_arg.trace, strlen(spans_arg.trace), &s.high, &s.low);
-	if (r == 0 && !common->json)
-		printf("critical path by the rule '%s'\n", path_rule_name(s.rule));
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = pipeline_read(&pipeline, files[i], &error);
-	if (r == 0)
-		r = pipeline_end(&pipeline);
-	spans_print_faults(&pipeline.faults);
-	if (r < 0 || !s.found)
-		log_error("%s", error ? error : r < 0 ? strerror(-r) : "that trace is not in the files");
-	else if (common->json)
-		spans_print_json(json_pack("{s:s, s:s, s:O}", "schema", "whyslow.spans.trace/1", "rule", path_rule_name(s.rule), "traces",
-					   s.traces), 0);
+	r = spans_files(n, data, &files);
+	if (r < 0)
+		return EXIT_CANNOT;
+	r = spans_pipeline_options(files.paths.n, &options);
+	if (r == 0) {
+		s.rule = options.rule;
+		options.trace = take_trace;
+		options.state = &s;
+		options.skips_unknown = files.paths.n > n;
+		r = read_traces(common, &s, &files, &options);
+		tree_free(&s.tree);
+		pipeline_close(&pipeline);
+	}
+	file_list_free(&files);
 	json_decref(s.traces);
-	tree_free(&s.tree);
-	pipeline_close(&pipeline);
-	return r < 0 || !s.found ? EXIT_CANNOT : EXIT_ANSWERED;
+	return r == -EINVAL ? EXIT_USAGE : r < 0 || !s.found ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 
 /* --- of a bucket ------------------------------------------------------------------------------------------------------ */

@@ -12,7 +12,7 @@
 
 #define DEFAULTS                                                                                                          \
 	{                                                                                                                 \
-		.top = 15, .late = -1, .slot = 60 * NS_PER_SEC, .jobs = 1, .rule = "tolerant", .window = 300 * NS_PER_SEC, \
+		.top = 15, .exemplars = 3, .late = -1, .slot = 60 * NS_PER_SEC, .jobs = 1, .rule = "tolerant", .window = 300 * NS_PER_SEC, \
 		.keep = 30ll * 86400 * NS_PER_SEC                                                                         \
 	}
 
@@ -32,15 +32,16 @@ struct spans_arguments spans_arg = DEFAULTS;
 /* Where they come from. */
 #define DATA_OPTIONS                                                                                                              \
 	PIPELINE_OPTIONS, {OPTION_TEXT, 0, "learn", "FILE", &spans_arg.learn, "read the files twice: first which calls nobody waits for, into FILE"}, \
-	{OPTION_TEXT, 0, "format", "NAME", &spans_arg.format, "otlp, otlp-json, jaeger, csv (default: looked at)"}, \
+	{OPTION_TEXT, 0, "format", "NAME", &spans_arg.format, "otlp, otlp-json, zipkin, jaeger, csv (default: looked at)"}, \
 	{OPTION_COUNT, 'j', "jobs", "N", &spans_arg.jobs, "threads to read with (default 1)"},                              \
 	{OPTION_TEXT, 0, "engine", "URL", &spans_arg.engine, "what 'spans work' computed there, clickhouse://HOST/DATABASE; no DATA then"}, \
 	{OPTION_TEXT, 0, "until", "TIME", &spans_arg.until, "nothing after this"}
 
-#define BUCKET_OPTIONS                                                                                              \
+#define SELECT_OPTIONS                                                                                              \
 	{OPTION_TEXT, 0, "where", "K=V,...", &spans_arg.where, "only buckets with these values"},                   \
-	{OPTION_TEXT, 0, "entry", "TEXT", &spans_arg.entry, "only requests whose entry point contains this"},       \
-	{OPTION_COUNT, 'n', "top", "N", &spans_arg.top, "how many lines of each list (default 15)"}
+	{OPTION_TEXT, 0, "entry", "TEXT", &spans_arg.entry, "only requests whose entry point contains this"}
+
+#define BUCKET_OPTIONS SELECT_OPTIONS, {OPTION_COUNT, 'n', "top", "N", &spans_arg.top, "how many lines of each list (default 15)"}
 
 #define SINCE_OPTION {OPTION_TEXT, 0, "since", "TIME", &spans_arg.since, "only from here on"}
 
@@ -63,7 +64,11 @@ static const struct option_row forest_options[] = {
 	{OPTION_FLAG, 0, "functions", NULL, &spans_arg.functions, "by function, wherever it was called; with --engine added up there"},
 	{},
 };
-static const struct option_row exemplar_options[] = {DATA_OPTIONS, SINCE_OPTION, BUCKET_OPTIONS, {}};
+static const struct option_row exemplar_options[] = {
+	DATA_OPTIONS, SINCE_OPTION, SELECT_OPTIONS,
+	{OPTION_COUNT, 'n', "top", "N", &spans_arg.exemplars, "how many of the slowest and of the ordinary ones of each version (default 3; 4 and 12 are kept)"},
+	{},
+};
 static const struct option_row path_options[] = {
 	DATA_OPTIONS, SINCE_OPTION, BUCKET_OPTIONS,
 	{OPTION_FLAG, 0, "each", NULL, &spans_arg.each_trace, "of each trace of the files, not of all together"},
@@ -99,7 +104,7 @@ static const struct option_row work_options[] = {
 	{},
 };
 
-static const struct subverb load = {"load", "DATA ... ", "adds traces to the store: OTLP (protobuf, JSON), Jaeger JSON, CSV; plain or gzip", load_options, spans_load, NULL},
+static const struct subverb load = {"load", "DATA ... ", "adds traces to the store: OTLP (protobuf, JSON), Jaeger and Zipkin JSON, CSV; plain or packed; files or folders", load_options, spans_load, NULL},
 	forest = {"forest", "[DATA ...] ", "every call path of every bucket: how often, how long, where the time goes", forest_options, spans_forest, NULL},
 	path = {"path", "[DATA ...] ", "the critical path of every bucket, or of single traces", path_options, spans_path, NULL},
 	groups = {"groups", "[DATA ...] ", "versions of each bucket against the older ones (z-scores), and who is an outlier", groups_options, spans_groups, NULL},
@@ -122,7 +127,7 @@ static void reset(void)
 
 static const struct subverbs subverbs = {
 	.verb = "spans",
-	.intro = "DATA are files, or tables (clickhouse://HOST/DATABASE); without, what was loaded or received into the store.",
+	.intro = "DATA are files, folders, or tables (clickhouse://HOST/DATABASE); without, what was loaded or received into the store.",
 	.list = list,
 	.reset = reset,
 };
@@ -250,6 +255,8 @@ const char *spans_duration(double ns, char *buf)
 {
 	double size = fabs(ns);
 
+	if (size < 0.5)
+		ns = 0;
 	if (isnan(ns))
 		snprintf(buf, 24, "-");
 	else if (size >= 1e10)

@@ -6,12 +6,13 @@
 #include "cmd/subverb.h"
 #include "daemon/span-pipeline.h"
 #include "daemon/span-work.h"
+#include "source/files.h"
 #include "store/span-store.h"
 
 struct spans_arguments {
 	const char *mapping, *join, *by, *format, *rule, *entry, *where, *since, *until, *key;
 	int64_t late, slot;
-	uint64_t top, jobs, memory;
+	uint64_t top, exemplars, jobs, memory;
 	bool each_trace;
 	const char *trace;
 	const char *baseline, *candidate;
@@ -57,8 +58,10 @@ int spans_store_forest(struct span_store *store, const char *key, const char *so
 /* All groups of a bucket as one, finished: for what does not tell versions apart. */
 int spans_merge_groups(const struct forest *f, const struct bucket *b, struct forest *ret);
 
+/* The files that DATA names: those of folders and globs too. Says why not; -errno then. */
+int spans_files(size_t n, char **data, struct file_list *ret);
 /* --learn: reads the files before they are read; from then on what was learnt counts. Says why not; -errno then. */
-int spans_learn(size_t n, char **files);
+int spans_learn(size_t n, char **data);
 /* What was wrong with the input, as warnings. */
 void spans_print_faults(const struct span_faults *faults);
 /* What the reader must know of the input: left out, mended, counted. On standard output; nothing if all was well. */

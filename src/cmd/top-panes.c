@@ -139,6 +139,7 @@ static int ask_question(struct top *t, enum question which)
 		words[n++] = t->feature;
 	}
 	t->stale[which] = false;
+	t->board_came = t->board_came && which != ASK_BOARD;
 	return ask_begin(&t->asker, n, words, &t->asked[which]);
 }
 
@@ -155,8 +156,8 @@ void top_ask_what_is_stale(struct top *t)
 	}
 }
 
-/* An exported recording has no now: its end is shown. */
-static void stay_at_end(struct top *t)
+/* An exported recording has no now: its end is shown. And where nothing was recorded, what was shown before stays. */
+static void stay_there(struct top *t)
 {
 	const char *at = json_string_value(json_object_get(t->answers[ASK_BOARD], "at"));
 
@@ -174,8 +175,9 @@ static void take_answer(struct top *t, enum question which, json_t *answer)
 	t->screen.process = t->answers[ASK_PROCESS];
 	t->screen.series = t->answers[ASK_SERIES];
 	if (which == ASK_BOARD) {
+		t->board_came = true;
 		if (t->asker.from_file && !t->at)
-			stay_at_end(t);
+			stay_there(t);
 		top_list_processes(t);
 		find_chosen(t);
 		top_choose_process(t);
@@ -206,6 +208,8 @@ void top_read_answer(struct top *t, enum question which)
 		return;
 	tell_errors(t, q);
 	ask_end(q);
+	if (which == ASK_BOARD && t->at && !t->board_came)
+		stay_there(t);
 	if (which == ASK_BOARD && !t->at) {
 		t->stale[which] = true; /* the recorder was restarted, or an answer may take only so long */
 		t->ended = boot_now();

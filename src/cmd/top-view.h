@@ -23,6 +23,7 @@ struct top {
 	struct inquiry asked[QUESTIONS];
 	json_t *answers[QUESTIONS];
 	bool stale[QUESTIONS]; /* to be asked (again) as soon as the one under way is answered */
+	bool board_came;       /* there was a board at the moment that was asked about */
 	int64_t ended;	       /* when the live board's answer ended: it is asked again a little later */
 	int64_t at;	       /* wall ns of the moment shown; 0 = live */
 	char at_text[40], window_text[24];

@@ -13,11 +13,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "daemon/capture.h"
+#include "cmd/asked.h"
 #include "daemon/recorder.h"
-#include "model/trace-hide.h"
 #include "store/frame.h"
-#include "store/trace-file.h"
 #include "view/why.h"
 
 #define LOOK_TICKS   6 /* without a recording: five seconds between six samples */
@@ -26,24 +24,6 @@
 struct why_args why_args = {.top = 5};
 
 static const struct option_row options[] = {WHY_OPTIONS, {}};
-
-/* A question, and what it needs until it is answered. */
-struct asked {
-	struct why_request request;
-	struct causes causes;
-	struct facts facts;
-	struct trace trace;
-	int64_t mark; /* 0 = none */
-};
-
-static void asked_free(struct asked *a)
-{
-	trace_clear(&a->trace);
-	causes_free(&a->causes);
-	facts_free(&a->facts);
-}
-
-#define _cleanup_asked_ _cleanup_(asked_free)
 
 static int print_facts(const struct facts *facts)
 {
@@ -156,12 +136,10 @@ static int answer_from(struct common *common, struct store *store, struct asked 
 {
 	struct why_request *request = &asked->request;
 	struct why_data data = {};
-	struct mark *marks = NULL;
 	struct answer a;
-	int r = store_marks(store, request->at - request->window - 600 * NS_PER_SEC, request->at, &marks, &request->n_marks);
+	int r = asked_read_marks(store, asked);
 	int status;
 
-	request->marks = marks;
 	if (r == 0)
 		r = why_args.boot ? boot_from_store(store, request, &data, &a) : why_from_store(store, request, &data, &a);
 	if (r == 0 && !why_args.boot)
@@ -169,23 +147,8 @@ static int answer_from(struct common *common, struct store *store, struct asked 
 	status = finish(common, r, request, &a, store);
 	if (r == 0 && data.damaged)
 		log_warning("%u parts of the recording are damaged and were left out", data.damaged);
-	for (size_t i = 0; i < request->n_marks; i++)
-		mark_free(&marks[i]);
-	free(marks);
 	why_data_free(&data);
 	return status;
-}
-
-static int load_causes(struct asked *a)
-{
-	_cleanup_free_ char *error = NULL;
-	int r = causes_load(SYSTEM_CAUSES, &a->causes, &error);
-
-	a->request.causes = &a->causes;
-	a->request.ret_facts = why_args.facts ? &a->facts : NULL;
-	if (r < 0)
-		log_error("%s%s%s", error ? "" : SYSTEM_CAUSES, error ? "" : ": ", error ? error : strerror(-r));
-	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 
 static int prepare(struct common *common, struct asked *asked)
@@ -207,7 +170,8 @@ static int prepare(struct common *common, struct asked *asked)
 			return usage_error("why", "--window-mode is past or block, not '%s'", why_args.window_mode);
 		request->block = *why_args.window_mode == 'b';
 	}
-	return load_causes(asked);
+	request->ret_facts = why_args.facts ? &asked->facts : NULL;
+	return asked_load_causes(asked);
 }
 
 static bool recording_is_fresh(struct store *store, int64_t now)
@@ -217,55 +181,33 @@ static bool recording_is_fresh(struct store *store, int64_t now)
 	return store_extent(store, &from, &to) == 0 && now - to < FRESH_ENOUGH;
 }
 
-static bool read_kept(const struct common *common, int64_t mark, struct trace *ret)
+static void find_events(const struct common *common, struct asked *asked)
 {
-	_cleanup_free_ char *folder = trace_folder(common->from_file ? common->from_file : common->config.store_file);
-	_cleanup_free_ char *path = folder ? trace_file_of(folder, mark) : NULL, *error = NULL;
-	bool found = path && access(path, R_OK) == 0 && trace_read_file(path, ret, &error) == 0;
-
-	if (error)
-		log_warning("%s", error);
-	return found;
+	if (!asked->request.method || asked->request.method == &method_blame)
+		asked_find_events(common, asked);
 }
 
-bool why_events(const struct common *common, int64_t mark, struct trace *ret)
+static int answer_moment(struct common *common, struct asked *asked)
 {
-	_cleanup_free_ char *error = NULL; /* there may be no flight recorder: that is no failure here */
+	struct store *store;
+	int status = prepare(common, asked);
 
-	if (mark)
-		return read_kept(common, mark, ret);
-	if (common->from_file || asks_recorder(common) || capture_now(common->config.store_run_dir, ret, &error) < 0)
-		return false;
-	if (common->viewer == 0 || trace_hide(ret, common->viewer) == 0)
-		return true;
-	trace_clear(ret);
-	return false;
-}
-
-static void find_events(const struct common *common, int64_t mark, struct asked *asked)
-{
-	bool wanted = !asked->request.method || asked->request.method == &method_blame;
-
-	if (wanted && why_events(common, mark, &asked->trace))
-		asked->request.trace = &asked->trace;
+	if (status)
+		return status;
+	find_events(common, asked);
+	store = open_common_store(common, STORE_READ);
+	if (!store)
+		return EXIT_CANNOT;
+	status = answer_from(common, store, asked);
+	store_close(store);
+	return status;
 }
 
 int why_at(struct common *common, int64_t wall, int64_t mark)
 {
 	_cleanup_asked_ struct asked asked = {.request = {.at = wall, .marked = mark != 0}, .mark = mark};
-	struct store *store;
-	int status = prepare(common, &asked);
 
-	if (status)
-		return status;
-	if (mark)
-		find_events(common, mark, &asked);
-	store = open_common_store(common, STORE_READ);
-	if (!store)
-		return EXIT_CANNOT;
-	status = answer_from(common, store, &asked);
-	store_close(store);
-	return status;
+	return answer_moment(common, &asked);
 }
 
 static int why_now(struct common *common)
@@ -282,7 +224,7 @@ static int why_now(struct common *common)
 		bool fresh = recording_is_fresh(store, asked.request.at);
 
 		if (fresh) {
-			find_events(common, 0, &asked);
+			find_events(common, &asked);
 			status = answer_from(common, store, &asked);
 		}
 		store_close(store);
@@ -290,30 +232,6 @@ static int why_now(struct common *common)
 			return status;
 	}
 	return look_now(common, &asked.request);
-}
-
-/* TIME, or a mark's id. */
-static int resolve_time(struct common *common, const char *text, int64_t *ret, int64_t *ret_mark)
-{
-	struct store *store;
-	struct mark mark;
-	uint64_t id;
-	int r;
-
-	*ret_mark = 0;
-	if (parse_u64(text, &id) < 0)
-		return parse_time(text, wall_now(), ret);
-	store = open_common_store(common, STORE_READ);
-	if (!store)
-		return -EIO;
-	r = store_mark_get(store, (int64_t)id, &mark);
-	store_close(store);
-	if (r < 0)
-		return r;
-	*ret = mark.wall;
-	*ret_mark = mark.id;
-	mark_free(&mark);
-	return 0;
 }
 
 /* From the machine's start to now, or to ten minutes after it. */
@@ -338,7 +256,7 @@ static int why_boot(struct common *common)
 
 static int run(struct common *common, int argc, char **argv)
 {
-	int64_t at, mark;
+	_cleanup_asked_ struct asked asked = {};
 	int r;
 
 	if (argc > 1)
@@ -349,14 +267,8 @@ static int run(struct common *common, int argc, char **argv)
 		return why_now(common);
 	if (!why_args.at)
 		return usage_error("why", "--from needs --at TIME: a recording has no 'now'");
-	r = resolve_time(common, why_args.at, &at, &mark);
-	if (r == -EIO)
-		return EXIT_CANNOT;
-	if (r == -ENOENT)
-		return usage_error("why", "there is no mark %s; 'whyslow list' shows them", why_args.at);
-	if (r < 0)
-		return usage_error("why", "'%s' is no TIME: now, -5min, 14:32, '2026-11-20 14:32:07' or a mark's id", why_args.at);
-	return why_at(common, at, mark);
+	r = asked_about(common, why_args.at, &asked);
+	return r < 0 ? asked_wrong_time("why", why_args.at, r) : answer_moment(common, &asked);
 }
 
 const struct verb verb_why = {

@@ -4,7 +4,6 @@
 #include <stdint.h>
 
 #include "cmd/verb.h"
-#include "model/trace.h"
 
 extern struct why_args {
 	const char *at, *since, *model, *who, *window_mode;
@@ -14,7 +13,7 @@ extern struct why_args {
 } why_args;
 
 #define WHY_OPTIONS                                                                                                      \
-	{OPTION_TEXT, 0, "at", "TIME", &why_args.at, "the moment asked about (default: now)"},                              \
+	{OPTION_TEXT, 0, "at", "TIME", &why_args.at, "the moment asked about, or a mark's number (default: now)"},                             \
 	{OPTION_TEXT, 0, "since", "TIME", &why_args.since, "when the trouble began (default: found out)"},                  \
 	{OPTION_FLAG, 0, "boot", NULL, &why_args.boot, "why did the machine's last start take so long"},                    \
 	{OPTION_SPAN, 0, "window", "SPAN", &why_args.window, "how far back to look for what is usual (default 4h)"},        \
@@ -25,9 +24,6 @@ extern struct why_args {
 	{OPTION_FLAG, 0, "all-features", NULL, &why_args.all, "list every feature of each"},                                 \
 	{OPTION_FLAG, 0, "facts", NULL, &why_args.facts, "print what the causes were tried on instead (share/causes)"}
 
-/* The events kept of a mark, or (0) what the recorder has of now, as far as `common->viewer` may see them. False where there are
- * none: then an answer is made of counters. The caller clears *ret. */
-bool why_events(const struct common *common, int64_t mark, struct trace *ret);
 /* Answers for a moment with the options of `why` and prints it. `mark`: somebody pressed the button then; 0 = nobody did.
  * Returns the exit status. */
 int why_at(struct common *common, int64_t wall, int64_t mark);

@@ -68,6 +68,7 @@ int pipeline_open(struct pipeline *p, const struct pipeline_options *options, ch
 	if (r == 0 && options->asynchronous)
 		r = edges_read(&p->asynchronous, options->asynchronous, ret_error);
 	p->builder.tree.asynchronous = &p->asynchronous;
+	p->builder.tree.names = p->names;
 	p->assembler = r == 0 ? assembler_new(&assembly) : NULL;
 	if (r == 0 && !p->assembler)
 		r = -ENOMEM;
@@ -111,8 +112,10 @@ static int read_input(struct pipeline *p, struct input *in, char **ret_error)
 
 	if (source)
 		r = source->read(&p->reader, in);
-	else if (input_need(in, 1) > 0)
+	else if (input_need(in, 1) > 0 && !p->options.skips_unknown)
 		r = unrecognised(in->name, ret_error);
+	else if (input_need(in, 1) > 0 && !p->options.part)
+		span_fault(&p->faults, SPAN_FAULT_SYNTAX, "%s: not recognised as spans", in->name);
 	if (in->broken && !p->options.part)
 		span_fault(&p->faults, SPAN_FAULT_TRUNCATED, "%s: the compressed data is damaged or cut off after byte %llu", in->name,
 			   (unsigned long long)(in->before + in->n));

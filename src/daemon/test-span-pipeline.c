@@ -497,6 +497,43 @@ static void test_the_bad_version_is_found_and_a_good_one_is_not(void **state)
 	forest_free(&f);
 }
 
+/* Two days, by day everything takes 30 % longer; v2 runs by day only. */
+static void put_days(struct str *s, double slower)
+{
+	for (unsigned i = 0; i < 4000; i++) {
+		int64_t at = (int64_t)i * 43200000;
+		bool busy = at / 3600000000 % 24 >= 8 && at / 3600000000 % 24 < 20, new = busy && i % 5 == 0;
+		double lasts = (double)noisy(busy ? 130000 : 100000) * (new ? slower : 1);
+
+		put_line(s, i + 1, 1, 0, "api", "GET", at, at + (int64_t)lasts, false, new ? "v2" : "v1", 1);
+	}
+}
+
+static void test_a_version_that_ran_at_the_busy_hours_is_not_slow_for_that(void **state)
+{
+	const double slower[] = {1, 1.2};
+
+	(void)state;
+	srand(8);
+	for (size_t i = 0; i < 2; i++) {
+		_cleanup_str_ struct str s = {};
+		struct span_faults faults = {};
+		struct pipeline_options o = defaults();
+		struct suspects suspects;
+		struct forest f;
+
+		str_puts(&s, HEAD);
+		put_days(&s, slower[i]);
+		load(&o, s.data, s.len, 1, &f, &faults);
+		assert_int_equal(forest_finish(&f), 0);
+		assert_int_equal(suspects_find(&f, every, &suspects), 0);
+		assert_int_equal(suspects.list.n, i);
+		assert_true(i == 0 || (suspects.list.v[0].levelled && fabs(suspects.list.v[0].mean / suspects.list.v[0].others - 1.2) < .03));
+		suspects_free(&suspects);
+		forest_free(&f);
+	}
+}
+
 static void bytes_of(struct forest *f, struct str *out)
 {
 	assert_int_equal(forest_finish(f), 0);
@@ -756,6 +793,7 @@ int main(void)
 		cmocka_unit_test(test_pods_are_of_their_service),
 		cmocka_unit_test(test_the_reason_of_a_regression_is_told),
 		cmocka_unit_test(test_the_bad_version_is_found_and_a_good_one_is_not),
+		cmocka_unit_test(test_a_version_that_ran_at_the_busy_hours_is_not_slow_for_that),
 		cmocka_unit_test(test_parts_merged_are_the_whole_bit_for_bit),
 		cmocka_unit_test(test_ids_that_are_words_are_shared_out_as_well),
 		cmocka_unit_test(test_uuids_are_numbers),

@@ -5,6 +5,7 @@
 
 struct board {
 	struct dataset data;	 /* everything recorded in the window; what the others point into */
+	int64_t recorded_from, recorded_to; /* wall ns of the whole recording */
 	struct answer verdict;	 /* why it is slow then, by the default model */
 	struct answer everybody; /* every process, the most unusual first, with all its features */
 	unsigned damaged;	 /* parts of the recording that could not be read */

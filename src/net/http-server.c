@@ -222,6 +222,11 @@ static bool is_known_user(struct http_server *s, struct MHD_Connection *c, char 
 	return cookie && users_check(s->tokens, cookie, ret_user) == 0;
 }
 
+static bool brings_token(const struct http_server *s, struct MHD_Connection *c)
+{
+	return value_of(s, c, MHD_HEADER_KIND, "Authorization") || value_of(s, c, MHD_COOKIE_KIND, COOKIE);
+}
+
 /* --- answers --- */
 
 static const char *const safe_headers[][2] = {
@@ -390,10 +395,30 @@ static enum MHD_Result answer(struct request *q, struct MHD_Connection *c)
 	return queue(s, c, e->status ? e->status : 200, e->type ? e->type : "application/json", response);
 }
 
+/* What a browser shows that comes without a token: everything else of the page is behind it. %s: what is wrong. */
+static const char door[] =
+	"<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">"
+	"<meta name=\"color-scheme\" content=\"light dark\"><title>whyslow</title></head><body><h1>whyslow</h1><p>%s.</p>"
+	"<p>Open the address that <code>whyslow serve</code> printed, which has the token in it, or enter the token (the second word of a line "
+	"in the token file):</p><form action=\"/\"><label>Token <input name=\"token\" type=\"password\" autocomplete=\"current-password\" autofocus></label> "
+	"<button>Open</button></form></body></html>\n";
+
+static bool asks_for_page(const struct http_exchange *e)
+{
+	return strcmp(e->method, "GET") == 0 && strcmp(e->path, "/") == 0;
+}
+
 static enum MHD_Result refuse(struct request *q, struct MHD_Connection *c, const struct refusal *why)
 {
+	struct http_exchange *e = &q->exchange;
+
 	count(q->server, why->count);
-	http_fail(&q->exchange, why->status, "%s", why->said);
+	http_fail(e, why->status, "%s", why->said);
+	if (why->status == 401 && asks_for_page(e)) {
+		e->type = "text/html; charset=utf-8";
+		str_clear(&e->reply);
+		str_printf(&e->reply, door, why->said);
+	}
 	return answer(q, c);
 }
 
@@ -440,6 +465,7 @@ static bool announces_too_much(const struct request *q, struct MHD_Connection *c
 static const struct refusal no_host = {421, WRONG_HOST, "this machine is not known under that name: add it with --name"};
 static const struct refusal wrong_origin = {403, WRONG_ORIGIN, "pages of other sites may not ask"};
 static const struct refusal no_token = {401, NO_TOKEN, "a token is wanted: Authorization: Bearer TOKEN"};
+static const struct refusal wrong_token = {401, NO_TOKEN, "that token is not known here: whyslow serve prints the address with the right one"};
 static const struct refusal no_path = {404, UNKNOWN_PATH, "there is nothing of that name here"};
 static const struct refusal no_method = {405, UNKNOWN_PATH, "it cannot be asked that way"};
 static const struct refusal too_many = {503, TOO_MANY, "too many requests at a time"};
@@ -459,7 +485,7 @@ static const struct refusal *examine(struct request *q, struct MHD_Connection *c
 	if (!is_own_origin(s, c, host))
 		return &wrong_origin;
 	if (!is_known_user(s, c, q->exchange.user))
-		return &no_token;
+		return brings_token(s, c) ? &wrong_token : &no_token;
 	q->route = find_route(s->routes, q->exchange.method, path, &path_known);
 	if (!q->route)
 		return path_known ? &no_method : &no_path;
@@ -482,9 +508,11 @@ static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *c, co
 	q->server = s;
 	q->exchange = (struct http_exchange){.server = s, .context = s->context, .method = method, .path = path, .connection = c};
 	why = examine(q, c, path);
-	if (why == &no_token && strcmp(method, "GET") == 0 && strcmp(path, "/") == 0 && (token = http_query(&q->exchange, "token")) &&
-	    users_check(s->tokens, token, q->exchange.user) == 0)
-		return sign_in(q, c, token);
+	if (why != &no_host && why != &wrong_origin && asks_for_page(&q->exchange) && (token = http_query(&q->exchange, "token"))) {
+		if (users_check(s->tokens, token, q->exchange.user) == 0)
+			return sign_in(q, c, token);
+		why = &wrong_token;
+	}
 	if (why)
 		return refuse(q, c, why);
 	q->exchange.body.max = q->route->body_max + 2;

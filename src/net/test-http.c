@@ -246,6 +246,14 @@ static void a_browser_signs_in_once(void **state)
 	assert_non_null(strstr(text, "Set-Cookie: whyslow_token=" TOKEN "; Path=/; HttpOnly; SameSite=Strict"));
 	text = raw(&b, "GET /?token=wrongwrongwrongwrongwrong HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
 	assert_non_null(strstr(text, "HTTP/1.1 401"));
+	assert_non_null(strstr(text, "Content-Type: text/html"));
+	assert_non_null(strstr(text, "that token is not known here"));
+	text = raw(&b, "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+	assert_non_null(strstr(text, "HTTP/1.1 401"));
+	assert_non_null(strstr(text, "a token is wanted"));
+	assert_non_null(strstr(text, "<input name=\"token\""));
+	text = raw(&b, "GET /?token=" TOKEN " HTTP/1.1\r\nHost: localhost\r\nCookie: whyslow_token=" TOKEN "\r\nConnection: close\r\n\r\n");
+	assert_non_null(strstr(text, "HTTP/1.1 303")); /* out of the address, also where it is known already */
 	text = raw(&b, "GET /echo HTTP/1.1\r\nHost: localhost\r\nCookie: whyslow_token=" TOKEN "\r\nConnection: close\r\n\r\n");
 	assert_non_null(strstr(text, "HTTP/1.1 200"));
 	both_free(&b);

@@ -3,12 +3,14 @@
  *   {"data": [{"traceID": "...", "spans": [{"traceID", "spanID", "operationName", "references": [{"refType": "CHILD_OF",
  *    "spanID"}], "startTime": us, "duration": us, "tags": [{"key", "type", "value"}], "processID": "p1"}],
  *    "processes": {"p1": {"serviceName": "...", "tags": [...]}}}]}
+ *
+ * Traces also without "data", one on each line or in an array, and single spans with their "process" in them, as Jaeger keeps
+ * them in Elasticsearch ("_source": {...} of a dump).
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "source/span-json.h"
 
@@ -25,20 +27,6 @@ static void complain(struct span_reader *r, const struct place *place, const jso
 
 	span_fault(r->sink.faults, fault, "%s: byte %" PRIu64 ", trace %s, span %s: %s", place->name, place->offset,
 		   place->trace, id ? id : "?", what);
-}
-
-/* What OpenTelemetry and the older conventions call an error. */
-static bool is_error(const char *key, const char *value, size_t n)
-{
-	if (!strcasecmp(key, "error"))
-		return !(n == 5 && !strncasecmp(value, "false", 5));
-	if (!strcmp(key, "otel.status_code"))
-		return n == 5 && !strncmp(value, "ERROR", 5);
-	if (!strcmp(key, "http.status_code") || !strcmp(key, "http.response.status_code"))
-		return n == 3 && value[0] == '5';
-	if (!strcmp(key, "grpc.status") || !strcmp(key, "rpc.grpc.status_code"))
-		return !(n == 2 && !strncasecmp(value, "OK", 2)) && !(n == 1 && *value == '0');
-	return false;
 }
 
 struct sampling {
@@ -62,7 +50,7 @@ static void read_tags(struct span_reader *r, const json_t *tags, struct span *sp
 			continue;
 		if (span && !strcmp(key, "span.kind"))
 			span->kind = (uint8_t)span_kind_of_text(value, n);
-		else if (span && is_error(key, value, n))
+		else if (span && span_tag_is_error(key, value, n))
 			span->flags |= SPAN_ERROR;
 		else if (!strcmp(key, "sampler.type"))
 			sampling.probabilistic = n == 13 && !strncmp(value, "probabilistic", 13);
@@ -139,14 +127,27 @@ static const struct process *process_of(const struct process *processes, size_t 
 	return NULL;
 }
 
+static void read_process(struct span_reader *r, const json_t *json, struct process *process)
+{
+	const json_t *service = json_object_get(json, "serviceName");
+
+	reader_begin(r);
+	read_tags(r, json_object_get(json, "tags"), NULL, true);
+	if (json_is_string(service))
+		reader_attribute(r, "service.name", 12, json_string_value(service), json_string_length(service), true);
+	process->set = reader_resource(r, &process->service);
+}
+
 static int read_span(struct span_reader *r, const struct place *place, const json_t *json,
 		     const struct process *processes, size_t n_processes)
 {
 	struct span span = {.weight = SPAN_WEIGHT_ONE};
 	const json_t *trace = json_object_get(json, "traceID"), *id = json_object_get(json, "spanID"),
 		     *operation = json_object_get(json, "operationName");
+	const json_t *own_process = json_object_get(json, "process");
 	const struct process *process =
 		process_of(processes, n_processes, json_string_value(json_object_get(json, "processID")));
+	struct process own;
 
 	if (json_is_string(trace) &&
 	    !reader_takes_text(r, json_string_value(trace), json_string_length(trace), &span.trace_high, &span.trace_low))
@@ -170,6 +171,10 @@ static int read_span(struct span_reader *r, const struct place *place, const jso
 	span.attributes = reader_set(r);
 	if (r->weight)
 		span.weight = r->weight;
+	if (!process && own_process) {
+		read_process(r, own_process, &own);
+		process = &own;
+	}
 	if (process) {
 		span.resource = process->set;
 		span.service = process->service;
@@ -181,18 +186,7 @@ static int read_span(struct span_reader *r, const struct place *place, const jso
 	return r->sink.put(r->sink.state, &span);
 }
 
-static void read_process(struct span_reader *r, const json_t *json, struct process *process)
-{
-	const json_t *service = json_object_get(json, "serviceName");
-
-	reader_begin(r);
-	read_tags(r, json_object_get(json, "tags"), NULL, true);
-	if (json_is_string(service))
-		reader_attribute(r, "service.name", 12, json_string_value(service), json_string_length(service), true);
-	process->set = reader_resource(r, &process->service);
-}
-
-static int read_trace(struct span_reader *r, const char *name, uint64_t offset, json_t *trace)
+static int read_spans(struct span_reader *r, const char *name, uint64_t offset, json_t *trace)
 {
 	struct place place = {name, offset, json_string_value(json_object_get(trace, "traceID"))};
 	json_t *table = json_object_get(trace, "processes"), *json;
@@ -220,9 +214,32 @@ static int read_trace(struct span_reader *r, const char *name, uint64_t offset, 
 	return result;
 }
 
+/* A trace, what one answer of the query service holds, or a single span. */
+static int read_trace(struct span_reader *r, const char *name, uint64_t offset, json_t *json)
+{
+	const json_t *source = json_object_get(json, "_source"), *data = json_object_get(json, "data");
+	struct place place = {name, offset, "of its own"};
+	json_t *trace;
+	size_t i;
+	int result = 0;
+
+	if (json_is_object(source))
+		json = json_object_get(json, "_source");
+	if (json_object_get(json, "spanID"))
+		return read_span(r, &place, json, NULL, 0);
+	if (!json_is_array(data))
+		return read_spans(r, name, offset, json);
+	json_array_foreach(data, i, trace)
+		if (result == 0)
+			result = read_spans(r, name, offset, trace);
+	return result;
+}
+
 static int read_all(struct span_reader *r, struct input *in)
 {
-	return json_elements(r, in, "data", read_trace);
+	static const char *const keys[] = {"data", NULL};
+
+	return json_elements(r, in, keys, read_trace);
 }
 
 static bool recognises(const uint8_t *head, size_t n)

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/hmap.h"
+#include "source/csv-field.h"
 
 #define COLUMNS_MAX   64
 #define ATTRIBUTES_AT 16 /* most attributes of a table */
@@ -30,32 +31,18 @@ struct table_reader {
 /* Splits in place; quotes are taken off. Returns how many fields, or COLUMNS_MAX + 1. */
 static size_t split(char *line, char **fields)
 {
+	char *at = line, *end = line + strcspn(line, "\r\n");
 	size_t n = 0;
-	char *at = line;
 
-	line[strcspn(line, "\r\n")] = '\0';
-	for (;;) {
-		char *out = at;
+	while (at <= end) {
+		struct field f = csv_next_field(&at, end, ',');
 
 		if (n == COLUMNS_MAX)
 			return COLUMNS_MAX + 1;
-		fields[n++] = at;
-		if (*at == '"') {
-			for (at++; *at && !(*at == '"' && at[1] != '"'); at++) {
-				at += *at == '"';
-				*out++ = *at;
-			}
-			at += *at == '"';
-		}
-		while (*at && *at != ',')
-			*out++ = *at++;
-		if (!*at) {
-			*out = '\0';
-			return n;
-		}
-		*out = '\0';
-		at++;
+		*f.end = '\0';
+		fields[n++] = f.at;
 	}
+	return n;
 }
 
 static bool listed(const char *list, const char *name)

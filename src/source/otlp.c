@@ -1,8 +1,8 @@
 /* OpenTelemetry's protocol in its protobuf encoding (opentelemetry/proto/trace/v1/trace.proto).
  *
  * A file is one TracesData (or ExportTraceServiceRequest: the same bytes), several one after another (which is one
- * again), or messages with their length before them, as the collector's file exporter writes them (four bytes, big
- * endian). Only what the analysis needs is looked at; unknown fields are skipped, as the format asks for.
+ * again), or messages with their length before them (otlp-frames.h). Only what the analysis needs is looked at; unknown
+ * fields are skipped, as the format asks for.
  *
  *   TracesData    1 resource_spans
  *   ResourceSpans 1 resource { 1 attributes }, 2 scope_spans { 2 spans }
@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "source/otlp.h"
+#include "source/otlp-frames.h"
 #include "source/span-reader.h"
 
 enum wire { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
@@ -280,10 +281,9 @@ static void complain(struct span_reader *r, const struct place *place, const uin
 			   place->offset + (uint64_t)(at - place->base), what);
 }
 
-static bool usable(struct span_reader *r, const struct place *place, const struct field *f, const struct span *span,
-		   const struct span_fields *found)
+static bool usable(struct span_reader *r, const struct place *place, const struct field *f, const struct span *span)
 {
-	if (!found->trace.n || !span->id) {
+	if ((!span->trace_low && !span->trace_high) || !span->id) {
 		complain(r, place, f->bytes, SPAN_FAULT_ID, "a span without a trace id or an id of its own");
 		return false;
 	}
@@ -344,7 +344,7 @@ static int read_span(struct span_reader *r, const struct place *place, const str
 		know_resource(r, place, block);
 	span.resource = block->set;
 	span.service = block->service;
-	if (!usable(r, place, f, &span, &found))
+	if (!usable(r, place, f, &span))
 		return 0;
 	reader_begin(r);
 	if (read_attributes(r, &found, !span.parent) < 0)
@@ -418,8 +418,8 @@ int otlp_message(struct span_reader *r, const char *name, uint64_t offset, const
 	return 0;
 }
 
-/* The length of the next piece (its tag included) once its head is there; 0 at the end. */
-static int64_t next_piece(struct span_reader *r, struct input *in, bool framed, size_t *ret_head)
+/* The length of the next ResourceSpans (its tag included) once its head is there; 0 at the end. */
+static int64_t next_piece(struct span_reader *r, struct input *in)
 {
 	int64_t have = input_need(in, 16);
 	const uint8_t *at;
@@ -430,11 +430,6 @@ static int64_t next_piece(struct span_reader *r, struct input *in, bool framed, 
 		return have;
 	at = input_at(in);
 	m = (struct message){at, at + have};
-	if (framed) {
-		*ret_head = 4;
-		return have < 4 ? -ENODATA : 4 + (int64_t)big_endian(at, 4);
-	}
-	*ret_head = 0;
 	if (read_number(&m, &tag) < 0 || read_number(&m, &n) < 0 || tag != (1 << 3 | WIRE_BYTES)) {
 		if (!r->part)
 			span_fault(r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is no protobuf field; the rest is left out",
@@ -446,11 +441,13 @@ static int64_t next_piece(struct span_reader *r, struct input *in, bool framed, 
 
 static int read_all(struct span_reader *r, struct input *in)
 {
-	bool framed = input_need(in, 4) >= 4 && input_at(in)[0] == 0;
+	int64_t looked = input_need(in, 64);
+	enum otlp_framing framing = looked > 0 ? otlp_framing_of(input_at(in), (size_t)looked) : OTLP_UNKNOWN;
 
+	if (framing == OTLP_FRAMED || framing == OTLP_DELIMITED)
+		return otlp_read_frames(r, in, framing);
 	for (;;) {
-		size_t head = 0;
-		int64_t n = next_piece(r, in, framed, &head), have;
+		int64_t n = next_piece(r, in), have;
 		int result;
 
 		if (n == 0 || n == -EBADMSG)
@@ -464,7 +461,7 @@ static int read_all(struct span_reader *r, struct input *in)
 				   in->name, input_offset(in));
 			return 0;
 		}
-		result = otlp_message(r, in->name, input_offset(in) + head, input_at(in) + head, (size_t)n - head);
+		result = otlp_message(r, in->name, input_offset(in), input_at(in), (size_t)n);
 		if (result < 0)
 			return result;
 		in->at += (size_t)n;
@@ -473,15 +470,7 @@ static int read_all(struct span_reader *r, struct input *in)
 
 static bool recognises(const uint8_t *head, size_t n)
 {
-	struct message m = {head + 1, head + n};
-	uint64_t length;
-
-	if (n > 5 && head[0] == 0)
-		return head[4] == 0x0a;
-	/* a ResourceSpans begins with its resource, its spans, or its schema's address; text that begins with an empty
-	 * line does not */
-	return n > 2 && head[0] == 0x0a && read_number(&m, &length) > 0 && m.at < m.end &&
-	       (!length || *m.at == 0x0a || *m.at == 0x12 || *m.at == 0x1a);
+	return otlp_framing_of(head, n) != OTLP_UNKNOWN;
 }
 
 const struct span_source source_otlp = {

@@ -3,9 +3,9 @@
  *   TraceID,SpanID,ParentID,PodName,OperationName,StartTimeUnixNano,EndTimeUnixNano,Duration
  *   0087f677c0a2cf3f80a551987167911b,ee744a66e6efcb2e,root,frontend-579b9bff58-t2dbm,hipstershop.Frontend/Recv.,1661...
  *
- * Which column is which field is the mapping's; columns that are no field are attributes of the root. A column whose
- * name tells its unit (..._us, ...Nano, ...Ms) has it; other times are seconds, ms, us or ns by the number of their
- * digits, or text (2026-11-20T14:32:07.123Z); a duration has the unit of the start, and ms without one. A record without a
+ * Which column is which field is the mapping's; columns that are no field are attributes of the root, one that holds a map
+ * ({'k':'v'}) each of its pairs. A column whose name tells its unit (..._us, ...Nano, ...Ms) has it; other times are seconds, ms, us or ns by the number of their
+ * digits, or text (2026-11-20T14:32:07.123Z); a duration has the unit of the start, ns beside text, and ms without one. A record without a
  * start (SDiag's: a function and its execution time) is taken as concurrent with its siblings.
  */
 #include <errno.h>
@@ -13,29 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
+#include "source/span-columns.h"
 #include "source/span-reader.h"
+#include "source/timestamp.h"
 
-#define COLUMNS_MAX 64
 #define LINE_MAX_BYTES (1u << 20)
 
 struct table {
-	const char *names[COLUMNS_MAX];
-	size_t lengths[COLUMNS_MAX];
-	size_t n;
-	int of_field[FIELD_COUNT]; /* column, -1 = none */
-	bool of_resource[COLUMNS_MAX], of_span[COLUMNS_MAX], structural[COLUMNS_MAX];
-	int64_t unit[COLUMNS_MAX]; /* ns, 0 = not told by the name */
+	struct span_columns columns;
 	char separator;
 	char *header;
 	char *unquoted; /* a line with quotes: LINE_MAX_BYTES of them at most */
 	size_t allocated;
-};
-
-struct field {
-	const char *at;
-	size_t n;
 };
 
 static void complain(struct span_reader *r, const struct input *in, uint64_t line, enum span_fault fault, const char *what)
@@ -44,8 +34,17 @@ static void complain(struct span_reader *r, const struct input *in, uint64_t lin
 		span_fault(r->sink.faults, fault, "%s: line %" PRIu64 ": %s", in->name, line, what);
 }
 
+static struct text_field trimmed(const char *at, const char *end)
+{
+	while (at < end && *at == ' ')
+		at++;
+	while (end > at && end[-1] == ' ')
+		end--;
+	return (struct text_field){at, (size_t)(end - at)};
+}
+
 /* A line without quotes. Returns the number of fields. */
-static size_t split_plain(const char *line, size_t n, char separator, struct field *fields)
+static size_t split_plain(const char *line, size_t n, char separator, struct text_field *fields)
 {
 	const char *end = line + n, *at = line;
 	size_t used = 0;
@@ -53,7 +52,7 @@ static size_t split_plain(const char *line, size_t n, char separator, struct fie
 	while (used < COLUMNS_MAX) {
 		const char *next = memchr(at, separator, (size_t)(end - at));
 
-		fields[used++] = (struct field){at, (size_t)((next ? next : end) - at)};
+		fields[used++] = trimmed(at, next ? next : end);
 		if (!next)
 			break;
 		at = next + 1;
@@ -62,15 +61,17 @@ static size_t split_plain(const char *line, size_t n, char separator, struct fie
 }
 
 /* Quoted fields are unquoted in place. */
-static size_t split_quoted(char *line, size_t n, char separator, struct field *fields)
+static size_t split_quoted(char *line, size_t n, char separator, struct text_field *fields)
 {
 	char *end = line + n, *at = line;
 	size_t used = 0;
 
 	while (used < COLUMNS_MAX) {
-		struct field *f = &fields[used++];
+		struct text_field *f = &fields[used++];
 		char *next;
 
+		while (at < end && *at == ' ')
+			at++;
 		if (at < end && *at == '"') {
 			char *out = ++at;
 
@@ -83,8 +84,7 @@ static size_t split_quoted(char *line, size_t n, char separator, struct field *f
 			next = memchr(at, separator, (size_t)(end - at));
 		} else {
 			next = memchr(at, separator, (size_t)(end - at));
-			f->at = at;
-			f->n = (size_t)((next ? next : end) - at);
+			*f = trimmed(at, next ? next : end);
 		}
 		if (!next)
 			break;
@@ -94,7 +94,7 @@ static size_t split_quoted(char *line, size_t n, char separator, struct field *f
 }
 
 /* The number of fields, 0 without memory. */
-static size_t split(struct table *t, const char *line, size_t n, struct field *fields)
+static size_t split(struct table *t, const char *line, size_t n, struct text_field *fields)
 {
 	char *grown;
 
@@ -111,47 +111,9 @@ static size_t split(struct table *t, const char *line, size_t n, struct field *f
 	return split_quoted(t->unquoted, n, t->separator, fields);
 }
 
-static bool ends(const char *name, size_t n, const char *end)
-{
-	return n >= strlen(end) && !strncasecmp(name + n - strlen(end), end, strlen(end));
-}
-
-static int64_t unit_of(const char *name, size_t n)
-{
-	static const struct {
-		const char *end;
-		int64_t ns;
-	} units[] = {{"nano", 1}, {"_ns", 1}, {"nanos", 1}, {"micro", 1000}, {"_us", 1000}, {"micros", 1000},
-		     {"milli", 1000000}, {"_ms", 1000000}, {"millis", 1000000}, {"_s", 1000000000}, {"seconds", 1000000000}};
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (ends(name, n, units[i].end))
-			return units[i].ns;
-	return 0;
-}
-
-/* "start" names the columns start, start_us, start_ms ... */
-static int column_named(const struct table *t, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (size_t i = 0; i < t->n; i++)
-		if (t->lengths[i] >= n && !memcmp(t->names[i], name, n) &&
-		    (t->lengths[i] == n || (t->names[i][n] == '_' && t->unit[i] && t->lengths[i] <= n + 3)))
-			return (int)i;
-	return -1;
-}
-
-/* Fields of processes make the resource; trace, span, times ... are no attributes. */
-static bool is_resource_field(int field)
-{
-	return field == FIELD_SERVICE || field == FIELD_INSTANCE || field == FIELD_HOST || field == FIELD_HARDWARE ||
-	       field == FIELD_VERSION;
-}
-
 static int read_header(struct span_reader *r, struct table *t, const char *line, size_t n)
 {
-	struct field fields[COLUMNS_MAX];
+	struct text_field fields[COLUMNS_MAX];
 
 	if (n >= 3 && !memcmp(line, "\xef\xbb\xbf", 3)) {
 		line += 3;
@@ -161,48 +123,20 @@ static int read_header(struct span_reader *r, struct table *t, const char *line,
 	if (!t->header)
 		return -ENOMEM;
 	t->separator = memchr(line, ',', n) ? ',' : memchr(line, '\t', n) ? '\t' : ';';
-	t->n = split_quoted(t->header, strlen(t->header), t->separator, fields);
-	for (size_t i = 0; i < t->n; i++) {
-		t->names[i] = fields[i].at;
-		t->lengths[i] = fields[i].n;
-		t->unit[i] = unit_of(fields[i].at, fields[i].n);
-	}
-	for (int f = 0; f < FIELD_COUNT; f++) {
-		t->of_field[f] = -1;
-		for (char *const *key = r->sink.mapping->keys[f]; *key; key++) {
-			int column = column_named(t, *key);
-
-			if (column < 0)
-				continue;
-			if (t->of_field[f] < 0)
-				t->of_field[f] = column;
-			t->structural[column] |= f < FIELD_SERVICE;
-			t->of_resource[column] |= is_resource_field(f);
-		}
-	}
-	for (size_t i = 0; i < t->n; i++)
-		t->of_span[i] = !t->of_resource[i] && !t->structural[i];
+	n = split_quoted(t->header, strlen(t->header), t->separator, fields);
+	span_columns_find(fields, n, r->sink.mapping, &t->columns);
 	return 0;
 }
 
 static bool usable_header(struct span_reader *r, const struct table *t, const struct input *in)
 {
-	static const enum span_field needed[] = {FIELD_TRACE, FIELD_SPAN, FIELD_FUNCTION};
+	enum span_field missing = span_columns_missing(&t->columns);
+	const char *name = missing < FIELD_COUNT ? span_field_name(missing) : "";
 
-	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
-		if (t->of_field[needed[i]] >= 0)
-			continue;
-		if (!r->part)
-			span_fault(r->sink.faults, SPAN_FAULT_SYNTAX, "%s: line 1: no column is the %s's; a mapping file names it: %s = COLUMN",
-			   in->name, span_field_name(needed[i]), span_field_name(needed[i]));
-		return false;
-	}
-	if (t->of_field[FIELD_END] >= 0 || t->of_field[FIELD_DURATION] >= 0)
-		return true;
-	if (!r->part)
-		span_fault(r->sink.faults, SPAN_FAULT_SYNTAX, "%s: line 1: no column is the end or the duration; a mapping file names it: end = COLUMN",
-		   in->name);
-	return false;
+	if (missing < FIELD_COUNT && !r->part)
+		span_fault(r->sink.faults, SPAN_FAULT_SYNTAX, "%s: line 1: no column is the %s's%s; a mapping file names it: %s = COLUMN", in->name,
+			   name, missing == FIELD_DURATION ? ", or the end's" : "", name);
+	return missing == FIELD_COUNT;
 }
 
 #define EACH(byte) (0x0101010101010101ull * (byte))
@@ -221,7 +155,7 @@ static bool eight_digits(const char *text, uint64_t *ret)
 	return true;
 }
 
-static bool parse_digits(const struct field *f, int64_t *ret)
+static bool parse_digits(const struct text_field *f, int64_t *ret)
 {
 	uint64_t value = 0, eight;
 	size_t i = 0;
@@ -244,73 +178,76 @@ static bool parse_digits(const struct field *f, int64_t *ret)
 	return value <= INT64_MAX;
 }
 
-/* "2026-11-20T14:32:07.123456789Z", "2026-11-20 14:32:07.123" (UTC). */
-static bool parse_date(const struct field *f, int64_t *ret)
-{
-	char text[48];
-	struct tm tm = {};
-	const char *rest;
-	int64_t ns = 0, scale = 100000000;
-
-	if (f->n < 19 || f->n >= sizeof(text))
-		return false;
-	memcpy(text, f->at, f->n);
-	text[f->n] = '\0';
-	text[10] = ' ';
-	rest = strptime(text, "%Y-%m-%d %H:%M:%S", &tm);
-	if (!rest)
-		return false;
-	if (*rest == '.')
-		for (rest++; *rest >= '0' && *rest <= '9'; rest++, scale /= 10)
-			ns += (*rest - '0') * scale;
-	if (*rest && *rest != 'Z' && strncmp(rest, "+00", 3) && strncmp(rest, " UTC", 4))
-		return false;
-	*ret = (int64_t)timegm(&tm) * 1000000000 + ns;
-	return true;
-}
-
 static int64_t unit_by_size(int64_t value)
 {
 	return value > 100000000000000000 ? 1 : value > 100000000000000 ? 1000 : value > 100000000000 ? 1000000 : 1000000000;
 }
 
-static bool scaled(const struct field *f, int64_t unit, int64_t *ret)
+/* "1661140799.607158", exactly: a double has no room for ns since 1970. */
+static bool parse_fraction(const struct text_field *f, int64_t *unit, int64_t *ret)
+{
+	const char *point = memchr(f->at, '.', f->n);
+	struct text_field whole, part;
+	int64_t fraction, scale = 1;
+
+	if (!point)
+		return false;
+	whole = (struct text_field){f->at, (size_t)(point - f->at)};
+	part = (struct text_field){point + 1, f->n - whole.n - 1};
+	if (part.n > 18 || !parse_digits(&whole, ret) || !parse_digits(&part, &fraction))
+		return false;
+	for (size_t i = 0; i < part.n; i++)
+		scale *= 10;
+	*unit = *unit ? *unit : unit_by_size(*ret);
+	fraction = (int64_t)((__int128)fraction * *unit / scale);
+	return !__builtin_mul_overflow(*ret, *unit, ret) && !__builtin_add_overflow(*ret, fraction, ret);
+}
+
+/* "1.661e18" */
+static bool parse_decimal(const struct text_field *f, double *ret)
 {
 	char text[40], *end;
-	double value;
 
-	if (parse_digits(f, ret))
-		return !__builtin_mul_overflow(*ret, unit, ret);
 	if (!f->n || f->n >= sizeof(text))
 		return false;
 	memcpy(text, f->at, f->n);
 	text[f->n] = '\0';
-	value = strtod(text, &end) * (double)unit;
-	if (*end || !(value >= 0) || value > 9e18)
+	*ret = strtod(text, &end);
+	return !*end && *ret >= 0 && *ret < 9e18;
+}
+
+/* *unit is the column's, or 0: what the value's size tells. */
+static bool scaled(const struct text_field *f, int64_t *unit, int64_t *ret)
+{
+	double value;
+
+	if (parse_digits(f, ret)) {
+		*unit = *unit ? *unit : unit_by_size(*ret);
+		return !__builtin_mul_overflow(*ret, *unit, ret);
+	}
+	if (parse_fraction(f, unit, ret))
+		return true;
+	if (!parse_decimal(f, &value))
 		return false;
+	*unit = *unit ? *unit : unit_by_size((int64_t)value);
+	value *= (double)*unit;
 	*ret = (int64_t)(value + 0.5);
-	return true;
+	return value < 9e18;
 }
 
 /* *unit is the column's, or becomes what the value's size tells. */
-static bool parse_moment(const struct field *f, int64_t *unit, int64_t *ret)
+static bool parse_moment(const struct text_field *f, int64_t *unit, int64_t *ret)
 {
-	if (f->n > 10 && (f->at[4] == '-' || f->at[10] == 'T')) {
-		*unit = 1;
-		return parse_date(f, ret);
-	}
-	if (!*unit) {
-		int64_t whole = strtoll(f->at, NULL, 10);
-
-		*unit = unit_by_size(whole);
-	}
-	return scaled(f, *unit, ret);
+	if (f->n < 10 || (f->at[4] != '-' && f->at[4] != '/'))
+		return scaled(f, unit, ret);
+	*unit = 1;
+	return parse_timestamp(f->at, f->at + f->n, ret) == 0 && *ret >= 0;
 }
 
-static bool read_times(const struct table *t, const struct field *fields, struct span *span)
+static bool read_times(const struct span_columns *c, const struct text_field *fields, struct span *span)
 {
-	int start = t->of_field[FIELD_START], end = t->of_field[FIELD_END], length = t->of_field[FIELD_DURATION];
-	int64_t unit = start >= 0 ? t->unit[start] : 0, end_unit = end >= 0 ? t->unit[end] : 0, duration = 0;
+	int start = c->of_field[FIELD_START], end = c->of_field[FIELD_END], length = c->of_field[FIELD_DURATION];
+	int64_t unit = start >= 0 ? c->unit[start] : 0, end_unit = end >= 0 ? c->unit[end] : 0, duration = 0, duration_unit;
 
 	if (start >= 0 && !parse_moment(&fields[start], &unit, &span->start))
 		return false;
@@ -318,7 +255,8 @@ static bool read_times(const struct table *t, const struct field *fields, struct
 		return false;
 	if (start >= 0 && end >= 0)
 		return span->end >= span->start;
-	if (!scaled(&fields[length], t->unit[length] ? t->unit[length] : unit ? unit : end >= 0 ? end_unit : 1000000, &duration))
+	duration_unit = c->unit[length] ? c->unit[length] : unit ? unit : end >= 0 ? end_unit : 1000000;
+	if (!scaled(&fields[length], &duration_unit, &duration))
 		return false;
 	if (end >= 0) {
 		span->start = span->end - duration;
@@ -328,56 +266,108 @@ static bool read_times(const struct table *t, const struct field *fields, struct
 	return !__builtin_add_overflow(span->start, duration, &span->end);
 }
 
-static bool is_none(const struct field *f)
+/* What tables write where a request has no caller. */
+static bool is_none(const struct text_field *f)
 {
-	static const char *const none[] = {"root", "0", "null", "NULL", "None", "nan", "-1"};
+	static const char *const none[] = {"root", "null", "none", "nil", "nan", "n/a", "na", "-1", "-", "\\N", "undefined"};
+	size_t zeros = 0;
 
-	if (f->n > 4)
-		return f->n == 16 && !memcmp(f->at, "0000000000000000", 16);
+	while (zeros < f->n && f->at[zeros] == '0')
+		zeros++;
+	if (zeros == f->n)
+		return true;
 	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
-		if (f->n == strlen(none[i]) && !memcmp(f->at, none[i], f->n))
+		if (f->n == strlen(none[i]) && !strncasecmp(f->at, none[i], f->n))
 			return true;
-	return !f->n;
+	return false;
 }
 
-static void read_columns(struct span_reader *r, const struct table *t, const struct field *fields, const bool *which,
+/* A text between quotes, or up to a comma or brace; goes behind it. */
+static struct text_field map_text(const char **at, const char *end)
+{
+	struct text_field f;
+	char quote;
+
+	while (*at < end && (**at == ' ' || **at == ','))
+		(*at)++;
+	quote = *at < end && (**at == '"' || **at == '\'') ? *(*at)++ : 0;
+	f.at = *at;
+	while (*at < end && (quote ? **at != quote : !strchr(",:}", **at)))
+		*at += quote && **at == '\\' && *at + 1 < end ? 2 : 1;
+	f.n = (size_t)(*at - f.at);
+	*at += quote && *at < end;
+	return f;
+}
+
+/* A column that holds many attributes: {'k':'v', ...} as ClickHouse writes maps, {"k": "v"} as others do. */
+static void read_map(struct span_reader *r, const struct text_field *map, bool all)
+{
+	const char *at = map->at + 1, *end = map->at + map->n - 1;
+
+	while (at < end) {
+		struct text_field key = map_text(&at, end), value;
+
+		while (at < end && (*at == ' ' || *at == ':'))
+			at++;
+		value = map_text(&at, end);
+		if (key.n)
+			reader_attribute(r, key.at, key.n, value.at, value.n, all);
+		else
+			at++;
+	}
+}
+
+static bool is_map(const struct text_field *f)
+{
+	return f->n > 1 && f->at[0] == '{' && f->at[f->n - 1] == '}';
+}
+
+static void read_columns(struct span_reader *r, const struct span_columns *c, const struct text_field *fields, const bool *which,
 			 bool all)
 {
 	reader_begin(r);
-	for (size_t i = 0; i < t->n; i++)
-		if (which[i])
-			reader_attribute(r, t->names[i], t->lengths[i], fields[i].at, fields[i].n, all);
+	for (size_t i = 0; i < c->n; i++) {
+		if (which[i] && is_map(&fields[i]))
+			read_map(r, &fields[i], all);
+		else if (which[i])
+			reader_attribute(r, c->names[i].at, c->names[i].n, fields[i].at, fields[i].n, all);
+	}
 }
 
-static void read_resource(struct span_reader *r, const struct table *t, const struct field *fields, struct span *span)
+static void read_resource(struct span_reader *r, const struct span_columns *c, const struct text_field *fields, struct span *span)
 {
 	char key[4096];
 	const struct cached_resource *cached;
 	size_t n = 0;
+	bool whole = true;
 
-	for (size_t i = 0; i < t->n; i++) {
-		if (!t->of_resource[i] || n + fields[i].n + 1 > sizeof(key))
+	for (size_t i = 0; i < c->n; i++) {
+		if (!c->of_resource[i])
 			continue;
+		whole &= n + fields[i].n + 1 <= sizeof(key);
+		if (!whole)
+			break;
 		memcpy(key + n, fields[i].at, fields[i].n);
 		n += fields[i].n;
 		key[n++] = '\n';
 	}
-	cached = reader_cached(r, key, n);
+	cached = whole ? reader_cached(r, key, n) : NULL;
 	if (cached) {
 		span->resource = cached->set;
 		span->service = cached->service;
 		return;
 	}
-	read_columns(r, t, fields, t->of_resource, true);
+	read_columns(r, c, fields, c->of_resource, true);
 	span->resource = reader_resource(r, &span->service);
-	reader_remember(r, key, n, span->resource, span->service);
+	if (whole)
+		reader_remember(r, key, n, span->resource, span->service);
 }
 
-static int read_line(struct span_reader *r, const struct table *t, const struct input *in, uint64_t line,
-		     struct field *fields)
+static int read_line(struct span_reader *r, const struct span_columns *t, const struct input *in, uint64_t line,
+		     struct text_field *fields)
 {
 	struct span span = {.weight = SPAN_WEIGHT_ONE};
-	const struct field *trace = &fields[t->of_field[FIELD_TRACE]], *id = &fields[t->of_field[FIELD_SPAN]],
+	const struct text_field *trace = &fields[t->of_field[FIELD_TRACE]], *id = &fields[t->of_field[FIELD_SPAN]],
 			   *function = &fields[t->of_field[FIELD_FUNCTION]];
 	int parent = t->of_field[FIELD_PARENT], kind = t->of_field[FIELD_KIND], status = t->of_field[FIELD_STATUS];
 
@@ -447,11 +437,13 @@ static bool is_of_others(const struct span_reader *r, const struct table *t, con
 
 	if (r->parts < 2 || memchr(line, '"', n))
 		return false;
-	for (int column = t->of_field[FIELD_TRACE];; column--) {
+	for (int column = t->columns.of_field[FIELD_TRACE];; column--) {
 		const char *next = memchr(line, t->separator, (size_t)(end - line));
 
 		if (column == 0) {
-			trace_id_key(line, (size_t)((next ? next : end) - line), &high, &low);
+			struct text_field id = trimmed(line, next ? next : end);
+
+			trace_id_key(id.at, id.n, &high, &low);
 			return !reader_takes(r, high, low);
 		}
 		if (!next)
@@ -463,7 +455,7 @@ static bool is_of_others(const struct span_reader *r, const struct table *t, con
 static int read_all(struct span_reader *r, struct input *in)
 {
 	struct table t = {};
-	struct field fields[COLUMNS_MAX];
+	struct text_field fields[COLUMNS_MAX];
 	uint64_t line = 0;
 	int64_t n;
 	int result = 0;
@@ -482,10 +474,10 @@ static int read_all(struct span_reader *r, struct input *in)
 
 			if (!found)
 				result = -ENOMEM;
-			else if (found != t.n)
+			else if (found != t.columns.n)
 				complain(r, in, line, SPAN_FAULT_SYNTAX, "not as many fields as columns");
 			else
-				result = read_line(r, &t, in, line, fields);
+				result = read_line(r, &t.columns, in, line, fields);
 		}
 		in->at += (size_t)n + ((size_t)n < in->n - in->at);
 	}

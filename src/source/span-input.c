@@ -1,24 +1,21 @@
 #include "source/span-input.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-#include <zlib.h>
 
 #include "base/cleanup.h"
+#include "source/stream.h"
 
-#define UNPACKED (INPUT_PIECE / 4) /* zlib's own buffer: with room for twice as much, it reads and unpacks into ours */
 #define JOINED	 4096		   /* bytes that are copied at least where two pieces meet */
 #define GONE	 UINT64_MAX
 
 struct input_file {
 	pthread_mutex_t lock; /* all below */
 	pthread_cond_t moved;
-	gzFile file;
+	struct stream *stream;
 	bool reading, ended, broken;
 	uint64_t produced; /* pieces */
 	unsigned n_readers, n_slots;
@@ -31,8 +28,7 @@ struct input_file {
 
 static void file_free(struct input_file *f)
 {
-	if (f->file)
-		gzclose(f->file);
+	stream_close(f->stream);
 	for (unsigned i = 0; f->slots && i < f->n_slots; i++)
 		free(f->slots[i].data);
 	free(f->slots);
@@ -44,13 +40,9 @@ static void file_free(struct input_file *f)
 
 int input_file_open(const char *path, unsigned readers, struct input_file **ret)
 {
-	_cleanup_close_ int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
-	struct input_file *f;
+	struct input_file *f = calloc(1, sizeof(*f));
+	int r;
 
-	if (fd < 0)
-		return -errno;
-	posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-	f = calloc(1, sizeof(*f));
 	if (!f)
 		return -ENOMEM;
 	pthread_mutex_init(&f->lock, NULL);
@@ -59,26 +51,26 @@ int input_file_open(const char *path, unsigned readers, struct input_file **ret)
 	f->n_slots = readers > 1 ? INPUT_AHEAD : 1;
 	f->taken = calloc(readers, sizeof(*f->taken));
 	f->slots = calloc(f->n_slots, sizeof(*f->slots));
-	f->file = f->taken && f->slots ? gzdopen(fd, "r") : NULL;
-	if (!f->file) {
+	r = f->taken && f->slots ? stream_open(path, &f->stream) : -ENOMEM;
+	if (r < 0) {
 		file_free(f);
-		return -ENOMEM;
+		return r;
 	}
-	fd = -1; /* zlib's */
-	gzbuffer(f->file, UNPACKED);
 	*ret = f;
 	return 0;
 }
 
 bool input_is_plain(const char *path)
 {
-	_cleanup_close_ int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-	uint8_t head[2] = {};
-	struct stat s;
+	struct stat st;
+	struct stream *s;
+	bool plain;
 
-	if (fd < 0 || fstat(fd, &s) < 0 || !S_ISREG(s.st_mode))
+	if (!strcmp(path, "-") || stat(path, &st) < 0 || !S_ISREG(st.st_mode) || stream_open(path, &s) < 0)
 		return false;
-	return pread(fd, head, 2, 0) < 2 || head[0] != 0x1f || head[1] != 0x8b;
+	plain = !stream_is_packed(s);
+	stream_close(s);
+	return plain;
 }
 
 static uint64_t slowest(const struct input_file *f)
@@ -90,11 +82,29 @@ static uint64_t slowest(const struct input_file *f)
 	return least;
 }
 
+/* A whole piece, also of a pipe that gives little at a time: how many bytes; *ret_end = 1 at the end, or -errno. */
+static size_t read_piece(struct stream *s, uint8_t *to, int *ret_end)
+{
+	size_t n = 0;
+
+	*ret_end = 0;
+	while (n < INPUT_PIECE && *ret_end == 0) {
+		ssize_t got = stream_read(s, to + n, INPUT_PIECE - n);
+
+		if (got > 0)
+			n += (size_t)got;
+		else
+			*ret_end = got < 0 ? (int)got : 1;
+	}
+	return n;
+}
+
 /* Reads the next piece into its slot, which nobody looks at any more; the lock is held, but not while it reads. */
 static int produce(struct input_file *f)
 {
 	struct slot *s = &f->slots[f->produced % f->n_slots];
-	int got, error = Z_OK;
+	size_t got;
+	int end;
 
 	if (!s->data)
 		s->data = malloc(INPUT_PIECE);
@@ -102,15 +112,13 @@ static int produce(struct input_file *f)
 		return -ENOMEM;
 	f->reading = true;
 	pthread_mutex_unlock(&f->lock);
-	got = gzread(f->file, s->data, INPUT_PIECE);
-	if (got == 0)
-		gzerror(f->file, &error); /* an archive that ends too early is no error of reading */
+	got = read_piece(f->stream, s->data, &end);
 	pthread_mutex_lock(&f->lock);
 	f->reading = false;
-	f->broken |= got < 0 || error == Z_BUF_ERROR;
-	f->ended |= got <= 0;
+	f->broken |= end < 0;
+	f->ended |= end != 0;
 	if (got > 0) {
-		s->n = (size_t)got;
+		s->n = got;
 		f->produced++;
 	}
 	pthread_cond_broadcast(&f->moved);

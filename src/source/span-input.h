@@ -1,4 +1,4 @@
-/* A file of spans, plain or gzip, read in pieces: by one reader, or by several that each look at all of it.
+/* A file of spans, plain or packed (gzip, zstd, xz), read in pieces: by one reader, or by several that each look at all of it.
  *
  * A reader sees the pieces where they lie; only what straddles two of them is copied. Several readers may share the reading and
  * the unpacking: whoever comes first to the end of what is there brings the next piece, and nobody runs ahead of the slowest

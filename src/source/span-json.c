@@ -13,7 +13,13 @@ struct cursor {
 	struct input *in;
 	size_t p;
 	int error;
+	const char *const *keys;
+	unsigned depth; /* of objects that were gone into */
+	size_t wrong;	/* where the library found something that is no JSON, 0 = it did not */
 };
+
+#define DEPTH_MAX      4
+#define MOST_LOOKED_AT 65536 /* bytes that are held while the next line is looked for */
 
 static int peek(struct cursor *c)
 {
@@ -27,36 +33,50 @@ static int peek(struct cursor *c)
 	return have <= (int64_t)c->p ? -1 : c->in->data[c->in->at + c->p];
 }
 
+/* Between values; a record separator (RFC 7464) and a byte order mark are nothing either. */
+static bool is_blank(int byte)
+{
+	return isspace(byte) || byte == 0x1e || byte == 0xef || byte == 0xbb || byte == 0xbf;
+}
+
 static int skip_space(struct cursor *c)
 {
 	int byte;
 
-	while ((byte = peek(c)) >= 0 && (isspace(byte) || byte == 0x1e))
+	while ((byte = peek(c)) >= 0 && is_blank(byte))
 		c->p++;
 	return byte;
+}
+
+/* Behind what is no JSON a line that begins with an object may be whole again. */
+static bool begins_anew(struct cursor *c)
+{
+	const uint8_t *at = input_at(c->in) + c->p;
+
+	return c->wrong && c->p > c->wrong && at[0] == '{' && at[-1] == '\n';
 }
 
 static bool skip_string(struct cursor *c)
 {
 	int byte;
 
-	for (c->p++; (byte = peek(c)) >= 0; c->p++) {
+	for (c->p++; (byte = peek(c)) >= 0 && !begins_anew(c); c->p++) {
 		if (byte == '\\')
 			c->p++;
 		else if (byte == '"')
 			break;
 	}
 	c->p++;
-	return byte >= 0;
+	return byte == '"';
 }
 
-/* Over one value; false at the end of the file. */
+/* Over one value; false where it has no end. */
 static bool skip_value(struct cursor *c)
 {
 	unsigned depth = 0;
 	int byte = skip_space(c);
 
-	for (; byte >= 0; byte = peek(c)) {
+	for (; byte >= 0 && !begins_anew(c); byte = peek(c)) {
 		if (byte == '"') {
 			if (!skip_string(c))
 				return false;
@@ -73,9 +93,13 @@ static bool skip_value(struct cursor *c)
 	return false;
 }
 
-static void truncated(struct cursor *c)
+static void not_ended(struct cursor *c)
 {
-	if (!c->r->part)
+	if (c->r->part)
+		return;
+	if (c->wrong)
+		span_fault(c->r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is no JSON", c->in->name, input_offset(c->in) + c->wrong);
+	else
 		span_fault(c->r->sink.faults, SPAN_FAULT_TRUNCATED, "%s: byte %" PRIu64 ": what begins here does not end", c->in->name,
 		   input_offset(c->in));
 }
@@ -100,6 +124,7 @@ static int emit(struct cursor *c, element_fn element)
 	json_decref(value);
 	c->in->at += c->p;
 	c->p = 0;
+	c->wrong = 0;
 	return r;
 }
 
@@ -110,9 +135,12 @@ static bool emit_at_once(struct cursor *c, element_fn element, int *ret)
 	json_error_t error;
 	json_t *value;
 
+	c->wrong = 0;
 	if (*input_at(c->in) != '{')
 		return false;
 	value = json_loadb((const char *)input_at(c->in), c->in->n - c->in->at, JSON_DISABLE_EOF_CHECK, &error);
+	if (!value && json_error_code(&error) == json_error_invalid_syntax && error.position > 3)
+		c->wrong = (size_t)error.position - 2; /* it has read a little further */
 	if (!value)
 		return false;
 	*ret = element(c->r, c->in->name, offset, value);
@@ -138,7 +166,7 @@ static int each_of_array(struct cursor *c, element_fn element)
 		if (byte == ',' || emit_at_once(c, element, &r))
 			continue;
 		if (!skip_value(c)) {
-			truncated(c);
+			not_ended(c);
 			return c->error == -ENOMEM ? -ENOMEM : -ENODATA;
 		}
 		if (!c->p) { /* a bracket where none can be */
@@ -151,15 +179,32 @@ static int each_of_array(struct cursor *c, element_fn element)
 	return r;
 }
 
-static bool key_is(struct cursor *c, size_t from, const char *key)
+static bool key_is_wanted(struct cursor *c, size_t from)
 {
-	return c->p - from == strlen(key) + 2 && !memcmp(input_at(c->in) + from + 1, key, strlen(key));
+	for (const char *const *key = c->keys; *key; key++)
+		if (c->p - from == strlen(*key) + 2 && !memcmp(input_at(c->in) + from + 1, *key, strlen(*key)))
+			return true;
+	return false;
 }
 
-/* in->at is at '{': finds `key`; an object that has no array of that name is an element itself. */
-static int object(struct cursor *c, const char *key, element_fn element)
+static int object(struct cursor *c, element_fn element);
+
+/* in->at + p is at an object that one of the keys names. */
+static int object_within(struct cursor *c, element_fn element)
 {
-	bool found = false;
+	int r;
+
+	c->in->at += c->p;
+	c->depth++;
+	r = object(c, element);
+	c->depth--;
+	return r;
+}
+
+/* in->at is at '{': finds the keys; an object that has no array of such a name is an element itself. */
+static int object(struct cursor *c, element_fn element)
+{
+	bool found = false, wanted;
 	int r = 0;
 
 	c->p = 1;
@@ -177,34 +222,62 @@ static int object(struct cursor *c, const char *key, element_fn element)
 		}
 		if (byte != '"' || !skip_string(c)) {
 			if (byte < 0)
-				truncated(c);
+				not_ended(c);
 			else
 				span_fault(c->r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": a key was to come here", c->in->name,
 					   input_offset(c->in) + c->p);
 			return -ENODATA;
 		}
-		byte = key_is(c, from, key);
+		wanted = key_is_wanted(c, from);
 		if (skip_space(c) == ':')
 			c->p++;
-		if (byte && skip_space(c) == '[') {
+		if (wanted && skip_space(c) == '[') {
 			c->p++;
 			found = true;
 			r = each_of_array(c, element);
+		} else if (wanted && skip_space(c) == '{' && c->depth < DEPTH_MAX) {
+			found = true;
+			r = object_within(c, element);
 		} else if (!skip_value(c)) {
-			truncated(c);
+			not_ended(c);
 			return -ENODATA;
 		}
 	}
-	if (r == 0 && !found)
+	if (r < 0)
+		return r;
+	if (!found)
 		return emit(c, element);
 	c->in->at += c->p;
 	c->p = 0;
 	return r;
 }
 
-int json_elements(struct span_reader *reader, struct input *in, const char *key, element_fn element)
+/* What was written after something that was cut off begins on a line of its own. False = there is none. */
+static bool go_on_behind(struct cursor *c)
 {
-	struct cursor c = {.r = reader, .in = in};
+	int byte, last = 0;
+
+	c->p = c->wrong ? c->wrong : c->p;
+	for (; (byte = peek(c)) >= 0; c->p++) {
+		if (last == '\n' && byte == '{') {
+			c->in->at += c->p;
+			c->p = 0;
+			c->wrong = 0;
+			return true;
+		}
+		last = byte;
+		if (c->p > MOST_LOOKED_AT) {
+			c->in->at += c->p;
+			c->p = 0;
+		}
+	}
+	return false;
+}
+
+int json_elements(struct span_reader *reader, struct input *in, const char *const *keys, element_fn element)
+{
+	struct cursor c = {.r = reader, .in = in, .keys = keys};
+	bool mended = false;
 	int r = 0;
 
 	while (r == 0) {
@@ -215,16 +288,22 @@ int json_elements(struct span_reader *reader, struct input *in, const char *key,
 		if (byte < 0)
 			break;
 		if (byte == '{') {
-			r = object(&c, key, element);
+			r = object(&c, element);
 		} else if (byte == '[') {
 			c.p = 1;
 			r = each_of_array(&c, element);
-			in->at += c.p;
-			c.p = 0;
+			in->at += r == 0 ? c.p : 0;
+			c.p = r == 0 ? 0 : c.p;
+		} else if (mended && (byte == ',' || byte == ']' || byte == '}')) {
+			c.p = 1; /* of what was cut off */
 		} else {
 			span_fault(reader->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is no JSON object", in->name,
 				   input_offset(in));
-			break;
+			r = -ENODATA;
+		}
+		if (r == -ENODATA && !c.error && go_on_behind(&c)) {
+			mended = true;
+			r = 0;
 		}
 	}
 	return c.error == -ENOMEM || c.error == -EIO ? c.error : r == -ENODATA ? 0 : r;
@@ -271,7 +350,7 @@ bool json_mentions(const uint8_t *head, size_t n, const char *key)
 {
 	size_t blank = 0;
 
-	while (blank < n && (isspace(head[blank]) || head[blank] == 0x1e))
+	while (blank < n && is_blank(head[blank]))
 		blank++;
 	return blank < n && (head[blank] == '{' || head[blank] == '[') && memmem(head, n, key, strlen(key));
 }

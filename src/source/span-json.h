@@ -5,14 +5,15 @@
 
 #include "source/span-reader.h"
 
-/* Calls `element` for each element of the array `key` of each value of the file ({"data": [...]}), of a top-level array,
- * and for each top-level object without `key`. Elements that are no JSON are counted and left out.
+/* Calls `element` for each element of the arrays that `keys` (NULL-terminated) names, of each value of the file ({"data": [...]});
+ * an object of such a name is gone into ({"result": {"resourceSpans": [...]}}). So is each element of a top-level array, and each
+ * top-level object that has none of the keys. Elements that are no JSON are counted and left out.
  * `element` returns 0, or -errno that ends the reading; `offset` is where it lies in the file. */
-int json_elements(struct span_reader *r, struct input *in, const char *key,
+int json_elements(struct span_reader *r, struct input *in, const char *const *keys,
 		  int (*element)(struct span_reader *r, const char *name, uint64_t offset, json_t *value));
 /* A number, or a text that is one: OTLP writes 64-bit numbers as text. */
 bool json_number(const json_t *value, int64_t *ret);
 /* Text, numbers and booleans as text; NULL for others. `buf` holds what is no text already. */
 const char *json_text(const json_t *value, char buf[40], size_t *ret_n);
-/* Does this key occur in the first bytes? */
+/* Is this JSON, and does this key occur in its first bytes? */
 bool json_mentions(const uint8_t *head, size_t n, const char *key);

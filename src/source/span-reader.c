@@ -11,7 +11,7 @@
 
 enum key_use { KEY_UNKNOWN, KEY_OTHER, KEY_WANTED, KEY_WEIGHT };
 
-const struct span_source *const span_sources[] = {&source_otlp, &source_otlp_json, &source_jaeger, &source_span_csv, NULL};
+const struct span_source *const span_sources[] = {&source_otlp, &source_otlp_json, &source_zipkin, &source_jaeger, &source_span_csv, NULL};
 
 static unsigned shape(const char *key, size_t n)
 {
@@ -324,6 +324,19 @@ bool span_status_is_error(const char *text, size_t n)
 		if (n == strlen(bad[i]) && !strncasecmp(text, bad[i], n))
 			return true;
 	return n == 3 && text[0] == '5';
+}
+
+bool span_tag_is_error(const char *key, const char *value, size_t n)
+{
+	if (!strcasecmp(key, "error"))
+		return !(n == 5 && !strncasecmp(value, "false", 5));
+	if (!strcmp(key, "otel.status_code"))
+		return n == 5 && !strncmp(value, "ERROR", 5);
+	if (!strcmp(key, "http.status_code") || !strcmp(key, "http.response.status_code"))
+		return n == 3 && value[0] == '5';
+	if (!strcmp(key, "grpc.status") || !strcmp(key, "rpc.grpc.status_code"))
+		return !(n == 2 && !strncasecmp(value, "OK", 2)) && !(n == 1 && *value == '0');
+	return false;
 }
 
 const struct span_source *span_source_of(struct input *in)

@@ -74,6 +74,8 @@ uint64_t weight_of_text(const char *text, size_t n);
 enum span_kind span_kind_of_text(const char *text, size_t n);
 /* "Error", "STATUS_CODE_ERROR", "true", "2", "503" ... */
 bool span_status_is_error(const char *text, size_t n);
+/* Does a tag say that the call failed, by OpenTelemetry's and older conventions? Keys end with a NUL. */
+bool span_tag_is_error(const char *key, const char *value, size_t n);
 
 /* One format. Reads until the end; bad input is counted in the sink's faults. 0 or -errno (of the sink, of memory). */
 struct span_source {
@@ -84,7 +86,7 @@ struct span_source {
 	int (*read)(struct span_reader *r, struct input *in);
 };
 
-extern const struct span_source source_otlp, source_otlp_json, source_jaeger, source_span_csv;
+extern const struct span_source source_otlp, source_otlp_json, source_zipkin, source_jaeger, source_span_csv;
 extern const struct span_source *const span_sources[]; /* NULL-terminated */
 /* NULL if nothing recognises it. Looks at the first bytes only. */
 const struct span_source *span_source_of(struct input *in);

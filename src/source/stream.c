@@ -200,6 +200,11 @@ void stream_close(struct stream *s)
 	free(s);
 }
 
+bool stream_is_packed(const struct stream *s)
+{
+	return s->format;
+}
+
 static ssize_t read_plain(struct stream *s, char *to, size_t n)
 {
 	size_t buffered = s->in_n - s->in_at;

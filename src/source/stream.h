@@ -1,6 +1,7 @@
 /* A file in pieces of whole lines; gzip, zstd and xz are recognised by their first bytes and unpacked on the way. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,6 +12,7 @@ struct stream;
 /* "-" is standard input. 0, -ENOMEM, or -errno of the file. */
 int stream_open(const char *path, struct stream **ret);
 void stream_close(struct stream *s);
+bool stream_is_packed(const struct stream *s);
 /* The next whole lines, which the caller may change until the next call: each ends with '\n' (the last one too), and a
  * NUL stands behind the piece. 1 with a piece, 0 at the end, -EBADMSG (damaged archive, or a line beyond
  * STREAM_LINE_MAX), -EIO. */

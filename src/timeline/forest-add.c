@@ -236,6 +236,14 @@ static uint32_t leaf_set(struct forest_builder *b, const struct span *root)
 
 /* --- what it cost ------------------------------------------------------------------------------------------------- */
 
+/* It failed, or whom it called did: not every client marks what its server answered. */
+static bool has_failed(const struct tree *t, const struct span *spans, uint32_t c)
+{
+	if (spans[c].flags & SPAN_ERROR)
+		return true;
+	return t->flags[c] & TREE_EDGE && t->first[c + 1] > t->first[c] && spans[t->child[t->first[c]]].flags & SPAN_ERROR;
+}
+
 /* Time in which a child ran, and what each vertex among the children covers; children come by end, the last first. */
 static int64_t children_busy(struct forest_builder *b, struct group *g, const struct span *spans, uint32_t p,
 			     uint64_t weight)
@@ -264,7 +272,7 @@ static int64_t children_busy(struct forest_builder *b, struct group *g, const st
 		own_end = own_end < s->low ? own_end : s->low;
 		cell->wall += own_end > t->start[c] ? (wide)(own_end - t->start[c]) * weight : 0;
 		s->low = t->start[c] < s->low ? t->start[c] : s->low;
-		failed |= spans[c].flags & SPAN_ERROR;
+		failed |= has_failed(t, spans, c);
 	}
 	for (uint32_t k = 0; failed && k < t->count[p]; k++) {
 		uint32_t c = child[k];
@@ -272,7 +280,7 @@ static int64_t children_busy(struct forest_builder *b, struct group *g, const st
 
 		if (s->failed_turn == b->turn && t->start[c] >= s->failed)
 			forest_cell(g, b->vertex[c])->retries += weight;
-		if (spans[c].flags & SPAN_ERROR && s->failed_turn != b->turn) {
+		if (s->failed_turn != b->turn && has_failed(t, spans, c)) {
 			s->failed_turn = b->turn;
 			s->failed = t->end[c];
 		}

@@ -148,6 +148,27 @@ static void test_crisp_cuts_only_the_length_of_a_clients_server(void **state)
 	assert_int_equal(tree.own[0], 0);
 }
 
+/* CRISP tells a call between hosts by the processes' tags, whatever kinds the spans have. */
+static void test_crisp_takes_an_only_child_on_another_host_for_a_call(void **state)
+{
+	struct names *names = names_new();
+	struct attribute here = {names_text(names, "hostname", 8), names_text(names, "h1", 2)}, there = {here.key, names_text(names, "h2", 2)};
+	struct span spans[] = {{.trace_low = 1, .id = 1, .end = 1000, .resource = names_set(names, 0, &here, 1)},
+			       {.trace_low = 1, .id = 2, .parent = 1, .start = 5, .end = 1012, .resource = names_set(names, 0, &there, 1)}};
+
+	(void)state;
+	tree.names = names;
+	assert_int_equal(trace_tree(spans, 2, PATH_CRISP, &tree, &tally), 0);
+	trace_path(&tree, PATH_CRISP);
+	assert_int_equal(tree.own[1], 1000);
+	spans[1].resource = spans[0].resource;
+	assert_int_equal(trace_tree(spans, 2, PATH_CRISP, &tree, &tally), 0);
+	trace_path(&tree, PATH_CRISP);
+	assert_int_equal(tree.own[1], 995);
+	tree.names = NULL;
+	names_free(names);
+}
+
 static void test_an_orphan_is_never_a_request(void **state)
 {
 	(void)state;
@@ -248,6 +269,7 @@ RUN_TESTS(cmocka_unit_test(test_sequential_children_are_all_on_the_path),
 	  cmocka_unit_test(test_what_starts_after_its_parent_is_asynchronous_with_all_below),
 	  cmocka_unit_test(test_a_server_of_another_clock_is_moved_into_its_client),
 	  cmocka_unit_test(test_crisp_cuts_only_the_length_of_a_clients_server),
+		cmocka_unit_test(test_crisp_takes_an_only_child_on_another_host_for_a_call),
 	  cmocka_unit_test(test_an_orphan_is_never_a_request), cmocka_unit_test(test_spans_that_call_each_other_are_not_reached),
 	  cmocka_unit_test(test_client_and_server_may_share_an_id),
 	  cmocka_unit_test(test_the_list_has_the_last_to_return_first_with_what_is_below_it),

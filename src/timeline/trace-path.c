@@ -207,17 +207,28 @@ static bool client_of(const struct span *spans, uint32_t parent, uint32_t child)
 	return p->kind == SPAN_UNKNOWN && c->kind == SPAN_UNKNOWN && c->service != p->service;
 }
 
+/* CRISP, onDifferentHosts(): by the tag "hostname" of their processes. */
+static bool on_different_hosts(const struct tree *t, const struct span *p, const struct span *c)
+{
+	uint32_t key = t->names ? names_find(t->names, "hostname") : 0, one, other;
+
+	if (!key || !p->resource || !c->resource)
+		return false;
+	one = set_value(names_get_set(t->names, p->resource), key);
+	other = set_value(names_get_set(t->names, c->resource), key);
+	return one && other && one != other;
+}
+
 /* CRISP, isClientServerCall(): a client's only child, a server span that does not last too much longer; also
- * server -> anything -> server. */
+ * server -> anything -> server, and any only child on another host. */
 static bool crisp_client_server(const struct tree *t, const struct span *spans, uint32_t p, uint32_t c)
 {
 	uint32_t above = t->parent[p];
 	bool fuzzy = above != NO_SPAN && spans[above].kind == SPAN_SERVER && spans[p].kind != SPAN_SERVER;
 
-	if (spans[c].kind != SPAN_SERVER || t->first[p + 1] - t->first[p] != 1)
+	if (t->first[p + 1] - t->first[p] != 1 || (double)t->length[c] > CRISP_LENGTHENING * (double)t->length[p])
 		return false;
-	return (spans[p].kind == SPAN_CLIENT || fuzzy) &&
-	       (double)t->length[c] <= CRISP_LENGTHENING * (double)t->length[p];
+	return (spans[c].kind == SPAN_SERVER && (spans[p].kind == SPAN_CLIENT || fuzzy)) || on_different_hosts(t, &spans[p], &spans[c]);
 }
 
 static void clamp(struct tree *t, uint32_t p, uint32_t c, struct tree_tally *tally)
@@ -470,8 +481,9 @@ int64_t path_drag(const struct tree *t, uint32_t span, bool exclusive)
 	if (span == t->root || t->count[p] < 2)
 		return most;
 	sibling = t->child + t->first[p];
-	for (at = 0; sibling[at] != span; at++)
-		;
+	at = (uint32_t)FIRST_WHERE(k, t->count[p], t->end[sibling[k]] >= t->end[span]);
+	while (sibling[at] != span)
+		at++;
 	if (at == 0)
 		return most;
 	next = sibling[at - 1];

@@ -8,7 +8,8 @@
  *   crisp     CRISP (Zhang et al., ATC'22; graph.py of uber-research/CRISP) literally: c comes before the last
  *             returning child l if c.end < l.start, or if they overlap by less than 1 % of the parent and no third
  *             event of a sibling lies within the overlap. A child that covers its parent on both sides is dropped.
- *             Of a client's only child, a server span, only the length is cut. Exclusive times may overlap.
+ *             Of a client's only child, a server span or one of another host (a process's tag "hostname"), only the
+ *             length is cut. Exclusive times may overlap.
  *   strict    Jaeger's: c.end < l.start. Covering children are cut.
  *   tolerant  c.end <= l.start, or an overlap of less than 1 % of the parent, which is charged to the later one. The
  *             path's exclusive times add up to the root's duration exactly. The default.
@@ -55,6 +56,7 @@ struct tree {
 	uint32_t *order; /* spans that hang below the root, parents first; `reached` of them */
 	uint8_t *flags;
 	const struct span_edges *asynchronous; /* calls that nobody waits for, whenever they end; lent, may be NULL */
+	const struct names *names; /* of the spans' resources: CRISP asks for their hosts; lent, may be NULL */
 	uint32_t reached;
 	uint32_t *table; /* ids -> index */
 	uint32_t table_size;

@@ -89,9 +89,10 @@ json_t *board_json(const struct board *b)
 		json_object_set_new(process, "unusual", unusual_json(&r->suspects.v[i]));
 		json_array_append_new(processes, process);
 	}
-	return json_pack("{s:s, s:o, s:{s:o, s:o}, s:o, s:o, s:o}", "schema", "whyslow.board/1", "at",
+	return json_pack("{s:s, s:o, s:{s:o, s:o}, s:{s:o, s:o}, s:o, s:o, s:o}", "schema", "whyslow.board/1", "at",
 			 moment_json(b->everybody.window_end), "window", "start", moment_json(b->everybody.window_start), "end",
-			 moment_json(b->everybody.window_end), "verdict", verdict_json(&b->verdict), "columns", columns_json(),
+			 moment_json(b->everybody.window_end), "recorded", "start", moment_json(b->recorded_from), "end",
+			 moment_json(b->recorded_to), "verdict", verdict_json(&b->verdict), "columns", columns_json(),
 			 "processes", processes);
 }
 

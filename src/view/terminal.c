@@ -5,6 +5,7 @@
 #include <locale.h>
 #include <math.h>
 #include <ncurses.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,15 +14,19 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "model/feature.h"
+#include "view/columns.h"
 #include "view/plot.h"
+#include "view/terminal-line.h"
 
-#define HEAD_ROWS     4 /* title, verdict, pressure, names of the columns */
+#define HEAD_ROWS     3 /* title, pressure, names of the columns; and the verdict */
+#define NARROW	      110 /* columns on which a verdict takes two lines, where there are ... */
+#define HIGH	      20  /* ... so many */
+#define MESSAGE_LINES 3
 #define BAR_WIDTH     5
 #define PROCESS_SHARE 0.45 /* of the rows */
 #define FEATURE_WIDTH 46
 #define NAME_WIDTH    20
-
-enum colour { RED = 1, GREEN, DIM, CURVE, HEAD };
+#define NAME_NARROW   14
 
 int terminal_open(const char **ret_error)
 {
@@ -32,7 +37,9 @@ int terminal_open(const char **ret_error)
 		*ret_error = "needs a terminal; 'whyslow show' prints the same as text";
 		return -ENOTTY;
 	}
-	if (!newterm(NULL, stdout, stdin)) {
+	if (!newterm(NULL, stdout, stdin) || !tigetstr("cup")) {
+		if (stdscr)
+			endwin();
 		*ret_error = "does not know this terminal: set TERM (for instance TERM=xterm)";
 		return -ENOTTY;
 	}
@@ -44,15 +51,7 @@ int terminal_open(const char **ret_error)
 	nodelay(stdscr, TRUE);
 	mousemask(BUTTON1_PRESSED | BUTTON1_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
 	mouseinterval(0);
-	if (has_colors()) {
-		start_color();
-		use_default_colors();
-		init_pair(RED, COLOR_RED, -1);
-		init_pair(GREEN, COLOR_GREEN, -1);
-		init_pair(DIM, COLOR_CYAN, -1);
-		init_pair(CURVE, COLOR_YELLOW, -1);
-		init_pair(HEAD, COLOR_BLACK, COLOR_CYAN);
-	}
+	line_colours();
 	return 0;
 }
 
@@ -67,9 +66,10 @@ struct terminal_layout terminal_layout(void)
 	int body;
 
 	getmaxyx(stdscr, l.rows, l.columns);
-	body = l.rows - HEAD_ROWS - 3; /* the features' names, a line of keys, one of messages */
+	l.verdict = l.columns < NARROW && l.rows >= HIGH ? 2 : 1;
+	body = l.rows - HEAD_ROWS - l.verdict - 3; /* the features' names, a line of keys, one of messages */
 	body = body < 2 ? 2 : body;
-	l.processes = HEAD_ROWS;
+	l.processes = HEAD_ROWS + l.verdict;
 	l.n_processes = (int)(PROCESS_SHARE * body + 0.5);
 	l.features = l.processes + l.n_processes + 1;
 	l.n_features = body - l.n_processes;
@@ -129,39 +129,43 @@ static void put_title(const struct terminal_state *s, const struct terminal_layo
 	char at[40], zone[16];
 	const char *time = local_time(text_of(s->board, "at"), at, sizeof(at)), *day = strchr(time, ' ');
 
-	attron(COLOR_PAIR(HEAD));
+	attron(line_look(HEAD));
 	mvhline(0, 0, ' ', l->columns);
-	mvprintw(0, 0, " whyslow  %s  %s%s  %zu of %zu processes%s%s", s->live ? "LIVE" : "PAST", day ? day + 1 : time, zone_of(text_of(s->board, "at"), zone, sizeof(zone)), s->n_listed, json_array_size(json_object_get(s->board, "processes")),
-		 s->filter ? "  filter: " : "", s->filter ? s->filter : "");
-	attroff(COLOR_PAIR(HEAD));
+	move(0, 0);
+	line_put(" whyslow  %s  %s%s  %s%s%s%zu of %zu processes", s->live ? "LIVE" : "PAST", day ? day + 1 : time,
+	    zone_of(text_of(s->board, "at"), zone, sizeof(zone)), s->filter ? "filter: " : "", s->filter ? s->filter : "", s->filter ? "  " : "",
+	    s->n_listed, json_array_size(json_object_get(s->board, "processes")));
+	attroff(line_look(HEAD));
 }
 
 static void put_verdict(const struct terminal_state *s, const struct terminal_layout *l)
 {
 	const json_t *verdict = json_object_get(s->board, "verdict");
-	bool slow = json_is_true(json_object_get(verdict, "slow"));
+	int how = A_BOLD | line_look(json_is_true(json_object_get(verdict, "slow")) ? RED : GREEN);
 
-	attron(A_BOLD | COLOR_PAIR(slow ? RED : GREEN));
-	mvprintw(1, 0, "%.*s", l->columns - 1, s->board ? text_of(verdict, "summary") : "reading the recording ...");
-	attroff(A_BOLD | COLOR_PAIR(slow ? RED : GREEN));
+	if (!s->board && s->message)
+		return; /* it says why there is none */
+	attron(how);
+	line_wrapped(1, s->board ? text_of(verdict, "summary") : "reading the recording ...", l->verdict);
+	attroff(how);
 }
 
-static void put_pressure(const struct terminal_state *s)
+static void put_pressure(const struct terminal_state *s, const struct terminal_layout *l)
 {
 	static const char *const shown[] = {"cpu", "disk", "memory"};
 	const json_t *pressure = json_object_get(json_object_get(s->board, "verdict"), "pressure");
 
-	move(2, 0);
-	printw("waiting for:");
+	move(1 + l->verdict, 0);
+	line_put("waiting for:");
 	for (size_t i = 0; i < ARRAY_SIZE(shown); i++) {
 		const json_t *p = json_object_get(pressure, shown[i]);
 		double now = number_of(p, "now"), usual = number_of(p, "usual");
 
 		if (isnan(now))
 			continue;
-		printw("  %s %.0f %%", shown[i], 100 * now);
-		if (!isnan(usual))
-			printw(" (usually %.0f)", 100 * usual);
+		line_put("  %s %.0f %%", shown[i], 100 * now);
+		if (!isnan(usual) && lround(100 * usual) != lround(100 * now))
+			line_put(" (usually %.0f)", 100 * usual);
 	}
 }
 
@@ -169,10 +173,10 @@ static void put_bar(double score)
 {
 	int full = (int)lround(fmin(1, isnan(score) ? 0 : score) * BAR_WIDTH);
 
-	attron(COLOR_PAIR(RED));
+	attron(line_look(RED));
 	for (int i = 0; i < BAR_WIDTH; i++)
 		addstr(i < full ? "█" : " ");
-	attroff(COLOR_PAIR(RED));
+	attroff(line_look(RED));
 }
 
 static double column_value(const struct terminal_state *s, const json_t *process, const char *name)
@@ -196,53 +200,62 @@ static const struct {
 		     {"net.rx_bytes", "received", 11}, {"net.tx_bytes", "sent", 11}};
 #define LEAST_FOR_REASON 28
 
+static int name_width(int width)
+{
+	return width < 60 ? NAME_NARROW : NAME_WIDTH;
+}
+
 static size_t columns_that_fit(int width)
 {
-	int used = BAR_WIDTH + 9 + NAME_WIDTH + LEAST_FOR_REASON;
+	int used = BAR_WIDTH + 9 + name_width(width) + (width < 80 ? 1 : LEAST_FOR_REASON);
 	size_t n = 0;
 
 	while (n < ARRAY_SIZE(columns_shown) && used + columns_shown[n].width <= width)
 		used += columns_shown[n++].width;
-	return n < 2 ? 2 : n;
+	return n;
 }
 
 static void put_process_names(const struct terminal_layout *l)
 {
-	attron(A_UNDERLINE | COLOR_PAIR(DIM));
-	mvprintw(HEAD_ROWS - 1, 0, "%-*s %7s %-*s", BAR_WIDTH, "odd", "pid", NAME_WIDTH, "program");
+	int how = A_UNDERLINE | line_look(DIM);
+
+	attron(how);
+	move(l->processes - 1, 0);
+	line_put("%-*s %7s %-*s", BAR_WIDTH, "odd", "pid", name_width(l->columns), "program");
 	for (size_t i = 0; i < columns_that_fit(l->columns); i++)
-		printw("%*s", columns_shown[i].width, columns_shown[i].title);
-	printw("  most unusual");
-	attroff(A_UNDERLINE | COLOR_PAIR(DIM));
+		line_put("%*s", columns_shown[i].width, columns_shown[i].title);
+	if (line_room() > LEAST_FOR_REASON / 2)
+		line_put("  most unusual");
+	attroff(how);
+}
+
+static void put_reason(const json_t *odd)
+{
+	char value[40], usual[40];
+	const struct feature *f = process_feature(text_of(odd, "name"));
+
+	if (number_of(odd, "score") > 0.05 && line_room() > LEAST_FOR_REASON / 2)
+		line_put("  %s %s, usually %s", text_of(odd, "name"), value_text(f, number_of(odd, "value"), value, sizeof(value)),
+		    value_text(f, number_of(odd, "usual"), usual, sizeof(usual)));
 }
 
 static void put_process(const struct terminal_state *s, const struct terminal_layout *l, int row, const json_t *process)
 {
-	const json_t *odd = json_array_get(json_object_get(process, "unusual"), 0);
-	char text[40], usual[40];
-	int room;
+	bool guilty = number_of(process, "guilt") > 0;
+	char text[40];
 
 	move(row, 0);
 	put_bar(number_of(process, "score"));
-	printw(" %7.0f ", number_of(process, "pid"));
-	if (number_of(process, "guilt") > 0)
-		attron(A_BOLD | COLOR_PAIR(RED));
-	printw("%-*.*s", NAME_WIDTH, NAME_WIDTH, text_of(process, "label"));
-	attroff(A_BOLD | COLOR_PAIR(RED));
+	line_put(" %7.0f ", number_of(process, "pid"));
+	if (guilty)
+		attron(A_BOLD | line_look(RED));
+	line_padded(text_of(process, "label"), name_width(l->columns));
+	if (guilty)
+		attroff(A_BOLD | line_look(RED));
 	for (size_t i = 0; i < columns_that_fit(l->columns); i++)
-		printw("%*s", columns_shown[i].width,
-		       value_text(process_feature(columns_shown[i].feature), column_value(s, process, columns_shown[i].feature),
-				  text, sizeof(text)));
-	room = l->columns - getcurx(stdscr) - 2;
-	if (odd && number_of(odd, "score") > 0.05 && room > 0) {
-		const struct feature *f = process_feature(text_of(odd, "name"));
-		char reason[160];
-
-		snprintf(reason, sizeof(reason), "%s %s, usually %s", text_of(odd, "name"),
-			 value_text(f, number_of(odd, "value"), text, sizeof(text)),
-			 value_text(f, number_of(odd, "usual"), usual, sizeof(usual)));
-		printw("  %.*s", room, reason);
-	}
+		line_put("%*s", columns_shown[i].width,
+		    value_text(process_feature(columns_shown[i].feature), column_value(s, process, columns_shown[i].feature), text, sizeof(text)));
+	put_reason(json_array_get(json_object_get(process, "unusual"), 0));
 }
 
 static void keep_in_view(struct terminal_list *list, size_t n, int rows)
@@ -261,6 +274,10 @@ static void put_processes(struct terminal_state *s, const struct terminal_layout
 
 	keep_in_view(&s->processes, s->n_listed, l->n_processes);
 	put_process_names(l);
+	if (!s->n_listed && s->filter) {
+		move(l->processes, 0);
+		line_put("no process here contains '%s': / and Enter list all", s->filter);
+	}
 	for (int i = 0; i < l->n_processes && s->processes.top + (size_t)i < s->n_listed; i++) {
 		size_t at = s->processes.top + (size_t)i;
 
@@ -277,10 +294,10 @@ static void put_feature(const json_t *f, int row, int width)
 
 	move(row, 0);
 	put_bar(number_of(f, "score"));
-	printw(" %-18.18s", text_of(f, "name"));
-	printw("%10s", value_text(feature, number_of(f, "value"), value, sizeof(value)));
+	line_put(" %-18.18s", text_of(f, "name"));
+	line_put("%10s", value_text(feature, number_of(f, "value"), value, sizeof(value)));
 	if (width > BAR_WIDTH + 19 + 10 + 10)
-		printw(" %10s", value_text(feature, number_of(f, "usual"), usual, sizeof(usual)));
+		line_put(" %10s", value_text(feature, number_of(f, "usual"), usual, sizeof(usual)));
 }
 
 static void put_features(struct terminal_state *s, const struct terminal_layout *l)
@@ -289,10 +306,14 @@ static void put_features(struct terminal_state *s, const struct terminal_layout 
 	int width = l->columns < 2 * FEATURE_WIDTH ? l->columns / 2 + 6 : FEATURE_WIDTH;
 
 	keep_in_view(&s->features, json_array_size(features), l->n_features);
-	attron(A_UNDERLINE | COLOR_PAIR(DIM));
-	mvprintw(l->features - 1, 0, "%-*s %-18.18s%10s %10s", BAR_WIDTH, "odd", text_of(json_object_get(s->process, "process"), "label"), "now",
-		 "usual");
-	attroff(A_UNDERLINE | COLOR_PAIR(DIM));
+	attron(A_UNDERLINE | line_look(DIM));
+	move(l->features - 1, 0);
+	line_put("%-*s ", BAR_WIDTH, "odd");
+	line_padded(text_of(json_object_get(s->process, "process"), "label"), 18);
+	line_put("%10s", "now");
+	if (width > BAR_WIDTH + 19 + 10 + 10)
+		line_put(" %10s", "usual");
+	attroff(A_UNDERLINE | line_look(DIM));
 	for (int i = 0; i < l->n_features && s->features.top + (size_t)i < json_array_size(features); i++) {
 		size_t at = s->features.top + (size_t)i;
 
@@ -327,11 +348,11 @@ static struct curve curve_of(const json_t *series)
 
 static void put_curve_cells(const struct plot *p, int row, int column)
 {
-	attron(COLOR_PAIR(CURVE));
+	attron(line_look(CURVE));
 	for (int y = 0; y < p->height; y++)
 		for (int x = 0; x < p->width; x++)
 			mvaddstr(row + y, column + x, plot_cell(p, x, y));
-	attroff(COLOR_PAIR(CURVE));
+	attroff(line_look(CURVE));
 }
 
 /* "14:32" of it. */
@@ -340,8 +361,10 @@ static void put_time(int row, int column, const char *rfc3339)
 	char at[40];
 	const char *text = local_time(rfc3339, at, sizeof(at));
 
-	if (strlen(text) > 20)
-		mvprintw(row, column, "%.5s", text + strlen(text) - 8);
+	if (strlen(text) > 20) {
+		move(row, column);
+		line_put("%.5s", text + strlen(text) - 8);
+	}
 }
 
 static void put_curve(const struct terminal_state *s, const struct terminal_layout *l)
@@ -359,28 +382,44 @@ static void put_curve(const struct terminal_state *s, const struct terminal_layo
 	c = curve_of(s->series);
 	p = plot_of(&c, width, height);
 	put_curve_cells(&p, l->features + 1, left);
-	mvprintw(l->features - 1, left, "%.*s: %.*s", width / 2, f->name, width - (int)strlen(f->name) - 2, f->help);
-	mvprintw(l->features, left, "%s", value_text(f, p.top, top, sizeof(top)));
+	move(l->features - 1, left);
+	line_put("%s: %s", f->name, f->help);
+	move(l->features, left);
+	line_put("%s", value_text(f, p.top, top, sizeof(top)));
 	if (!isnan(number_of(compared, "usual")))
-		printw("   usual %s +- %s", value_text(f, number_of(compared, "usual"), usual, sizeof(usual)),
-		       value_text(f, number_of(compared, "spread"), spread, sizeof(spread)));
+		line_put("   usual %s +- %s", value_text(f, number_of(compared, "usual"), usual, sizeof(usual)),
+		    value_text(f, number_of(compared, "spread"), spread, sizeof(spread)));
 	put_time(l->features + l->n_features - 1, left, text_of(s->series, "from"));
-	mvprintw(l->features + l->n_features - 1, left + 8, "%s at the bottom", value_text(f, p.bottom, bottom, sizeof(bottom)));
+	move(l->features + l->n_features - 1, left + 8);
+	line_text("bottom ", width - 16);
+	line_text(value_text(f, p.bottom, bottom, sizeof(bottom)), l->columns - 8 - getcurx(stdscr));
 	put_time(l->features + l->n_features - 1, l->columns - 6, text_of(s->board, "at"));
 	plot_free(&p);
 	curve_free(&c);
 }
 
+/* Of a long line that is being typed its end. */
+static void put_typed(const struct terminal_state *s)
+{
+	const char *typed = s->typed;
+
+	line_put("%s", s->prompt);
+	while (columns_of(typed, strlen(typed)) >= line_room() && *typed)
+		typed += columns_fit(typed, 1) ? columns_fit(typed, 1) : columns_fit(typed, 2);
+	line_put("%s_", typed);
+}
+
 static void put_foot(const struct terminal_state *s, const struct terminal_layout *l)
 {
+	move(l->rows - 2, 0);
 	if (s->prompt)
-		mvprintw(l->rows - 2, 0, "%s%s_", s->prompt, s->typed);
+		put_typed(s);
 	else if (s->message)
-		mvprintw(l->rows - 2, 0, "%.*s", l->columns - 1, s->message);
-	attron(COLOR_PAIR(DIM));
-	mvprintw(l->rows - 1, 0, "%.*s", l->columns - 1,
-		 "m mark  Enter features  left/right time  End live  / filter  w why  b blame  t threads  ? help  q quit");
-	attroff(COLOR_PAIR(DIM));
+		line_wrapped(l->rows - 1 - line_wrapped(-1, s->message, MESSAGE_LINES), s->message, MESSAGE_LINES);
+	attron(line_look(DIM));
+	move(l->rows - 1, 0);
+	line_put("? help  q quit  m mark  w why  b blame  t threads  / filter  ←→ time  End live  Enter features");
+	attroff(line_look(DIM));
 }
 
 void terminal_draw(struct terminal_state *s)
@@ -391,7 +430,7 @@ void terminal_draw(struct terminal_state *s)
 	put_title(s, &l);
 	put_verdict(s, &l);
 	if (s->board) {
-		put_pressure(s);
+		put_pressure(s, &l);
 		put_processes(s, &l);
 	}
 	if (s->process)
@@ -407,23 +446,23 @@ size_t terminal_draw_text(const char *title, const char *text, size_t top)
 	size_t line = 0;
 
 	erase();
-	attron(COLOR_PAIR(HEAD));
+	attron(line_look(HEAD));
 	mvhline(0, 0, ' ', l.columns);
-	mvprintw(0, 0, " %.*s", l.columns - 2, title);
-	attroff(COLOR_PAIR(HEAD));
-	for (const char *at = text; *at; line++) {
+	move(0, 0);
+	line_put(" %s", title);
+	attroff(line_look(HEAD));
+	for (const char *at = text; *at;) {
 		size_t n = strcspn(at, "\n");
 
-		if (line >= top && line - top < (size_t)l.rows - 2) {
-			move((int)(line - top) + 1, 0);
-			clrtoeol(); /* where a longer line before was wrapped */
-			addnstr(at, (int)n);
-		}
+		line += line_indented(at, n, (long)line - (long)top + 1);
 		at += n + (at[n] == '\n');
 	}
-	attron(COLOR_PAIR(DIM));
-	mvprintw(l.rows - 1, 0, "%.*s", l.columns - 1, "up/down scroll   q or Esc back");
-	attroff(COLOR_PAIR(DIM));
+	attron(line_look(DIM));
+	move(l.rows - 1, 0);
+	line_put("q or Esc back  up/down scroll");
+	if (line > (size_t)l.rows - 2)
+		line_put("  lines %zu to %zu of %zu", top + 1, top + (size_t)l.rows - 2 < line ? top + (size_t)l.rows - 2 : line, line);
+	attroff(line_look(DIM));
 	refresh();
 	return line;
 }

@@ -28,6 +28,7 @@ struct terminal_state {
 /* Where things are, for the mouse: rows of the screen. */
 struct terminal_layout {
 	int rows, columns;
+	int verdict; /* lines of it: narrow screens need two */
 	int processes, n_processes; /* first row and number of rows of each list */
 	int features, n_features;
 };

@@ -7,12 +7,13 @@ import { join } from "node:path";
 import { chromium } from "playwright-core";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+export const browserPath = process.env.CHROMIUM, shots = process.env.SHOTS; // a folder for screenshots, or none
 export const problems = []; // errors of any page
 export const SIZES = [[1440, "light"], [1440, "dark"], [1024, "light"], [1024, "dark"], [390, "light"], [390, "dark"]];
 
 // Its address, with the token; `process` to end it.
-export async function serve(whyslow, folder, options) {
-	const process = spawn(whyslow, ["serve", "--listen", "127.0.0.1:0", "--run-dir", folder, "--token-file", join(folder, "tokens"), ...options], { stdio: ["ignore", "pipe", "inherit"] });
+export async function serve(whyslow, folder, options, listen = "127.0.0.1:0") {
+	const process = spawn(whyslow, ["serve", "--listen", listen, "--run-dir", folder, "--token-file", join(folder, "tokens"), ...options], { stdio: ["ignore", "pipe", "inherit"] });
 	const address = await new Promise((resolve, reject) => {
 		process.stdout.once("data", (d) => resolve(String(d).split("\n")[0]));
 		process.once("exit", () => reject(new Error("whyslow serve ended")));
@@ -21,7 +22,7 @@ export async function serve(whyslow, folder, options) {
 }
 
 // A drawing on a graphics card that is not there is drawn by the CPU.
-export const launch = (executablePath) => chromium.launch({ executablePath, args: ["--no-sandbox", "--enable-unsafe-swiftshader"] });
+export const launch = () => chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--enable-unsafe-swiftshader"] });
 
 export async function newPage(browser, options = {}) {
 	const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
@@ -45,7 +46,7 @@ export const nothingWiderThanThePage = async (page, what) =>
 	assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${what}: the page is wider than the window`);
 
 // A page that is open is made wide and narrow, light and dark: at each it fits and is read by everybody. `also`: what else must hold.
-export async function atEverySize(page, name, shots, also = () => null) {
+export async function atEverySize(page, name, also = () => null) {
 	for (const [width, colorScheme] of SIZES) {
 		const what = `${name} ${width} ${colorScheme}`;
 		await page.setViewportSize({ width, height: 900 });

@@ -1,4 +1,4 @@
-// The web view on a living recorder: live.mjs WHYSLOW CHROMIUM [SCREENSHOT-FOLDER]. Needs root. Two programs burn one CPU and so keep each
+// The web view on a living recorder: live.mjs WHYSLOW. Needs root. Two programs burn one CPU and so keep each
 // other from it; somebody presses the page's button; the answer, the timeline, the blame, the flame graph and the way back to the
 // moment show it. Nothing is timed: whatever the machine does besides, these two wait for each other.
 import assert from "node:assert/strict";
@@ -6,9 +6,9 @@ import { execFileSync, spawn } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { launch, newPage, noSeriousFindings, problems, serve } from "./harness.mjs";
+import { launch, newPage, noSeriousFindings, problems, serve, shots } from "./harness.mjs";
 
-const [whyslow, browserPath, shots] = process.argv.slice(2);
+const [whyslow] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "whyslow-live-"));
 const store = join(folder, "r.db"), here = ["--store", store, "--run-dir", folder];
 const PATIENCE = 120000; // ms: a starved machine
@@ -28,6 +28,11 @@ function burn(name) {
 }
 
 async function record() {
+	if (process.getuid()) {
+		console.log("needs root for BPF");
+		process.exitCode = 77;
+		return null;
+	}
 	const recorder = start(whyslow, ["record", ...here], { stdio: ["ignore", "ignore", "pipe"] });
 	let said = "";
 	await new Promise((resolve, reject) => {
@@ -114,7 +119,7 @@ try {
 		const pids = { innocent: burn("innocent"), guilty: burn("guilty") };
 		const server = await serve(whyslow, folder, ["--store", store]);
 		running.push(server.process);
-		browser = await launch(browserPath);
+		browser = await launch();
 		const p = await newPage(browser);
 		p.setDefaultTimeout(PATIENCE);
 		await p.goto(server.address);

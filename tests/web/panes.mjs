@@ -1,51 +1,17 @@
-// The panes of the web view in a real browser: panes.mjs WHYSLOW MAKE-RECORDING MAKE-INCIDENT MAKE-SPANS CHROMIUM [SCREENSHOT-FOLDER]
-// The data have known answers: guilty holds the lock and the CPU (make-incident), agent 1.7.0 is slow on gen6 (make-spans),
-// web-03 gets more requests than it can serve (below).
+// The panes of the web view in a real browser: panes.mjs WHYSLOW MAKE-RECORDING MAKE-INCIDENT MAKE-SPANS
+// The data have known answers (fixture.mjs).
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { BEGIN, END, FLEET_START, ROWS, recordAll } from "./fixture.mjs";
 import { atEverySize, launch, newPage, noSeriousFindings, problems, serve } from "./harness.mjs";
 
-const [whyslow, makeRecording, makeIncident, makeSpans, browserPath, shots] = process.argv.slice(2);
+const [whyslow, makeRecording, makeIncident, makeSpans] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "whyslow-panes-"));
 const file = (name) => join(folder, name);
-const FLEET_START = 1700000000, ROWS = 600, BEGIN = 540, END = 555;
 let server, browser;
-
-function record() {
-	const made = execFileSync(makeRecording, [file("r.db"), "--hours", "0.2", "--processes", "20", "--active", "8", "--seed", "5"], { encoding: "utf8" }), end = Number(/^end (\d+)$/m.exec(made)[1].slice(0, -9));
-	mkdirSync(file("traces"));
-	execFileSync(makeIncident, [file("traces/1.trace")]);
-	execFileSync(makeIncident, [file("traces/2.trace"), "more"]);
-	for (const note of ["editor hangs", "editor hangs again"]) {
-		execFileSync(whyslow, ["mark", "--store", file("r.db"), "--run-dir", folder, note]);
-		// as if it had been pressed then: within the recording, and not twice at a time
-		execFileSync("sqlite3", [file("r.db"), `update mark set wall = ${end - 5} * 1000000000 - id * 20000000000, last = ${end - 5} * 1000000000 - id * 20000000000`]);
-	}
-}
-
-function recordSpans() {
-	writeFileSync(file("spans.otlp"), execFileSync(makeSpans, ["otlp", "150000", "1", "story"], { maxBuffer: 1 << 28 }));
-	execFileSync(whyslow, ["spans", "load", file("spans.otlp"), "--store", file("spans.db")]);
-}
-
-// A server's row a minute: it depends on nothing but its place.
-function recordFleet() {
-	mkdirSync(file("csv"));
-	let seed = 7;
-	const roll = () => { seed = (seed * 1103515245 + 12345) % 2147483648; return seed / 2147483648; };
-	for (let s = 0; s < 8; s++) {
-		const lines = ["time,cpu,requests,queue"];
-		for (let t = 0; t < ROWS; t++) {
-			const ill = s === 3 && t >= BEGIN && t < END;
-			lines.push(`${FLEET_START + 60 * t},${((30 + 8 * Math.sin(t / 100) + roll()) * (ill ? 1.4 : 1)).toFixed(3)},${((200 + 50 * Math.sin(t / 100) + 4 * roll()) * (ill ? 1.5 : 1)).toFixed(3)},${(3 + roll() + (ill ? 9 : 0)).toFixed(3)}`);
-		}
-		writeFileSync(file(`csv/web-0${s}.csv`), `${lines.join("\n")}\n`);
-	}
-	execFileSync(whyslow, ["fleet", "load", file("csv"), "--output", file("made.fleet")]);
-}
 
 const go = async (p, address, hash) => { await p.goto(`${new URL(address).origin}/#${hash}`); };
 const text = (p, selector) => p.locator(selector).first().innerText();
@@ -66,9 +32,9 @@ async function blame(p, address) {
 	await p.keyboard.press("Escape");
 	await inAddress(p, "wait", "");
 	await p.locator('#blame td.heat[tabindex="0"]').focus();
-	const before = await p.evaluate(() => document.activeElement.dataset.cell);
+	const before = await p.evaluate(() => document.activeElement.dataset.key);
 	await p.keyboard.press("ArrowDown");
-	assert.notEqual(await p.evaluate(() => document.activeElement.dataset.cell), before);
+	assert.notEqual(await p.evaluate(() => document.activeElement.dataset.key), before);
 	await p.keyboard.press("Enter");
 	await p.waitForFunction(() => document.querySelector("#blame .chosen").textContent.includes("waited"));
 	// sorting by a culprit orders its column
@@ -152,7 +118,7 @@ async function incidents(p, address) {
 	for (const body of ["", "{}", '{"pid": "1"}', '{"pid": -1}'])
 		assert.equal(await p.evaluate(async (text) => (await fetch("/api/v1/confirm", { method: "POST", body: text, headers: { "Content-Type": "application/json" } })).status, body), 400);
 	// the filter
-	await go(p, address, "view=incidents&filter=indexer");
+	await go(p, address, "view=incidents&find=indexer");
 	await p.waitForFunction(() => document.querySelectorAll("#incident-list tbody tr").length === 1);
 }
 
@@ -255,11 +221,9 @@ const PAGES = { blame: "view=blame&mark=1", flame: "view=flame&mark=2&base=1", i
 const READY = { blame: "#blame .node", flame: "#flame tbody tr", incidents: "#other h2", spans: "#comparison tbody tr", fleet: ".surface canvas[aria-label]" };
 
 try {
-	record();
-	recordSpans();
-	recordFleet();
-	server = await serve(whyslow, folder, ["--store", file("r.db"), "--spans", file("spans.db"), "--fleet", file("made.fleet")]);
-	browser = await launch(browserPath);
+	const { options } = recordAll(folder, { whyslow, makeRecording, makeIncident, makeSpans });
+	server = await serve(whyslow, folder, options);
+	browser = await launch();
 	await firstLoad(server.address);
 	let began = Date.now();
 	const took = (what) => { console.log(`${what}: ${((Date.now() - began) / 1000).toFixed(1)} s`); began = Date.now(); };
@@ -276,7 +240,7 @@ try {
 		const p = await newPage(browser);
 		await p.goto(`${server.address}#${at}`);
 		await p.locator(READY[name]).first().waitFor({ timeout: 60000 });
-		await atEverySize(p, name, shots);
+		await atEverySize(p, name);
 		await p.context().close();
 		took(`${name} at every size`);
 	}

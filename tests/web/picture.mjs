@@ -1,13 +1,13 @@
-// picture.mjs WHYSLOW CHROMIUM RECORDING MARK FILE: the machine's pane at a mark of a recording, as README.md shows it.
+// picture.mjs WHYSLOW RECORDING with MARK and FILE in the environment: the machine's pane at a mark of a recording, as README.md shows it.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { launch, newPage, serve } from "./harness.mjs";
 
-const [whyslow, chromium, recording, mark, file] = process.argv.slice(2);
+const [whyslow, recording] = process.argv.slice(2), { MARK: mark, FILE: file } = process.env;
 const folder = mkdtempSync(join(tmpdir(), "whyslow-picture-"));
 const server = await serve(whyslow, folder, ["--from", recording]);
-const browser = await launch(chromium);
+const browser = await launch();
 try {
 	const page = await newPage(browser);
 	await page.goto(`${server.address}#view=incidents&mark=${mark}`);

@@ -1,14 +1,16 @@
-// The timeline in a real browser: timeline.mjs WHYSLOW TRACE INCIDENT CHROMIUM [SCREENSHOT-FOLDER]; TRACE is bench/timeline's: 400
-// threads of made-up work, INCIDENT is make-incident's. Moves by mouse, keys and address; what it shows is compared with what
+// The timeline in a real browser: timeline.mjs WHYSLOW BENCH-TIMELINE MAKE-INCIDENT: 400
+// threads of made-up work, and an incident. Moves by mouse, keys and address; what it shows is compared with what
 // the verb says.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { atEverySize, launch, newPage, noSeriousFindings, problems, serve } from "./harness.mjs";
+import { atEverySize, launch, newPage, noSeriousFindings, problems, serve, shots } from "./harness.mjs";
 
-const [whyslow, trace, incident, browserPath, shots] = process.argv.slice(2);
+const [whyslow, makeTrace, makeIncident] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "whyslow-timeline-"));
+const trace = join(folder, "events.trace"), incident = join(folder, "incident.trace");
 const servers = [];
 let browser;
 
@@ -149,8 +151,10 @@ async function knownIncident() {
 }
 
 try {
+	execFileSync(makeTrace, ["300000", trace]);
+	execFileSync(makeIncident, [incident]);
 	const address = await served(trace);
-	browser = await launch(browserPath);
+	browser = await launch();
 	const p = await open(address, "");
 	await rowsAreTheVerbs(p);
 	await mouse(p);
@@ -164,7 +168,7 @@ try {
 	await filterAndFold(p);
 	const q = await open(address, `&${address2}`);
 	await q.locator("#timeline .instant strong").waitFor();
-	await atEverySize(q, "timeline", shots);
+	await atEverySize(q, "timeline");
 	await q.context().close();
 	await knownIncident();
 	// of a trace alone there is no board: the page asks for one, and says that there is none

@@ -1,0 +1,14 @@
+"""Somebody asks the cache server for the names of all it holds, again and again: whoever else asks waits for that."""
+import life
+from resources import CPU, MEMORY, NETWORK, SWITCHING
+
+GROUP = "real"
+RESOURCE = "cpu"
+FEATURES = CPU | MEMORY | NETWORK | SWITCHING | {"io.read_chars", "io.write_chars", "io.read_calls", "io.write_calls"}
+CAUSES = {"cpu", "cpu-group", "itself", "network-busy"}
+NEEDS = ("redis-server",)
+
+
+def inject(stage, chance):
+    ask = f"redis-cli -s {life.redis_socket(stage)} {chance.choice(('KEYS *', 'EVAL ' + chr(34) + 'for i=1,2e7 do end' + chr(34) + ' 0'))}"
+    return [stage.actor("redis"), stage.start("sh", "-c", f"while :; do {ask}; done", name="auditor")]

@@ -1,0 +1,12 @@
+"""A program sets thousands of timers a second: much of what it costs is done in interrupts."""
+from resources import CPU, SWITCHING
+
+GROUP = "cpu"
+RESOURCE = "cpu"
+FEATURES = CPU | SWITCHING
+CAUSES = {"cpu", "cpu-group", "kernel-work", "interrupts"}
+
+
+def inject(stage, chance):
+    return [stage.start("stress-ng", chance.choice(("--hrtimers", "--timer", "--timerfd")), chance.choice((1, 2)), "--timer-freq", 200000,
+                        "--timerfd-freq", 200000, "--quiet", name="ticker")]

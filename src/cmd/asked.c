@@ -1,0 +1,107 @@
+#include "cmd/asked.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "daemon/capture.h"
+#include "daemon/request.h"
+#include "model/trace-hide.h"
+#include "store/trace-file.h"
+
+#define MARKS_BEFORE (600 * NS_PER_SEC) /* a press belongs to what went before it and follows it: one before the window reaches into it */
+
+int asked_about(struct common *common, const char *text, struct asked *a)
+{
+	struct store *store;
+	struct mark mark;
+	uint64_t id;
+	int r;
+
+	if (parse_u64(text, &id) < 0)
+		return parse_time(text, wall_now(), &a->request.at);
+	store = open_common_store(common, STORE_READ);
+	if (!store)
+		return -EIO;
+	r = store_mark_get(store, (int64_t)id, &mark);
+	store_close(store);
+	if (r < 0)
+		return r;
+	a->request.at = mark.wall;
+	a->request.marked = true;
+	a->mark = mark.id;
+	mark_free(&mark);
+	return 0;
+}
+
+int asked_wrong_time(const char *verb, const char *text, int r)
+{
+	if (r == -EIO)
+		return EXIT_CANNOT;
+	if (r == -ENOENT)
+		return usage_error(verb, "there is no mark %s; 'whyslow list' shows them", text);
+	return usage_error(verb, "'%s' is no TIME: now, -5min, 14:32, '2026-11-20 14:32:07' or a mark's id", text);
+}
+
+int asked_load_causes(struct asked *a)
+{
+	_cleanup_free_ char *error = NULL;
+	int r = causes_load(SYSTEM_CAUSES, &a->causes, &error);
+
+	a->request.causes = &a->causes;
+	if (r < 0)
+		log_error("%s%s%s", error ? "" : SYSTEM_CAUSES, error ? "" : ": ", error ? error : strerror(-r));
+	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+}
+
+/* There may be no flight recorder: that is no failure here. */
+static void find_events_of_now(const struct common *common, struct asked *a)
+{
+	_cleanup_free_ char *error = NULL;
+
+	if (common->from_file || asks_recorder(common) || capture_now(common->config.store_run_dir, &a->trace, &error) < 0)
+		return;
+	if (common->viewer == 0 || trace_hide(&a->trace, common->viewer) == 0)
+		a->request.trace = &a->trace;
+}
+
+static void find_events_of_mark(const struct common *common, struct asked *a)
+{
+	_cleanup_free_ char *folder = trace_folder(common->from_file ? common->from_file : common->config.store_file);
+	_cleanup_free_ char *path = folder ? trace_file_of(folder, a->mark) : NULL, *error = NULL;
+
+	if (path && access(path, R_OK) == 0 && trace_read_file(path, &a->trace, &error) == 0)
+		a->request.trace = &a->trace;
+	if (error)
+		log_warning("%s", error);
+}
+
+void asked_find_events(const struct common *common, struct asked *a)
+{
+	if (a->mark)
+		find_events_of_mark(common, a);
+	else if (a->request.proc_root)
+		find_events_of_now(common, a);
+}
+
+int asked_read_marks(struct store *store, struct asked *a)
+{
+	int r = store_marks(store, a->request.at - a->request.window - MARKS_BEFORE, a->request.at, &a->marks, &a->request.n_marks);
+
+	a->request.marks = a->marks;
+	return r;
+}
+
+void asked_free(struct asked *a)
+{
+	for (size_t i = 0; i < a->request.n_marks; i++)
+		mark_free(&a->marks[i]);
+	free(a->marks);
+	trace_clear(&a->trace);
+	causes_free(&a->causes);
+	facts_free(&a->facts);
+}

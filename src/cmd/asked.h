@@ -1,0 +1,32 @@
+/* A question about a moment, as the verbs ask it: about a mark it is asked with all that is known of it, by whichever verb. */
+#pragma once
+
+#include "answer/why.h"
+#include "base/cleanup.h"
+#include "cmd/verb.h"
+#include "rule/cause.h"
+
+struct asked {
+	struct why_request request;
+	struct causes causes;
+	struct facts facts;
+	struct trace trace;
+	struct mark *marks; /* what request.marks are */
+	int64_t mark;	    /* 0 = none */
+};
+
+/* From TIME or a mark's number: request.at, request.marked, mark. 0, -EINVAL: neither, -ENOENT: no such mark, -EIO: no
+ * store, said. */
+int asked_about(struct common *common, const char *text, struct asked *a);
+/* The catalogue of causes, with those of /etc. EXIT_ANSWERED, or EXIT_CANNOT, said. */
+int asked_load_causes(struct asked *a);
+/* The events kept of the mark, or, about now (request.proc_root), those the recorder has, as far as `common->viewer` may see them,
+ * where there are any: request.trace. Without them the answer is made of counters. */
+void asked_find_events(const struct common *common, struct asked *a);
+/* Earlier marks that must not be learnt as usual, of the window that is asked about. 0 or -errno. */
+int asked_read_marks(struct store *store, struct asked *a);
+/* Says what is wrong with a TIME of --at. EXIT_USAGE, or EXIT_CANNOT for -EIO. */
+int asked_wrong_time(const char *verb, const char *text, int r);
+void asked_free(struct asked *a);
+
+#define _cleanup_asked_ _cleanup_(asked_free)

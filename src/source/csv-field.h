@@ -1,0 +1,20 @@
+/* One field of a line of a table as text (RFC 4180: a field may stand in quotes, and two of them are one). */
+#pragma once
+
+#include <stdbool.h>
+
+struct field {
+	char *at, *end;
+};
+
+/* Splits off one field at *p; quotes are taken off in place. `end` is the line's end; *p is beyond it after the last one. */
+struct field csv_next_field(char **p, char *end, char delimiter);
+
+/* Without blanks around it. */
+void csv_trim(struct field *f);
+
+/* With a point, or as tables between semicolons write them, with a comma. */
+bool csv_is_number(const struct field *f);
+
+/* Whatever parse_timestamp() takes. */
+bool csv_is_time(const struct field *f);

@@ -1,0 +1,201 @@
+// Every state of the page: states.mjs WHYSLOW MAKE-RECORDING MAKE-INCIDENT MAKE-SPANS. From each state in `starts` whatever there is to be done is
+// done, by keyboard alone: what it leads to must stand in the address (reloaded, it shows the same), the browser's way back must lead back,
+// the focus must not be lost, and nothing that can be pressed does nothing. Tab must come to everything and out again, and show where it
+// is. On a phone no page is wider than the screen.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { recordAll } from "./fixture.mjs";
+import { launch, newPage, nothingWiderThanThePage, problems, serve } from "./harness.mjs";
+
+const [whyslow, makeRecording, makeIncident, makeSpans] = process.argv.slice(2);
+const folder = mkdtempSync(join(tmpdir(), "whyslow-states-"));
+const PAGES = 3; // states that are tried beside each other
+const QUIET = 250; // ms without a question, an answer or another address: nothing more comes by itself
+const STOPS_MAX = 90; // of Tab on one page
+const wrong = [];
+let server, browser;
+
+const starts = (end) => ({
+	machine: `view=machine&at=@${end - 5}`, "machine, chosen": `view=machine&at=@${end - 5}&pid=1004&feature=mem.anon&more=1004:cpu.time&from=${end - 300}&to=${end - 60}`,
+	"machine of a mark": "view=machine&at=1&mark=1", "machine, nobody": `view=machine&at=@${end - 5}&filter=nobody-is-called-so`, "machine, before the recording": "view=machine&at=@1000000000",
+	timeline: "view=timeline&mark=1", "timeline, chosen": "view=timeline&mark=1&tid=103&pid=103&path=1", "timeline of now": "view=timeline",
+	blame: "view=blame&mark=1", "blame, chosen": "view=blame&mark=1&cell=0,0&wait=cpu&sort=c0", "blame of now": "view=blame",
+	flame: "view=flame&mark=1", "flame, beside": "view=flame&mark=2&base=1&frame=guilty;main", "flame, waits": "view=flame&mark=1&kind=waits&search=lock",
+	incidents: "view=incidents", "incidents, beside": "view=incidents&mark=1&with=2", "incidents, none": "view=incidents&mark=77",
+	spans: "view=spans", "spans, beside": "view=spans&baseline=agent%3D1.6.0&candidate=agent%3D1.7.0&critical=1",
+	fleet: "view=fleet", "fleet, chosen": "view=fleet&counter=queue&server=web-03&ffrom=1700030000&fto=1700034000&rule=when+any+queue+in+detail+view+%3E+10+report",
+});
+
+// --- in the page ---
+
+function watch() {
+	const seen = globalThis.seen = { open: 0, last: performance.now() };
+	const touch = () => { seen.last = performance.now(); };
+	const { fetch } = globalThis, { pushState, replaceState } = history;
+	globalThis.fetch = (...all) => {
+		seen.open++;
+		return fetch(...all).finally(() => { seen.open--; touch(); });
+	};
+	history.pushState = (...all) => { touch(); return pushState.apply(history, all); };
+	history.replaceState = (...all) => { touch(); return replaceState.apply(history, all); };
+	addEventListener("popstate", touch);
+}
+
+// What somebody who looks, and somebody who listens, is told.
+function told() {
+	const shown = (e) => e.checkVisibility({ visibilityProperty: true });
+	const name = (e) => e.getAttribute("aria-label") ?? e.labels?.[0]?.innerText.split("\n")[0] ?? e.id;
+	const main = document.querySelector("main:not([hidden])"), controls = [...document.querySelectorAll("header :is(input, select), main:not([hidden]) :is(input, select, textarea)")].filter(shown);
+	const chosen = [...document.querySelectorAll('[aria-selected="true"], [aria-pressed="true"], [aria-current]')].filter(shown);
+	return [...main.innerText.split("\n").map((line) => line.trim()).filter(Boolean),
+		...controls.map((c) => `control ${name(c)}: ${c.type === "checkbox" ? c.checked : c.value}`),
+		...chosen.map((c) => `chosen ${c.getAttribute("aria-label") ?? c.dataset.key ?? c.textContent}`),
+		...[...main.querySelectorAll("canvas")].filter(shown).map((c) => `drawing ${c.getAttribute("aria-label")}`)];
+}
+
+// What can be done: two of each kind. Marks each with a number and returns what it is.
+function doable() {
+	const shown = (e) => e.checkVisibility({ visibilityProperty: true }) && e.getBoundingClientRect().width > 0;
+	const ACTS = /^(It is slow now|keep note|right|wrong|fixed|Is it really the cause\?|Freeze anew)$/; // they change the recording, not the view
+	const kinds = new Map(), list = [];
+	for (const old of document.querySelectorAll("[data-try]")) delete old.dataset.try;
+	for (const e of document.querySelectorAll("header :is(button, select), main:not([hidden]) :is(button, select, a[href^='#'], tbody tr[tabindex], [role=button], td.heat, [role=option], input[type=checkbox])")) {
+		if (!shown(e) || ACTS.test(e.textContent) || e.getAttribute("aria-disabled") === "true" || e.getAttribute("aria-selected") === "true" || (e.tagName === "SELECT" && e.options.length < 2)) continue;
+		const many = e.matches("tbody *, svg *, thead *, [role=option], .answer *"), place = e.closest("section, header, form");
+		const kind = `${e.tagName} ${e.className.baseVal ?? e.className} ${place?.id || place?.getAttribute("aria-labelledby") || ""} ${many ? "" : e.textContent.slice(0, 20)} ${many ? "" : e.id}`;
+		kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+		if (kinds.get(kind) > 2) continue;
+		e.dataset.try = list.length;
+		list.push({ tag: e.tagName, role: e.getAttribute("role"), name: `${e.tagName.toLowerCase()} ${(e.getAttribute("aria-label") ?? e.labels?.[0]?.textContent ?? e.textContent).trim().slice(0, 60)}` });
+	}
+	return list;
+}
+
+// Where the focus is: null = nowhere. `seen`: an outline, or the stroke of what is drawn, shows it within the window.
+function focused() {
+	const e = document.activeElement;
+	if (!e || e === document.body) return null;
+	const box = e.getBoundingClientRect(), drawn = e.querySelector?.("rect");
+	const lit = (x) => x && getComputedStyle(x).outlineStyle !== "none" && parseFloat(getComputedStyle(x).outlineWidth) > 0;
+	const struck = drawn && e.tagName === "g" && getComputedStyle(drawn).stroke !== "none";
+	const again = e.reached === true;
+	e.reached = true;
+	return { again, name: `${e.tagName.toLowerCase()}${e.id ? `#${e.id}` : ""} ${(e.getAttribute("aria-label") ?? e.textContent).trim().slice(0, 50)}`, shown: e.checkVisibility(),
+		seen: e.tagName === "MAIN" || ((lit(e) || struck) && box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth) };
+}
+
+// Whom Tab did not come to, though it should have.
+function missed() {
+	const shown = (e) => e.checkVisibility({ visibilityProperty: true }) && e.getBoundingClientRect().width > 0;
+	const all = [...document.querySelectorAll("button, select, input, textarea, a[href], [tabindex='0'], [role=grid], [role=button]")].filter((e) => shown(e) && !e.closest("main[hidden]"));
+	// of many there is one stop, from which arrows go on; a grid has one in its body
+	const stop = (e) => e.reached || (e.getAttribute("tabindex") === "-1" && e.closest("svg, tr, table, [role=grid]") && [...e.closest("svg, table, [role=grid]").querySelectorAll("*")].some((x) => x.reached)) ||
+		(e.matches("[role=grid]") && (!e.tBodies[0]?.rows.length || [...e.tBodies[0].querySelectorAll("*")].some((x) => x.reached)));
+	return all.filter((e) => !stop(e)).map((e) => `${e.tagName.toLowerCase()} ${(e.getAttribute("aria-label") ?? e.textContent).trim().slice(0, 50)}`);
+}
+
+// --- beside it ---
+
+const settled = (p) => p.waitForFunction((quiet) => globalThis.seen?.open === 0 && performance.now() - globalThis.seen.last > quiet && !/^(reading|freezing|asking|counting|looking)/.test([...document.querySelectorAll("[role=status]")].map((e) => e.textContent).find(Boolean) ?? ""), QUIET, { polling: 50 });
+const snapshot = async (p) => { await settled(p); return p.evaluate(told); };
+const hash = (p) => new URL(p.url()).hash;
+const differences = (a, b) => [...a.filter((l) => !b.includes(l)).map((l) => `- ${l}`), ...b.filter((l) => !a.includes(l)).map((l) => `+ ${l}`)].slice(0, 6).join("\n    ");
+
+async function open(p, address, start) {
+	await p.goto("about:blank");
+	await p.goto(`${new URL(address).origin}/#${start}`);
+	return snapshot(p);
+}
+
+async function act(p, i, what) {
+	await p.locator(`[data-try="${i}"]`).evaluate((e) => {
+		if (e.getAttribute("tabindex") === "-1") e.setAttribute("tabindex", "0"); // an arrow would have brought the focus there
+		e.focus();
+	});
+	if (what.tag === "SELECT") await p.keyboard.press("ArrowDown");
+	else if (what.role === "option") await p.locator(`[data-try="${i}"]`).click();
+	else await p.keyboard.press(what.tag === "INPUT" ? "Space" : "Enter");
+}
+
+// One thing done: the address tells all of it, the way back is one step, and the focus is somewhere.
+async function tryOne(p, address, name, start, before, i, what) {
+	const complain = (text) => wrong.push(`${name}: ${what.name}: ${text}`);
+	const from = hash(p);
+	await act(p, i, what);
+	const after = await snapshot(p), to = hash(p);
+	if (to === from) {
+		if (!differences(before, after) && !/^select|Everything|Order by/.test(what.name)) complain("does nothing");
+		return differences(before, after) ? open(p, address, start) : before;
+	}
+	const focus = await p.evaluate(focused);
+	if (!focus?.shown && what.role !== "option") complain(`the focus is lost${focus ? ` (${focus.name} is not shown)` : ""}`);
+	await p.reload();
+	const again = await snapshot(p);
+	if (differences(after, again)) complain(`reloaded, ${to} shows something else:\n    ${differences(after, again)}`);
+	await p.goBack();
+	const back = await snapshot(p);
+	if (hash(p) !== from) complain(`the way back leads to ${hash(p)}`);
+	else if (differences(before, back)) complain(`back, something else is shown:\n    ${differences(before, back)}`);
+	else return back;
+	return open(p, address, start);
+}
+
+async function tryAll(p, address, name, start) {
+	let before = await open(p, address, start);
+	const list = await p.evaluate(doable);
+	for (const [i, what] of list.entries()) {
+		const now = await p.evaluate(doable); // the page was loaded anew
+		if (now[i]?.name !== what.name) wrong.push(`${name}: what can be done has changed: ${what.name} is ${now[i]?.name}`);
+		else before = await tryOne(p, address, name, start, before, i, what);
+	}
+	return list.length;
+}
+
+// Tab goes through all of the page and out of it again.
+async function walk(p, address, name, start) {
+	await open(p, address, start);
+	await p.evaluate(() => document.activeElement?.blur());
+	let stops = 0;
+	for (; stops < STOPS_MAX; stops++) {
+		await p.keyboard.press("Tab");
+		const at = await p.evaluate(focused);
+		if (!at || at.again) break;
+		if (!at.seen) wrong.push(`${name}: nothing shows that the focus is on ${at.name}`);
+	}
+	if (stops === STOPS_MAX) wrong.push(`${name}: more than ${STOPS_MAX} stops of Tab`);
+	for (const e of await p.evaluate(missed)) wrong.push(`${name}: Tab does not come to ${e}`);
+	return stops;
+}
+
+async function tryState(p, address, [name, start]) {
+	const began = Date.now(), done = await tryAll(p, address, name, start), stops = await walk(p, address, name, start);
+	await p.setViewportSize({ width: 390, height: 800 });
+	await p.evaluate(() => new Promise((then) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(then)))));
+	await nothingWiderThanThePage(p, name).catch((e) => wrong.push(e.message));
+	await p.setViewportSize({ width: 1440, height: 900 });
+	console.log(`${name}: ${done} things done, ${stops} stops, ${((Date.now() - began) / 1000).toFixed(1)} s`);
+}
+
+try {
+	const { options, end } = recordAll(folder, { whyslow, makeRecording, makeIncident, makeSpans });
+	server = await serve(whyslow, folder, options);
+	browser = await launch();
+	const left = Object.entries(starts(end));
+	await Promise.all(Array.from({ length: PAGES }, async () => {
+		const p = await newPage(browser);
+		p.setDefaultTimeout(60000);
+		await p.addInitScript(watch);
+		await p.goto(server.address); // for the cookie
+		for (let next = left.shift(); next; next = left.shift()) await tryState(p, server.address, next);
+	}));
+	assert.deepEqual(wrong, [], wrong.join("\n"));
+	// of what was not recorded there is no answer, and the page says so
+	assert.deepEqual(problems.filter((t) => !/status of (404|400)/.test(t)), []);
+	console.log("every state is in its address");
+} finally {
+	await browser?.close();
+	server?.process.kill("SIGTERM");
+	rmSync(folder, { recursive: true, force: true });
+}
