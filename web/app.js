@@ -18,7 +18,7 @@ const LIVES = 60; // bars
 const STEP = 10, POINTS = 600, REDRAW_CURVE = 5000;
 const get = (id) => document.getElementById(id);
 
-let board = null, profile = null, marks = [], units = {};
+let board = null, profile = null, marks = [];
 let unfollow = null, followed = null, drawn = {}, curveDrawn = 0, away = false;
 let boardOf = null; // the moment that was asked for: momentOf()
 let marksRead = null;
@@ -53,7 +53,7 @@ const chosen = (s) => s.pid || (board?.processes.length ? String(board.processes
 
 function showProcesses(s) {
 	if (!board) return;
-	drawProcesses(get("process-list"), board, units, { chosen: chosen(s), filter: s.filter, onChoose: (pid, walk) => setState({ pid, feature: null }, false, walk) });
+	drawProcesses(get("process-list"), board, { chosen: chosen(s), filter: s.filter, onChoose: (pid, walk) => setState({ pid, feature: null }, false, walk) });
 }
 
 async function showFeatures(s, curvesToo) {
@@ -315,16 +315,6 @@ function listen() {
 	});
 }
 
-async function loadUnits() {
-	try {
-		units = Object.fromEntries((await ask("features")).features.filter((f) => f.kind === "process").map((f) => [f.name, f.type === "counter" ? `${f.unit}/s` : f.unit]));
-	} catch (e) {
-		failed(e);
-	}
-	showProcesses(state());
-}
-
 listen();
 onState(apply);
 apply(state());
-loadUnits();

@@ -30,6 +30,7 @@ function build(main) {
 		legend: element("div", { class: "legend" }), servers: element("div", { class: "scroll stocks" }), time: element("div"), scatter: element("div", {}, scatter), scatterSaid: element("p", { class: "hint" }), ranked: element("div", { class: "scroll" }),
 		broken: element("div", { class: "scroll" }), surface: element("div", { class: "surface" }), open: element("button", { type: "button", onclick: () => setState({ surface: state().surface === "1" ? null : "1" }) }, "3-D surface"),
 	};
+	parts.titles = Object.fromEntries(Object.entries({ heat: "Each server over time", servers: "By server", time: "By time" }).map(([name, text]) => [name, element("h2", { id: `${name}-title` }, text)]));
 	question = questions(parts.status);
 	ruleQuestion = questions(parts.ruleStatus);
 	map = new HeatMap(canvas, { onBrush: brushMoments, onServer: (server) => setState({ server: server === state().server ? null : server }),
@@ -39,11 +40,11 @@ function build(main) {
 	main.replaceChildren(
 		element("section", { class: "toolbar", "aria-label": "what is shown" }, element("label", { class: "choice" }, "counter ", parts.counter), parts.whole, parts.range, parts.open, parts.status, parts.about, parts.overview),
 		element("section", { class: "whole", "aria-labelledby": "ranked-title" }, element("h2", { id: "ranked-title" }, "Most unusual"), parts.summary, parts.ranked),
-		element("section", { class: "whole", "aria-labelledby": "heat-title" }, element("h2", { id: "heat-title" }, "Detail: servers × time"), parts.heat, parts.legend, parts.said,
+		element("section", { class: "whole", "aria-labelledby": "heat-title" }, parts.titles.heat, parts.heat, parts.legend, parts.said,
 			element("p", { class: "hint" }, "Drag over a time to choose it (by keyboard: shift + arrows, Enter), Ctrl + wheel to zoom, double-click or 0 for the whole time; click or Enter lights a server.")),
 		element("section", { class: "whole", hidden: true, "aria-labelledby": "surface-title" }, element("h2", { id: "surface-title" }, "Surface"), parts.surface),
-		element("section", { "aria-labelledby": "servers-title" }, element("h2", { id: "servers-title" }, "By server"), parts.servers),
-		element("section", { "aria-labelledby": "time-title" }, element("h2", { id: "time-title" }, "By time: median, half and nine tenths of all servers"), parts.time),
+		element("section", { "aria-labelledby": "servers-title" }, parts.titles.servers, parts.servers),
+		element("section", { "aria-labelledby": "time-title" }, parts.titles.time, parts.time),
 		element("section", { "aria-labelledby": "scatter-title" }, element("h2", { id: "scatter-title" }, "Against another counter"), element("label", { class: "choice" }, "across ", parts.x), parts.scatter, parts.scatterSaid),
 		element("section", { "aria-labelledby": "rule-title" }, element("h2", { id: "rule-title" }, "A threshold rule"), element("label", { for: "rule", class: "hint" }, "as whyslow fleet check reads it; tried as you type"), parts.rule, parts.ruleStatus, parts.broken));
 	redrawn(parts.heat, () => views && draw(state()));
@@ -131,6 +132,9 @@ function tellPoint(p) {
 function draw(s) {
 	format = formatOf(views.counter);
 	const d = { ...views.detail, broken: brokenCells(views.detail) }, line = chosenLine(d, s.server);
+	parts.titles.heat.textContent = `${views.counter} of each server over time`;
+	parts.titles.servers.textContent = `${views.counter} by server`;
+	parts.titles.time.textContent = `${views.counter} by time: median, half and nine tenths of all servers`;
 	map.show(d, s.server);
 	parts.canvas.setAttribute("aria-label", `${views.counter}: ${d.servers.length} servers over ${d.n} moments, ${format(d.low)} to ${format(d.high)}`);
 	drawLegend(d);

@@ -3,6 +3,7 @@ import { localTime } from "./format.js";
 import { arrowKeys, css, replaceContents } from "./dom.js";
 import { wheelZoom } from "./gestures.js";
 import { sharp, svg } from "./pane.js";
+import { tellMoment } from "./series.js";
 import uPlot from "./uPlot.esm.js";
 
 const ROW = 18, NEAR = 10; // px
@@ -48,6 +49,7 @@ export function drawBands(holder, rows, { line, format, height, onBrush, brushed
 			{ label: "median", stroke: css("--accent"), width: 1.5, points: { show: false }, value }, ...(line ? [{ label: line.name, stroke: css("--bar"), width: 1.5, points: { show: false }, value }] : [])],
 		bands: [{ series: [2, 1], fill: `color-mix(in srgb, ${css("--accent")} 16%, transparent)` }, { series: [4, 3], fill: `color-mix(in srgb, ${css("--accent")} 30%, transparent)` }],
 		hooks: {
+			...(height > 120 ? { ready: [(u) => tellMoment(u)], setCursor: [(u) => tellMoment(u)] } : {}),
 			draw: [(u) => {
 				if (!brushed) return;
 				const [a, b] = brushed.map((t) => Math.max(u.bbox.left, Math.min(u.bbox.left + u.bbox.width, u.valToPos(t, "x", true))));

@@ -31,7 +31,7 @@ function drawIncidents(holder, list, { chosen, other, filter, onChoose }) {
 		holder.replaceChildren(element("p", {}, list.length ? "None has these letters." : "Nothing is marked yet: press “It is slow now” when it is."));
 		return;
 	}
-	const columns = [{ title: "", class: "number" }, { title: "when" }, { title: "kind", class: "wide" }, { title: "note", class: "note" }, { title: "answer was" }];
+	const columns = [{ title: "", class: "number" }, { title: "when" }, { title: "kind", class: "wide" }, { title: "note", class: "note" }, { title: "answer was", class: "wide" }];
 	replaceContents(holder, choosableTable({ label: "incidents", columns, rows, chosen, onChoose }));
 }
 
@@ -48,7 +48,7 @@ function drawAnswer(holder, answer, onProcess) {
 		element("p", { class: `summary ${answer.slow ? "slow" : "calm"}` }, answer.summary),
 		answer.next ? element("p", {}, answer.next) : "",
 		...answer.remarks.map((r) => element("p", { class: "hint" }, r)),
-		element("h3", {}, "Accused"), culprits.length ? element("ol", {}, ...culprits) : element("p", {}, "nobody"),
+		element("h3", {}, answer.slow ? "Accused" : "Most conspicuous"), culprits.length ? element("ol", {}, ...culprits) : element("p", {}, "nobody"),
 		victims.length ? element("h3", {}, "Who waited") : "", victims.length ? element("ul", {}, ...victims) : ""));
 }
 

@@ -121,7 +121,7 @@ export class Rows {
 	constructor(canvas, { row, gap, classes, classOf }) {
 		Object.assign(this, { canvas, row, gap, classes, classOf });
 		this.context = canvas.getContext("2d", { alpha: false });
-		this.palette = null;
+		this.palette = this.drawn = null;
 	}
 	resize(width, height) {
 		const ratio = this.ratio = devicePixelRatio || 1;
@@ -144,11 +144,13 @@ export class Rows {
 	}
 	// Of another answer, or in another light.
 	colours(kinds, mixes) {
+		this.drawn = [kinds, mixes];
 		this.palette = new Palette(Math.max(1, Math.round(this.row * this.ratio)));
 		this.palette.fill(this.classes, this.classOf, kinds, mixes);
 	}
 	// `lineAt(i)` gives row i's runs or null; `scroll` in CSS pixels; runs count from `begin`, as the axis does.
 	draw(axis, scroll, count, lineAt, begin) {
+		if (!this.palette) this.colours(...this.drawn); // it has got another size
 		const { ratio, pixels, palette, columns } = this;
 		const width = this.canvas.width, height = this.canvas.height;
 		const pitch = (this.row + this.gap) * ratio, top = scroll * ratio;

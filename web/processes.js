@@ -5,25 +5,25 @@ const COLUMNS = [["cpu.time", "CPU"], ["cpu.run_delay", "CPU wait"], ["mem.anon"
 	["delay.block", "disk wait"], ["net.rx_bytes", "received"], ["net.tx_bytes", "sent"]];
 const NARROW = 1, MIDDLE = 6; // columns that a phone shows, and those that fit beside the features
 
-function reason(p, units) {
+function reason(p) {
 	const odd = p.unusual[0];
 	if (!odd || odd.score < 0.05) return "";
-	const usual = odd.usual === null ? "" : `, usually ${formatValue(odd.usual, units[odd.name])}`;
-	return `${odd.name} ${formatValue(odd.value, units[odd.name])}${usual}`;
+	const usual = odd.usual === null ? "" : `, usually ${formatValue(odd.usual, odd.unit)}`;
+	return `${odd.name} ${formatValue(odd.value, odd.unit)}${usual}`;
 }
 
 const passes = (p, filter) => !filter || String(p.pid) === filter ||
 	[p.label, p.name, p.unit, p.cmdline].some((t) => t && t.toLowerCase().includes(filter.toLowerCase()));
 
-export function drawProcesses(holder, board, units, { chosen, filter, onChoose }) {
+export function drawProcesses(holder, board, { chosen, filter, onChoose }) {
 	const at = Object.fromEntries(board.columns.map((c, i) => [c.name, i]));
 	const unit = Object.fromEntries(board.columns.map((c) => [c.name, c.unit]));
 	const rows = board.processes.filter((p) => passes(p, filter)).map((p) => ({
 		key: String(p.pid),
 		kind: p.guilt > 0 ? "guilty" : null,
-		titles: [reason(p, units), null, p.cmdline || p.exe || p.name],
+		titles: [reason(p), null, p.cmdline || p.exe || p.name],
 		cells: [oddBar(p.score), String(p.pid), p.label,
-			...COLUMNS.map(([name]) => formatValue(p.values[at[name]], unit[name])), reason(p, units)],
+			...COLUMNS.map(([name]) => formatValue(p.values[at[name]], unit[name])), reason(p)],
 	}));
 	if (!rows.length) return replaceContents(holder, element("p", { class: "hint" }, filter ? `No process here has “${filter}” in its name, unit or command line, nor this number.` : "No processes."));
 	const columns = [{ title: "odd" }, { title: "pid", class: "number" }, { title: "program", class: "name" },

@@ -89,10 +89,19 @@ function horizontal(u, value, scale) {
 	if (y >= u.bbox.top && y <= u.bbox.top + u.bbox.height) line(u, [u.bbox.left, y], [u.bbox.left + u.bbox.width, y], "--bad", [4, 4]);
 }
 
+// The values, and the usual range with them: how far they lie from it is what is looked for.
+function rangeOf(low, high, usual) {
+	if (usual && usual.usual !== null) {
+		low = Math.min(low ?? Infinity, Math.max(0, usual.usual - usual.spread));
+		high = Math.max(high ?? -Infinity, usual.usual + usual.spread);
+	}
+	return [low > 0.8 * high ? low : Math.min(0, low), high > 0 ? high * 1.05 : 1];
+}
+
 let plot = null, drawn = null;
 
-// Until somebody points at a place, the figures below are of the moment that is asked about.
-function tellMoment(u, at) {
+// Until somebody points at a place, the figures below a curve (uPlot) are of the moment that is asked about, in s; none: of the last one.
+export function tellMoment(u, at = u.data[0].at(-1)) {
 	if (u.cursor.left >= 0) return;
 	const x = u.data[0], last = x.length - 1, step = x[1] - x[0] || 1;
 	const idx = Math.max(0, Math.min(last, Math.round((at - x[0]) / step)));
@@ -127,7 +136,7 @@ export function drawSeries(holder, curves, { at, marks, onZoom, onWheel, onMomen
 		width: holder.clientWidth || 600, height: HEIGHT,
 		legend: { live: true },
 		cursor: { drag: { x: true, y: false, setScale: false }, focus: { prox: 20 } },
-		scales: Object.fromEntries(units.map((unit) => [unit, { range: (u, low, high) => [low > 0.8 * high ? low : Math.min(0, low), high > 0 ? high * 1.05 : 1] }])),
+		scales: Object.fromEntries(units.map((unit) => [unit, { range: (u, low, high) => rangeOf(low, high, unit === curves[0].data.unit ? curves[0].usual : null) }])),
 		axes: [{ ...axis, space: 90, values: (u, ticks, i, space, step) => ticks.map((t) => localTime(t * 1000, step >= 86400).slice(0, step < 60 ? undefined : step >= 86400 ? 10 : 5)) }, ...units.slice(0, 2).map((unit, i) => ({ ...axis, scale: unit, side: i ? 1 : 3, size: 80, grid: i ? { show: false } : axis.grid,
 			values: (u, ticks, i, space, step) => ticks.map((v) => formatValue(v, unit, step)) }))],
 		series: [{ value: (u, v) => (v === null ? "" : localTime(v * 1000)) }, ...curves.map((c, i) => ({

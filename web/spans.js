@@ -21,6 +21,8 @@ const nameOf = (b) => {
 	const alike = forest.buckets.filter((x) => labelOf(x) === labelOf(b)).length > 1;
 	return alike || !labelOf(b) ? [labelOf(b), b.entry].filter(Boolean).join(", ") || "all requests" : labelOf(b);
 };
+// In a table of buckets with the same keys these stand in its head.
+const keysOf = (list) => { const all = new Set(list.map((b) => Object.keys(b.values).filter((k) => b.values[k] !== null).join(", "))); return all.size === 1 ? [...all][0] : ""; };
 const selection = (key) => { const at = key.indexOf("|"); return { where: key.slice(0, at) || null, entry: key.slice(at + 1) }; };
 const packages = (versions) => versions.split(", ").filter((v) => v.includes("="));
 
@@ -63,8 +65,9 @@ function drawBuckets(s, chosen) {
 	const most = Math.max(...forest.buckets.map((b) => b.p99_ns));
 	const slower = new Map();
 	for (const g of groups.groups) if (g.outlier && !g.faster) slower.set(keyOf(g), (slower.get(keyOf(g)) ?? 0) + 1);
-	const rows = forest.buckets.map((b) => ({ key: keyOf(b), kind: slower.has(keyOf(b)) ? "guilty" : null, cells: [nameOf(b), b.entry, Math.round(b.requests).toLocaleString("en"), span(b.mean_ns), span(b.p50_ns), span(b.p95_ns), span(b.p99_ns), quantiles(b, most), slower.has(keyOf(b)) ? `${slower.get(keyOf(b))} slower` : ""] }));
-	const columns = [{ title: "bucket", class: "name" }, { title: "entry", class: "widest" }, { title: "requests", class: "number" }, { title: "mean", class: "number" }, { title: "p50", class: "number wide" }, { title: "p95", class: "number wide" }, { title: "p99", class: "number widest" }, { title: "p50-p95-p99", class: "wide" }, { title: "versions" }];
+	const keys = keysOf(forest.buckets), short = (b) => (keys ? Object.values(b.values).filter((v) => v !== null).join(", ") : nameOf(b));
+	const rows = forest.buckets.map((b) => ({ key: keyOf(b), titles: [nameOf(b)], kind: slower.has(keyOf(b)) ? "guilty" : null, cells: [short(b), b.entry, Math.round(b.requests).toLocaleString("en"), span(b.mean_ns), span(b.p50_ns), span(b.p95_ns), span(b.p99_ns), quantiles(b, most), slower.has(keyOf(b)) ? `${slower.get(keyOf(b))} slower` : ""] }));
+	const columns = [{ title: keys || "bucket", class: "name" }, { title: "entry", class: "widest" }, { title: "requests", class: "number" }, { title: "mean", class: "number" }, { title: "p50", class: "number wide" }, { title: "p95", class: "number wide" }, { title: "p99", class: "number widest" }, { title: "p50-p95-p99", class: "wide" }, { title: "versions" }];
 	replaceContents(parts.buckets, choosableTable({ label: "buckets", columns, rows, chosen, onChoose: (bucket, walk) => setState({ bucket, one: null, two: null, baseline: null, candidate: null }, false, walk) }));
 }
 

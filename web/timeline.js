@@ -104,6 +104,7 @@ function takeLines(a, wanted) {
 		cpus: a.cpus.map((c) => ({ ...c, decoded: decodeRuns(c.runs, a.unit_ns, true) })),
 		path: a.path && a.path.map((p) => ({ ...p, from: base + p.from, tid: a.people[p.who].tid })) };
 	ui.stage.style.height = `${data.total * PITCH}px`;
+	ui.rows.style.maxHeight = `${data.total * PITCH + 4}px`; // no more room than they take
 	ui.body.colours(known.states, data.mixes);
 	ui.head.colours(known.uses, data.mixes);
 	drawNames(state());
@@ -225,6 +226,9 @@ function nameOf(l) {
 	return l.first || l.alone ? `${l.process === l.name || !l.pid ? l.name : `${l.process}: ${l.name}`} ${l.tid}` : `${l.name} ${l.tid}`;
 }
 
+// What of it fits beside the rows: all of it is its tooltip, and what is read out.
+const shortName = (l) => (l.tid === null ? `${l.process}${l.pid ? ` ${l.pid}` : ""} (${l.threads})` : nameOf(l));
+
 function drawNames(s) {
 	if (!data) return;
 	const sums = new Map((profile?.rows.lines ?? []).map((l) => [`${l.pid}:${l.tid}`, l.sums]));
@@ -238,7 +242,7 @@ function drawNames(s) {
 		const e = element("div", { role: "option", id: `row-${i + data.first}`, class: `name${l.tid === null ? " group" : l.alone ? " alone" : ""}${l.first ? " lit" : ""}`,
 			"aria-selected": chosen, title: `${nameOf(l)}${numbers}`, "aria-label": `${nameOf(l)}${numbers}${l.tid === null ? (l.folded ? ", folded" : ", unfolded") : ""}`,
 			onclick: () => (l.tid === null ? toggleFold(l.pid) : chooseThread(l.tid, l.pid)) },
-		l.tid === null ? `${l.folded ? "▸" : "▾"} ${nameOf(l)}` : nameOf(l));
+		l.tid === null ? `${l.folded ? "▸" : "▾"} ${shortName(l)}` : shortName(l));
 		e.style.top = `${(i + data.first) * PITCH}px`;
 		return e;
 	}));

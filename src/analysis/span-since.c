@@ -8,6 +8,7 @@
 
 #define WINDOWS_LEAST 4
 #define WINDOWS_MOST  100000
+#define DAY	      (86400 * NS_PER_SEC)
 
 /* The time from the bucket's first slot to the end of its last, in steps of its widest slots. */
 static size_t span_of(const struct bucket *b, int64_t *ret_first, int64_t *ret_width)
@@ -28,6 +29,18 @@ static size_t span_of(const struct bucket *b, int64_t *ret_first, int64_t *ret_w
 	return width > 0 ? (size_t)((last - first) / width) + 1 : 0;
 }
 
+static void hold_against(struct span_since *s, int64_t first, int64_t last)
+{
+	int64_t length = (s->until ? s->until : last) - s->since;
+
+	s->against_from = 0;
+	s->against_to = s->since;
+	if (s->since - DAY < first)
+		return;
+	s->against_from = s->since - DAY;
+	s->against_to = s->against_from + (length < DAY ? length : DAY);
+}
+
 bool span_since_find(const struct bucket *b, double level, struct span_since *ret)
 {
 	int64_t first, width;
@@ -43,11 +56,12 @@ bool span_since_find(const struct bucket *b, double level, struct span_since *re
 	for (size_t i = 0; i < n; i++)
 		if (sums[i].count)
 			windows[i] = (struct window){moments_effective(&sums[i]), moments_mean(&sums[i]), moments_variance(&sums[i])};
-	if (!change_find(windows, n, 86400.0 * NS_PER_SEC / (double)width, level, &ret->change) ||
+	if (!change_find(windows, n, (double)DAY / (double)width, level, &ret->change) ||
 	    fabs(ret->change.during / ret->change.before - 1) < SINCE_LEAST)
 		return false;
 	ret->since = first + (int64_t)ret->change.at * width;
 	ret->until = ret->change.until < n ? first + (int64_t)ret->change.until * width : 0;
+	hold_against(ret, first, first + (int64_t)n * width);
 	return true;
 }
 

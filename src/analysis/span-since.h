@@ -10,6 +10,7 @@
 struct span_since {
 	struct change change; /* durations in ns */
 	int64_t since, until; /* wall ns; until 0 = it goes on */
+	int64_t against_from, against_to; /* what to hold it against: the same hours of the day before, else all before; from 0 = no bound */
 };
 
 /* Looks at the means of the bucket's slots of time, beside the cycle of a day where half of one is there; p is to be `level` at

@@ -5,13 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/span-phase.h"
+#include "analysis/span-strata.h"
 #include "base/cleanup.h"
 #include "stat/rank.h"
 #include "stat/welch.h"
 
-#define HOUR_LEAST 5	/* requests of the others in an hour that is compared */
-#define HOURS_MOVE 0.01 /* of the others' mean: what less than that is of the hours is left alone */
+#define TIMES_MOVE .01 /* of the means: what less than that is of the times is left alone */
 
 void suspects_free(struct suspects *s)
 {
@@ -28,42 +27,42 @@ enum span_side suspect_side(const struct forest *f, const struct suspect_version
 	return !version ? SIDE_NONE : version == s->version ? SIDE_CANDIDATE : SIDE_BASELINE;
 }
 
-/* Both means at the hours they share. False: there are too few of those. */
-static bool means_by_hour(const struct forest *f, const struct bucket *b, const struct suspect_version *s, double *ret_others,
-			  double *ret_mean, double *ret_share)
+/* Both means at the times they share, in the suspect's proportions, and the share of its requests. False: those are too few. */
+static bool means_at(const struct strata *strata, const struct forest *f, const struct bucket *b, const struct suspect_version *s,
+		     double *ret_others, double *ret_mean, double *ret_share)
 {
-	double counts[2][SPAN_PHASES] = {}, sums[2][SPAN_PHASES] = {}, all = 0, shared = 0;
-	size_t phases = span_phases(b);
+	double counts[2][STRATA_MOST] = {}, sums[2][STRATA_MOST] = {}, shared = 0;
 
-	for (size_t j = 0; j < b->groups.n && phases > 1; j++) {
+	for (size_t j = 0; j < b->groups.n && strata->n > 1; j++) {
 		enum span_side side = suspect_side(f, s, &b->groups.v[j]);
 
 		if (side != SIDE_NONE)
-			span_phase_add(&b->groups.v[j], phases, counts[side == SIDE_CANDIDATE], sums[side == SIDE_CANDIDATE]);
+			strata_add(strata, &b->groups.v[j], counts[side == SIDE_CANDIDATE], sums[side == SIDE_CANDIDATE]);
 	}
+	*ret_share = strata->n > 1 ? strata_shared(strata, counts[1], counts[0]) : 0;
+	if (*ret_share < STRATA_SHARED || *ret_share * s->requests < SPAN_LEAST)
+		return false;
 	*ret_others = *ret_mean = 0;
-	for (size_t h = 0; h < phases && phases > 1; h++) {
-		all += counts[1][h];
-		if (counts[0][h] < HOUR_LEAST)
+	for (size_t h = 0; h < strata->n; h++) {
+		if (counts[0][h] < STRATUM_LEAST)
 			continue;
 		shared += counts[1][h];
 		*ret_others += counts[1][h] * sums[0][h] / counts[0][h];
 		*ret_mean += sums[1][h];
 	}
-	if (!(shared > .5 * all))
-		return false;
 	*ret_others /= shared;
 	*ret_mean /= shared;
-	*ret_share = shared / all;
 	return true;
 }
 
-static void take_hours_out(const struct forest *f, const struct bucket *b, const struct moments sums[2], struct suspect_version *s)
+static void take_times_out(const struct forest *f, const struct bucket *b, const struct moments sums[2], struct suspect_version *s)
 {
+	const struct strata time = strata_of_time(b), day = strata_of_day(b);
 	double others, mean, share, df, t;
 	struct sample_moments before, after;
 
-	if (!means_by_hour(f, b, s, &others, &mean, &share) || fabs(s->others / others - 1) < HOURS_MOVE)
+	if ((!means_at(&time, f, b, s, &others, &mean, &share) && !means_at(&day, f, b, s, &others, &mean, &share)) ||
+	    (fabs(s->others / others - 1) < TIMES_MOVE && fabs(s->mean / mean - 1) < TIMES_MOVE))
 		return;
 	before = (struct sample_moments){moments_effective(&sums[0]), others, moments_variance(&sums[0])};
 	after = (struct sample_moments){share * moments_effective(&sums[1]), mean, moments_variance(&sums[1])};
@@ -95,7 +94,7 @@ static int compare(const struct forest *f, const struct bucket *b, struct suspec
 		s->requests = moments_count(&sums[1]);
 		s->superiority = sketch_superiority(sketches[0], sketches[1]);
 		s->p = moments_p(&sums[0], &sums[1], s->superiority);
-		take_hours_out(f, b, sums, s);
+		take_times_out(f, b, sums, s);
 		r = 1;
 	}
 	sketch_free(sketches[0]);

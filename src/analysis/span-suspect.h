@@ -2,8 +2,9 @@
  *
  * Every version of every package is held against the other versions of that package in the same bucket: Welch's test of
  * means and the rank test by sketches (twice the smaller p), Benjamini-Hochberg over all that were compared, and at
- * least SPAN_TOLERANCE slower. Works for two versions as well as for a hundred. Versions that ran at other hours of the day are
- * compared at the hours they share; where that moves what the others take, by Welch's test alone: ranks are not kept by hour.
+ * least SPAN_TOLERANCE slower. Works for two versions as well as for a hundred. Versions that ran at other times are
+ * compared at the times they share (span-strata.h); where that moves what the others take, by Welch's test alone: ranks are not
+ * kept by time.
  */
 #pragma once
 
@@ -14,7 +15,7 @@ struct suspect_version {
 	uint32_t package, version; /* texts */
 	double mean, others; /* ns, end to end */
 	double requests;
-	bool levelled; /* mean and others are of the same hours of the day, in the suspect's proportions */
+	bool levelled; /* mean and others are of the same times, in the suspect's proportions */
 	double superiority, p, q;
 	char *label; /* of the bucket */
 };

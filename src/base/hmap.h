@@ -32,5 +32,5 @@ uint64_t hash_bytes(const void *bytes, size_t n);
 uint64_t hash_text(const char *text);
 
 #define HMAP_FOREACH(slot, map) \
-	for (struct hmap_slot *slot = (map)->slots; slot < (map)->slots + (map)->size; slot++) \
+	for (struct hmap_slot *slot = (map)->slots, *slot##_end = slot ? slot + (map)->size : slot; slot < slot##_end; slot++) \
 		if (slot->value)

@@ -242,6 +242,7 @@ struct __call_single_data {
 
 struct task_struct {
 	struct thread_info thread_info;
+	void *stack;
 	struct __call_single_node wake_entry;
 	unsigned int __state;
 	unsigned int flags;
@@ -308,6 +309,12 @@ struct bpf_iter_task {
 
 #define BPF_TASK_ITER_ALL_PROCS	   0
 #define BPF_TASK_ITER_PROC_THREADS 2
+
+/* What rarely happens is laid out behind what mostly does: the programs run amid the kernel's most frequent paths, and share
+ * the processor's cache of instructions with them. */
+#ifndef unlikely
+#define unlikely(condition) __builtin_expect(!!(condition), 0)
+#endif
 
 #define PF_EXITING 0x00000004
 #define PF_IO_WORKER 0x00000010

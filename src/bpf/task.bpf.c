@@ -6,13 +6,12 @@
  * on_exit    writes the same record for a thread that ends, into a ring nobody polls: the next tick empties it
  * on_send, on_receive  add up bytes and calls of sockets in storage that hangs on the process
  */
-#include "bpf/kernel.h"
+#include "bpf/ring-thread.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "model/ring-layout.h"
 #include "model/task-sample.h"
 
 #define FD_WORDS_MAX	 16384 /* at most a million descriptors are counted */
@@ -48,14 +47,6 @@ struct {
 	__type(key, int);
 	__type(value, struct process_extra);
 } extras SEC(".maps");
-
-/* The flight recorder's, where there is one. */
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct ring_thread);
-} threads SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -270,7 +261,7 @@ static void read_delays(struct task_sample *s, struct task_struct *task)
 /* What the flight recorder added up of its time; a wait is charged when it ends. */
 static void read_sums(struct task_sample *s, struct task_struct *task)
 {
-	struct ring_thread *t = has_sums ? bpf_task_storage_get(&threads, task, 0, 0) : NULL;
+	struct ring_thread *t = has_sums ? thread_of(task) : NULL;
 
 	s->v[FEATURE_WAIT_PREEMPTED] = s->v[FEATURE_WAIT_QUOTA] = s->v[FEATURE_WAIT_LOCK] = s->v[FEATURE_WAIT_DISK] =
 		s->v[FEATURE_WAIT_MEMORY] = s->v[FEATURE_WAIT_NETWORK] = s->v[FEATURE_WAIT_PEER] =

@@ -54,9 +54,10 @@ static int name_one(struct naming *n, uint32_t process, uint64_t address, bool c
 static int name_stack(struct naming *n, uint32_t process, stack_ref ref)
 {
 	const struct trace_stack *s = ref ? trace_stack(n->t, ref) : NULL;
+	uint32_t depth = s ? trace_stack_depth(n->t, process, s) : 0;
 	int r = 0;
 
-	for (uint32_t i = 0; s && r == 0 && i < s->n; i++)
+	for (uint32_t i = 0; r == 0 && i < depth; i++)
 		r = name_one(n, process, s->frames[i], i > 0);
 	return r;
 }

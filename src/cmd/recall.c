@@ -4,14 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/find-trace.h"
+#include "daemon/capture-symbols.h"
 #include "source/flight.h"
+#include "symbol/kernel.h"
 #include "timeline/state.h"
 
 #define WATCH_DEFAULT (5 * NS_PER_SEC)
@@ -26,10 +27,22 @@ static void watch(int64_t span)
 {
 	struct timespec rest = {span / NS_PER_SEC, span % NS_PER_SEC};
 
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "watching every switch for %.3g s ...\n", (double)span / 1e9);
+	/* said to scripts too: what they do from now on is seen */
+	fprintf(stderr, "watching every switch for %.3g s ...\n", (double)span / 1e9);
 	while (nanosleep(&rest, &rest) < 0 && errno == EINTR)
 		continue;
+}
+
+/* As a recorder does, while the processes still live. */
+static int name_places(struct trace *t)
+{
+	struct kernel_symbols *kernel = NULL;
+	int r = capture_symbols(t, &kernel);
+
+	kernel_symbols_free(kernel);
+	if (r < 0)
+		trace_clear(t);
+	return r;
 }
 
 /* Nobody has recorded: a recorder of its own, for as long as asked. */
@@ -48,6 +61,8 @@ static int watch_now(int64_t span, struct trace *ret)
 	watch(span);
 	r = flight_freeze_since(flight, 0, ret);
 	flight_close(flight);
+	if (r == 0)
+		r = name_places(ret);
 	if (r < 0)
 		log_error("cannot read the recorded events: %s", strerror(-r));
 	return r;

@@ -226,7 +226,7 @@ void suspects_print(const struct sides *s)
 
 		printf("  %2zu. %s: %s %s: mean %s, others %s%s (%+.1f %%); q = %.2g, %.0f requests\n", i + 1, x->label,
 		       names_get(s->names, x->package), names_get(s->names, x->version), spans_duration(x->mean, a),
-		       spans_duration(x->others, b), x->levelled ? " at the same hours" : "", 100 * (x->mean / x->others - 1), x->q, x->requests);
+		       spans_duration(x->others, b), x->levelled ? " at the same times" : "", 100 * (x->mean / x->others - 1), x->q, x->requests);
 	}
 	putchar('\n');
 }
@@ -326,7 +326,7 @@ static json_t *suspects_json(const struct forest *f, const struct suspects *susp
 		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:b}", "bucket", s->label, "package",
 						      names_get(f->names, s->package), "version", names_get(f->names, s->version), "mean_ns", s->mean,
 						      "others_mean_ns", s->others, "requests", s->requests, "p", s->p, "q", s->q, "superiority",
-						      s->superiority, "same_hours", s->levelled));
+						      s->superiority, "same_times", s->levelled));
 	}
 	return list;
 }

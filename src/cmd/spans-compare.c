@@ -154,27 +154,32 @@ static int add_time(struct common *common, size_t n, char **files, int64_t from,
 	return r;
 }
 
-/* What began in [since, until) against what lies before; until 0 = no bound. */
-static int sides_by_moment(struct common *common, size_t n, char **files, int64_t since, int64_t until, struct sides *ret)
+/* What began in [since, until) against [from, to); 0 = no bound. */
+static int sides_by_moments(struct common *common, size_t n, char **files, const struct span_since *times, struct sides *ret)
 {
 	char when[32], end[32];
 	int r;
 
-	format_rfc3339(since, when, sizeof(when));
-	if (asprintf(&ret->before, "before %s", when) < 0 ||
-	    asprintf(&ret->after, "since %s%s%s", when, until ? " until " : "", until ? format_rfc3339(until, end, sizeof(end)) : "") < 0)
+	format_rfc3339(times->since, when, sizeof(when));
+	if (asprintf(&ret->after, "since %s%s%s", when, times->until ? " until " : "",
+		     times->until ? format_rfc3339(times->until, end, sizeof(end)) : "") < 0)
 		return -ENOMEM;
-	r = add_time(common, n, files, 0, since, SIDE_BASELINE, ret);
-	return r == 0 ? add_time(common, n, files, since, until, SIDE_CANDIDATE, ret) : r;
+	format_rfc3339(times->against_to, end, sizeof(end));
+	if (asprintf(&ret->before, "%s%s%s%s", times->against_from ? "the same hours the day before, " : "before ",
+		     times->against_from ? format_rfc3339(times->against_from, when, sizeof(when)) : "", times->against_from ? " to " : "", end) < 0)
+		return -ENOMEM;
+	r = add_time(common, n, files, times->against_from, times->against_to, SIDE_BASELINE, ret);
+	return r == 0 ? add_time(common, n, files, times->since, times->until, SIDE_CANDIDATE, ret) : r;
 }
 
 static int sides_by_time(struct common *common, size_t n, char **files, struct sides *ret)
 {
-	int64_t since;
-	int r = parse_time(spans_arg.since, wall_now(), &since);
+	struct span_since times = {};
+	int r = parse_time(spans_arg.since, wall_now(), &times.since);
 
+	times.against_to = times.since;
 	if (r == 0)
-		return sides_by_moment(common, n, files, since, 0, ret);
+		return sides_by_moments(common, n, files, &times, ret);
 	usage_error("spans", "'%s' is no time", spans_arg.since);
 	return r;
 }
@@ -253,7 +258,7 @@ static int sides_by_change(struct common *common, size_t n, char **files, struct
 	ret->before = ret->after = NULL;
 	if (forest_init(&ret->forest, ret->names, spans_arg.slot) < 0)
 		return -ENOMEM;
-	return sides_by_moment(common, n, files, ret->changed.since, ret->changed.until, ret);
+	return sides_by_moments(common, n, files, &ret->changed, ret);
 }
 
 static int choose_sides(struct common *common, size_t n, char **files, bool guess, struct sides *ret)
@@ -342,7 +347,7 @@ static int tell_since(const struct sides *s, const struct span_change *c)
 {
 	char x[24], y[24], when[32], end[32];
 
-	printf("but all of them together take %s since %s, were %s", spans_duration(s->changed.change.during, x),
+	printf("but where it costs most all of them together take %s since %s, were %s", spans_duration(s->changed.change.during, x),
 	       format_local(s->changed.since, when, sizeof(when)), spans_duration(s->changed.change.before, y));
 	if (s->changed.until)
 		printf(", until %s", format_local(s->changed.until, end, sizeof(end)));

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analysis/groups.h"
-#include "analysis/span-phase.h"
+#include "analysis/span-strata.h"
 #include "analysis/span-since.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -22,7 +22,7 @@ struct judged {
 	struct version_group *groups;
 	struct group_judgement *judgements;
 	size_t n;
-	bool levelled; /* by hours of the day, in at least one bucket */
+	bool levelled; /* by the times they ran at, in at least one bucket */
 };
 
 static void judged_free(struct judged *j)
@@ -78,7 +78,7 @@ static int judge(const struct forest *f, const struct group_options *o, struct j
 			j->group[j->n] = &b->groups.v[k];
 			j->groups[j->n++] = version_group_of(&b->groups.v[k]);
 		}
-		r = o->method == GROUPS_ROBUST ? span_phase_level(b, j->groups + first) : 0;
+		r = o->method == GROUPS_ROBUST ? strata_level(b, j->groups + first) : 0;
 		j->levelled |= r > 0;
 		if (r >= 0)
 			r = groups_judge(j->groups + first, j->n - first, o, j->judgements + first);
@@ -265,7 +265,7 @@ static void print_all(const struct forest *f, const struct judged *j, enum group
 		print_change_point(f, j->bucket[first]);
 	}
 	if (j->levelled)
-		puts("  note: means are what each version had taken if all had served the same hours of the day");
+		puts("  note: means are what each version had taken if all had run at the same times");
 	spans_print_tally(f);
 }
 
@@ -282,7 +282,7 @@ static json_t *groups_json(const struct forest *f, const struct judged *j, enum 
 		const struct {
 			const char *name;
 			double value;
-		} figures[] = {{"mean_ns", measured.mean}, {"sd_ns", sqrt(measured.variance)}, {"same_hours_mean_ns", j->groups[i].mean},
+		} figures[] = {{"mean_ns", measured.mean}, {"sd_ns", sqrt(measured.variance)}, {"same_times_mean_ns", j->groups[i].mean},
 			       {"p95_ns", sketch_quantile(j->group[i]->sketch, .95)}, {"requests", j->groups[i].count},
 			       {"samples", j->groups[i].effective}, {"usual_ns", x->usual}, {"effect", x->effect}, {"z", x->z}, {"p", x->p},
 			       {"q", x->q}, {"superiority", x->superiority}, {"share", x->share}, {"excess_ns", x->excess}};

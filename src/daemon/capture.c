@@ -322,7 +322,7 @@ static int tell_maps(struct capture *c, const char *run_dir)
 	if (!f)
 		return -errno;
 	fchmod(fileno(f), 0600);
-	return fprintf(f, "%u %u %u %u\n", maps.threads, maps.cpus, maps.counts, maps.ended) < 0 ? -EIO : 0;
+	return fprintf(f, "%u %u %u %u %u\n", maps.threads, maps.thread_slots, maps.cpus, maps.counts, maps.ended) < 0 ? -EIO : 0;
 }
 
 static int start_thread(struct capture *c)
@@ -487,7 +487,7 @@ static int join_sums(const char *run_dir, struct ring **ret, const char **ret_wh
 	f = fopen(path, "re");
 	if (!f)
 		return -errno;
-	if (fscanf(f, "%u %u %u %u", &maps.threads, &maps.cpus, &maps.counts, &maps.ended) != 4)
+	if (fscanf(f, "%u %u %u %u %u", &maps.threads, &maps.thread_slots, &maps.cpus, &maps.counts, &maps.ended) != 5)
 		return -EBADMSG;
 	return ring_join(&maps, ret, ret_why);
 }

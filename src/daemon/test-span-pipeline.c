@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analysis/span-change.h"
+#include "analysis/span-since.h"
 #include "analysis/span-suspect.h"
 #include "base/cleanup.h"
 #include "daemon/span-pipeline.h"
@@ -534,6 +535,36 @@ static void test_a_version_that_ran_at_the_busy_hours_is_not_slow_for_that(void 
 	}
 }
 
+/* Six hours, from the middle on everything takes 30 % longer; v2 takes half of the requests from a little before. */
+static void test_what_befell_all_versions_is_no_versions(void **state)
+{
+	_cleanup_str_ struct str s = {};
+	struct span_faults faults = {};
+	struct pipeline_options o = defaults();
+	struct suspects suspects;
+	struct span_since since = {};
+	struct forest f;
+
+	(void)state;
+	srand(9);
+	str_puts(&s, HEAD);
+	for (unsigned i = 0; i < 4000; i++) {
+		int64_t at = (int64_t)i * 5400000;
+
+		put_line(&s, i + 1, 1, 0, "api", "GET", at, at + noisy(i >= 2000 ? 130000 : 100000), false, i > 1600 && i % 2 ? "v2" : "v1", 1);
+	}
+	load(&o, s.data, s.len, 1, &f, &faults);
+	assert_int_equal(forest_finish(&f), 0);
+	assert_int_equal(suspects_find(&f, every, &suspects), 0);
+	assert_int_equal(suspects.list.n, 0);
+	assert_true(span_since_worst(&f, NULL, &since));
+	assert_true(llabs(since.since - 1790010800000000000) <= 600000000000 && !since.until);
+	assert_true(fabs(since.change.during / since.change.before - 1.3) < .02);
+	assert_true(!since.against_from && since.against_to == since.since);
+	suspects_free(&suspects);
+	forest_free(&f);
+}
+
 static void bytes_of(struct forest *f, struct str *out)
 {
 	assert_int_equal(forest_finish(f), 0);
@@ -794,6 +825,7 @@ int main(void)
 		cmocka_unit_test(test_the_reason_of_a_regression_is_told),
 		cmocka_unit_test(test_the_bad_version_is_found_and_a_good_one_is_not),
 		cmocka_unit_test(test_a_version_that_ran_at_the_busy_hours_is_not_slow_for_that),
+		cmocka_unit_test(test_what_befell_all_versions_is_no_versions),
 		cmocka_unit_test(test_parts_merged_are_the_whole_bit_for_bit),
 		cmocka_unit_test(test_ids_that_are_words_are_shared_out_as_well),
 		cmocka_unit_test(test_uuids_are_numbers),

@@ -1,6 +1,7 @@
 /* The same request as different programs write it: whatever the shape of the file, the same spans are read. */
 #include "base/test.h"
 
+#include <lzma.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -350,6 +351,7 @@ static void test_whole_files_that_are_packed(void **state)
 	_cleanup_str_ struct str text = {}, small = {};
 	struct span_faults faults = {};
 	uint8_t room[8192];
+	size_t n = 0;
 	z_stream z = {.next_out = room, .avail_out = sizeof(room)};
 
 	(void)state;
@@ -362,6 +364,10 @@ static void test_whole_files_that_are_packed(void **state)
 	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
 	check("gzip", room, sizeof(room) - z.avail_out, &faults);
 	deflateEnd(&z);
+	assert_int_equal(lzma_easy_buffer_encode(1, LZMA_CHECK_CRC32, NULL, (const uint8_t *)text.data, text.len, room, &n, sizeof(room)), LZMA_OK);
+	check("xz", room, n, &faults);
+	for (int k = 0; k < SPAN_FAULT_COUNT; k++)
+		assert_int_equal(faults.n[k], 0);
 }
 
 RUN_TESTS(cmocka_unit_test(test_otlp_in_json), cmocka_unit_test(test_jaegers_json), cmocka_unit_test(test_zipkins_json),

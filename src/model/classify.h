@@ -126,34 +126,30 @@ static inline __attribute__((always_inline)) enum thread_state classify_runnable
 	return f.flags & WAIT_NO_DEADLINE ? STATE_PREEMPTED_SLICE : STATE_PREEMPTED_OTHER;
 }
 
+/* Tables, and as long as a byte can count: the BPF programs read them without a comparison. */
+#define EVENT_BYTES 256
+
 static inline __attribute__((always_inline)) enum thread_state classify_call(event_u8 call)
 {
-	switch (call) {
-	case CALL_FAULT:
-		return STATE_FAULT;
-	case CALL_FUTEX:
-	case CALL_FILE_LOCK:
-		return STATE_LOCK;
-	case CALL_SLEEP:
-		return STATE_TIMER;
-	case CALL_POLL:
-	case CALL_SIGNAL:
-	case CALL_ACCEPT:
-	case CALL_EVENT:
-	case CALL_TERMINAL:
-		return STATE_IDLE;
-	case CALL_CHILD:
-		return STATE_CHILD;
-	case CALL_FILE:
-		return STATE_DISK;
-	case CALL_PIPE:
-	case CALL_LOCAL_SOCKET:
-	case CALL_MESSAGE:
-		return STATE_PEER;
-	case CALL_SOCKET:
-		return STATE_NETWORK;
-	}
-	return STATE_OTHER;
+	static const event_u8 states[EVENT_BYTES] = {
+		[CALL_FAULT] = STATE_FAULT,
+		[CALL_FUTEX] = STATE_LOCK,
+		[CALL_FILE_LOCK] = STATE_LOCK,
+		[CALL_SLEEP] = STATE_TIMER,
+		[CALL_POLL] = STATE_IDLE,
+		[CALL_SIGNAL] = STATE_IDLE,
+		[CALL_ACCEPT] = STATE_IDLE,
+		[CALL_EVENT] = STATE_IDLE,
+		[CALL_TERMINAL] = STATE_IDLE,
+		[CALL_CHILD] = STATE_CHILD,
+		[CALL_FILE] = STATE_DISK,
+		[CALL_PIPE] = STATE_PEER,
+		[CALL_LOCAL_SOCKET] = STATE_PEER,
+		[CALL_MESSAGE] = STATE_PEER,
+		[CALL_SOCKET] = STATE_NETWORK,
+	};
+
+	return states[call] ? (enum thread_state)states[call] : STATE_OTHER;
 }
 
 static inline __attribute__((always_inline)) enum thread_state classify_blocked(struct wait_facts f)

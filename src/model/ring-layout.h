@@ -2,14 +2,21 @@
  * nothing here is persisted.
  *
  * The ring is one array of events: for each CPU two generations of `slots` each, [(cpu * 2 + generation) * slots, ...).
- * Programs write the generation that user space has chosen; a freeze chooses the other one. A slot holds the lap of its
- * generation's counter in `cpu` (event.h): a slot of another lap than its position says was overwritten or is torn.
+ * Programs write the generation that user space has chosen. A slot holds the lap of its generation's counter in `cpu` (event.h): a slot
+ * of another lap than its position says was overwritten or is torn.
+ *
+ * A record is not written where it will stay: that memory lies in no cache, and the processor would wait for it at the next atomic
+ * instruction. It goes to a small stage, of two blocks of records that are used in turn; when a block is full and the next one half so
+ * (by then whoever was interrupted amid a record of it has ended it), it is copied to its place as a whole.
  */
 #pragma once
 
 #include "model/event.h"
 
 #define RING_GENERATIONS 2
+#define RING_BLOCK_BITS	 6
+#define RING_BLOCK	 (1 << RING_BLOCK_BITS) /* records */
+#define RING_STAGED	 (2 * RING_BLOCK)
 #define RING_LEVELS	 6     /* a thread's scheduling entity and the groups above it */
 #define RING_LENGTHS	 16    /* run-queue lengths told apart; the last is "15 or more" */
 #define RING_SOFTIRQS	 10
@@ -19,6 +26,7 @@
 #define RING_ENDED	 16384 /* threads that ended, remembered by name; a power of two */
 #define RING_WAKINGS	 8192  /* wake-ups under way at a time; a power of two */
 #define RING_LONG_WAIT	 1000000 /* ns: from here on stacks are taken */
+#define RING_THREADS	 8192 /* slots for threads, by number; a power of two */
 #define RING_COMM	 16
 
 /* The parts of a thread's time that are added up in the kernel. An index into ring_thread.sum. */
@@ -39,27 +47,45 @@ enum ring_sum {
 	SUM_COUNT
 };
 
-/* Hangs on every thread. */
+struct ring_block {
+	struct event records[RING_BLOCK];
+};
+
+/* Of a CPU's generation: record n is in blocks[n / RING_BLOCK % 2]. */
+struct ring_stage {
+	struct ring_block blocks[2];
+};
+
+/* The number of records that are reserved when the block with this record goes to its place. */
+static inline __attribute__((always_inline)) event_u64 ring_put_away_at(event_u64 n)
+{
+	return ((n >> RING_BLOCK_BITS) + 1) * RING_BLOCK + RING_BLOCK / 2 + 1;
+}
+
+/* Of every thread. What each switch and wake-up needs stands together. */
 struct ring_thread {
+	event_u64 thread;  /* in a slot: whose it is; 0 = nobody's, and all else is 0 */
 	event_u64 since;   /* when its state began */
 	event_u8 state;	   /* enum thread_state */
 	event_u8 lock_flags; /* LOCK_ flags; 0 = it waits for no kernel lock */
 	event_u8 call;	   /* enum wait_call of `file` */
 	event_u8 spare;
-	stack_ref stack;   /* user stack at the last switch-out; 0 = not taken */
-	event_u64 file, inode; /* the file it last waited for */
-	event_u64 file_place, file_seen; /* where it did, and when that was looked at */
+	event_u32 file_number; /* the descriptor of the file it last waited for */
+	event_u64 inode;       /* that file's */
+	event_u64 file_place, file_seen; /* where it waited for it, and when that was looked at */
 	event_u64 place;   /* where it waits, in user space: a hash of the instruction and the depth of the stack; 0 = not looked at */
 	event_u64 long_place; /* where it last waited for 1 ms or more; 0 = nowhere */
-	/* Stacks that were taken, and where: unwinding costs 1 us and more, and most threads wait at the same place again and again. */
-	event_u64 user_place, kernel_place, waker_place;
-	stack_ref user_stack, kernel_stack, waker_stack;
-	event_u32 file_number; /* the descriptor */
-	event_u64 lock;	   /* the kernel lock it contends for */
 	event_u64 quota_clock, quota_queue; /* the throttled clock when it became runnable, and whose */
 	event_u64 dirtied; /* write_bytes as last told */
 	event_u64 sum[SUM_COUNT];
-};
+	event_u64 file;
+	event_u64 lock;	   /* the kernel lock it contends for */
+	/* Stacks that were taken, and where: unwinding costs 1 us and more, and most threads wait at the same place again and again. */
+	event_u64 user_place, kernel_place, waker_place;
+	stack_ref user_stack, kernel_stack, waker_stack;
+	stack_ref stack;   /* user stack at the last switch-out; 0 = not taken */
+	event_u64 start;   /* in a slot: start_time of whose it is, for its number may be used again before it is gone */
+} __attribute__((aligned(64)));
 
 /* Who began to wake a thread that another CPU is to put into a queue, until that has happened: by the thread's number. */
 struct ring_waking {
@@ -156,39 +182,30 @@ struct ring_task {
 	event_u64 sum[SUM_COUNT]; /* what goes on included */
 };
 
-static inline enum ring_sum sum_of_state(event_u8 state)
+static inline __attribute__((always_inline)) enum ring_sum sum_of_state(event_u8 state)
 {
-	switch (state) {
-	case STATE_RUNNING:
-		return SUM_RUNNING;
-	case STATE_RUNNABLE:
-		return SUM_RUNNABLE;
-	case STATE_PREEMPTED_SLICE:
-	case STATE_PREEMPTED_ARRIVAL:
-	case STATE_PREEMPTED_CLASS:
-	case STATE_PREEMPTED_OTHER:
-	case STATE_YIELDED:
-		return SUM_PREEMPTED;
-	case STATE_QUOTA:
-		return SUM_QUOTA;
-	case STATE_LOCK:
-	case STATE_KERNEL_LOCK:
-		return SUM_LOCK;
-	case STATE_DISK:
-		return SUM_DISK;
-	case STATE_FAULT:
-	case STATE_RECLAIM:
-		return SUM_FAULT;
-	case STATE_NETWORK:
-		return SUM_NETWORK;
-	case STATE_PEER:
-		return SUM_PEER;
-	case STATE_TIMER:
-	case STATE_IDLE:
-	case STATE_CHILD:
-	case STATE_STOPPED:
-	case STATE_IDLE_KERNEL:
-		return SUM_IDLE;
-	}
-	return SUM_OTHER;
+	static const event_u8 sums[EVENT_BYTES] = { /* + 1 */
+		[STATE_RUNNING] = SUM_RUNNING + 1,
+		[STATE_RUNNABLE] = SUM_RUNNABLE + 1,
+		[STATE_PREEMPTED_SLICE] = SUM_PREEMPTED + 1,
+		[STATE_PREEMPTED_ARRIVAL] = SUM_PREEMPTED + 1,
+		[STATE_PREEMPTED_CLASS] = SUM_PREEMPTED + 1,
+		[STATE_PREEMPTED_OTHER] = SUM_PREEMPTED + 1,
+		[STATE_YIELDED] = SUM_PREEMPTED + 1,
+		[STATE_QUOTA] = SUM_QUOTA + 1,
+		[STATE_LOCK] = SUM_LOCK + 1,
+		[STATE_KERNEL_LOCK] = SUM_LOCK + 1,
+		[STATE_DISK] = SUM_DISK + 1,
+		[STATE_FAULT] = SUM_FAULT + 1,
+		[STATE_RECLAIM] = SUM_FAULT + 1,
+		[STATE_NETWORK] = SUM_NETWORK + 1,
+		[STATE_PEER] = SUM_PEER + 1,
+		[STATE_TIMER] = SUM_IDLE + 1,
+		[STATE_IDLE] = SUM_IDLE + 1,
+		[STATE_CHILD] = SUM_IDLE + 1,
+		[STATE_STOPPED] = SUM_IDLE + 1,
+		[STATE_IDLE_KERNEL] = SUM_IDLE + 1,
+	};
+
+	return sums[state] ? (enum ring_sum)(sums[state] - 1) : SUM_OTHER;
 }

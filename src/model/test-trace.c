@@ -193,8 +193,28 @@ static void two_generations_are_one_trace(void **state)
 	assert_int_equal(t.to, 20);
 }
 
+/* Through functions without frame pointers the kernel walks into whatever lies on the stack. */
+static void a_stack_ends_where_it_leaves_the_code(void **state)
+{
+	_cleanup_(trace_clear) struct trace t = {};
+	const uint64_t frames[] = {KERNEL_AT, 0x401000, 0x402000, 0x7ffd0001, 0xf80ac198feedfd92, 0x403000};
+	const struct trace_stack *s;
+
+	(void)state;
+	trace_begin(&t, 1);
+	assert_int_equal(VEC_PUSH(t.mappings, ((struct trace_mapping){3, 0, 0x400000, 0x600000, 0})), 0);
+	assert_int_equal(VEC_PUSH(t.mappings, ((struct trace_mapping){9, 0, 0x900000, 0xa00000, 0})), 0);
+	trace_add_stack(&t, 1, frames, 6);
+	assert_int_equal(trace_finish(&t), 0);
+	s = trace_stack(&t, 1);
+	assert_int_equal(trace_stack_depth(&t, 3, s), 3);
+	assert_int_equal(trace_stack_depth(&t, 9, s), 2); /* where it was is known, even outside of all code */
+	assert_int_equal(trace_stack_depth(&t, 4, s), 4); /* nothing is known of its memory, but that is no address */
+}
+
 RUN_TESTS(cmocka_unit_test(sorts_by_time),
 	  cmocka_unit_test(keeps_the_order_of_one_moment),
+	  cmocka_unit_test(a_stack_ends_where_it_leaves_the_code),
 	  cmocka_unit_test(what_is_anothers_is_hidden), cmocka_unit_test(unknown_kinds_are_counted),
 	  cmocka_unit_test(a_reused_number_is_another_thread),
 	  cmocka_unit_test(numbers_of_a_namespace_are_translated),

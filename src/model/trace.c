@@ -5,9 +5,10 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "model/trace-sort.h"
 
-#define SETTLE_MAX 16 /* places by which interrupts put records out of order */
-#define CPUS_MAX   8192
+#define CPUS_MAX  8192
+#define USER_BITS 52 /* of an address in user space: arm64's most; x86-64 gives out more only to who asks */
 
 int trace_begin(struct trace *t, uint32_t n_cpus)
 {
@@ -112,98 +113,7 @@ int trace_add_stack(struct trace *t, stack_ref ref, const uint64_t *frames, uint
 	return 0;
 }
 
-/* --- order of time --- */
-
-/* Moves an event back to its place if that is near; false = a new run begins with it. */
-static bool settle(struct event *events, size_t first, size_t i)
-{
-	struct event e = events[i];
-	size_t to = i;
-
-	while (to > first && i - to < SETTLE_MAX && events[to - 1].time > e.time)
-		to--;
-	if (to > first && events[to - 1].time > e.time)
-		return false;
-	memmove(events + to + 1, events + to, (i - to) * sizeof(e));
-	events[to] = e;
-	return true;
-}
-
-struct runs {
-	VEC(size_t) starts;
-};
-
-static int find_runs(struct event *events, size_t n, struct runs *runs)
-{
-	size_t first = 0;
-
-	if (VEC_PUSH(runs->starts, 0) < 0)
-		return -ENOMEM;
-	for (size_t i = 1; i < n; i++) {
-		if (events[i].time >= events[i - 1].time || settle(events, first, i))
-			continue;
-		first = i;
-		if (VEC_PUSH(runs->starts, i) < 0)
-			return -ENOMEM;
-	}
-	return VEC_PUSH(runs->starts, n);
-}
-
-static void merge(const struct event *a, size_t n_a, const struct event *b, size_t n_b, struct event *out)
-{
-	while (n_a && n_b) {
-		if (b->time < a->time) {
-			*out++ = *b++;
-			n_b--;
-		} else {
-			*out++ = *a++;
-			n_a--;
-		}
-	}
-	memcpy(out, a, n_a * sizeof(*a));
-	memcpy(out + n_a, b, n_b * sizeof(*b));
-}
-
-/* Merges neighbouring runs until one is left: each CPU's records are one, mostly. */
-static void merge_runs(struct event **events, struct event **spare, struct runs *runs)
-{
-	while (runs->starts.n > 2) {
-		const size_t *s = runs->starts.v;
-		size_t last = runs->starts.n - 1, kept = 0;
-		struct event *from = *events;
-
-		for (size_t i = 0; i < last; i += 2) {
-			size_t middle = s[i + 1], end = i + 2 <= last ? s[i + 2] : middle;
-
-			merge(from + s[i], middle - s[i], from + middle, end - middle, *spare + s[i]);
-			runs->starts.v[kept++] = s[i];
-		}
-		runs->starts.v[kept] = runs->starts.v[last];
-		runs->starts.n = kept + 1;
-		*events = *spare;
-		*spare = from;
-	}
-}
-
-static int sort_events(struct trace *t)
-{
-	struct runs runs = {};
-	struct event *spare = NULL;
-	int r = t->n_events ? find_runs(t->events, t->n_events, &runs) : 0;
-
-	if (r == 0 && runs.starts.n > 2) {
-		spare = reallocarray(NULL, t->n_events, sizeof(*spare));
-		if (!spare) {
-			r = -ENOMEM;
-		} else {
-			merge_runs(&t->events, &spare, &runs);
-			t->allocated = t->n_events;
-		}
-	}
-	free(spare);
-	VEC_FREE(runs.starts);
-	return r;
-}
+/* --- all of it in order --- */
 
 static void drop_unknown(struct trace *t)
 {
@@ -383,7 +293,7 @@ static void find_spans(struct trace *t)
 
 int trace_finish(struct trace *t)
 {
-	int r = sort_events(t);
+	int r = trace_sort(t);
 
 	if (r < 0)
 		return r;
@@ -406,7 +316,23 @@ int trace_finish(struct trace *t)
 	return 0;
 }
 
-/* --- two generations --- */
+/* --- parts of it, and two generations --- */
+
+void trace_cut(struct trace *t, uint64_t since)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n_events; i++)
+		if (t->events[i].time > since && t->events[i].time <= t->frozen)
+			t->events[n++] = t->events[i];
+	t->n_events = n;
+	for (uint32_t i = 0; i < t->n_cpus; i++) {
+		if (t->cpus[i].from < since)
+			t->cpus[i].from = since;
+		t->cpus[i].to = t->frozen;
+	}
+	t->to = t->frozen;
+}
 
 /* The later freeze looked at those that live; of the earlier one's, those that ended since are only its own. */
 static int take_threads(struct trace *t, struct trace *later)
@@ -530,6 +456,32 @@ const struct trace_mapping *trace_mapping(const struct trace *t, uint32_t proces
 	return &t->mappings.v[at];
 }
 
+static bool has_mappings(const struct trace *t, uint32_t process)
+{
+	size_t at = FIRST_WHERE(i, t->mappings.n, t->mappings.v[i].process >= process);
+
+	return at < t->mappings.n && t->mappings.v[at].process == process;
+}
+
+/* No program has its code in the first page, or higher than this. */
+static bool may_be_code(uint64_t address)
+{
+	return address >= 4096 && address >> USER_BITS == 0;
+}
+
+uint32_t trace_stack_depth(const struct trace *t, uint32_t process, const struct trace_stack *s)
+{
+	bool known = has_mappings(t, process);
+	uint32_t n = 0;
+
+	while (n < s->n && s->frames[n] >> 63)
+		n++;
+	/* the innermost is where it was, not where a walk led */
+	for (n++; n < s->n && (known ? trace_mapping(t, process, s->frames[n]) != NULL : may_be_code(s->frames[n])); n++)
+		continue;
+	return n < s->n ? n : s->n;
+}
+
 const char *trace_symbol(const struct trace *t, uint32_t process, uint64_t address)
 {
 	struct trace_symbol key = {.process = process, .address = address};
@@ -542,65 +494,4 @@ const char *trace_symbol(const struct trace *t, uint32_t process, uint64_t addre
 size_t trace_find(const struct trace *t, uint64_t time)
 {
 	return FIRST_WHERE(i, t->n_events, t->events[i].time >= time);
-}
-
-const char *thread_state_name(enum thread_state s)
-{
-	static const char *const names[STATE_COUNT] = {
-		[STATE_UNKNOWN] = "unknown",
-		[STATE_RUNNING] = "running",
-		[STATE_RUNNABLE] = "runnable",
-		[STATE_PREEMPTED_SLICE] = "preempted: slice used",
-		[STATE_PREEMPTED_ARRIVAL] = "preempted: overtaken",
-		[STATE_PREEMPTED_CLASS] = "preempted: higher class",
-		[STATE_PREEMPTED_OTHER] = "preempted: other",
-		[STATE_YIELDED] = "yielded",
-		[STATE_QUOTA] = "quota",
-		[STATE_LOCK] = "lock",
-		[STATE_KERNEL_LOCK] = "kernel lock",
-		[STATE_DISK] = "disk",
-		[STATE_FAULT] = "page fault",
-		[STATE_RECLAIM] = "reclaim",
-		[STATE_NETWORK] = "network",
-		[STATE_PEER] = "pipe or local socket",
-		[STATE_TIMER] = "timer",
-		[STATE_IDLE] = "idle",
-		[STATE_CHILD] = "child",
-		[STATE_STOPPED] = "stopped",
-		[STATE_ENDED] = "ended",
-		[STATE_IDLE_KERNEL] = "idle kernel thread",
-		[STATE_OTHER] = "other",
-	};
-
-	return s >= 0 && s < STATE_COUNT ? names[s] : names[STATE_UNKNOWN];
-}
-
-const char *event_kind_name(enum event_kind k)
-{
-	static const char *const names[EVENT_KIND_END] = {
-		[EVENT_NONE] = "none",
-		[EVENT_SWITCH] = "switch",
-		[EVENT_WAKEUP] = "wakeup",
-		[EVENT_MIGRATE] = "migrate",
-		[EVENT_FORK] = "fork",
-		[EVENT_EXEC] = "exec",
-		[EVENT_EXIT] = "exit",
-		[EVENT_NAME] = "name",
-		[EVENT_IRQ] = "irq",
-		[EVENT_SOFTIRQ] = "softirq",
-		[EVENT_BLOCK_INSERT] = "block-insert",
-		[EVENT_BLOCK_ISSUE] = "block-issue",
-		[EVENT_BLOCK_COMPLETE] = "block-complete",
-		[EVENT_RECLAIM_BEGIN] = "reclaim-begin",
-		[EVENT_RECLAIM_END] = "reclaim-end",
-		[EVENT_MARKER] = "marker",
-		[EVENT_MARKER_TEXT] = "marker-text",
-		[EVENT_SAMPLE] = "sample",
-		[EVENT_WAITED] = "waited",
-		[EVENT_LOCK] = "lock",
-		[EVENT_QUOTA] = "quota",
-		[EVENT_DIRTIED] = "dirtied",
-	};
-
-	return k >= 0 && k < EVENT_KIND_END ? names[k] : "unknown";
 }

@@ -141,6 +141,8 @@ int trace_add_stack(struct trace *t, stack_ref ref, const uint64_t *frames, uint
  * and the CPUs' spans where the caller left them 0. Records of unknown kinds are dropped and counted. Idempotent.
  * 0 or -ENOMEM. */
 int trace_finish(struct trace *t);
+/* Before trace_finish(): leaves what came after `since`, up to the freeze, which is then the end of the CPUs' spans and the trace's. */
+void trace_cut(struct trace *t, uint64_t since);
 /* Appends all of `later` (a second generation of the same machine) and finishes; `later` is emptied. 0 or -ENOMEM. */
 int trace_append(struct trace *t, struct trace *later);
 
@@ -151,6 +153,9 @@ const struct trace_thread *trace_thread_in_namespace(const struct trace *t, cons
 						     uint32_t number, uint64_t time);
 /* NULL where it was overwritten or never taken. */
 const struct trace_stack *trace_stack(const struct trace *t, stack_ref ref);
+/* How many of a stack's frames are to be believed. The kernel walks a program's stack by its frame pointers; where it keeps none, the
+ * walk goes astray, and what it finds next lies in no code of the process, or, where nothing is known of its memory, at no address of a program. */
+uint32_t trace_stack_depth(const struct trace *t, uint32_t process, const struct trace_stack *s);
 /* The mapping a process's address is in, or NULL; process 0 = the kernel. */
 const struct trace_mapping *trace_mapping(const struct trace *t, uint32_t process, uint64_t address);
 const char *trace_symbol(const struct trace *t, uint32_t process, uint64_t address);

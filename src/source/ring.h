@@ -35,12 +35,13 @@ void ring_close(struct ring *r);
 
 /* Numbers of the maps, for ring_join() of another process. */
 struct ring_maps {
-	uint32_t threads, cpus, counts, ended;
+	uint32_t threads, thread_slots, cpus, counts, ended;
 };
 int ring_maps(const struct ring *r, struct ring_maps *ret);
 int ring_join(const struct ring_maps *maps, struct ring **ret, const char **ret_why);
-/* Descriptor of the sums that hang on threads (struct ring_thread), for other programs to read. */
-int ring_threads_fd(const struct ring *r);
+/* What is kept of threads (struct ring_thread), for other programs to read with bpf/ring-thread.h. 0 or -errno. */
+struct bpf_map;
+int ring_share_threads(const struct ring *r, struct bpf_map *threads, struct bpf_map *thread_slots);
 
 /* Everything that was there at the moment of the call (ret->frozen). What only the living machine knows (exe, unit) is filled in for processes that still
  * live. From any thread, one at a time. 0 or -errno. */
@@ -73,6 +74,8 @@ struct ring_slice {
 	uint64_t n;	      /* a power of two */
 	uint64_t begin, head; /* positions: the generation began at `begin`; `head` is the next one */
 	uint64_t began;	      /* CLOCK_MONOTONIC, ns */
+	const struct ring_stage *stage; /* where its last records are; NULL = all are in the slots */
+	const uint64_t *live; /* `head` as it grows while it is read; NULL = it does not */
 };
 /* Appends a CPU's records to a trace; torn and overwritten slots are left out and counted. 0 or -ENOMEM. */
 int ring_read_slice(const struct ring_slice *slice, uint16_t cpu, struct trace *t);

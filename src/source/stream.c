@@ -98,6 +98,7 @@ static int xz_open(struct stream *s)
 static ssize_t xz_unpack(struct stream *s, char *to, size_t n)
 {
 	lzma_ret r;
+	size_t left;
 
 	s->lzma.next_in = s->in + s->in_at;
 	s->lzma.avail_in = s->in_n - s->in_at;
@@ -105,13 +106,14 @@ static ssize_t xz_unpack(struct stream *s, char *to, size_t n)
 	s->lzma.avail_out = n;
 	r = lzma_code(&s->lzma, LZMA_RUN);
 	s->in_at = s->in_n - s->lzma.avail_in;
+	left = s->lzma.avail_out; /* a fresh decoder knows of none */
 	s->member = r != LZMA_STREAM_END;
 	if (r == LZMA_STREAM_END) {
 		lzma_end(&s->lzma);
 		if (xz_open(s) < 0)
 			return -ENOMEM;
 	}
-	return r == LZMA_OK || r == LZMA_STREAM_END || r == LZMA_BUF_ERROR ? (ssize_t)(n - s->lzma.avail_out) : -EBADMSG;
+	return r == LZMA_OK || r == LZMA_STREAM_END || r == LZMA_BUF_ERROR ? (ssize_t)(n - left) : -EBADMSG;
 }
 
 static void xz_close(struct stream *s)
@@ -238,7 +240,7 @@ ssize_t stream_read(struct stream *s, void *to, size_t n)
 		if (got != 0)
 			return got;
 		if (s->in_end)
-			return -EBADMSG;
+			return s->member ? -EBADMSG : 0;
 	}
 }
 

@@ -884,8 +884,9 @@ static int load_programs(struct task_source *src, const struct source_options *o
 		return -errno;
 	src->skel->rodata->count_sockets = options->sockets;
 	src->skel->rodata->has_socket_lengths = can->lengths;
-	src->skel->rodata->has_sums =
-		options->ring && bpf_map__reuse_fd(src->skel->maps.threads, ring_threads_fd(options->ring)) == 0;
+	src->skel->rodata->has_sums = options->ring && ring_share_threads(options->ring, src->skel->maps.threads, src->skel->maps.thread_slots) == 0;
+	if (!src->skel->rodata->has_sums)
+		bpf_map__set_max_entries(src->skel->maps.thread_slots, 1);
 	src->skel->rodata->sees_reclaim = can->reclaim;
 	src->skel->rodata->in_namespace = !sees_all_tasks();
 	bpf_program__set_autoload(src->skel->progs.on_send, can->lengths);

@@ -26,7 +26,7 @@ static void reads_a_ring_that_is_not_full(void **state)
 	trace_begin(&t, 3);
 	for (uint64_t i = 5; i < 9; i++)
 		write_slot(slots, i, 100 + i);
-	assert_int_equal(ring_read_slice(&(struct ring_slice){slots, SLOTS, 5, 9, 50}, 2, &t), 0);
+	assert_int_equal(ring_read_slice(&(struct ring_slice){slots, SLOTS, 5, 9, 50, NULL, NULL}, 2, &t), 0);
 	assert_int_equal(t.n_events, 4);
 	assert_int_equal(t.events[3].time, 108);
 	assert_int_equal(t.events[3].cpu, 2);
@@ -43,7 +43,7 @@ static void what_was_overwritten_is_not_covered(void **state)
 	trace_begin(&t, 1);
 	for (uint64_t i = 0; i < 21; i++)
 		write_slot(slots, i, 100 + i);
-	assert_int_equal(ring_read_slice(&(struct ring_slice){slots, SLOTS, 0, 21, 50}, 0, &t), 0);
+	assert_int_equal(ring_read_slice(&(struct ring_slice){slots, SLOTS, 0, 21, 50, NULL, NULL}, 0, &t), 0);
 	assert_int_equal(t.n_events, SLOTS);
 	assert_int_equal(t.cpus[0].from, 113);
 	assert_int_equal(t.cpus[0].written, 21);
@@ -60,7 +60,7 @@ static void torn_slots_are_counted(void **state)
 		write_slot(slots, i, 100 + i);
 	slots[3].kind = EVENT_NONE; /* was being written */
 	slots[5].cpu = 0;	    /* reserved in this lap, and still of the one before */
-	assert_int_equal(ring_read_slice(&(struct ring_slice){slots, SLOTS, 0, 16, 50}, 0, &t), 0);
+	assert_int_equal(ring_read_slice(&(struct ring_slice){slots, SLOTS, 0, 16, 50, NULL, NULL}, 0, &t), 0);
 	assert_int_equal(t.n_events, SLOTS - 2);
 	assert_int_equal(t.cpus[0].torn, 2);
 }
@@ -77,11 +77,68 @@ static void what_was_told_late_stands_where_it_belongs(void **state)
 		write_slot(slots, i, 100 + 10 * i);
 	write_slot(slots, 5, 115);
 	write_slot(slots, 6, 150);
-	assert_int_equal(ring_read_slice(&(struct ring_slice){slots, SLOTS, 0, 7, 50}, 0, &t), 0);
+	assert_int_equal(ring_read_slice(&(struct ring_slice){slots, SLOTS, 0, 7, 50, NULL, NULL}, 0, &t), 0);
 	assert_int_equal(t.n_events, 7);
 	assert_int_equal(t.events[2].time, 115);
 	assert_int_equal(t.events[3].time, 120);
 	assert_int_equal(t.events[6].time, 150);
+}
+
+#define PLACES 256
+
+/* Records 0 to 199: the last ones are on the stage only. */
+struct half_staged {
+	struct event places[PLACES];
+	struct ring_stage stage;
+};
+
+static void stage_200(struct half_staged *h)
+{
+	for (uint64_t at = 0; at < 200; at++) {
+		struct event e = {.time = 100 + at, .thread = 1, .kind = EVENT_SWITCH};
+
+		h->stage.blocks[at / RING_BLOCK % 2].records[at % RING_BLOCK] = e;
+		if (ring_put_away_at(at) <= 200)
+			h->places[at] = e;
+	}
+}
+
+static void the_last_records_are_on_the_stage(void **state)
+{
+	_cleanup_(trace_clear) struct trace t = {};
+	static struct half_staged h;
+	uint64_t live = 200 + 50; /* others write meanwhile */
+
+	(void)state;
+	trace_begin(&t, 1);
+	stage_200(&h);
+	assert_int_equal(h.places[128].kind, EVENT_NONE);
+	assert_int_equal(ring_read_slice(&(struct ring_slice){h.places, PLACES, 0, 200, 50, &h.stage, &live}, 0, &t), 0);
+	assert_int_equal(t.n_events, 200);
+	assert_int_equal(t.cpus[0].torn, 0);
+	assert_int_equal(t.events[199].time, 299);
+}
+
+/* The stage was used again while it was read: what stood there is at its place by now. */
+static void what_left_the_stage_is_at_its_place(void **state)
+{
+	_cleanup_(trace_clear) struct trace t = {};
+	static struct half_staged h;
+	uint64_t live = 199 + RING_STAGED + 1;
+
+	(void)state;
+	trace_begin(&t, 1);
+	stage_200(&h);
+	for (uint64_t at = 128; at < 200; at++) {
+		struct event *staged = &h.stage.blocks[at / RING_BLOCK % 2].records[at % RING_BLOCK];
+
+		h.places[at] = *staged;
+		staged->time += 1000; /* a later record's */
+	}
+	assert_int_equal(ring_read_slice(&(struct ring_slice){h.places, PLACES, 128, 200, 50, &h.stage, &live}, 0, &t), 0);
+	assert_int_equal(t.n_events, 72);
+	for (size_t i = 0; i < t.n_events; i++)
+		assert_int_equal(t.events[i].time, 228 + i);
 }
 
 static struct ring *open_or_skip(void)
@@ -194,6 +251,7 @@ static void sums_follow_a_thread(void **state)
 
 RUN_TESTS(cmocka_unit_test(reads_a_ring_that_is_not_full), cmocka_unit_test(what_was_overwritten_is_not_covered),
 	  cmocka_unit_test(torn_slots_are_counted), cmocka_unit_test(what_was_told_late_stands_where_it_belongs),
+	  cmocka_unit_test(the_last_records_are_on_the_stage), cmocka_unit_test(what_left_the_stage_is_at_its_place),
 	  cmocka_unit_test(a_life_is_told_from_fork_to_exit),
 	  cmocka_unit_test(freezes_leave_the_past_where_it_is), cmocka_unit_test(two_freezes_do_not_tell_the_same),
 	  cmocka_unit_test(sums_follow_a_thread))

@@ -337,25 +337,14 @@ static void trim(const struct tracefs *f, struct kept *k)
 	k->cut = true;
 }
 
-static void describe_cpus(const struct tracefs *f, uint64_t since, struct trace *t)
+static void describe_cpus(const struct tracefs *f, struct trace *t)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; since && i < t->n_events; i++)
-		if (t->events[i].time > since)
-			t->events[n++] = t->events[i];
-	if (since)
-		t->n_events = n;
 	for (uint32_t i = 0; i < f->n_cpus; i++) {
 		const struct kept *k = &f->cpus[i];
 
 		t->cpus[i].there = k->there;
 		t->cpus[i].from = k->cut && k->n ? tracefs_page_time(&f->layout, k->pages) : f->began;
-		if (t->cpus[i].from < since)
-			t->cpus[i].from = since;
-		t->cpus[i].to = t->frozen;
 	}
-	t->to = t->frozen;
 }
 
 static int translate(const struct tracefs *f, struct trace *t)
@@ -393,7 +382,8 @@ int tracefs_freeze_since(struct tracefs *f, uint64_t since, struct trace *ret)
 		r = translate(f, &t);
 	if (r < 0)
 		return r;
-	describe_cpus(f, since, &t);
+	describe_cpus(f, &t);
+	trace_cut(&t, since);
 	for (uint32_t i = 0; i < f->n_cpus; i++)
 		trim(f, &f->cpus[i]);
 	trace_describe_threads(&t);

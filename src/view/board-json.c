@@ -62,7 +62,7 @@ static json_t *unusual_json(const struct suspect *s)
 	for (size_t i = 0; i < s->features.n && i < MOST_UNUSUAL && s->features.v[i].score > 0; i++) {
 		const struct deviation *f = &s->features.v[i];
 
-		json_array_append_new(array, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "name", f->feature->name, "value",
+		json_array_append_new(array, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "name", f->feature->name, "unit", unit_json(f->feature), "value",
 						       number_json(f->observed), "usual", number_json(f->usual), "spread",
 						       number_json(f->spread), "deviation", number_json(f->deviation), "score",
 						       number_json(f->score)));

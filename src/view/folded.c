@@ -9,7 +9,7 @@
 #include "view/waits-words.h"
 
 #define SAMPLE_NS (1000000000 / 49)
-#define NAMES_MAX (2 * TRACE_FRAMES + 4) /* program, user's and kernel's frames, the state */
+#define NAMES_MAX (2 * TRACE_FRAMES + 5) /* program, where its stack ends, user's and kernel's frames, the state */
 
 /* One stack: its names one after the other in `text`, each ended by NUL. */
 struct fold {
@@ -37,8 +37,13 @@ static void put_frame(struct fold *f, uint32_t process, uint64_t address)
 static void put_stack(struct fold *f, uint32_t process, stack_ref ref)
 {
 	const struct trace_stack *stack = ref ? trace_stack(f->t->trace, ref) : NULL;
+	uint32_t depth = stack ? trace_stack_depth(f->t->trace, process, stack) : 0;
 
-	for (uint32_t i = stack ? stack->n : 0; i > 0; i--)
+	if (stack && depth < stack->n) {
+		begin_name(f);
+		str_append(&f->text, NO_FRAME_POINTERS, sizeof(NO_FRAME_POINTERS));
+	}
+	for (uint32_t i = depth; i > 0; i--)
 		put_frame(f, process, stack->frames[i - 1]);
 }
 

@@ -19,7 +19,7 @@
 #include "view/terminal-line.h"
 
 #define HEAD_ROWS     3 /* title, pressure, names of the columns; and the verdict */
-#define NARROW	      110 /* columns on which a verdict takes two lines, where there are ... */
+#define NARROW	      140 /* columns on which a verdict takes two lines, where there are ... */
 #define HIGH	      20  /* ... so many */
 #define MESSAGE_LINES 3
 #define BAR_WIDTH     5
@@ -391,7 +391,8 @@ static void put_curve(const struct terminal_state *s, const struct terminal_layo
 		    value_text(f, number_of(compared, "spread"), spread, sizeof(spread)));
 	put_time(l->features + l->n_features - 1, left, text_of(s->series, "from"));
 	move(l->features + l->n_features - 1, left + 8);
-	line_text("bottom ", width - 16);
+	if (width >= 32)
+		line_text("bottom ", width);
 	line_text(value_text(f, p.bottom, bottom, sizeof(bottom)), l->columns - 8 - getcurx(stdscr));
 	put_time(l->features + l->n_features - 1, l->columns - 6, text_of(s->board, "at"));
 	plot_free(&p);

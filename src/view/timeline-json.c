@@ -242,14 +242,17 @@ static json_t *stack_json(const struct timeline *t, uint32_t process, const stac
 
 	for (size_t k = 0; k < n; k++) {
 		const struct trace_stack *stack = refs[k] ? trace_stack(t->trace, refs[k]) : NULL;
+		uint32_t depth = stack ? trace_stack_depth(t->trace, process, stack) : 0;
 
-		for (uint32_t i = 0; stack && i < stack->n; i++) {
+		for (uint32_t i = 0; i < depth; i++) {
 			_cleanup_str_ struct str words = {.max = STACK_WORDS};
 
 			frame_words(t, process, stack->frames[i], &words);
 			json_array_append_new(array, json_pack("{s:s, s:b}", "name", words.data ? words.data : "?", "kernel",
 							       (int)(stack->frames[i] >> 63)));
 		}
+		if (stack && depth < stack->n)
+			json_array_append_new(array, json_pack("{s:s, s:b}", "name", NO_FRAME_POINTERS, "kernel", 0));
 	}
 	return array;
 }

@@ -25,6 +25,8 @@ char *clock_of_day(const struct timeline *t, int64_t at, char *buf, size_t n);
 /* How the culprit was in the way of the one the victim waited for; "" when there is none. */
 char *via_words(const struct timeline *t, const struct blame_matrix *m, const struct blame_cell *c, char *buf, size_t n);
 
+/* In place of what lies outside of the frames to be believed: trace_stack_depth(). */
+#define NO_FRAME_POINTERS "[no frame pointers]"
 /* A frame of a process's stack (addresses of the kernel are above all others): its function, or "libc.so.6+0x1234". */
 void frame_words(const struct timeline *t, uint32_t process, uint64_t address, struct str *out);
 

@@ -11,7 +11,7 @@ import { launch, newPage, nothingWiderThanThePage, problems, serve } from "./har
 
 const [whyslow, makeRecording, makeIncident, makeSpans] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "whyslow-states-"));
-const PAGES = 3; // states that are tried beside each other
+const PAGES = 2; // states that are tried beside each other
 const QUIET = 250; // ms without a question, an answer or another address: nothing more comes by itself
 const STOPS_MAX = 90; // of Tab on one page
 const wrong = [];

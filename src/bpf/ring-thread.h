@@ -1,0 +1,44 @@
+/* What the flight recorder keeps of each thread, and how programs find it.
+ *
+ * A thread has the slot that its number says, if nobody else has it (as two whose numbers are RING_THREADS apart); else it hangs on the
+ * thread: asking the kernel for that takes longer than all the rest of a record.
+ */
+#pragma once
+
+#include "bpf/kernel.h"
+
+#include <bpf/bpf_helpers.h>
+
+#include "model/ring-layout.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, RING_THREADS);
+	__type(key, u32);
+	__type(value, struct ring_thread);
+} thread_slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct ring_thread);
+} threads SEC(".maps");
+
+static __always_inline struct ring_thread *slot_of(u32 thread)
+{
+	u32 key = thread & (RING_THREADS - 1);
+
+	return bpf_map_lookup_elem(&thread_slots, &key);
+}
+
+/* NULL = it was not there when the programs were attached, and nothing was kept of it since. */
+static __always_inline struct ring_thread *thread_of(struct task_struct *task)
+{
+	u32 thread = task->pid;
+	struct ring_thread *t = slot_of(thread);
+
+	if (t && t->thread == thread && thread)
+		return t;
+	return bpf_task_storage_get(&threads, task, 0, 0);
+}
