@@ -23,6 +23,7 @@ STRANGERS_AT_MOST = 0.5  # CPUs' worth of work by whoever is not the lab's: the 
 SNAPSHOTS_APART = 5  # seconds, as `top` is used
 AFTERWARDS = 5.5  # the flight recorder keeps the five seconds after the press as well
 CALM = (7, 9)  # seconds from the recorder's start, after which everybody catches up, to the injection
+RECORDED_LEAST = 14  # seconds from the recorder's start to the button: what is looked at must not reach back into the catching up
 PRESS = (5, 11)  # seconds from the injection to the button
 
 
@@ -43,7 +44,7 @@ class Case:
         """Seconds of calm before, and from the injection to the button."""
         chance = self.chance("plan")
         calm, until_press = chance.uniform(*CALM), chance.uniform(*getattr(self.scenario, "PRESS", PRESS))
-        return (self.scenario.calm(until_press) if hasattr(self.scenario, "calm") else calm), until_press
+        return (self.scenario.calm(until_press) if hasattr(self.scenario, "calm") else max(calm, RECORDED_LEAST - until_press)), until_press
 
 
 def folder_of(work, case_id):

@@ -42,7 +42,7 @@ function drawAnswer(holder, answer, onProcess) {
 	const culprits = answer.culprits.slice(0, 5).map((c) => element("li", {},
 		element("button", { type: "button", class: "who", onclick: () => onProcess(c) }, c.members > 1 ? `${c.label}, ${c.members} processes` : c.pid ? `${c.label}, pid ${c.pid}` : c.label),
 		c.share === null ? "" : ` ${Math.round(100 * c.share)} % of what all used`,
-		element("ul", { class: "features" }, ...c.features.slice(0, 4).map(featureLine)), c.pid && c.kind !== "kernel" ? confirmButton(c, answer.bottleneck) : ""));
+		element("ul", { class: "features" }, ...c.features.slice(0, 4).map(featureLine)), c.pid && !["kernel", "limit", "host"].includes(c.kind) ? confirmButton(c, answer.bottleneck) : ""));
 	const victims = answer.victims.slice(0, 5).map((v) => element("li", {}, v.pid ? `${v.label}, pid ${v.pid}` : v.label, element("ul", { class: "features" }, ...v.features.slice(0, 2).map(featureLine))));
 	holder.replaceChildren(element("div", { class: "answer" },
 		element("p", { class: `summary ${answer.slow ? "slow" : "calm"}` }, answer.summary),

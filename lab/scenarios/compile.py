@@ -14,7 +14,8 @@ def make(stage):
     folder.mkdir(exist_ok=True)
     life.write_code(folder / "part.c", 600)
     parts = " ".join(f"part{i}.o" for i in range(400))
-    (folder / "Makefile").write_text(f"all: {parts}\n%.o:\n\tgcc -O2 -c part.c -o $@\n")
+    # without a rule of its own the Makefile itself would be made, from a Makefile.o, and by one compiler alone
+    (folder / "Makefile").write_text(f"all: {parts}\nMakefile: ;\n%.o:\n\tgcc -O2 -c part.c -o $@\n")
 
 
 def inject(stage, chance):

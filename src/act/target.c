@@ -70,6 +70,32 @@ int process_read(const char *proc_root, uint32_t pid, struct process *ret)
 	return 0;
 }
 
+static bool same_executable(const char *proc_root, uint32_t a, uint32_t b)
+{
+	const uint32_t pids[] = {a, b};
+	struct stat st[2];
+
+	for (size_t i = 0; i < 2; i++) {
+		_cleanup_free_ char *exe = NULL;
+
+		if (asprintf(&exe, "%s/%u/exe", proc_root, pids[i]) < 0 || stat(exe, &st[i]) < 0)
+			return false;
+	}
+	return st[0].st_dev == st[1].st_dev && st[0].st_ino == st[1].st_ino;
+}
+
+uint32_t process_origin(const char *proc_root, uint32_t pid)
+{
+	struct process child, parent;
+
+	if (process_read(proc_root, pid, &child) < 0)
+		return pid;
+	while (child.parent > 1 && process_read(proc_root, child.parent, &parent) == 0 && parent.group == child.group &&
+	       parent.pid != pid && same_executable(proc_root, child.pid, parent.pid))
+		child = parent;
+	return child.pid;
+}
+
 bool process_lives(const char *proc_root, uint32_t pid, uint64_t start)
 {
 	struct process p;

@@ -30,6 +30,9 @@ void processes_free(struct processes *p);
 int processes_read(const char *proc_root, struct processes *ret);
 /* One process. 0, -ESRCH. */
 int process_read(const char *proc_root, uint32_t pid, struct process *ret);
+/* Whom other processes of the same program come from: the farthest ancestor with the same executable and in the same process
+ * group (a shell that runs another one puts it into a group of its own); the process itself where there is none. */
+uint32_t process_origin(const char *proc_root, uint32_t pid);
 /* NULL = not there. */
 const struct process *processes_find(const struct processes *p, uint32_t pid);
 /* The very process, and it has not ended. */

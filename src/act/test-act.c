@@ -114,6 +114,33 @@ static void a_target_is_a_process_with_its_descendants(void **state)
 	assert_true(p.ended && !process_lives(root, 14, 5));
 }
 
+static void put_executable(const char *pid, const char *file)
+{
+	_cleanup_free_ char *name = NULL, *to = NULL;
+
+	put(file, "");
+	assert_true(asprintf(&name, "%s/%s/exe", root, pid) > 0 && asprintf(&to, "%s/%s", root, file) > 0);
+	assert_int_equal(symlink(to, name), 0);
+}
+
+/* pgrp and session are 7 in REST */
+static void processes_of_a_program_come_from_one_of_them(void **state)
+{
+	(void)state;
+	put_process(40, 1, "shell", REST("10"));
+	put_process(41, 40, "pool", REST("20"));
+	put_process(42, 41, "pool", REST("30"));
+	put_process(43, 42, "pool", REST("40"));
+	put_process(44, 41, "pool", "8 7 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 50 0 0\n");
+	put_executable("40", "bin/shell");
+	for (int i = 0; i < 4; i++)
+		put_executable((const char *[]){"41", "42", "43", "44"}[i], "bin/pool");
+	assert_int_equal(process_origin(root, 43), 41);
+	assert_int_equal(process_origin(root, 41), 41); /* the shell is another program */
+	assert_int_equal(process_origin(root, 44), 44); /* a job of its own */
+	assert_int_equal(process_origin(root, 999), 999);
+}
+
 static void must_be_left_alone(uint32_t pid, const struct refusal_options *o, const char *words)
 {
 	_cleanup_free_ char *why = NULL;
@@ -391,6 +418,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(groups_of_both_versions_are_found),
 		cmocka_unit_test(a_target_is_a_process_with_its_descendants),
+		cmocka_unit_test(processes_of_a_program_come_from_one_of_them),
 		cmocka_unit_test(what_people_need_is_left_alone),
 		cmocka_unit_test(a_hold_is_read_as_it_was_written),
 		cmocka_unit_test(what_is_not_whole_or_not_ours_is_not_believed),

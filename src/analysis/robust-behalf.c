@@ -88,33 +88,48 @@ static bool has_just_begun(const struct robust *r, const struct program *p)
 	return false;
 }
 
-static double more_calls(struct robust *r, struct program *p, size_t feature)
+/* Beyond the usual; less than `least` in all is none. */
+static double more_of(struct robust *r, struct program *p, size_t feature, double least)
 {
 	double now = program_now(r, p, feature);
 	struct usual u;
 
-	if (isnan(now) || now < ASKED_LEAST)
+	if (isnan(now) || now < least)
 		return 0;
 	u = usual_of(r, p, feature, now);
 	return excess_of(&u, now);
 }
 
+static double alike(double sent, double received)
+{
+	return sent > 0 && received > 0 ? fmin(sent, received) / fmax(sent, received) : 0;
+}
+
+/* What one sends the other receives: as many bytes, or calls (a server may need several to receive what was sent in one). */
+static double asks(struct robust *r, struct program *client, struct program *server, double received)
+{
+	double calls = more_of(r, client, FEATURE_NET_TX_CALLS, ASKED_LEAST);
+
+	if (calls < ASKED_LEAST)
+		return 0;
+	return fmax(alike(calls, received), alike(more_of(r, client, FEATURE_NET_TX_BYTES, 0), more_of(r, server, FEATURE_NET_RX_BYTES, 0)));
+}
+
 static struct verdict *asker_of(struct robust *r, const struct verdict *server)
 {
-	double received = has_just_begun(r, server->program) ? 0 : more_calls(r, server->program, FEATURE_NET_RX_CALLS);
+	double received = has_just_begun(r, server->program) ? 0 : more_of(r, server->program, FEATURE_NET_RX_CALLS, ASKED_LEAST);
 	struct verdict *best = NULL;
 	double most = ALIKE;
 
 	for (size_t i = 0; received >= ASKED_LEAST && i < r->verdicts.n; i++) {
 		struct verdict *v = &r->verdicts.v[i];
-		double sent, alike;
+		double likeness;
 
 		if (v == server || works_for_others(v->program) || !has_just_begun(r, v->program))
 			continue;
-		sent = more_calls(r, v->program, FEATURE_NET_TX_CALLS);
-		alike = fmin(sent, received) / fmax(sent, received);
-		if (alike > most) {
-			most = alike;
+		likeness = asks(r, v->program, server->program, received);
+		if (likeness > most) {
+			most = likeness;
 			best = v;
 		}
 	}

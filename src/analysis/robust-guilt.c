@@ -10,6 +10,7 @@
 #define HELD_BEFORE	0.3  /* of the guilt of holding a lock, where it may always have held it */
 #define OLD		(60 * NS_PER_SEC) /* so much older than the trouble: it is not its beginning */
 #define OLD_GUILT	0.2
+#define LATELY		(15 * NS_PER_SEC) /* before others began to wait */
 #define REPORT_SCORE	1e-4
 
 static double disk_part(const struct robust *r, const struct use *use)
@@ -38,9 +39,15 @@ static double charged_share(const struct robust *r, const struct program *p, enu
 {
 	const struct charges *c = r->joined ? r->q->charges : NULL;
 
+	double sum = 0;
+
 	if (!c || !(c->total[of] >= CHARGED_LEAST))
 		return NAN;
-	return charges_against(c, p->key, of) / c->total[of];
+	if (!p->root)
+		return charges_against(c, p->key, of) / c->total[of];
+	for (size_t i = 0; i < p->parts.n; i++)
+		sum += charges_against(c, p->parts.v[i].whole->key, of) * part_of_program(r, &p->parts.v[i], FEATURE_CPU_TIME);
+	return fmin(1, sum / c->total[of]);
 }
 
 /* What came on top of the usual is to blame, not what always was there; but a little that is new is not all of it. */
@@ -99,7 +106,12 @@ const struct subject *most_responsible(const struct robust *r, const struct prog
 
 bool began_lately(const struct robust *r, const struct subject *s)
 {
-	return r->q->train_to >= r->q->train_from ? s->first > r->q->train_to : s->first >= r->q->focus;
+	int64_t trouble = r->d->ticks.v[r->q->focus].boot - r->d->ticks.v[r->q->focus].span;
+
+	if (r->q->train_to >= r->q->train_from ? s->first <= r->q->train_to : s->first < r->q->focus)
+		return false;
+	/* who was not seen before may have been there: the recorder was not */
+	return !s->info.start || (int64_t)s->info.start >= trouble - LATELY;
 }
 
 bool program_is_new(const struct robust *r, const struct program *p)
@@ -172,6 +184,13 @@ static double youth(const struct robust *r, const struct program *p)
 	return oldest > 2 * trouble + OLD ? OLD_GUILT : 1;
 }
 
+/* What a job uses is the sum of its processes'; what a process waits for, opens or starts is its own. What children that lived
+ * for less than a sample used is in their own rows. */
+static bool is_of_jobs(const struct use *use)
+{
+	return !use->joined && use->resource != BOTTLENECK_NONE && use->feature != FEATURE_CHILDREN_CPU;
+}
+
 /* The guilt of a program by each use; *ret_worst = the use with the most. */
 static double guilt_of(struct robust *r, struct program *p, double guilt[USES], size_t *ret_worst, double *ret_lock)
 {
@@ -185,6 +204,8 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 
 		guilt[i] = 0;
 		if (uses[i].joined && !r->joined)
+			continue;
+		if (p->root && !is_of_jobs(&uses[i]))
 			continue;
 		if (isnan(now) || now < noticeable(&p->members.v[0]->features[f]))
 			continue;
@@ -215,7 +236,7 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 			*ret_worst = i;
 		}
 	}
-	*ret_lock = by_resource[BOTTLENECK_LOCK] = guilt_of_lock(r, p);
+	*ret_lock = by_resource[BOTTLENECK_LOCK] = p->root ? 0 : guilt_of_lock(r, p);
 	for (size_t i = 0; i < BOTTLENECK_COUNT; i++)
 		sum += by_resource[i];
 	/* a CPU taken by hundreds of threads is first of all too many threads */
@@ -321,7 +342,11 @@ int judge_program(struct robust *r, struct program *p, struct verdict *ret)
 		return 0;
 	s->members = count_members(r, p);
 	s->starter = find_starter(r, s->subject);
-	s->kind = kind_of(r, p, s, part);
+	s->kind = p->root ? CULPRIT_GROUP : kind_of(r, p, s, part);
+	if (p->root) {
+		s->busiest = s->subject;
+		s->subject = p->root;
+	}
 	s->share = share_in_use(r, p, &uses[worst]);
 	return 1;
 }

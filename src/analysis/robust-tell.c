@@ -153,13 +153,13 @@ static void finish_features(struct robust *r, struct suspect *s, const struct su
 
 void finish_suspect(struct robust *r, struct suspect *s)
 {
-	finish_features(r, s, s->subject, 0);
+	finish_features(r, s, s->busiest ? s->busiest : s->subject, 0);
 }
 
 /* The same program in the dataset that has all of its features. */
 static int widen_program(const struct dataset *wide, struct program *p, struct program *ret)
 {
-	*ret = (struct program){.key = p->key, .there = p->there, .wide = true};
+	*ret = (struct program){.key = p->key, .root = p->root, .starts_known = p->root, .there = p->there, .wide = true};
 	for (size_t i = 0; i < p->members.n; i++) {
 		const struct subject *s = dataset_subject(wide, p->members.v[i]->info.id);
 
@@ -191,7 +191,8 @@ static int widen(struct robust *r, const struct dataset **ret)
 static int describe_further(struct robust *r, const struct dataset *wide, struct verdict *v)
 {
 	const struct dataset *narrow = r->d;
-	const struct subject *subject = dataset_subject(wide, v->suspect.subject->info.id);
+	const struct subject *told = v->suspect.busiest ? v->suspect.busiest : v->suspect.subject;
+	const struct subject *subject = dataset_subject(wide, told->info.id);
 	size_t before = v->suspect.features.n;
 	struct program p;
 	int result = widen_program(wide, v->program, &p);
@@ -226,21 +227,22 @@ static int tell_start(struct robust *r, struct verdict *v)
 	return -ENOMEM;
 }
 
-/* "editor" of "/usr/bin/editor|session.scope" */
-static void put_program(struct str *s, const char *program)
+void put_program(const struct robust *r, struct str *s, const char *key)
 {
-	size_t n = strcspn(program, "|");
-	const char *base = memrchr(program, '/', n);
+	const struct program *p = hmap_get(&r->by_key, hash_text(key), 0);
+	char *label = p && p->members.n ? entity_label(&p->members.v[0]->info) : NULL;
 
-	if (base)
-		n -= (size_t)(base + 1 - program);
-	str_append(s, base ? base + 1 : program, n);
+	if (label)
+		str_puts(s, label);
+	else
+		str_append(s, key, strcspn(key, "|")); /* of short-lived processes it is their name */
+	free(label);
 }
 
 /* Who waited for it, and how much, where events were kept of that. */
 static int tell_charges(const struct robust *r, struct verdict *v)
 {
-	const struct charges *c = r->joined ? r->q->charges : NULL;
+	const struct charges *c = r->joined && !v->program->root ? r->q->charges : NULL;
 	double all = c ? charges_against(c, v->program->key, v->suspect.of) : 0;
 	struct str text = {};
 	unsigned told = 0;
@@ -254,7 +256,7 @@ static int tell_charges(const struct robust *r, struct verdict *v)
 		if (one->of != v->suspect.of || strcmp(one->culprit, v->program->key) != 0)
 			continue;
 		str_puts(&text, told++ ? ", " : " ");
-		put_program(&text, one->victim);
+		put_program(r, &text, one->victim);
 		str_printf(&text, " %.0f %%", 100 * one->seconds / all);
 	}
 	if (!text.error && VEC_PUSH(v->suspect.evidence, text.data) == 0)

@@ -234,7 +234,7 @@ const struct startup *program_startup(struct robust *r, struct program *p)
 	if (!startup_find(r->d, p->members.v, p->members.n, r->q->focus, r->q->at, &s))
 		return NULL;
 	startup_add_earlier(r->d, p->members.v, p->members.n, &past, &s);
-	for (size_t i = 0; s.n < STARTS_MIN && !p->wide && i < r->programs.n; i++) {
+	for (size_t i = 0; s.n < STARTS_MIN && !p->wide && !p->root && i < r->programs.n; i++) {
 		const struct program *peer = r->programs.v[i];
 
 		if (peer != p && same_exe(peer->key, p->key))

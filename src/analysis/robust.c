@@ -36,7 +36,7 @@ const struct use uses[USES] = {
 	{BOTTLENECK_NONE, FEATURE_THREADS, false, 300, 0.05, false},
 };
 
-static struct program *program_of(struct robust *r, const struct subject *s)
+struct program *program_of(struct robust *r, const struct subject *s)
 {
 	uint64_t key = hash_text(s->program), name = hash_text(s->info.name ? s->info.name : "");
 	bool short_lived = s->info.kind == ENTITY_SHORT_LIVED;
@@ -100,6 +100,7 @@ static void robust_free(struct robust *r)
 		free(r->programs.v[i]);
 	}
 	VEC_FREE(r->programs);
+	free_jobs(r);
 	VEC_FREE(r->verdicts);
 	hmap_free(&r->by_key);
 	hmap_free(&r->by_name);
@@ -129,7 +130,7 @@ static int judge_all(struct robust *r, struct ranking *ret)
 		if (judge_program(r, r->programs.v[i], &v) && VEC_PUSH(r->verdicts, v) < 0)
 			return -ENOMEM;
 	}
-	if (r->joined && move_guilt(r) < 0)
+	if (r->joined && (judge_jobs(r) < 0 || move_guilt(r) < 0))
 		return -ENOMEM;
 	if (r->verdicts.n)
 		qsort(r->verdicts.v, r->verdicts.n, sizeof(r->verdicts.v[0]), by_guilt);
@@ -140,6 +141,8 @@ static int rank_all(struct robust *r, struct ranking *ret)
 {
 	int result = gather_programs(r);
 
+	if (result == 0 && r->joined)
+		result = gather_jobs(r);
 	if (result == 0)
 		result = make_blocks(r);
 	if (result < 0)

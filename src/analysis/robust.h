@@ -4,6 +4,7 @@
 #include "analysis/blocks.h"
 #include "analysis/method.h"
 #include "analysis/startup.h"
+#include "base/str.h"
 
 #define USES 13
 #define MEMORY_STALL	0.10 /* from this pressure on memory outranks CPU and disk */
@@ -23,9 +24,19 @@ struct use {
 
 extern const struct use uses[USES];
 
-/* All processes of one program. */
+struct program;
+
+/* The processes that a job has of one program, as far as they were there during the trouble. */
+struct job_part {
+	struct program *whole;
+	VEC(const struct subject *) members;
+};
+
+/* All processes of one program; or of a job (robust-jobs.c). */
 struct program {
 	const char *key;
+	const struct subject *root; /* of a job: a process of the program that started it all; NULL = it is no job */
+	VEC(struct job_part) parts; /* of a job */
 	VEC(const struct subject *) members;
 	bool there; /* some member was there during the trouble */
 	bool wide;  /* of the dataset that has all features, but not all programs */
@@ -52,6 +63,7 @@ struct robust {
 	size_t n_older;
 	double focus_seconds;
 	VEC(struct program *) programs;
+	VEC(struct program *) jobs; /* only the joined model */
 	VEC(struct verdict) verdicts;
 	struct hmap by_key, by_name;
 	double shortage[BOTTLENECK_COUNT]; /* 0..1 */
@@ -69,6 +81,8 @@ struct usual {
 	bool only_value;	       /* it never was anything but the median */
 };
 
+/* Whose process it is; made where it is not yet there. NULL without memory. */
+struct program *program_of(struct robust *r, const struct subject *s);
 /* What a program uses in the trouble: growth per second of all of it, or the level at its end. NaN where not measured. */
 double program_now(const struct robust *r, const struct program *p, size_t feature);
 /* What is usual for it, and how often it did what it does now. */
@@ -81,6 +95,17 @@ bool works_for_others(const struct program *p);
 
 /* After all verdicts: what the kernel did goes to whoever has it do that, a server's work to whoever asked. 0 or -ENOMEM. */
 int move_guilt(struct robust *r);
+
+/* robust-jobs.c */
+
+/* After the programs. 0 or -ENOMEM. */
+int gather_jobs(struct robust *r);
+void free_jobs(struct robust *r);
+/* After the programs' verdicts: adds those of jobs. 0 or -ENOMEM. */
+int judge_jobs(struct robust *r);
+double part_now(const struct robust *r, const struct job_part *part, size_t feature);
+/* What of a program's use is its part's, 0..1. */
+double part_of_program(const struct robust *r, const struct job_part *part, size_t feature);
 
 /* robust-usual.c: what a program uses now, and what is usual for it. */
 
@@ -119,6 +144,9 @@ bool program_is_new(const struct robust *r, const struct program *p);
 int judge_program(struct robust *r, struct program *p, struct verdict *ret);
 
 /* robust-tell.c: verdicts and victims with their features. 0 or -ENOMEM. */
+
+/* What people call a program, by its key. */
+void put_program(const struct robust *r, struct str *s, const char *key);
 
 int find_victims(struct robust *r, struct ranking *ret);
 void finish_suspect(struct robust *r, struct suspect *s);

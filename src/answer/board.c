@@ -40,13 +40,21 @@ int board_extend(struct board *b, struct store *store, int64_t to, unsigned *ret
 	return r;
 }
 
-/* What the default model accuses its program of. */
+static bool is_of(const struct suspect *accused, const struct subject *s)
+{
+	for (size_t i = 0; i < accused->together.n; i++)
+		if (accused->together.v[i] == s)
+			return true;
+	return !accused->together.n && strcmp(accused->subject->program, s->program) == 0;
+}
+
+/* What the default model accuses its program of, or its job. */
 static double guilt_of(const struct answer *verdict, const struct subject *s)
 {
 	const struct ranking *r = &verdict->ranking;
 
 	for (size_t i = 0; verdict->slow && i < r->suspects.n; i++)
-		if (strcmp(r->suspects.v[i].subject->program, s->program) == 0)
+		if (is_of(&r->suspects.v[i], s))
 			return r->suspects.v[i].score;
 	return 0;
 }

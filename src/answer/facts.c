@@ -211,13 +211,18 @@ static int add_told(struct facts *facts, const char *name, double now)
 	return isnan(now) ? 0 : facts_add(facts, (struct fact){.of = FACT_CULPRIT, .feature = derived_feature(name, NULL), .now = now, .usual = NAN, .spread = NAN});
 }
 
-/* All instances of the culprit's program, the features of `mask` alone. */
+/* All instances of the culprit's program, or all processes of its job; the features of `mask` alone. */
 static int add_program(struct observer *o, const struct suspect *top, uint64_t mask)
 {
 	struct together t = {};
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < o->d->subjects.n && t.v.n < SUBJECTS_MAX; i++) {
+	for (size_t i = 0; r == 0 && i < top->together.n && t.v.n < SUBJECTS_MAX; i++) {
+		const struct subject *s = dataset_subject(o->d, top->together.v[i]->info.id);
+
+		r = s ? VEC_PUSH(t.v, s) : 0;
+	}
+	for (size_t i = 0; r == 0 && !top->together.n && i < o->d->subjects.n && t.v.n < SUBJECTS_MAX; i++) {
 		const struct subject *s = o->d->subjects.v[i];
 
 		if (is_of_program(s, top->subject) && s->first <= s->last && s->first <= o->q->at)

@@ -12,8 +12,9 @@
 #define FOCUS_MAX	(600 * NS_PER_SEC)
 #define FOCUS_MIN	(3 * NS_PER_SEC)
 #define RECENT		(5 * NS_PER_SEC)
-#define REACTION	(15 * NS_PER_SEC) /* people press a button a little late: the trouble may be over by then */
+#define STARTING	(5 * NS_PER_SEC) /* of a recording: it is felt itself, and what stood still catches up */
 #define FELT_TICKS	3    /* what is shorter is not felt */
+#define FELT		(FELT_TICKS * NS_PER_SEC)
 #define GAP_TICKS	3    /* a trouble may breathe for so long */
 #define PRESSURE_LEAST	0.10 /* below this share of time nobody notices */
 #define PRESSURE_NEW	0.05 /* ... and it must be this much more than usual */
@@ -176,11 +177,23 @@ static double felt_until(const double *by_tick, uint32_t to)
 	return mean_of(by_tick, to >= FELT_TICKS - 1 ? to - (FELT_TICKS - 1) : 0, to);
 }
 
+/* How long the recording has gone on without a gap; more than `enough` is not counted. */
+static int64_t recorded_for(const struct dataset *d, uint32_t at, int64_t enough)
+{
+	uint32_t t = at;
+
+	while (t > 0 && d->ticks.v[t].span > 0 && d->ticks.v[at].boot - d->ticks.v[t].boot < enough)
+		t--;
+	return d->ticks.v[t].span > 0 ? enough : d->ticks.v[at].boot - d->ticks.v[t].boot;
+}
+
 uint32_t pressure_tick_before(const struct dataset *d, uint32_t from, int64_t ns)
 {
+	bool young = recorded_for(d, from, 2 * STARTING) < 2 * STARTING; /* there is hardly anything else to look at */
 	uint32_t t = from;
 
-	while (t > 0 && d->ticks.v[from].boot - d->ticks.v[t - 1].boot < ns && d->ticks.v[t].span > 0)
+	while (t > 0 && d->ticks.v[from].boot - d->ticks.v[t - 1].boot < ns && d->ticks.v[t].span > 0 &&
+	       (young || recorded_for(d, t - 1, STARTING) >= STARTING))
 		t--;
 	return t;
 }
@@ -218,9 +231,9 @@ bool pressure_is_felt(double now, double usual)
 }
 
 /* The highest that was felt within a reaction's time before `at`. */
-static double worst_before(const struct dataset *d, const double *strain, uint32_t at)
+static double worst_before(const struct dataset *d, const double *strain, uint32_t at, int64_t reaction)
 {
-	uint32_t oldest = pressure_tick_before(d, at, REACTION);
+	uint32_t oldest = pressure_tick_before(d, at, reaction > FELT ? reaction : FELT);
 	double worst = NAN;
 
 	for (uint32_t t = at; t >= oldest + FELT_TICKS - 1; t--)
@@ -241,12 +254,12 @@ static int learn_level(const struct dataset *d, const struct question *q, const 
 	if (!values)
 		return -ENOMEM;
 	for (int64_t t = q->train_from; t <= to; t++) {
-		double worst = is_learnt(q, t) ? worst_before(d, strain, (uint32_t)t) : NAN;
+		double worst = is_learnt(q, t) ? worst_before(d, strain, (uint32_t)t, PRESSURE_REACTION) : NAN;
 
 		if (isnan(worst))
 			continue;
 		values[n++] = worst / (1 - fmin(worst, 0.999));
-		moments += (double)d->ticks.v[t].span / REACTION;
+		moments += (double)d->ticks.v[t].span / PRESSURE_REACTION;
 	}
 	n = sort_values(values, n);
 	*ret = NAN;
@@ -275,10 +288,10 @@ static uint32_t begin_of(const struct dataset *d, const struct gauge *g, uint32_
 	return walk_back(d, g->strain, at, before + (now - before) / 2);
 }
 
-/* Is there a trouble at `at` or within a reaction's time before it? */
-static int look_for_trouble(const struct dataset *d, const struct question *q, double chance, struct gauge *g)
+/* Is there a trouble at `at` or within a reaction's time before it? What the past swung to is always that of the longest one. */
+static int look_for_trouble(const struct dataset *d, const struct question *q, int64_t reaction, double chance, struct gauge *g)
 {
-	uint32_t oldest = pressure_tick_before(d, q->at, REACTION);
+	uint32_t oldest = pressure_tick_before(d, q->at, reaction > FELT ? reaction : FELT);
 	double level;
 	int r;
 
@@ -291,7 +304,7 @@ static int look_for_trouble(const struct dataset *d, const struct question *q, d
 	g->felt = true;
 	r = learn_level(d, q, g->strain, pressure_last_learnt(d, q, begin_of(d, g, g->end)), chance, &level);
 	if (r == 0)
-		g->there = isnan(level) || worst_before(d, g->strain, q->at) > level;
+		g->there = isnan(level) || worst_before(d, g->strain, q->at, reaction) > level;
 	return r;
 }
 
@@ -321,7 +334,7 @@ static void place_focus(const struct dataset *d, struct question *q, const struc
 	}
 }
 
-int pressure_find(const struct dataset *d, struct question *q, int64_t since, bool believed, struct shortages *ret)
+int pressure_find(const struct dataset *d, struct question *q, int64_t since, int64_t reaction, bool believed, struct shortages *ret)
 {
 	struct gauge gauges[ARRAY_SIZE(pressures)] = {};
 	int r = 0;
@@ -338,7 +351,7 @@ int pressure_find(const struct dataset *d, struct question *q, int64_t since, bo
 		if (r == 0)
 			r = learn_usual(q, g->pressure, false, &g->usual_pressure);
 		if (r == 0)
-			r = look_for_trouble(d, q, believed ? CHANCE_BELIEVED : CHANCE_CALM, g);
+			r = look_for_trouble(d, q, reaction, believed ? CHANCE_BELIEVED : CHANCE_CALM, g);
 		ret->any |= g->there;
 		ret->felt |= g->felt;
 	}

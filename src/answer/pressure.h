@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/method.h"
+#include "base/clock.h"
 #include "model/dataset.h"
 
 struct shortages {
@@ -13,7 +14,8 @@ struct shortages {
 /* The machine's entity at a tick (each start of the recorder makes one), or NULL. */
 const struct subject *pressure_system(const struct dataset *d, uint32_t at);
 
-/* The last tick that lies `ns` or more before `from` in one piece with it; the piece's first where it is shorter. */
+/* The last tick that lies `ns` or more before `from` in one piece with it; where it is shorter, the piece's first one after its
+ * first seconds: that a recorder starts is felt, too, and what stood still meanwhile catches up. */
 uint32_t pressure_tick_before(const struct dataset *d, uint32_t from, int64_t ns);
 
 /* What is usual of a trouble that began at `focus` is learnt up to this tick (it may lie before q->train_from): who makes
@@ -28,11 +30,14 @@ int pressure_sum_waited(const struct dataset *d, double **ret);
 /* Is a share of time in which programs wait worth a word, beside the usual one (NAN: nothing is known)? */
 bool pressure_is_felt(double now, double usual);
 
-/* Looks for a trouble at q->at or shortly before: moves q->at back to where it was there last, puts q->focus where it
- * began (`since`, wall ns, where that is known: not 0), and fills q->pressure. Wants q->train_from and train_to,
- * excluded and waited.
+/* People ask a little late: the trouble may be over by then. */
+#define PRESSURE_REACTION (15 * NS_PER_SEC)
+
+/* Looks for a trouble at q->at or up to `reaction` ns before (0: it is there now): moves q->at back to where it was there last,
+ * puts q->focus where it began (`since`, wall ns, where that is known: not 0), and fills q->pressure. Wants q->train_from and
+ * train_to, excluded and waited.
  *
  * A trouble is what is felt and goes beyond what the past reached by itself: pressures swing, and of a hundred calm moments one
  * at most may be called slow. Who has pressed a button (`believed`) needs less. What is felt without going beyond that (`felt`) is
  * placed as well: it is a trouble where one program stands out. 0 or -ENOMEM. */
-int pressure_find(const struct dataset *d, struct question *q, int64_t since, bool believed, struct shortages *ret);
+int pressure_find(const struct dataset *d, struct question *q, int64_t since, int64_t reaction, bool believed, struct shortages *ret);

@@ -11,6 +11,7 @@
 #include "answer/past.h"
 #include "answer/pressure.h"
 #include "answer/using.h"
+#include "answer/verdict.h"
 #include "answer/words.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -18,11 +19,6 @@
 
 #define NEAR_ENOUGH	(30 * NS_PER_SEC) /* the recording must reach this close to the moment asked about */
 #define OVER		(3 * NS_PER_SEC) /* a pressure that ended so long ago is over */
-#define ACCUSE_SCORE	0.02 /* without pressure: for leaks and the like */
-#define NAME_SCORE	0.05 /* below it nobody is named for a pressure that is there: it is what many do */
-#define NAME_UNTRIED	0.02 /* ... where no past says what many do */
-#define ACCUSE_MARKED	0.008 /* without pressure, when somebody says that it was slow */
-#define TOOK_MUCH	0.25  /* ... and of what is not short it has this share */
 #define NOTES_MAX	5
 #define MARK_BEFORE	(60 * NS_PER_SEC) /* a marked incident began before its press ... */
 #define EXACT_WINDOW_MAX (12 * 3600 * NS_PER_SEC) /* longer windows are read tick by tick only ... */
@@ -70,67 +66,6 @@ static int remark(struct answer *a, const char *format, ...)
 	if (text.error || VEC_PUSH(a->remarks, text.data) < 0)
 		str_free(&text);
 	return 0;
-}
-
-static enum bottleneck bottleneck_of(enum resource resource)
-{
-	switch (resource) {
-	case RESOURCE_CPU:
-		return BOTTLENECK_CPU;
-	case RESOURCE_MEMORY:
-		return BOTTLENECK_MEMORY;
-	case RESOURCE_IO:
-		return BOTTLENECK_DISK;
-	case RESOURCE_NETWORK:
-		return BOTTLENECK_NETWORK;
-	default:
-		return BOTTLENECK_UNCLEAR;
-	}
-}
-
-static double enough_to_name(const struct answer *a)
-{
-	return a->has_history ? NAME_SCORE : NAME_UNTRIED;
-}
-
-static void choose_bottleneck(struct answer *a, bool pressed, const struct shortages *there)
-{
-	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
-	double most = 0;
-
-	a->bottleneck = BOTTLENECK_NONE;
-	/* no pressure is measured for these */
-	if (a->slow && top && ((top->of == BOTTLENECK_REMOTE && top->score >= ACCUSE_MARKED) ||
-			       ((top->of == BOTTLENECK_LOCK || top->of == BOTTLENECK_QUOTA) && top->score >= enough_to_name(a)))) {
-		a->bottleneck = top->of;
-		return;
-	}
-	/* several things may be short: the one that the culprit took is the story */
-	if (pressed && top && top->score >= enough_to_name(a) &&
-	    (there->of[top->of] || pressure_is_felt(a->pressure.now[top->of], a->pressure.usual[top->of]))) {
-		a->bottleneck = top->of;
-		return;
-	}
-	if (!pressed) {
-		if (a->slow && top && top->of == BOTTLENECK_CPU)
-			a->bottleneck = BOTTLENECK_SELF; /* it computes, and nobody is in its way */
-		else if (a->slow)
-			a->bottleneck = top && top->features.n ? bottleneck_of(top->features.v[0].feature->resource) :
-								  BOTTLENECK_UNCLEAR;
-		return;
-	}
-	for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++) {
-		double now = a->pressure.now[b], usual = a->pressure.usual[b];
-		double more = now - (isnan(usual) ? 0 : usual);
-
-		/* under reclaim everything looks busy: a memory stall outranks the rest */
-		if (b == BOTTLENECK_MEMORY && pressure_is_felt(now, 0))
-			more += 1;
-		if (more > most) {
-			most = more;
-			a->bottleneck = b;
-		}
-	}
 }
 
 static bool matches(const struct suspect *s, const char *only)
@@ -183,10 +118,10 @@ static void set_window(const struct dataset *d, const struct why_request *reques
 	}
 }
 
-static int measure(const struct dataset *d, const struct why_request *request, struct question *q, struct shortages *ret)
+static int measure(const struct dataset *d, const struct why_request *request, int64_t reaction, struct question *q, struct shortages *ret)
 {
 	bool believed = request->marked || request->proc_root; /* who asks about now has a reason */
-	int r = pressure_find(d, q, request->since, believed, ret);
+	int r = pressure_find(d, q, request->since, reaction, believed, ret);
 
 	if (r < 0)
 		return r;
@@ -198,40 +133,6 @@ static int measure(const struct dataset *d, const struct why_request *request, s
 	return 0;
 }
 
-/* Using a lot of what is not short is nobody's fault; of what no pressure is measured for, it may be. */
-static bool accuses(const struct suspect *top, bool marked)
-{
-	bool shared = top->of == BOTTLENECK_CPU || top->of == BOTTLENECK_DISK || top->of == BOTTLENECK_LOCK;
-
-	if (marked)
-		return top->score >= (shared && !(top->share >= TOOK_MUCH) ? NAME_SCORE : ACCUSE_MARKED);
-	return top->score >= ACCUSE_SCORE &&
-	       (top->of == BOTTLENECK_NONE || top->of == BOTTLENECK_MEMORY || top->of == BOTTLENECK_NETWORK);
-}
-
-/* Something is felt, and not by chance: it goes beyond what the past swung to, or one program stands out. */
-static bool is_pressed(const struct answer *a, const struct shortages *there, const struct why_request *request)
-{
-	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
-	bool scores = request->method != &method_gaussian && request->method != &method_unusual; /* are shares of guilt */
-	bool leaks = scores && top && top->of == BOTTLENECK_NONE && top->score >= ACCUSE_SCORE;
-
-	return there->any || (there->felt && !leaks && scores && top && top->score >= enough_to_name(a));
-}
-
-static void judge(struct answer *a, const struct question *q, bool pressed, const struct why_request *request)
-{
-	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
-
-	if (request->method == &method_gaussian)
-		a->slow = pressed || (top && top->score > 0 && top->features.n && fabs(top->features.v[0].deviation) > 3);
-	else if (request->method == &method_unusual)
-		a->slow = pressed; /* unusual is not guilty */
-	else
-		a->slow = pressed || (top && accuses(top, request->marked));
-	a->pressure = q->pressure;
-}
-
 /* Other users' command lines may hold what is not meant for everybody. */
 static void hide_command_lines(struct dataset *d, uint32_t viewer)
 {
@@ -240,8 +141,7 @@ static void hide_command_lines(struct dataset *d, uint32_t viewer)
 
 		if (info->uid == viewer)
 			continue;
-		free(info->cmdline);
-		info->cmdline = NULL;
+		entity_hide_arguments(info);
 	}
 }
 
@@ -306,6 +206,7 @@ static int widen(void *context, const struct subject *const *subjects, size_t n,
 	unsigned damaged;
 	int r = 0;
 
+	dataset_free(&loader->data->more); /* of an earlier look */
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = hmap_put(&loader->wanted, identity(&subjects[i]->info), subjects[i]->info.start, loader);
 	if (r == 0)
@@ -359,16 +260,6 @@ static void find_used(struct ranking *r, const char *proc_root)
 	}
 }
 
-static bool names_culprit(const struct answer *a, const struct method *method)
-{
-	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
-
-	if (!a->slow || !top)
-		return false;
-	return method == &method_gaussian || method == &method_unusual || !a->slow_since || top->score >= enough_to_name(a) ||
-	       (top->of == BOTTLENECK_NONE && top->score >= ACCUSE_SCORE);
-}
-
 /* Where it is slow and nobody stands out, whoever is listed is accused. */
 static void forget_suspects(struct ranking *r)
 {
@@ -399,19 +290,88 @@ static int explain(const struct dataset *d, const struct loader *loader, const s
 	return r;
 }
 
+/* One look at the trouble: where it is, who is suspected. */
+struct look {
+	struct question q;
+	struct shortages there;
+	struct charges charges;
+	struct answer answer; /* without words */
+	bool pressed;
+};
+
+static void look_free(struct look *l)
+{
+	charges_free(&l->charges);
+	answer_free(&l->answer);
+	*l = (struct look){};
+}
+
+static void judge_look(struct look *l, const struct dataset *d, const struct why_request *request)
+{
+	const struct question *q = &l->q;
+	struct answer *a = &l->answer;
+
+	a->at = request->at;
+	a->window_start = d->ticks.v[q->train_from].wall;
+	a->window_end = d->ticks.v[q->at].wall;
+	a->has_history = q->train_to - q->train_from >= 30;
+	l->pressed = verdict_is_pressed(a, &l->there, request->method, request->marked);
+	verdict_judge(a, q, l->pressed, request->method, request->marked);
+	if (l->pressed || request->since)
+		a->slow_since = d->ticks.v[q->focus].wall - d->ticks.v[q->focus].span;
+	if (l->pressed && a->at - d->ticks.v[q->at].wall > OVER)
+		a->slow_until = d->ticks.v[q->at].wall;
+}
+
+/* q: the moment asked about and what is learnt from. 0 or -ENOMEM; *ret is the caller's either way. */
+static int look_at(const struct dataset *d, const struct why_request *request, const struct question *q, int64_t reaction, struct look *ret)
+{
+	int r;
+
+	*ret = (struct look){.q = *q, .answer.confidence = NAN};
+	r = measure(d, request, reaction, &ret->q, &ret->there);
+	if (r == 0 && request->trace && request->method == &method_blame)
+		r = charges_of_trace(request->trace, d, ret->q.focus, ret->q.at, &ret->charges);
+	ret->q.charges = &ret->charges;
+	if (r == 0)
+		r = request->method->rank(d, &ret->q, &ret->answer.ranking);
+	if (r == 0)
+		judge_look(ret, d, request);
+	return r;
+}
+
+/* Where the pressures point to a moment shortly before, and nobody stands out there, it may be something else that somebody
+ * pressed the button for: then the moment of the press is looked at. */
+static int look_twice(const struct dataset *d, const struct why_request *request, const struct question *q, struct look *ret)
+{
+	int r = look_at(d, request, q, PRESSURE_REACTION, ret);
+	struct look here;
+
+	if (r < 0 || !request->marked || request->method != &method_blame || request->since || ret->q.at == q->at ||
+	    verdict_names_culprit(&ret->answer, request->method, request->marked))
+		return r;
+	r = look_at(d, request, q, 0, &here);
+	if (r == 0 && verdict_names_culprit(&here.answer, request->method, request->marked)) {
+		look_free(ret);
+		*ret = here;
+		ret->q.charges = &ret->charges;
+	} else {
+		look_free(&here);
+	}
+	return r;
+}
+
 static int answer_with(struct dataset *d, const struct why_request *request, struct loader *loader, struct answer *ret)
 {
 	struct why_request r = *request;
 	struct question q = {.tolerance = NEAR_ENOUGH, .widen = loader ? widen : NULL,
 			     .older = loader && loader->past->from ? older : NULL,
 			     .context = loader};
-	struct answer a = {.at = request->at, .confidence = NAN};
-	_cleanup_(charges_free) struct charges charges = {};
+	_cleanup_(look_free) struct look look = {};
 	_cleanup_free_ double *waited = NULL;
 	_cleanup_free_ bool *excluded = NULL;
 	int at = dataset_find_wall(d, request->at), result;
-	struct shortages there;
-	bool pressed;
+	struct answer *a = &look.answer;
 
 	if (at < 0 || request->at - d->ticks.v[at].wall > NEAR_ENOUGH)
 		return -ENODATA;
@@ -426,45 +386,28 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	if (r.method == &method_blame && pressure_sum_waited(d, &waited) < 0)
 		return -ENOMEM;
 	q.waited = waited;
-	result = measure(d, &r, &q, &there);
-	if (result == 0 && request->trace && r.method == &method_blame)
-		result = charges_of_trace(request->trace, d, q.focus, q.at, &charges);
-	q.charges = &charges;
-	if (result == 0)
-		result = r.method->rank(d, &q, &a.ranking);
-	if (result < 0) {
-		answer_free(&a);
+	result = look_twice(d, &r, &q, &look);
+	if (result < 0)
 		return result;
-	}
-	a.window_start = d->ticks.v[q.train_from].wall;
-	a.window_end = d->ticks.v[q.at].wall;
 	if (loader)
-		tell_past(&a, loader->past, a.window_start);
-	a.has_history = q.train_to - q.train_from >= 30;
-	pressed = is_pressed(&a, &there, &r);
-	judge(&a, &q, pressed, &r);
-	if (pressed || request->since)
-		a.slow_since = d->ticks.v[q.focus].wall - d->ticks.v[q.focus].span;
-	if (pressed && a.at - d->ticks.v[q.at].wall > OVER)
-		a.slow_until = d->ticks.v[q.at].wall;
+		tell_past(a, loader->past, a->window_start);
 	if (request->proc_root)
-		find_used(&a.ranking, request->proc_root);
+		find_used(&a->ranking, request->proc_root);
 	if (request->only)
-		filter(&a.ranking, request->only);
-	choose_bottleneck(&a, pressed, &there);
-	a.confidence = confidence_of(&a);
-	a.culprit_is_named = names_culprit(&a, r.method);
-	if (a.slow && !a.culprit_is_named)
-		forget_suspects(&a.ranking);
-	result = explain(d, loader, &q, &r, &a);
-	if (result < 0) {
-		answer_free(&a);
+		filter(&a->ranking, request->only);
+	verdict_choose_bottleneck(a, look.pressed, &look.there, r.marked);
+	a->confidence = confidence_of(a);
+	a->culprit_is_named = verdict_names_culprit(a, r.method, r.marked);
+	if (a->slow && !a->culprit_is_named)
+		forget_suspects(&a->ranking);
+	result = explain(d, loader, &look.q, &r, a);
+	if (result < 0)
 		return result;
-	}
-	if (!a.has_history)
-		remark(&a, "there is no past to compare with: judged by pressure and shares alone");
-	add_notes(&a, d, &q);
-	*ret = a;
+	if (!a->has_history)
+		remark(a, "there is no past to compare with: judged by pressure and shares alone");
+	add_notes(a, d, &look.q);
+	*ret = *a;
+	look.answer = (struct answer){};
 	return 0;
 }
 

@@ -8,6 +8,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "daemon/capture.h"
+#include "daemon/request.h"
+#include "model/trace-hide.h"
 #include "store/trace-file.h"
 
 #define MARKS_BEFORE (600 * NS_PER_SEC) /* a press belongs to what went before it and follows it: one before the window reaches into it */
@@ -55,15 +58,34 @@ int asked_load_causes(struct asked *a)
 	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 
-void asked_find_events(const struct common *common, struct asked *a)
+/* There may be no flight recorder: that is no failure here. */
+static void find_events_of_now(const struct common *common, struct asked *a)
+{
+	_cleanup_free_ char *error = NULL;
+
+	if (common->from_file || asks_recorder(common) || capture_now(common->config.store_run_dir, &a->trace, &error) < 0)
+		return;
+	if (common->viewer == 0 || trace_hide(&a->trace, common->viewer) == 0)
+		a->request.trace = &a->trace;
+}
+
+static void find_events_of_mark(const struct common *common, struct asked *a)
 {
 	_cleanup_free_ char *folder = trace_folder(common->from_file ? common->from_file : common->config.store_file);
-	_cleanup_free_ char *path = folder && a->mark ? trace_file_of(folder, a->mark) : NULL, *error = NULL;
+	_cleanup_free_ char *path = folder ? trace_file_of(folder, a->mark) : NULL, *error = NULL;
 
 	if (path && access(path, R_OK) == 0 && trace_read_file(path, &a->trace, &error) == 0)
 		a->request.trace = &a->trace;
 	if (error)
 		log_warning("%s", error);
+}
+
+void asked_find_events(const struct common *common, struct asked *a)
+{
+	if (a->mark)
+		find_events_of_mark(common, a);
+	else if (a->request.proc_root)
+		find_events_of_now(common, a);
 }
 
 int asked_read_marks(struct store *store, struct asked *a)

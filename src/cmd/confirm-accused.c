@@ -5,70 +5,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/why.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "cmd/asked.h"
 
-static int short_of(enum bottleneck b)
+static int take_accused(const struct answer *a, struct accused_list *ret)
 {
-	switch (b) {
-	case BOTTLENECK_CPU:
-		return SHORT_CPU;
-	case BOTTLENECK_DISK:
-		return SHORT_DISK;
-	case BOTTLENECK_MEMORY:
-		return SHORT_MEMORY;
-	default:
-		return -1;
+	struct accused_list l;
+
+	if (accused_of(a, &l) < 0) {
+		log_error("out of memory");
+		return EXIT_CANNOT;
 	}
+	if (l.list.n) {
+		*ret = l;
+		return EXIT_ANSWERED;
+	}
+	log_error("nobody is accused there: %s (name a process: 'whyslow confirm PID')",
+		  a->summary ? a->summary : "it was not slow");
+	return EXIT_NOTHING_FOUND;
 }
 
-static int take_first(const struct answer *a, struct accused *ret)
+static int answer_for(struct common *common, struct store *store, struct asked *asked, struct accused_list *ret)
 {
-	const struct suspect *s = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
-
-	if (!a->slow || !s || !s->subject || !s->subject->info.pid) {
-		log_error("nobody is accused there: %s (name a process: 'whyslow confirm PID')",
-			  a->summary ? a->summary : "it was not slow");
-		return EXIT_NOTHING_FOUND;
-	}
-	*ret = (struct accused){s->subject->info.pid, (int64_t)s->subject->info.start,
-				short_of(a->bottleneck)};
-	return EXIT_ANSWERED;
-}
-
-static int answer_for(struct common *common, struct store *store, int64_t at, bool marked,
-		      struct accused *ret)
-{
-	struct why_request request = {
-		.at = at, .marked = marked, .window = common->config.answer_window, .viewer = common->viewer};
 	struct why_data data = {};
-	struct mark *marks = NULL;
 	struct answer a;
-	int r = store_marks(store, at - request.window, at, &marks, &request.n_marks), status;
+	int r = asked_read_marks(store, asked), status;
 
-	request.marks = marks;
+	asked_find_events(common, asked);
 	if (r == 0)
-		r = why_from_store(store, &request, &data, &a);
+		r = why_from_store(store, &asked->request, &data, &a);
 	if (r < 0) {
 		log_error("there is no answer for that moment: %s",
 			  r == -ENODATA ? "nothing was recorded" : store_error(store));
 		status = EXIT_CANNOT;
 	} else {
-		status = take_first(&a, ret);
+		status = take_accused(&a, ret);
 		answer_free(&a);
 	}
-	for (size_t i = 0; i < request.n_marks; i++)
-		mark_free(&marks[i]);
-	free(marks);
 	why_data_free(&data);
 	return status;
 }
 
-int find_accused(struct common *common, int64_t mark, struct accused *ret)
+int find_accused(struct common *common, int64_t mark, struct accused_list *ret)
 {
+	_cleanup_asked_ struct asked asked = {.request = {.at = wall_now(),
+							  .marked = mark != 0,
+							  .proc_root = mark ? NULL : "/proc",
+							  .window = common->config.answer_window,
+							  .viewer = common->viewer},
+					      .mark = mark};
 	struct store *store = open_common_store(common, STORE_READ);
-	struct mark m = {.wall = wall_now()};
+	struct mark m;
 	int status;
 
 	if (!store)
@@ -78,8 +66,11 @@ int find_accused(struct common *common, int64_t mark, struct accused *ret)
 			  mark);
 		status = EXIT_CANNOT;
 	} else {
-		status = answer_for(common, store, m.wall, mark != 0, ret);
-		mark_free(&m);
+		if (mark) {
+			asked.request.at = m.wall;
+			mark_free(&m);
+		}
+		status = answer_for(common, store, &asked, ret);
 	}
 	store_close(store);
 	return status;

@@ -69,6 +69,21 @@ int find_name(const char *text, const char *const *names, int n)
 	return -1;
 }
 
+/* -1 = by what it uses */
+static int short_of(enum bottleneck b)
+{
+	switch (b) {
+	case BOTTLENECK_CPU:
+		return SHORT_CPU;
+	case BOTTLENECK_DISK:
+		return SHORT_DISK;
+	case BOTTLENECK_MEMORY:
+		return SHORT_MEMORY;
+	default:
+		return -1;
+	}
+}
+
 int say_no_rights(void)
 {
 	log_error("holding a process back takes root's rights, or a recorder of root's that does it for the "
@@ -261,28 +276,62 @@ static int confirm_target(struct trial_run *t)
 	return status;
 }
 
-static int check_target(struct trial_run *t, const struct accused *who)
+static int target_of(const struct accused *who, struct target *ret)
 {
-	struct refusal_options rights = {t->common->viewer, arg_force};
 	int64_t tick = NS_PER_SEC / sysconf(_SC_CLK_TCK);
-	_cleanup_free_ char *why = NULL;
-	int r = target_find(PROC, who->pid, &t->target);
+	struct process p;
+	int r = process_read(PROC, who->pid, &p);
 
 	/* the recording has the start in ns, /proc in ticks */
-	if (r == -ESRCH ||
-	    (r == 0 && who->start && llabs(who->start / tick - (int64_t)t->target.head.start) > 1)) {
-		log_error("process %u has ended: only who is still there can be held back", who->pid);
-		return EXIT_CANNOT;
+	if (r == 0 && who->start && llabs(who->start / tick - (int64_t)p.start) > 1)
+		r = -ESRCH;
+	/* of several processes of a program the one that the others come from */
+	return r < 0 ? r : target_find(PROC, who->group ? process_origin(PROC, who->pid) : who->pid, ret);
+}
+
+/* 0, or -errno and *ret_why in words (the caller frees). */
+static int check_target(struct trial_run *t, const struct accused *who, char **ret_why)
+{
+	struct refusal_options rights = {t->common->viewer, arg_force};
+	int r;
+
+	if (who->why_not) {
+		*ret_why = strdup(who->why_not);
+		return *ret_why ? -EPERM : -ENOMEM;
 	}
+	r = target_of(who, &t->target);
+	if (r == -ESRCH && asprintf(ret_why, "process %u has ended: only who is still there can be held back", who->pid) < 0)
+		*ret_why = NULL;
 	if (r == 0)
-		r = target_refuse(PROC, &t->target, &rights, &why);
-	if (r < 0)
-		log_error("%s", why ? why : strerror(-r));
-	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+		r = target_refuse(PROC, &t->target, &rights, ret_why);
+	return r;
+}
+
+/* The first one who can be held back. */
+static int choose_target(struct trial_run *t, const struct accused_list *l)
+{
+	for (size_t i = 0; i < l->list.n; i++) {
+		const struct accused *who = &l->list.v[i];
+		_cleanup_free_ char *why = NULL;
+		int r = check_target(t, who, &why);
+
+		if (r == 0) {
+			t->of = arg_short ? find_name(arg_short, hold_short_names, SHORT_COUNT) : short_of(who->of);
+			return EXIT_ANSWERED;
+		}
+		target_free(&t->target);
+		if (!who->name) { /* asked for by its number */
+			log_error("%s", why ? why : strerror(-r));
+			return EXIT_CANNOT;
+		}
+		log_warning("passed over %s: %s", who->name, why ? why : strerror(-r));
+	}
+	log_error("there is nothing to hold back: of those accused nobody can be tried (name a process: 'whyslow confirm PID')");
+	return EXIT_CANNOT;
 }
 
 /* A number is a process, or where there is none, a mark. */
-static int find_who(struct common *common, int argc, char **argv, struct accused *ret)
+static int find_who(struct common *common, int argc, char **argv, struct accused_list *ret)
 {
 	const char *word = arg_mark ? arg_mark : argc == 2 ? argv[1] : NULL;
 	struct process p;
@@ -293,8 +342,9 @@ static int find_who(struct common *common, int argc, char **argv, struct accused
 		return usage_error("confirm", "takes a PID or a mark's number, or nothing (whoever is "
 					      "accused now): 'whyslow confirm 812'");
 	if (number && !arg_mark && process_read(PROC, (uint32_t)number, &p) == 0) {
-		*ret = (struct accused){(uint32_t)number, 0, -1};
-		return EXIT_ANSWERED;
+		struct accused one = {.pid = (uint32_t)number, .of = BOTTLENECK_UNCLEAR};
+
+		return VEC_PUSH(ret->list, one) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 	}
 	return find_accused(common, (int64_t)number, ret);
 }
@@ -325,7 +375,7 @@ static void block_ends(sigset_t *ret)
 static int run(struct common *common, int argc, char **argv)
 {
 	struct trial_run t = {.common = common, .of = -1};
-	struct accused who;
+	_cleanup_(accused_free) struct accused_list who = {};
 	int status = check_options(common);
 
 	if (status != EXIT_ANSWERED)
@@ -335,10 +385,9 @@ static int run(struct common *common, int argc, char **argv)
 	status = find_who(common, argc, argv, &who);
 	if (status != EXIT_ANSWERED)
 		return status;
-	t.of = arg_short ? find_name(arg_short, hold_short_names, SHORT_COUNT) : who.of;
 	block_ends(&t.ends);
 	(void)setpriority(PRIO_PROCESS, 0, -15); /* phases begin and end on time on a starved machine, too */
-	status = check_target(&t, &who);
+	status = choose_target(&t, &who);
 	if (status == EXIT_ANSWERED)
 		status = confirm_target(&t);
 	free(t.words);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -25,12 +26,17 @@
 #define START_TRIES   300 /* of 100 ms: a recorder loads its programs into the kernel */
 #define PATH_LONGEST  256
 #define FOLDER	      "FOLDER" /* in arguments: the demo's own */
+#define LIBRARY	      "/library" /* in it: what the editor reads in */
+#define LIBRARY_SIZE  (256 << 20)
+#define SETTLING      3	 /* seconds in which the editor opens its files */
+#define MUCH_LATER    20 /* ms: nobody sees less */
 #define TWICE_CPUS    "CPUS"   /* so many threads that they are in each other's way at once */
 
 /* `arguments` are of one of the lab's programs. */
 struct demo {
 	const char *name, *help, *program;
 	const char *arguments[ARGUMENTS_MAX];
+	bool library; /* needs it filled */
 };
 
 static const struct demo demos[] = {
@@ -39,9 +45,10 @@ static const struct demo demos[] = {
 	 .program = "burn",
 	 .arguments = {TWICE_CPUS, "100"}},
 	{.name = "disk",
-	 .help = "a program writes 150 MB a second into one file of 256 MB",
+	 .help = "sixteen processes read a file of 256 MB from the disk, again and again, as fast as it goes",
 	 .program = "stream",
-	 .arguments = {"write", FOLDER "/file", "256", "150"}},
+	 .arguments = {"read", FOLDER LIBRARY, "256", "0", "16"},
+	 .library = true},
 	{.name = "threads",
 	 .help = "a program starts 400 threads that never rest",
 	 .program = "swarm",
@@ -58,7 +65,8 @@ static const struct option_row options[] = {{}};
 struct play {
 	char programs[PATH_LONGEST]; /* the lab's */
 	char folder[PATH_LONGEST], store[PATH_LONGEST], run_dir[PATH_LONGEST];
-	pid_t recorder, culprit;
+	pid_t recorder, victim, culprit;
+	time_t began, hurt; /* the victim, and what hurts it */
 };
 
 static volatile sig_atomic_t is_stopped;
@@ -135,8 +143,8 @@ static void take_signals(const sigset_t *mask)
 	sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
-/* Dies with this process. Its words go nowhere. Returns its pid or -errno. */
-static pid_t start(const char *path, char *const *argv)
+/* Dies with this process. Its words go to a file, or nowhere. Returns its pid or -errno. */
+static pid_t start(const char *path, char *const *argv, const char *words)
 {
 	pid_t parent = getpid(), pid;
 	sigset_t all, before;
@@ -153,6 +161,8 @@ static pid_t start(const char *path, char *const *argv)
 			_exit(127);
 		for (int fd = 0; fd <= 2; fd++)
 			dup2(null, fd);
+		if (words && dup2(open(words, O_WRONLY | O_CREAT | O_CLOEXEC, 0600), STDOUT_FILENO) < 0)
+			_exit(127);
 		execv(path, argv);
 		_exit(127);
 	}
@@ -170,7 +180,7 @@ static pid_t start_recorder(const struct play *p)
 			      (char *)p->run_dir,
 			      NULL};
 
-	return start("/proc/self/exe", argv);
+	return start("/proc/self/exe", argv, NULL);
 }
 
 /* What stands for the demo's folder and a number of CPUs are put in. */
@@ -184,7 +194,7 @@ static void fill_in(const struct play *p, const char *argument, char *ret, size_
 		snprintf(ret, size, "%s", argument);
 }
 
-static pid_t start_program(const struct play *p, const char *program, const char *const *arguments)
+static pid_t start_program(const struct play *p, const char *program, const char *const *arguments, const char *words)
 {
 	char path[PATH_LONGEST * 2], filled[ARGUMENTS_MAX][PATH_LONGEST * 2];
 	char *argv[ARGUMENTS_MAX + 2] = {path};
@@ -194,7 +204,75 @@ static pid_t start_program(const struct play *p, const char *program, const char
 		fill_in(p, arguments[i], filled[i], sizeof(filled[i]));
 		argv[i + 1] = filled[i];
 	}
-	return start(path, argv);
+	return start(path, argv, words);
+}
+
+/* Of blocks that are on the disk: what was never written is not read from there. */
+static int fill_library(const struct play *p)
+{
+	static char block[1 << 20];
+	char path[PATH_LONGEST * 2];
+	_cleanup_close_ int fd = -1;
+
+	snprintf(path, sizeof(path), "%s" LIBRARY, p->folder);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	memset(block, 'x', sizeof(block));
+	for (size_t done = 0; fd >= 0 && done < LIBRARY_SIZE && !is_stopped; done += sizeof(block))
+		if (write(fd, block, sizeof(block)) != sizeof(block))
+			break;
+	if (fd >= 0 && lseek(fd, 0, SEEK_CUR) == LIBRARY_SIZE && fsync(fd) == 0)
+		return 0;
+	log_error("cannot write a file of %d MB in %s: %s (TMPDIR names another place)", LIBRARY_SIZE >> 20, p->folder, strerror(errno));
+	return -EIO;
+}
+
+static void lateness_file(const struct play *p, char *ret, size_t size)
+{
+	snprintf(ret, size, "%s/lateness", p->folder);
+}
+
+/* Somebody who is in nobody's way, and says how late it was. */
+static void start_victim(struct play *p)
+{
+	const char *const arguments[] = {FOLDER LIBRARY, FOLDER "/text", NULL};
+	char library[PATH_LONGEST * 2], words[PATH_LONGEST * 2];
+	int fd;
+
+	snprintf(library, sizeof(library), "%s" LIBRARY, p->folder);
+	fd = open(library, O_WRONLY | O_CREAT | O_CLOEXEC, 0600); /* it may be empty */
+	if (fd >= 0)
+		close(fd);
+	lateness_file(p, words, sizeof(words));
+	p->victim = start_program(p, "edit", arguments, words);
+	p->began = time(NULL);
+}
+
+/* By how many ms it was late at worst in [from, to]; negative = it says nothing of then. Its lines: "UNIX_TIME MS" */
+static double worst_lateness(const struct play *p, time_t from, time_t to)
+{
+	char path[PATH_LONGEST * 2], line[64];
+	_cleanup_fclose_ FILE *f = NULL;
+	double worst = -1, late;
+	long long at;
+
+	lateness_file(p, path, sizeof(path));
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%lld %lf", &at, &late) == 2 && at >= from && at <= to && late > worst)
+			worst = late;
+	return worst;
+}
+
+static void tell_victim(const struct play *p, bool answered)
+{
+	double before = worst_lateness(p, p->began + SETTLING, p->hurt - 1);
+	double then = worst_lateness(p, p->hurt + 1, p->hurt + SLOW_SECONDS + 1);
+
+	if (before < 0 || then < 0)
+		return;
+	printf("An editor of this demo ran beside it: its work was up to %.0f ms late, %.0f ms before.\n", then, before);
+	if (!answered && then < before + MUCH_LATER)
+		puts("So nobody would have noticed: this machine is too fast for this demo. 'whyslow demo cpu' is felt on every one.");
 }
 
 /* Who has ended is forgotten: the number may be somebody else's by now. */
@@ -288,11 +366,15 @@ static int act(struct common *common, struct play *p, const struct demo *d)
 		       "that.\n\n",
 		       d->name, d->help, PAST_SECONDS, SLOW_SECONDS);
 	fflush(stdout);
+	if (d->library && fill_library(p) < 0)
+		return EXIT_CANNOT;
 	p->recorder = start_recorder(p);
 	if (wait_for_recorder(p) < 0)
 		return EXIT_CANNOT;
+	start_victim(p);
 	wait_seconds(PAST_SECONDS, "recording what is usual");
-	p->culprit = start_program(p, d->program, d->arguments);
+	p->culprit = start_program(p, d->program, d->arguments, NULL);
+	p->hurt = time(NULL);
 	wait_seconds(SLOW_SECONDS, "making it slow");
 	if (is_stopped)
 		return EXIT_CANNOT;
@@ -301,12 +383,12 @@ static int act(struct common *common, struct play *p, const struct demo *d)
 		return EXIT_CANNOT;
 	}
 	status = press(common, p);
-	if (!common->json && (status == EXIT_ANSWERED || status == EXIT_NOTHING_FOUND))
-		printf("\nThe truth: %s (pid %d) did it, which this demo started %d seconds before it "
-		       "pressed the button.\n"
-		       "'make start' or the service whyslow records for good; then press with 'whyslow "
-		       "mark', and ask with 'whyslow'.\n",
-		       d->program, (int)p->culprit, SLOW_SECONDS);
+	if (common->json || (status != EXIT_ANSWERED && status != EXIT_NOTHING_FOUND))
+		return status;
+	printf("\nThe truth: %s (pid %d) did it, which this demo started %d seconds before it pressed the button.\n", d->program,
+	       (int)p->culprit, SLOW_SECONDS);
+	tell_victim(p, status == EXIT_ANSWERED);
+	puts("'make start' or the service whyslow records for good; then press with 'whyslow mark', and ask with 'whyslow'.");
 	return status;
 }
 
@@ -324,6 +406,7 @@ static void clean_up(struct play *p)
 	char *const argv[] = {(char *)"rm", (char *)"-rf", (char *)"--", p->folder, NULL};
 
 	end(p->culprit);
+	end(p->victim);
 	end(p->recorder);
 	if (*p->folder && posix_spawnp(&pid, "rm", NULL, NULL, argv, environ) == 0)
 		waitpid(pid, NULL, 0);

@@ -181,6 +181,12 @@ static bool recording_is_fresh(struct store *store, int64_t now)
 	return store_extent(store, &from, &to) == 0 && now - to < FRESH_ENOUGH;
 }
 
+static void find_events(const struct common *common, struct asked *asked)
+{
+	if (!asked->request.method || asked->request.method == &method_blame)
+		asked_find_events(common, asked);
+}
+
 static int answer_moment(struct common *common, struct asked *asked)
 {
 	struct store *store;
@@ -188,8 +194,7 @@ static int answer_moment(struct common *common, struct asked *asked)
 
 	if (status)
 		return status;
-	if (!asked->request.method || asked->request.method == &method_blame)
-		asked_find_events(common, asked);
+	find_events(common, asked);
 	store = open_common_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
@@ -218,8 +223,10 @@ static int why_now(struct common *common)
 	if (store_open(&paths, STORE_READ, &store, &error) == 0) {
 		bool fresh = recording_is_fresh(store, asked.request.at);
 
-		if (fresh)
+		if (fresh) {
+			find_events(common, &asked);
 			status = answer_from(common, store, &asked);
+		}
 		store_close(store);
 		if (fresh)
 			return status;

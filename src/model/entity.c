@@ -162,9 +162,63 @@ static void put_without_numbers(struct str *out, const char *text)
 	}
 }
 
+#define COMM_LONGEST 15 /* of TASK_COMM_LEN without its end */
+
+/* Under which name it was started, where that is not its file's: one file may have several (links, programs that are many in
+ * one), and the kernel tells the one it was found by last: Debian's redis-server is redis-check-rdb to it. The first argument
+ * alone may be anything; the kernel's short name says the same where a file of that name was executed. NULL = its file's name. */
+static const char *started_as(const struct entity_info *info, size_t *ret_n)
+{
+	const char *first = info->cmdline, *comm = info->name, *slash;
+	size_t n, known;
+
+	if (!first || !comm || !info->exe || is_interpreter(base_name(info->exe)) || text_starts(first, "/proc/"))
+		return NULL;
+	n = strcspn(first, " ");
+	slash = memrchr(first, '/', n);
+	if (slash) {
+		n -= (size_t)(slash + 1 - first);
+		first = slash + 1;
+	}
+	known = strlen(comm);
+	if (!n || known != (n < COMM_LONGEST ? n : COMM_LONGEST) || strncmp(first, comm, known) != 0)
+		return NULL;
+	*ret_n = n;
+	return first;
+}
+
+/* A text that an interpreter runs may say itself what it is: "npm ci" is the title and the short name of a node. */
+static bool has_title(const struct entity_info *info)
+{
+	const char *title = info->cmdline, *comm = info->name;
+	char word[COMM_LONGEST + 1];
+	size_t n = comm ? strcspn(comm, " ") : 0;
+
+	if (!title || !n || n > COMM_LONGEST || strcspn(title, " ") != n || strncmp(title, comm, n) != 0)
+		return false;
+	memcpy(word, comm, n);
+	word[n] = '\0';
+	return !is_interpreter(word);
+}
+
+void entity_hide_arguments(struct entity_info *info)
+{
+	size_t n;
+	const char *name = started_as(info, &n);
+
+	if (name && strlen(base_name(info->exe)) == n && strncmp(name, base_name(info->exe), n) == 0)
+		name = NULL;
+	if (name) {
+		info->cmdline[strcspn(info->cmdline, " ")] = '\0';
+		return;
+	}
+	free(info->cmdline);
+	info->cmdline = NULL;
+}
+
 static void put_label(struct str *out, const struct entity_info *info)
 {
-	const char *script;
+	const char *script, *name;
 	size_t n;
 
 	if (info->flags & ENTITY_IS_KERNEL_THREAD) {
@@ -175,6 +229,15 @@ static void put_label(struct str *out, const struct entity_info *info)
 	}
 	if (!info->exe) {
 		str_puts(out, info->name ? info->name : "?");
+		return;
+	}
+	name = started_as(info, &n);
+	if (name) {
+		str_append(out, name, n);
+		return;
+	}
+	if (is_interpreter(base_name(info->exe)) && has_title(info)) {
+		str_puts(out, info->name);
 		return;
 	}
 	str_puts(out, base_name(info->exe));

@@ -44,8 +44,11 @@ int entity_info_read(struct reader *in, struct entity_info *ret);
 /* The program an entity is an instance of: "exe|unit" ("exe script|unit" for interpreters), numbers of sessions and
  * workers taken out. The caller frees. NULL without memory. */
 char *entity_program(const struct entity_info *info);
-/* A short name for people: "firefox", "python3 train.py", "kworker". Caller frees. */
+/* A short name for people: "firefox", "python3 train.py", "kworker", "redis-server" (which is a link to another file's name).
+ * Caller frees. */
 char *entity_label(const struct entity_info *info);
+/* Takes away what others must not see of the command line; the label stays. */
+void entity_hide_arguments(struct entity_info *info);
 
 /* What the recorder keeps of one entity. Values hang behind it: one per feature of its kind. */
 struct entity {

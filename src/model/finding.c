@@ -9,6 +9,7 @@ void suspect_free(struct suspect *s)
 		free(s->evidence.v[i]);
 	VEC_FREE(s->evidence);
 	VEC_FREE(s->features);
+	VEC_FREE(s->together);
 }
 
 void ranking_free(struct ranking *r)

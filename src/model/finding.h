@@ -59,6 +59,10 @@ struct suspect {
 	const struct subject *subject; /* the process, or the member that matters most of a group */
 	const struct subject *starter; /* the parent of short-lived processes; NULL = not known */
 	uint32_t members;	       /* processes of a group */
+	/* Of a job, a program with all it started: all processes that belong to it, earlier ones too, and the one of them that
+	 * matters most (`subject` is who started it). Empty and NULL = a program alone. */
+	VEC(const struct subject *) together;
+	const struct subject *busiest;
 	bool using;		       /* a victim: somebody was using it, as far as its terminal tells */
 	double score;
 	double guilt; /* in a board: what the default model accuses its program of; 0 = nothing */

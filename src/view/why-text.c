@@ -75,6 +75,8 @@ static void put_who(const struct suspect *s, FILE *out)
 		if (s->subject->info.parent)
 			fprintf(out, ", most started by %s, pid %u", starter ? starter : "a process that is gone",
 				s->subject->info.parent);
+	} else if (s->together.n) {
+		fprintf(out, ", pid %u, with all it started: %u processes", s->subject->info.pid, s->members);
 	} else if (s->kind == CULPRIT_GROUP && s->members > 1) {
 		fprintf(out, ", %u processes (most: pid %u)", s->members, s->subject->info.pid);
 	} else if (s->subject->info.pid) {
@@ -121,6 +123,33 @@ static void put_pressure(const struct answer *a, FILE *out)
 	fputc('\n', out);
 }
 
+/* "waited for a processor 69 % of the time"; of several threads and processes how many at a time. */
+static void put_wait(const struct deviation *f, FILE *out)
+{
+	static const struct {
+		const char *feature, *did;
+	} waits[] = {
+		{"cpu.run_delay", "waited for a processor"},
+		{"delay.block", "waited for the disk"},
+		{"delay.swapin", "waited for memory that had been moved out to swap"},
+		{"delay.reclaim", "had to find free memory"},
+		{"delay.thrashing", "waited for memory that had just been given away"},
+		{"quota.throttled", "stood still at a limit"},
+	};
+	char now[32];
+
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
+		if (strcmp(waits[i].feature, f->feature->name) != 0)
+			continue;
+		if (f->observed <= 1e9)
+			fprintf(out, "%s %.0f %% of the time", waits[i].did, f->observed / 1e7);
+		else
+			fprintf(out, "%.1f of its threads at a time %s", f->observed / 1e9, waits[i].did);
+		return;
+	}
+	fprintf(out, "%s %s", f->feature->help, format_value(f->feature, f->observed, now, sizeof(now)));
+}
+
 static void put_victims(const struct answer *a, FILE *out)
 {
 	if (!a->ranking.victims.n)
@@ -128,15 +157,15 @@ static void put_victims(const struct answer *a, FILE *out)
 	fputs("\nWho waited:\n", out);
 	for (size_t i = 0; i < a->ranking.victims.n && i < 5; i++) {
 		const struct suspect *v = &a->ranking.victims.v[i];
-		char now[32];
 
 		fputs("   ", out);
 		put_who(v, out);
 		if (v->using)
 			fputs(" (what you were using)", out);
-		for (size_t j = 0; j < v->features.n && j < 2; j++)
-			fprintf(out, "%s %s %s", j ? "," : ":", v->features.v[j].feature->help,
-				format_value(v->features.v[j].feature, v->features.v[j].observed, now, sizeof(now)));
+		for (size_t j = 0; j < v->features.n && j < 2; j++) {
+			fputs(j ? ", " : ": ", out);
+			put_wait(&v->features.v[j], out);
+		}
 		fputc('\n', out);
 	}
 }

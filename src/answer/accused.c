@@ -1,0 +1,77 @@
+#include "answer/accused.h"
+
+#include <errno.h>
+
+#define HAD_A_HAND 0.2 /* of the first one's score: whoever has less is not accused */
+
+void accused_free(struct accused_list *l)
+{
+	for (size_t i = 0; i < l->list.n; i++)
+		free(l->list.v[i].name);
+	VEC_FREE(l->list);
+}
+
+/* Of processes that do not live for a second whoever starts them can be held back. */
+static const struct subject *in_reach(const struct suspect *s)
+{
+	return s->subject->info.kind == ENTITY_SHORT_LIVED ? s->starter : s->subject;
+}
+
+static const char *why_not(const struct suspect *s)
+{
+	switch (s->kind) {
+	case CULPRIT_LIMIT:
+		return "a limit holds it back already, and it is in nobody's way";
+	case CULPRIT_HOST:
+		return "it waits for another machine, and is in nobody's way";
+	case CULPRIT_KERNEL:
+		return "that is the kernel's own work";
+	case CULPRIT_CGROUP:
+	case CULPRIT_DISK:
+		return "that is no process";
+	case CULPRIT_PROCESS:
+	case CULPRIT_GROUP:
+		break;
+	}
+	if (!in_reach(s))
+		return "its processes end within a second, and who starts them is not known";
+	return in_reach(s)->info.pid ? NULL : "that is no process";
+}
+
+static enum bottleneck makes_short(const struct answer *a, const struct suspect *s)
+{
+	return s->of == BOTTLENECK_CPU || s->of == BOTTLENECK_DISK || s->of == BOTTLENECK_MEMORY ? s->of : a->bottleneck;
+}
+
+static int add(const struct answer *a, const struct suspect *s, struct accused_list *ret)
+{
+	const struct subject *who = in_reach(s) ? in_reach(s) : s->subject;
+	struct accused one = {.pid = who->info.pid,
+			      .start = (int64_t)who->info.start,
+			      .of = makes_short(a, s),
+			      .group = s->kind == CULPRIT_GROUP && !s->together.n,
+			      .name = entity_label(&who->info),
+			      .why_not = why_not(s)};
+
+	if (one.name && VEC_PUSH(ret->list, one) == 0)
+		return 0;
+	free(one.name);
+	return -ENOMEM;
+}
+
+int accused_of(const struct answer *a, struct accused_list *ret)
+{
+	const struct ranking *r = &a->ranking;
+	struct accused_list l = {};
+
+	for (size_t i = 0; a->slow && i < r->suspects.n; i++) {
+		if (r->suspects.v[i].score < HAD_A_HAND * r->suspects.v[0].score)
+			continue;
+		if (add(a, &r->suspects.v[i], &l) < 0) {
+			accused_free(&l);
+			return -ENOMEM;
+		}
+	}
+	*ret = l;
+	return 0;
+}

@@ -1,0 +1,25 @@
+/* Whom of an answer's suspects one could hold back, to see whether he is the cause. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "model/finding.h"
+
+struct accused {
+	uint32_t pid;
+	int64_t start;	     /* boot ns; 0 = not known */
+	enum bottleneck of;  /* what it makes short */
+	bool group;	     /* one of several processes of its program */
+	char *name;	     /* for people */
+	const char *why_not; /* why holding it back would prove nothing; NULL = it may be tried */
+};
+
+/* In the answer's order; whoever is far less guilty than the first one is left out. */
+struct accused_list {
+	VEC(struct accused) list;
+};
+
+/* Empty where nobody is accused. 0 or -ENOMEM. */
+int accused_of(const struct answer *a, struct accused_list *ret);
+void accused_free(struct accused_list *l);

@@ -1,0 +1,152 @@
+/* Who starts many is judged with what he starts; and of those accused, who can be held back. */
+#include "answer/accused.h"
+#include "answer/test-recording.h"
+#include "base/cleanup.h"
+
+#define EVERY 60 /* ticks from one compilation to the next */
+#define LONG  20 /* ticks that it takes */
+
+static struct subject *start(struct story *st, const struct subject *parent, const char *exe, uint32_t first, uint32_t last)
+{
+	struct subject *s = add(st, exe, first, last, 0);
+
+	s->info.parent = parent ? parent->info.pid : 1;
+	return s;
+}
+
+static void compile(struct story *st, const struct subject *parent, uint32_t first, uint32_t last)
+{
+	struct subject *driver = start(st, parent, "/usr/bin/gcc", first, last);
+	struct subject *compiler = start(st, driver, "/usr/lib/cc1", first, last);
+
+	use(compiler, FEATURE_CPU_TIME, first, last, 80 * PERCENT);
+}
+
+/* Somebody works, somebody else has a file compiled every now and then. */
+static void begin_workshop(struct story *st)
+{
+	struct subject *editor, *renderer, *loop;
+
+	begin(st);
+	editor = start(st, NULL, "/bin/editor", 0, TICKS - 1);
+	renderer = start(st, NULL, "/bin/renderer", 0, TICKS - 1);
+	loop = start(st, NULL, "/bin/loop", 0, TICKS - 1);
+	use(renderer, FEATURE_CPU_TIME, 0, TICKS - 1, 90 * PERCENT);
+	use(editor, FEATURE_CPU_TIME, 0, TICKS - 1, 5 * PERCENT);
+	use(editor, FEATURE_CPU_RUN_DELAY, 0, FROM - 1, 5 * PERCENT);
+	use(editor, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 60 * PERCENT);
+	for (uint32_t t = 5; t + LONG < FROM; t += EVERY)
+		compile(st, loop, t, t + LONG - 1);
+	press(st, FEATURE_PSI_CPU_SOME, 5, 70);
+}
+
+/* One compiler after the other, until somebody stops it. */
+static struct subject *build(struct story *st, uint32_t first, uint32_t last)
+{
+	struct subject *make = start(st, NULL, "/usr/bin/make", first, last);
+
+	use(make, FEATURE_CPU_TIME, first, last, PERCENT);
+	for (uint32_t t = first; t + 3 <= last; t += 3)
+		compile(st, make, t, t + 2);
+	return make;
+}
+
+static void who_has_usual_work_done_all_the_time_is_named(void **state)
+{
+	struct subject *make;
+	struct story st;
+
+	(void)state;
+	begin_workshop(&st);
+	make = build(&st, FROM, TICKS - 1);
+	ask_by(&st, true, &method_blame);
+	assert_true(st.answer.slow);
+	assert_ptr_equal(first(&st)->subject, make);
+	assert_int_equal(first(&st)->kind, CULPRIT_GROUP);
+	assert_true(first(&st)->members > 10);
+	assert_true(first(&st)->together.n > 10);
+	assert_string_equal(first(&st)->busiest->info.exe, "/usr/lib/cc1");
+	assert_string_equal(first(&st)->features.v[0].feature->name, "cpu.time");
+	assert_string_equal(st.answer.cause, "compile");
+	/* its compilers are not accused beside it */
+	for (size_t i = 1; i < st.answer.ranking.suspects.n; i++)
+		assert_true(st.answer.ranking.suspects.v[i].score < first(&st)->score / 3);
+	end(&st);
+}
+
+static void a_job_that_comes_every_now_and_then_is_no_news(void **state)
+{
+	struct story st;
+
+	(void)state;
+	begin_workshop(&st);
+	for (uint32_t t = 40; t + 60 < FROM; t += 120)
+		build(&st, t, t + 29);
+	build(&st, FROM, TICKS - 1);
+	ask_by(&st, false, &method_blame);
+	for (size_t i = 0; i < st.answer.ranking.suspects.n; i++)
+		assert_string_not_equal(st.answer.ranking.suspects.v[i].subject->info.name, "make");
+	end(&st);
+}
+
+static void a_new_program_that_does_it_itself_is_named_and_not_its_starter(void **state)
+{
+	struct subject *starter, *hog;
+	struct story st;
+
+	(void)state;
+	begin_workshop(&st);
+	starter = start(&st, NULL, "/usr/bin/timeout", FROM, TICKS - 1);
+	hog = start(&st, starter, "/bin/hog", FROM, TICKS - 1);
+	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 100 * PERCENT);
+	ask_by(&st, true, &method_blame);
+	assert_true(st.answer.slow);
+	assert_ptr_equal(first(&st)->subject, hog);
+	assert_int_equal(first(&st)->together.n, 0);
+	end(&st);
+}
+
+static void a_limit_is_passed_over_and_the_next_one_tried(void **state)
+{
+	struct subject shop = {.info = {.pid = 7, .name = (char *)"shop"}}, hog = {.info = {.pid = 8, .name = (char *)"hog"}};
+	struct subject many = {.info = {.kind = ENTITY_SHORT_LIVED, .name = (char *)"true"}}, shell = {.info = {.pid = 9, .name = (char *)"shell"}};
+	struct suspect suspects[] = {
+		{.kind = CULPRIT_LIMIT, .subject = &shop, .score = 0.5, .of = BOTTLENECK_QUOTA},
+		{.kind = CULPRIT_PROCESS, .subject = &hog, .score = 0.4, .of = BOTTLENECK_CPU},
+		{.kind = CULPRIT_GROUP, .subject = &many, .starter = &shell, .score = 0.3, .of = BOTTLENECK_CPU},
+		{.kind = CULPRIT_GROUP, .subject = &many, .score = 0.2, .of = BOTTLENECK_DISK},
+		{.kind = CULPRIT_PROCESS, .subject = &hog, .score = 0.01, .of = BOTTLENECK_CPU},
+	};
+	struct answer a = {.slow = true, .bottleneck = BOTTLENECK_QUOTA};
+	struct accused_list l;
+
+	(void)state;
+	a.ranking.suspects.v = suspects;
+	a.ranking.suspects.n = ARRAY_SIZE(suspects);
+	assert_int_equal(accused_of(&a, &l), 0);
+	assert_int_equal(l.list.n, 4); /* whoever has a fiftieth of the guilt is not accused */
+	assert_non_null(strstr(l.list.v[0].why_not, "limit"));
+	assert_null(l.list.v[1].why_not);
+	assert_int_equal(l.list.v[1].pid, 8);
+	assert_int_equal(l.list.v[1].of, BOTTLENECK_CPU);
+	assert_null(l.list.v[2].why_not); /* what starts them can be held back */
+	assert_int_equal(l.list.v[2].pid, 9);
+	assert_string_equal(l.list.v[2].name, "shell");
+	assert_non_null(l.list.v[3].why_not);
+	accused_free(&l);
+	a.slow = false;
+	assert_int_equal(accused_of(&a, &l), 0);
+	assert_int_equal(l.list.n, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_has_usual_work_done_all_the_time_is_named),
+		cmocka_unit_test(a_job_that_comes_every_now_and_then_is_no_news),
+		cmocka_unit_test(a_new_program_that_does_it_itself_is_named_and_not_its_starter),
+		cmocka_unit_test(a_limit_is_passed_over_and_the_next_one_tried),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

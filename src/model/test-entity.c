@@ -1,0 +1,67 @@
+#include "base/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "model/entity.h"
+
+static void is_called(const char *exe, const char *cmdline, const char *comm, const char *label)
+{
+	struct entity_info info = {.kind = ENTITY_PROCESS, .exe = (char *)exe, .cmdline = (char *)cmdline, .name = (char *)comm};
+	_cleanup_free_ char *told = entity_label(&info);
+
+	assert_non_null(told);
+	assert_string_equal(told, label);
+}
+
+static void a_program_is_called_as_it_was_started(void **state)
+{
+	(void)state;
+	is_called("/usr/bin/redis-check-rdb", "/usr/bin/redis-server 127.0.0.1:6379", "redis-server", "redis-server");
+	is_called("/usr/bin/busybox", "ls -l", "ls", "ls");
+	is_called("/usr/bin/x86_64-linux-gnu-gcc-12", "gcc -c a.c", "gcc", "gcc");
+	is_called("/usr/bin/thing.real", "/bin/a-name-of-many-letters", "a-name-of-many-", "a-name-of-many-letters");
+	/* the file's name, where the first argument is not what was executed */
+	is_called("/usr/lib/postgresql/15/bin/postgres", "postgres: writer", "postgres", "postgres");
+	is_called("/usr/lib/systemd/systemd", "/sbin/init", "systemd", "systemd");
+	is_called("/usr/bin/bash", "-bash", "bash", "bash");
+	is_called("/usr/bin/whyslow", "/proc/self/exe record", "exe", "whyslow");
+	is_called("/usr/bin/whyslow", NULL, "exe", "whyslow");
+	/* and of what runs a text, the text */
+	is_called("/usr/bin/node", "npm", "npm ci", "npm ci");
+	is_called("/usr/bin/dash", "sh", "sh", "dash");
+	is_called("/usr/bin/python3.11", "python3 /home/a/train.py", "python3", "python3.11 train.py");
+}
+
+static void arguments_are_hidden_and_the_name_stays(void **state)
+{
+	struct entity_info info = {.kind = ENTITY_PROCESS};
+	_cleanup_free_ char *before = NULL, *after = NULL;
+
+	(void)state;
+	info.exe = strdup("/usr/bin/redis-check-rdb");
+	info.name = strdup("redis-server");
+	info.cmdline = strdup("/usr/bin/redis-server --requirepass letmein");
+	before = entity_program(&info);
+	entity_hide_arguments(&info);
+	assert_string_equal(info.cmdline, "/usr/bin/redis-server");
+	after = entity_program(&info);
+	assert_string_equal(before, after);
+	free(info.exe);
+	info.exe = strdup("/usr/bin/redis-server");
+	entity_hide_arguments(&info);
+	assert_null(info.cmdline);
+	entity_hide_arguments(&info);
+	entity_info_free(&info);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_program_is_called_as_it_was_started),
+		cmocka_unit_test(arguments_are_hidden_and_the_name_stays),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
