@@ -8,5 +8,6 @@ CAUSES = {"real-time"}
 
 
 def inject(stage, chance):
-    return [stage.start("stress-ng", "--cpu", chance.choice((1, 2)), "--cpu-load", chance.choice((60, 90)), "--sched",
-                        chance.choice(("fifo", "rr")), "--sched-prio", 20, "--quiet", name="player")]
+    player = stage.start("burn", chance.choice((1, 2)), chance.choice((60, 90)), name="player")
+    stage.make_real_time(player, 20)
+    return [player]
