@@ -9,10 +9,13 @@
 #include "rule/cause.h"
 #include "store/store.h"
 
+#define WHY_EXACT_MAX (12 * 3600 * NS_PER_SEC) /* ns of a recording that are read tick by tick at most */
+
 struct why_request {
 	int64_t at;		     /* wall ns */
 	int64_t since;		     /* wall ns: the trouble is known to have begun here; 0 = find out */
 	int64_t window;		     /* ns of past to learn from */
+	bool has_gaps;		     /* ... of which much was not recorded: all of it is read tick by tick */
 	const struct method *method; /* NULL = the default */
 	bool block;		     /* learn from the whole block around `at`, event included (the paper's way) */
 	bool marked;		     /* somebody said that it was slow then: less is needed to accuse */

@@ -23,6 +23,8 @@ int asked_load_causes(struct asked *a);
 /* The events kept of the mark, or, about now (request.proc_root), those the recorder has, as far as `common->viewer` may see them,
  * where there are any: request.trace. Without them the answer is made of counters. */
 void asked_find_events(const struct common *common, struct asked *a);
+/* The usual window is of recorded time: a machine that was off overnight is compared with the evening before. */
+void asked_reach_back(const struct common *common, struct store *store, struct asked *a);
 /* Earlier marks that must not be learnt as usual, of the window that is asked about. 0 or -errno. */
 int asked_read_marks(struct store *store, struct asked *a);
 /* Says what is wrong with a TIME of --at. EXIT_USAGE, or EXIT_CANNOT for -EIO. */

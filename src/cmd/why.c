@@ -137,9 +137,11 @@ static int answer_from(struct common *common, struct store *store, struct asked 
 	struct why_request *request = &asked->request;
 	struct why_data data = {};
 	struct answer a;
-	int r = asked_read_marks(store, asked);
-	int status;
+	int r, status;
 
+	if (!why_args.boot)
+		asked_reach_back(common, store, asked);
+	r = asked_read_marks(store, asked);
 	if (r == 0)
 		r = why_args.boot ? boot_from_store(store, request, &data, &a) : why_from_store(store, request, &data, &a);
 	if (r == 0 && !why_args.boot)

@@ -13,6 +13,7 @@
 #include "store/internal.h"
 #include "store/journal.h"
 
+#define GAP	       (1200 * NS_PER_SEC) /* the machine was off */
 #define THREADS_MAX    7
 #define WORTH_A_THREAD 200000 /* bytes: below it starting a thread costs more than it saves */
 
@@ -535,4 +536,28 @@ int store_extent(struct store *s, int64_t *ret_from, int64_t *ret_to)
 	*ret_from = from;
 	*ret_to = to;
 	return r;
+}
+
+/* What the journal holds has no row yet: up to two segments of it are taken as recorded. */
+int store_reach_back(struct store *s, int64_t at, int64_t recorded, int64_t *ret_from)
+{
+	sqlite3_stmt *stmt;
+	int64_t begin = at;
+	int r = store_prepare(s, "SELECT first, last FROM segment WHERE first < ? AND ticks > 0 ORDER BY first DESC", &stmt), code;
+
+	*ret_from = at - recorded;
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(stmt, 1, at);
+	while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
+		int64_t first = sqlite3_column_int64(stmt, 0), last = sqlite3_column_int64(stmt, 1);
+
+		if (begin <= *ret_from)
+			break;
+		if (begin - last > GAP)
+			*ret_from -= begin - last;
+		begin = first;
+	}
+	sqlite3_finalize(stmt);
+	return code == SQLITE_ROW || code == SQLITE_DONE ? 0 : -EIO;
 }

@@ -87,6 +87,9 @@ int store_history(struct store *s, enum entity_kind kind, int feature, int64_t f
 		  int (*each)(const struct segment_history *segment, void *data), void *data);
 /* Wall times of the first and last thing recorded; 0 and 0 for an empty store. */
 int store_extent(struct store *s, int64_t *ret_from, int64_t *ret_to);
+/* The wall time since which `recorded` ns were recorded before `at`, where there is so much: longer times without a recording (the
+ * machine was off) do not count. 0 or -errno. */
+int store_reach_back(struct store *s, int64_t at, int64_t recorded, int64_t *ret_from);
 
 /* --- the writer's side --- */
 
