@@ -279,6 +279,21 @@ static void old_segments_go_and_their_hours_stay(void **state)
 	assert_true(summarised(f->store, SUMMARY_HOUR) == 0);
 }
 
+static void times_without_a_recording_are_no_past(void **state)
+{
+	struct fixture *f = *state;
+	int64_t from, night = 50000;
+
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(store_compact(f->store, record(f, 600)), 0);
+	f->seconds += night;
+	record(f, 120);
+	assert_int_equal(store_reach_back(f->store, START + 3500 * NS_PER_SEC, 1800 * NS_PER_SEC, &from), 0);
+	assert_true(from == START + 1700 * NS_PER_SEC);
+	assert_int_equal(store_reach_back(f->store, START + (3720 + night) * NS_PER_SEC, 1800 * NS_PER_SEC, &from), 0);
+	assert_in_range(from - START, 1900 * NS_PER_SEC, 2100 * NS_PER_SEC); /* two minutes of it are after the night */
+}
+
 static void the_oldest_go_beyond_the_size(void **state)
 {
 	struct fixture *f = *state;
@@ -670,7 +685,8 @@ static void captures_are_kept_with_their_incident(void **state)
 RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(an_extract_gives_the_same_ticks_again),
 	  CASE(a_killed_recorder_loses_nothing_but_its_last_write),
 	  CASE(a_power_cut_loses_what_was_not_saved), CASE(the_segment_being_written_is_left_alone),
-	  CASE(old_segments_go_and_their_hours_stay), CASE(the_oldest_go_beyond_the_size),
+	  CASE(old_segments_go_and_their_hours_stay), CASE(times_without_a_recording_are_no_past),
+	  CASE(the_oldest_go_beyond_the_size),
 	  CASE(an_export_is_whole), CASE(a_damaged_chunk_is_left_out_and_counted),
 	  CASE(a_newer_version_is_refused_and_untouched), CASE(a_corrupted_page_is_said),
 	  CASE(no_database_at_all_is_said), CASE(a_full_disk_loses_nothing),
