@@ -538,7 +538,7 @@ int store_extent(struct store *s, int64_t *ret_from, int64_t *ret_to)
 	return r;
 }
 
-/* What the journal holds has no row yet: up to two segments of it are taken as recorded. */
+/* What the journal holds has no row yet: after a gap it is not counted, which reaches back as much further. */
 int store_reach_back(struct store *s, int64_t at, int64_t recorded, int64_t *ret_from)
 {
 	sqlite3_stmt *stmt;
