@@ -182,6 +182,18 @@ def wait_for_postgres(stage, seconds=30):
     raise SystemExit("postgres does not answer")
 
 
+def keep_asking_postgres(stage, question, name):
+    """A client that asks it again and again."""
+    ask = f'psql -h {stage.work}/postgres -U postgres -c "{question}" bench'
+    return stage.start("sh", "-c", f"while :; do {ask}; done", name=name, user="postgres", folder=stage.work / "postgres")
+
+
+def end_questions(stage, alike):
+    """The server would go on with them for nobody. alike: a regular expression."""
+    run_quietly("psql", "-h", stage.work / "postgres", "-U", "postgres", "-c",
+                f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ~ '{alike}' AND pid <> pg_backend_pid()", "bench")
+
+
 def bank(stage):
     wait_for_postgres(stage)
     stage.start("pgbench", "-h", stage.work / "postgres", "-U", "postgres", "-n", "-R", 20, "-c", 2, "-T", 1000000, "bench",

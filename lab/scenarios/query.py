@@ -1,6 +1,6 @@
 """Somebody asks the database something that takes long: the server works for him, beside its usual work."""
+import life
 from resources import CPU, MEMORY, READING, SWITCHING, WRITING
-from stage import run_quietly
 
 GROUP = "real"
 RESOURCE = "cpu"
@@ -12,12 +12,8 @@ QUESTIONS = ("SELECT sum(sqrt(a.aid * b.bid)) FROM pgbench_accounts a, pgbench_b
 
 
 def inject(stage, chance):
-    ask = f'psql -h {stage.work}/postgres -U postgres -c "{chance.choice(QUESTIONS)}" bench'
-    return [stage.actor("postgres"), stage.start("sh", "-c", f"while :; do {ask}; done", name="analyst", user="postgres",
-                                                 folder=stage.work / "postgres")]
+    return [stage.actor("postgres"), life.keep_asking_postgres(stage, chance.choice(QUESTIONS), "analyst")]
 
 
 def restore(stage):
-    """The server would go on with it for nobody."""
-    run_quietly("psql", "-h", stage.work / "postgres", "-U", "postgres", "-c",
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ~ 'sqrt|random' AND pid <> pg_backend_pid()", "bench")
+    life.end_questions(stage, "sqrt|random")

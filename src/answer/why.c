@@ -21,7 +21,6 @@
 #define OVER		(3 * NS_PER_SEC) /* a pressure that ended so long ago is over */
 #define NOTES_MAX	5
 #define MARK_BEFORE	(60 * NS_PER_SEC) /* a marked incident began before its press ... */
-#define EXACT_WINDOW_MAX WHY_EXACT_MAX /* longer windows are read tick by tick only ... */
 #define EXACT_PAST	(4 * 3600 * NS_PER_SEC)	  /* ... for so long before the trouble, and before that from summaries */
 #define HOUR		(3600 * NS_PER_SEC)
 #define MARK_AFTER	(10 * NS_PER_SEC) /* ... and goes on after it */
@@ -229,7 +228,7 @@ static int64_t exact_from(const struct why_request *request, const struct method
 {
 	int64_t from = request->since && request->since < request->at ? request->since : request->at;
 
-	if (request->window <= EXACT_WINDOW_MAX || request->has_gaps || request->block || !method->features)
+	if (request->window <= WHY_EXACT_MAX || request->has_gaps || request->block || !method->features)
 		return request->at - request->window;
 	from = (from - EXACT_PAST) / HOUR * HOUR;
 	return from < request->at - request->window ? request->at - request->window : from;

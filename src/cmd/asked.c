@@ -88,20 +88,24 @@ void asked_find_events(const struct common *common, struct asked *a)
 		find_events_of_now(common, a);
 }
 
-void asked_reach_back(const struct common *common, struct store *store, struct asked *a)
+/* The usual window is of recorded time: a machine that was off overnight is compared with the evening before. */
+static void reach_back(const struct common *common, struct store *store, struct asked *a)
 {
 	int64_t from;
 
-	if (a->request.window != common->config.answer_window || a->request.block ||
+	if (a->by_the_clock || a->request.window != common->config.answer_window || a->request.block ||
 	    store_reach_back(store, a->request.at, a->request.window, &from) < 0)
 		return;
 	a->request.has_gaps = a->request.at - from > a->request.window && a->request.window <= WHY_EXACT_MAX;
 	a->request.window = a->request.at - from;
 }
 
-int asked_read_marks(struct store *store, struct asked *a)
+int asked_read_marks(const struct common *common, struct store *store, struct asked *a)
 {
-	int r = store_marks(store, a->request.at - a->request.window - MARKS_BEFORE, a->request.at, &a->marks, &a->request.n_marks);
+	int r;
+
+	reach_back(common, store, a);
+	r = store_marks(store, a->request.at - a->request.window - MARKS_BEFORE, a->request.at, &a->marks, &a->request.n_marks);
 
 	a->request.marks = a->marks;
 	return r;

@@ -7,6 +7,7 @@
 #include "rule/cause.h"
 
 struct asked {
+	bool by_the_clock; /* the window is no usual one: nothing before it is asked for */
 	struct why_request request;
 	struct causes causes;
 	struct facts facts;
@@ -23,10 +24,9 @@ int asked_load_causes(struct asked *a);
 /* The events kept of the mark, or, about now (request.proc_root), those the recorder has, as far as `common->viewer` may see them,
  * where there are any: request.trace. Without them the answer is made of counters. */
 void asked_find_events(const struct common *common, struct asked *a);
-/* The usual window is of recorded time: a machine that was off overnight is compared with the evening before. */
-void asked_reach_back(const struct common *common, struct store *store, struct asked *a);
-/* Earlier marks that must not be learnt as usual, of the window that is asked about. 0 or -errno. */
-int asked_read_marks(struct store *store, struct asked *a);
+/* Earlier marks that must not be learnt as usual, of the window that is asked about. The usual window (answer.window) is of recorded
+ * time, and is made as long as that takes. 0 or -errno. */
+int asked_read_marks(const struct common *common, struct store *store, struct asked *a);
 /* Says what is wrong with a TIME of --at. EXIT_USAGE, or EXIT_CANNOT for -EIO. */
 int asked_wrong_time(const char *verb, const char *text, int r);
 void asked_free(struct asked *a);

@@ -221,8 +221,7 @@ static int ask_board(struct common *common, struct store *store, struct asked *a
 		return status;
 	if (!view->who || !common->json) /* what is told of one process as JSON has no verdict */
 		asked_find_events(common, asked);
-	asked_reach_back(common, store, asked);
-	(void)asked_read_marks(store, asked);
+	(void)asked_read_marks(common, store, asked);
 	return board_arg_follow && !common->from_file ? follow(common, store, &asked->request, view) : once(common, store, &asked->request, view);
 }
 

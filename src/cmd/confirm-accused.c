@@ -30,10 +30,8 @@ static int answer_for(struct common *common, struct store *store, struct asked *
 {
 	struct why_data data = {};
 	struct answer a;
-	int r, status;
+	int r = asked_read_marks(common, store, asked), status;
 
-	asked_reach_back(common, store, asked);
-	r = asked_read_marks(store, asked);
 	asked_find_events(common, asked);
 	if (r == 0)
 		r = why_from_store(store, &asked->request, &data, &a);

@@ -137,11 +137,9 @@ static int answer_from(struct common *common, struct store *store, struct asked 
 	struct why_request *request = &asked->request;
 	struct why_data data = {};
 	struct answer a;
-	int r, status;
+	int r = asked_read_marks(common, store, asked);
+	int status;
 
-	if (!why_args.boot)
-		asked_reach_back(common, store, asked);
-	r = asked_read_marks(store, asked);
 	if (r == 0)
 		r = why_args.boot ? boot_from_store(store, request, &data, &a) : why_from_store(store, request, &data, &a);
 	if (r == 0 && !why_args.boot)
@@ -240,7 +238,7 @@ static int why_now(struct common *common)
 static int why_boot(struct common *common)
 {
 	int64_t now = wall_now(), start = now - boot_now();
-	_cleanup_asked_ struct asked asked = {.request = {.at = now < start + BOOT_LONGEST ? now : start + BOOT_LONGEST}};
+	_cleanup_asked_ struct asked asked = {.by_the_clock = true, .request = {.at = now < start + BOOT_LONGEST ? now : start + BOOT_LONGEST}};
 	struct store *store;
 	int status = prepare(common, &asked);
 

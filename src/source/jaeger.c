@@ -217,22 +217,14 @@ static int read_spans(struct span_reader *r, const char *name, uint64_t offset, 
 /* A trace, what one answer of the query service holds, or a single span. */
 static int read_trace(struct span_reader *r, const char *name, uint64_t offset, json_t *json)
 {
-	const json_t *source = json_object_get(json, "_source"), *data = json_object_get(json, "data");
+	json_t *source = json_object_get(json, "_source"), *data = json_object_get(json, "data");
 	struct place place = {name, offset, "of its own"};
-	json_t *trace;
-	size_t i;
-	int result = 0;
 
 	if (json_is_object(source))
-		json = json_object_get(json, "_source");
+		json = source;
 	if (json_object_get(json, "spanID"))
 		return read_span(r, &place, json, NULL, 0);
-	if (!json_is_array(data))
-		return read_spans(r, name, offset, json);
-	json_array_foreach(data, i, trace)
-		if (result == 0)
-			result = read_spans(r, name, offset, trace);
-	return result;
+	return json_is_array(data) ? json_each(r, name, offset, data, read_spans) : read_spans(r, name, offset, json);
 }
 
 static int read_all(struct span_reader *r, struct input *in)

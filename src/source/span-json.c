@@ -104,10 +104,8 @@ static void not_ended(struct cursor *c)
 		   input_offset(c->in));
 }
 
-typedef int (*element_fn)(struct span_reader *r, const char *name, uint64_t offset, json_t *value);
-
 /* The value from in->at to in->at + p; goes behind it. */
-static int emit(struct cursor *c, element_fn element)
+static int emit(struct cursor *c, json_element_fn element)
 {
 	json_error_t error;
 	json_t *value = json_loadb((const char *)input_at(c->in), c->p, JSON_DECODE_ANY, &error);
@@ -129,7 +127,7 @@ static int emit(struct cursor *c, element_fn element)
 }
 
 /* Most elements lie in memory as a whole: the library finds their end while it reads them. False = not this one. */
-static bool emit_at_once(struct cursor *c, element_fn element, int *ret)
+static bool emit_at_once(struct cursor *c, json_element_fn element, int *ret)
 {
 	uint64_t offset = input_offset(c->in);
 	json_error_t error;
@@ -150,7 +148,7 @@ static bool emit_at_once(struct cursor *c, element_fn element, int *ret)
 }
 
 /* in->at + p is behind '['. */
-static int each_of_array(struct cursor *c, element_fn element)
+static int each_of_array(struct cursor *c, json_element_fn element)
 {
 	int r = 0;
 
@@ -187,10 +185,10 @@ static bool key_is_wanted(struct cursor *c, size_t from)
 	return false;
 }
 
-static int object(struct cursor *c, element_fn element);
+static int object(struct cursor *c, json_element_fn element);
 
 /* in->at + p is at an object that one of the keys names. */
-static int object_within(struct cursor *c, element_fn element)
+static int object_within(struct cursor *c, json_element_fn element)
 {
 	int r;
 
@@ -202,7 +200,7 @@ static int object_within(struct cursor *c, element_fn element)
 }
 
 /* in->at is at '{': finds the keys; an object that has no array of such a name is an element itself. */
-static int object(struct cursor *c, element_fn element)
+static int object(struct cursor *c, json_element_fn element)
 {
 	bool found = false, wanted;
 	int r = 0;
@@ -274,7 +272,7 @@ static bool go_on_behind(struct cursor *c)
 	return false;
 }
 
-int json_elements(struct span_reader *reader, struct input *in, const char *const *keys, element_fn element)
+int json_elements(struct span_reader *reader, struct input *in, const char *const *keys, json_element_fn element)
 {
 	struct cursor c = {.r = reader, .in = in, .keys = keys};
 	bool mended = false;
@@ -307,6 +305,18 @@ int json_elements(struct span_reader *reader, struct input *in, const char *cons
 		}
 	}
 	return c.error == -ENOMEM || c.error == -EIO ? c.error : r == -ENODATA ? 0 : r;
+}
+
+int json_each(struct span_reader *r, const char *name, uint64_t offset, json_t *list, json_element_fn element)
+{
+	json_t *value;
+	size_t i;
+	int result = 0;
+
+	json_array_foreach(list, i, value)
+		if (result == 0)
+			result = element(r, name, offset, value);
+	return result;
 }
 
 bool json_number(const json_t *value, int64_t *ret)

@@ -113,16 +113,7 @@ static int read_span(struct span_reader *r, const char *file, uint64_t offset, j
 /* A span, or a trace: a list of them. */
 static int read_element(struct span_reader *r, const char *name, uint64_t offset, json_t *json)
 {
-	json_t *span;
-	size_t i;
-	int result = 0;
-
-	if (!json_is_array(json))
-		return read_span(r, name, offset, json);
-	json_array_foreach(json, i, span)
-		if (result == 0)
-			result = read_span(r, name, offset, span);
-	return result;
+	return json_is_array(json) ? json_each(r, name, offset, json, read_span) : read_span(r, name, offset, json);
 }
 
 static int read_all(struct span_reader *r, struct input *in)
