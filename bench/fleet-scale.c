@@ -93,7 +93,7 @@ static double bandwidth_seconds(struct fleet *f)
 	for (int i = 0; i < 3; i++) {
 		double begin = now();
 
-		fleet_parallel(0, f->counters.n, add_up, f);
+		work_in_parallel(0, f->counters.n, add_up, f);
 		best = fmin(best, now() - begin);
 	}
 	return best;

@@ -1,4 +1,4 @@
-/* Traces of a made-up cloud, for measurements: make-spans FORMAT SPANS [SEED] [story|clean|live] > FILE, FORMAT otlp, csv or
+/* Traces of a made-up cloud, for measurements: make-spans FORMAT SPANS [SEED] [story|live] > FILE, FORMAT otlp, csv or
  * jaeger.
  *
  * A request to create a virtual machine: an entry service, a scheduler, an agent on one of 300 hosts of three hardware
@@ -6,9 +6,9 @@
  * attributes of OpenTelemetry's conventions (about 260 bytes a span). Durations have heavy tails; requests overlap in
  * time, at 2,000 a second, and spans come in the order of their ends.
  *
- * story is what SDiag found (section 4), and clean is the same without it: a day with its cycle of load; agent 1.7.0, 6 %
- * of the requests, creates the temporary disk before the others instead of beside them, but only on hardware gen6, a third of
- * the hosts: there a request takes about 15 % longer.
+ * story is what SDiag found (section 4): a day with its cycle of load; agent 1.7.0, 6 % of the requests, creates the temporary
+ * disk before the others instead of beside them, but only on hardware gen6, a third of the hosts: there a request takes about
+ * 15 % longer.
  *
  * live begins now, with 100,000 spans a second.
  */
@@ -39,7 +39,7 @@ static const char *const services[] = {"api", "auth", "scheduler", "agent", "sto
 static const char *const operations[] = {"POST /vm", "check token", "place", "create vm", "create disk", "attach disk",
 					 "create nic", "SELECT hosts", "boot", "update state"};
 static uint64_t state;
-static bool story, day;
+static bool story;
 static double load = 1; /* of the hour */
 
 static uint64_t draw(void)
@@ -61,7 +61,7 @@ static int64_t lasts(double median_us)
 {
 	double z = sqrt(-2 * log(uniform() + 1e-300)) * cos(6.283185307179586 * uniform());
 
-	double tail = day && draw() % 200 == 0 ? 2 / sqrt(uniform() + 1e-3) : 1;
+	double tail = story && draw() % 200 == 0 ? 2 / sqrt(uniform() + 1e-3) : 1;
 
 	return (int64_t)(median_us * 1000 * load * tail * exp(.4 * z));
 }
@@ -100,7 +100,7 @@ static void make(struct request *r, int64_t at)
 	unsigned server, n_disks = 2 + (unsigned)(draw() % 3);
 
 	*r = (struct request){.host = (unsigned)(draw() % HOSTS), .version = (unsigned)(draw() % 12)};
-	if (day) /* 7 is being rolled out: 6 % */
+	if (story) /* 7 is being rolled out: 6 % */
 		r->version = draw() % 100 < 6 ? 7 : (unsigned)(draw() % 11 + 8) % 12;
 	r->spans[0].trace_high = high;
 	r->spans[0].trace_low = low;
@@ -307,12 +307,11 @@ int main(int argc, char **argv)
 	bool live = argc > 4 && !strcmp(argv[4], "live");
 
 	if (!wanted || (!jaeger && !csv && strcmp(argv[1], "otlp"))) {
-		fputs("usage: make-spans otlp|csv|jaeger SPANS [SEED] [story|clean|live]\n", stderr);
+		fputs("usage: make-spans otlp|csv|jaeger SPANS [SEED] [story|live]\n", stderr);
 		return 2;
 	}
 	state = argc > 3 ? strtoull(argv[3], NULL, 10) : 7;
 	story = argc > 4 && !strcmp(argv[4], "story");
-	day = argc > 4 && !live;
 	began = at = live ? wall_now() : START;
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	if (csv)
@@ -322,8 +321,8 @@ int main(int argc, char **argv)
 	while (made < wanted) {
 		size_t n = 0;
 
-		for (; n + 40 < (day ? 80 : sizeof(batch) / sizeof(batch[0])) && made < wanted; at += day ? (int64_t)(uniform() * 2 * 86400e9 * 24 / (double)wanted) : lasts(live ? APART_LIVE : APART)) {
-			load = day ? 1 + .15 * sin((double)(at - began) / 86400e9 * 6.283185307179586) : 1;
+		for (; n + 40 < (story ? 80 : sizeof(batch) / sizeof(batch[0])) && made < wanted; at += story ? (int64_t)(uniform() * 2 * 86400e9 * 24 / (double)wanted) : lasts(live ? APART_LIVE : APART)) {
+			load = story ? 1 + .15 * sin((double)(at - began) / 86400e9 * 6.283185307179586) : 1;
 			make(&r, at);
 			memcpy(batch + n, r.spans, r.n * sizeof(*r.spans));
 			n += r.n;

@@ -3,7 +3,7 @@
  * instead of side by side: +15 % there, in 2 % of all traffic. Load and latency have a daily cycle, durations heavy
  * tails.
  *
- *   story spans REQUESTS SEED fault|clean > SPANS.csv	columns of the paper's record, and start and end
+ *   story spans REQUESTS SEED fault|clean > SPANS.csv	columns of the paper's record, and start and end, by start
  *   story judge REPLAYS SEED				clean and faulty replays through groups_judge(): counts
  */
 #include <inttypes.h>
@@ -104,9 +104,9 @@ static unsigned draw_version(double start)
 	return at < 0 ? 0 : at >= VERSIONS ? VERSIONS - 1 : (unsigned)at;
 }
 
-static struct request make_request(bool fault)
+static struct request make_request(double start, bool fault)
 {
-	struct request r = {.generation = draw(generation_share, GENERATIONS), .type = draw(type_share, TYPES), .start = draw_start()};
+	struct request r = {.generation = draw(generation_share, GENERATIONS), .type = draw(type_share, TYPES), .start = start};
 	double pace = generation_pace[r.generation] * type_pace[r.type] * (1 + 0.15 * cycle(r.start));
 
 	r.version = draw_version(r.start);
@@ -147,7 +147,8 @@ static void put_span(const struct request *r, uint64_t trace, unsigned id, unsig
 	else
 		fputs("root", stdout);
 	printf(",%s,%s,%" PRId64 ",%" PRId64 ",%s,%s,1.%u.0\n", service, operation, START + (int64_t)((r->start + from) * 1e9),
-	       START + (int64_t)((r->start + to) * 1e9), generations[r->generation], types[r->type], r->version);
+	       START + (int64_t)((r->start + to) * 1e9), generations[r->generation], types[r->type],
+	       strcmp(service, "agent") == 0 ? r->version : 0);
 }
 
 static void put_request(const struct request *r)
@@ -166,15 +167,33 @@ static void put_request(const struct request *r)
 	put_span(r, trace, 5, 1, "agent", "Boot", boot, total_time(r));
 }
 
-static void put_spans(uint64_t requests, bool fault)
+static int ascending(const void *a, const void *b)
 {
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int put_spans(size_t requests, bool fault)
+{
+	static char buffer[1 << 20];
+	double *starts = calloc(requests + 1, sizeof(*starts));
+
+	if (!starts)
+		return 1;
+	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+	for (size_t i = 0; i < requests; i++)
+		starts[i] = draw_start();
+	qsort(starts, requests, sizeof(*starts), ascending);
 	puts("TraceID,SpanID,ParentID,service.name,OperationName,StartTimeUnixNano,EndTimeUnixNano,hardware.generation,vm.type,"
 	     "service.version");
-	for (uint64_t i = 0; i < requests; i++) {
-		struct request r = make_request(fault);
+	for (size_t i = 0; i < requests; i++) {
+		struct request r = make_request(starts[i], fault);
 
 		put_request(&r);
 	}
+	free(starts);
+	return ferror(stdout) || fflush(stdout);
 }
 
 /* --- judgement ------------------------------------------------------------------------------------------------------ */
@@ -192,7 +211,7 @@ static void play(bool fault, struct replay *ret)
 {
 	*ret = (struct replay){};
 	for (int i = 0; i < REPLAY_REQUESTS; i++) {
-		struct request r = make_request(fault);
+		struct request r = make_request(draw_start(), fault);
 		unsigned b = r.generation * TYPES + r.type, v = r.version;
 		double total = total_time(&r);
 
@@ -225,7 +244,7 @@ static size_t judge(const struct replay *r, unsigned versions, struct group_judg
 			double count = r->n[b][v], mean = r->sum[b][v] / count;
 
 			groups[k++] = (struct version_group){(int64_t)r->first[b][v], count, count, mean,
-							     r->squares[b][v] / count - mean * mean, NULL};
+							     r->squares[b][v] / count - mean * mean, NULL, 0};
 		}
 		if (groups_level(groups, k, r->counts[b][VERSIONS - versions], r->sums[b][VERSIONS - versions], HOURS) < 0 ||
 		    groups_judge(groups, k, &o, ret + n) < 0)
@@ -294,8 +313,7 @@ int main(int argc, char **argv)
 {
 	if (argc == 5 && strcmp(argv[1], "spans") == 0) {
 		state = strtoull(argv[3], NULL, 10);
-		put_spans(strtoull(argv[2], NULL, 10), strcmp(argv[4], "fault") == 0);
-		return 0;
+		return put_spans(strtoul(argv[2], NULL, 10), strcmp(argv[4], "fault") == 0);
 	}
 	if (argc == 4 && strcmp(argv[1], "judge") == 0) {
 		unsigned replays = (unsigned)strtoul(argv[2], NULL, 10);

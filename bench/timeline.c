@@ -140,7 +140,7 @@ int main(int argc, char **argv)
 	static struct machine m;
 	struct trace t = {};
 	struct timeline line;
-	struct blame_matrix threads, processes;
+	struct blame_matrix processes;
 	struct waits_options o = {.top = 8};
 	size_t events = argc > 1 ? strtoul(argv[1], NULL, 10) : 2000000;
 	_cleanup_fclose_ FILE *nowhere = fopen("/dev/null", "w");
@@ -163,8 +163,7 @@ int main(int argc, char **argv)
 	if (timeline_build(&t, &line) < 0)
 		return 1;
 	built = seconds();
-	if (blame_build(&line, line.start, line.end, NULL, 0, &threads) < 0 ||
-	    blame_raise(&line, &threads, LEVEL_PROCESS, &processes) < 0)
+	if (blame_build(&line, line.start, line.end, NULL, 0, LEVEL_PROCESS, &processes) < 0)
 		return 1;
 	blamed = seconds();
 	waits_text(&line, &processes, &o, nowhere);

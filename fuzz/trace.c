@@ -55,19 +55,17 @@ static void put_trace(struct str *out, const uint8_t *at, size_t n)
 static void show(const struct timeline *t)
 {
 	_cleanup_fclose_ FILE *nowhere = fopen("/dev/null", "we");
-	struct blame_matrix threads, programs;
+	struct blame_matrix programs;
 	struct critical_path path;
 	struct waits_options o = {.top = 8};
 	const struct fold_options stacks = {t->start, t->end, true, NULL, 0};
 	struct path_tree tree = {};
 
-	if (blame_build(t, t->start, t->end, NULL, 0, &threads) == 0) {
-		if (blame_raise(t, &threads, LEVEL_PROGRAM, &programs) == 0) {
-			waits_text(t, &programs, &o, nowhere);
-			waits_json(t, &programs, &o, nowhere);
-			blame_matrix_free(&programs);
-		}
-		blame_matrix_free(&threads);
+	if (blame_build(t, t->start, t->end, NULL, 0, LEVEL_PROGRAM, &programs) == 0) {
+		waits_text(t, &programs, &o, nowhere);
+		blame_sort(&programs);
+		waits_json(t, &programs, &o, nowhere);
+		blame_matrix_free(&programs);
 	}
 	if (path_build(t, 0, t->start, t->end, &path) == 0)
 		path_free(&path);

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import time
 
-from stage import FAR, FAR_ADDRESS, QUOTA, SHORT, find_program, has_program, run_quietly
+from stage import FAR_ADDRESS, QUOTA, SHORT, find_program, has_program, run_quietly
 
 MEBIBYTE = 1 << 20
 ARCHIVE = 2048 * MEBIBYTE
@@ -242,7 +242,7 @@ def far(stage):
     if "far" not in stage.undo and not stage.make_far():
         print("no network of another machine here: the scenario 'remote' cannot be played", flush=True)
         return
-    stage.start("remote", "serve", FAR_ADDRESS, PORT, name="far", before=(find_program("ip"), "netns", "exec", FAR))
+    stage.start("remote", "serve", FAR_ADDRESS, PORT, name="far", before=stage.in_far)
     stage.start("remote", "ask", FAR_ADDRESS, PORT, name="mail", output=open(stage.work / "mail-lateness", "w"))
 
 

@@ -268,6 +268,16 @@ class Stage:
                     f"-n {FAR} address add {FAR_ADDRESS}/30 dev far0", f"-n {FAR} link set far0 up")
         return has_program("ip") and all(run_quietly("ip", *command.split()) == 0 for command in commands)
 
+    @property
+    def in_far(self):
+        """The command that starts a program as if on the other machine."""
+        return find_program("ip"), "netns", "exec", FAR
+
+    def slow_line(self, how):
+        """The other machine's line to here has a bound (tc's tbf: rate, burst, latency); None: none. False where that cannot be."""
+        act = ["replace", "dev", "far0", "root", "tbf", *how.split()] if how else ["delete", "dev", "far0", "root"]
+        return run_quietly(*self.in_far, find_program("tc"), "qdisc", *act) == 0
+
     def file(self, name, size):
         """A file of real blocks on the disk, made once."""
         path = self.work / name

@@ -6,6 +6,7 @@ import { localTime, spanSeconds } from "./format.js";
 import { drawLives } from "./lives.js";
 import { drawProcesses } from "./processes.js";
 import { drawCurveNames, drawSeries, resolutionText } from "./series.js";
+import { showsNothing } from "./pane.js";
 import { onState, setState, state } from "./state.js";
 import { drawVerdict } from "./verdict.js";
 
@@ -45,18 +46,22 @@ function takeBoard(b) {
 	const s = state();
 	showVerdict();
 	if (!s.at && document.activeElement !== get("at")) get("at").value = localTime(b.at);
+	showsNothing(get("machine"), false);
 	if (viewOf(s) !== "machine") return;
 	showProcesses(s);
 	if (chosen(s)) showFeatures(s, s.at || Date.now() - curveDrawn > REDRAW_CURVE);
 }
 
-// The most unusual one, as long as nobody chose.
-const chosen = (s) => s.pid || (board?.processes.length ? String(board.processes[0].pid) : null);
+// The one that is accused most, else the most unusual one, as long as nobody chose.
+const chosen = (s) => s.pid || (board?.processes.length ? String(board.processes.reduce((a, b) => (b.guilt > a.guilt ? b : a)).pid) : null);
 
 function showProcesses(s) {
 	if (!board) return;
-	drawProcesses(get("process-list"), board, { chosen: chosen(s), filter: s.filter, onChoose: (pid, walk) => setState({ pid, feature: null }, false, walk) });
+	drawProcesses(get("process-list"), board, { chosen: chosen(s), filter: s.filter, onChoose: (pid, walk) => setState({ pid, feature: null }, false, walk),
+		onAdd: (pid) => feature(state()) && layOver(pid, feature(state())) });
 }
+
+const layOver = (pid, name) => setState({ more: [...new Set([...more(state()), `${pid}:${name}`])].slice(-3).join(",") });
 
 async function showFeatures(s, curvesToo) {
 	const pid = chosen(s);
@@ -72,7 +77,7 @@ async function showFeatures(s, curvesToo) {
 	get("features-title").textContent = `Features of ${profile.process.label} (${pid})`;
 	get("features-title").title = profile.process.cmdline || "";
 	drawFeatures(get("feature-list"), profile, { chosen: feature(state()), onChoose: (name, walk) => setState({ feature: name }, false, walk),
-		onAdd: (name) => setState({ more: [...new Set([...more(state()), `${pid}:${name}`])].slice(-3).join(",") }) });
+		onAdd: (name) => layOver(pid, name) });
 	if (curvesToo) showCurves(state());
 }
 
@@ -87,15 +92,11 @@ function showNobody(pid, error) {
 // Of a moment of which nothing is recorded.
 function showNothing(error) {
 	board = null;
+	showsNothing(get("machine"), true);
 	if (!state().at && document.activeElement !== get("at")) get("at").value = "";
 	say("");
 	get("verdict").replaceChildren(element("p", { class: "error-text" }, error.message), element("p", { class: "hint" }, "Live shows what is recorded now; a moment is given as 14:32, -5min or 2026-11-20 14:32:07, and the incidents have theirs."));
-	get("process-list").replaceChildren();
-	get("features-title").textContent = "Features";
-	get("feature-list").replaceChildren();
-	showNoCurve("");
 	livesOf = null;
-	get("lives").replaceChildren();
 }
 
 function showNoCurve(words) {
@@ -131,11 +132,13 @@ async function showCurves(s) {
 	const wanted = [[pid, name], ...more(s).map((m) => [m.slice(0, m.indexOf(":")), m.slice(m.indexOf(":") + 1)])];
 	try {
 		await marksRead; // they are drawn with it
-		const curves = await Promise.all(wanted.map(async ([who, what]) => ({
-			data: await ask("series", { at: `@${at.toFixed(3)}`, since: `@${from.toFixed(3)}`, until: `@${to.toFixed(3)}`, for: who, feature: what, points: POINTS }),
-			usual: who === pid ? profile?.features.find((f) => f.name === what) : null })));
+		const all = await Promise.all(wanted.map(async ([who, what], i) => ({
+			// one that is laid over may not have lived then: the others are shown all the same
+			data: await ask("series", { at: `@${at.toFixed(3)}`, since: `@${from.toFixed(3)}`, until: `@${to.toFixed(3)}`, for: who, feature: what, points: POINTS }).catch((e) => { if (!i) throw e; return null; }),
+			who, what, colour: i, usual: who === pid ? profile?.features.find((f) => f.name === what) : null })));
+		const curves = all.filter((c) => c.data);
 		if (pid !== chosen(state())) return; // another one was chosen meanwhile
-		drawCurveNames(get("curves"), curves, (i) => {
+		drawCurveNames(get("curves"), all, (i) => {
 			get("feature-list").querySelector("tr[tabindex='0']")?.focus({ preventScroll: true }); // the button goes
 			setState({ more: more(state()).filter((_, k) => k !== i).join(",") });
 		});

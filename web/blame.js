@@ -2,7 +2,7 @@
 import { ask } from "./api.js";
 import { element, loadStyle } from "./dom.js";
 import { drawMatrix } from "./matrix.js";
-import { check, choice, eventsChoice, freezeAnew, keys, link, questions, rangeChoice, redrawn, statusLine, windowText } from "./pane.js";
+import { check, choice, eventsChoice, freezeAnew, keys, link, questions, rangeChoice, redrawn, showsNothing, statusLine, windowText } from "./pane.js";
 import { drawFlow } from "./sankey.js";
 import { eventQuestion } from "./selection.js";
 import { setState, state } from "./state.js";
@@ -26,14 +26,15 @@ function build(main) {
 	};
 	question = questions(parts.status, () => {
 		blame = null;
-		for (const part of [parts.about, parts.chosen, parts.matrix, parts.flow]) part.replaceChildren();
+		showsNothing(main, true);
+		parts.about.replaceChildren();
 	});
 	main.replaceChildren(
 		element("section", { class: "toolbar", "aria-label": "what is shown" }, parts.events, parts.freeze, parts.range, parts.by, parts.wait, parts.top, parts.all, parts.status, parts.about),
-		element("section", { class: "whole", "aria-labelledby": "matrix-title" }, element("h2", { id: "matrix-title" }, "Who (rows) waited because of whom (columns)"), parts.chosen, parts.matrix,
-			element("p", { class: "hint" }, "A column's or row's name sorts by it; arrows move, Enter chooses a cell. The stronger the colour, the longer.")),
+		element("section", { class: "whole", "aria-labelledby": "matrix-title" }, element("h2", { id: "matrix-title" }, "Who waited because of whom"), parts.chosen, parts.matrix,
+			element("p", { class: "hint" }, element("span", { class: "wide" }, "Rows waited because of columns; a name sorts by it. "), "Arrows move, Enter chooses. The stronger the colour, the longer.")),
 		element("section", { class: "whole", "aria-labelledby": "flow-title" }, element("h2", { id: "flow-title" }, "From culprits by what was waited for to victims"), parts.flow));
-	redrawn(parts.flow, () => blame && drawFlow(parts.flow, blame, flowOptions(state())));
+	redrawn(parts.flow, () => blame && draw(state()));
 	keys(main, { Escape: () => setState({ cell: null, wait: null, sort: null }) });
 }
 
@@ -64,6 +65,7 @@ function draw(s) {
 
 export async function show(main, s, changed) {
 	if (!parts) build(main);
+	showsNothing(main, !blame);
 	for (const p of [parts.freeze, parts.range, parts.by, parts.top, parts.wait, parts.all]) p.show(s);
 	if (changed("mark", "view")) parts.events.show();
 	if (!blame || changed("mark", "freeze", "from", "to", "by", "top", "all")) {
@@ -71,5 +73,6 @@ export async function show(main, s, changed) {
 		if (!answer) return;
 		blame = answer;
 	}
+	showsNothing(main, false);
 	draw(state());
 }

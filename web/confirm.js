@@ -1,10 +1,9 @@
 // Is it really the cause? A button that holds a process back and lets it go (whyslow.confirm/1), and the chart of what was seen before,
 // during and after.
 import { tell } from "./api.js";
-import { element, loadStyle, setIdle } from "./dom.js";
-import { svg } from "./pane.js";
+import { element, loadStyle, setIdle, svg } from "./dom.js";
 
-const WIDTH = 640, HEIGHT = 170, LEFT = 52, RIGHT = 8, TOP = 18, BOTTOM = 24, SECONDS = 23;
+const WIDE = 640, HEIGHT = 170, LEFT = 52, RIGHT = 8, TOP = 18, BOTTOM = 24, SECONDS = 23;
 const SHORT = ["cpu", "disk", "memory"];
 
 // Shares of one thread's time; those of several add up to more than one.
@@ -41,23 +40,23 @@ function stretches(samples, alike) {
 
 export function drawTrial(t) {
 	loadStyle("/panes.css");
-	const several = t.victims.length > 1, end = t.samples.at(-1).at;
+	const several = t.victims.length > 1, end = t.samples.at(-1).at, width = Math.max(280, Math.min(WIDE, innerWidth - 80)); // letters stay as large on a phone
 	const most = Math.max(0.01, ...t.samples.map((s) => s.waits ?? 0));
-	const x = (at) => LEFT + (WIDTH - LEFT - RIGHT) * at / end, y = (waits) => HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (waits ?? 0) / most;
-	const root = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "trial", role: "img", "aria-label": `${headline(t)} ${t.phases.map((p, i) => `Phase ${i + 1}, ${p.held ? "held back" : "let go"}: ${waitedText(p.waits, several)}.`).join(" ")}` });
+	const x = (at) => LEFT + (width - LEFT - RIGHT) * at / end, y = (waits) => HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (waits ?? 0) / most;
+	const root = svg("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, class: "trial", role: "img", "aria-label": `${headline(t)} ${t.phases.map((p, i) => `Phase ${i + 1}, ${p.held ? "held back" : "let go"}: ${waitedText(p.waits, several)}.`).join(" ")}` });
 	for (const h of stretches(t.samples, (s) => s.held).filter((h) => h.value)) {
 		root.append(svg("rect", { class: "held", x: x(h.from), y: TOP, width: x(h.to) - x(h.from), height: HEIGHT - TOP - BOTTOM }));
 		root.append(svg("text", { x: (x(h.from) + x(h.to)) / 2, y: TOP - 5, "text-anchor": "middle", class: "faint" }, x(h.to) - x(h.from) > 55 ? "held back" : "held"));
 	}
 	for (const share of [0, 0.5, 1]) {
-		root.append(svg("line", { class: "rule", x1: LEFT, x2: WIDTH - RIGHT, y1: y(share * most), y2: y(share * most) }));
+		root.append(svg("line", { class: "rule", x1: LEFT, x2: width - RIGHT, y1: y(share * most), y2: y(share * most) }));
 		root.append(svg("text", { x: LEFT - 6, y: y(share * most) + 4, "text-anchor": "end", class: "faint" }, waitedText(share * most, several)));
 	}
 	for (const w of stretches(t.samples, (s) => s.when))
 		root.append(svg("text", { x: (x(w.from) + x(w.to)) / 2, y: HEIGHT - 8, "text-anchor": "middle", class: "faint" }, w.value));
 	for (const w of stretches(t.samples, (s) => s.when).slice(1)) root.append(svg("line", { class: "rule", x1: x(w.from), x2: x(w.from), y1: TOP, y2: HEIGHT - BOTTOM }));
 	root.append(svg("polyline", { class: "waits", points: t.samples.map((s) => `${x(s.at).toFixed(1)},${y(s.waits).toFixed(1)}`).join(" ") }));
-	return element("figure", { class: "trial-figure" }, element("p", { class: `summary ${t.verdict === "yes" ? "slow" : "calm"}` }, headline(t)), root,
+	return element("figure", { class: "trial-figure" }, element("p", { class: `summary ${{ yes: "slow", no: "calm" }[t.verdict] ?? ""}` }, headline(t)), root,
 		element("figcaption", { class: "hint" }, figures(t)));
 }
 

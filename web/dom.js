@@ -11,23 +11,22 @@ export function element(name, attributes = {}, ...children) {
 }
 
 const SVG = "http://www.w3.org/2000/svg";
+export function svg(name, attributes = {}, ...children) {
+	const e = document.createElementNS(SVG, name);
+	for (const [key, value] of Object.entries(attributes)) {
+		if (value === null || value === undefined) continue;
+		if (key.startsWith("on")) e.addEventListener(key.slice(2), value);
+		else e.setAttribute(key, value);
+	}
+	e.append(...children.filter((c) => c !== null && c !== undefined));
+	return e;
+}
 
 // The paper's red bar: how unusual, 0..1; the figure itself for those who do not see it.
 export function oddBar(score) {
 	const share = Math.max(0, Math.min(1, score || 0));
-	const svg = document.createElementNS(SVG, "svg");
-	svg.setAttribute("class", "odd");
-	svg.setAttribute("viewBox", "0 0 100 10");
-	svg.setAttribute("preserveAspectRatio", "none");
-	svg.setAttribute("aria-hidden", "true");
-	for (const [kind, width] of [["ground", 100], ["full", 100 * share]]) {
-		const rect = document.createElementNS(SVG, "rect");
-		rect.setAttribute("class", kind);
-		rect.setAttribute("width", width);
-		rect.setAttribute("height", 10);
-		svg.append(rect);
-	}
-	return element("span", {}, svg, element("span", { class: "bar-text" }, `${Math.round(100 * share)} %`));
+	return element("span", {}, svg("svg", { class: "odd", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { class: "ground", width: 100, height: 10 }), svg("rect", { class: "full", width: 100 * share, height: 10 })),
+		element("span", { class: "bar-text" }, `${Math.round(100 * share)} %`));
 }
 
 // One stop for Tab among many: arrows, Home and End go from one to the next. `items()`: the focusable elements, in order; `onStep(item)`:
@@ -71,6 +70,9 @@ export function choosableTable({ label, columns, rows, chosen, onChoose, follows
 	const head = element("tr", {}, ...columns.map((c) => element("th", { class: c.class, scope: "col" }, c.title)));
 	return element("table", { role: "grid", "aria-label": label }, element("thead", {}, head), body);
 }
+
+// Of a row of such a table; by keyboard it is the row's key +.
+export const addButton = (label, onAdd) => element("button", { type: "button", tabindex: -1, "aria-label": label, title: `${label} (+)`, onclick: (e) => { e.stopPropagation(); onAdd(); } }, "+");
 
 // New contents in the place of old ones, without losing scroll position or focus: what has the focused one's data-key has it then, else
 // whoever is the stop for Tab.

@@ -4,7 +4,7 @@ import { formatSpan, formatMoment } from "./axis.js";
 import { choosableTable, element, loadStyle, replaceContents, setIdle } from "./dom.js";
 import { FlameGraph, weight } from "./flamegraph.js";
 import { localTime } from "./format.js";
-import { choice, eventsChoice, field, freezeAnew, keys, questions, rangeChoice, redrawn, statusLine, windowText } from "./pane.js";
+import { choice, eventsChoice, field, freezeAnew, keys, questions, rangeChoice, redrawn, showsNothing, statusLine, windowText } from "./pane.js";
 import { chosenRange, eventQuestion } from "./selection.js";
 import { setState, state } from "./state.js";
 
@@ -28,8 +28,8 @@ function build(main) {
 	parts.kind.querySelector("select").setAttribute("aria-label", "which stacks");
 	question = questions(parts.status, () => {
 		flame = null;
-		graph.show(null, {});
-		for (const part of [parts.about, parts.said, parts.list]) part.replaceChildren();
+		showsNothing(main, true);
+		parts.about.replaceChildren();
 	});
 	graph = new FlameGraph(canvas, { onZoom: (path) => setState({ frame: path.join(";") || null }), onSelect: tell });
 	main.replaceChildren(
@@ -124,6 +124,7 @@ async function load(s) {
 
 export async function show(main, s, changed) {
 	if (!parts) build(main);
+	showsNothing(main, !flame);
 	for (const p of [parts.freeze, parts.range, parts.kind, parts.who, parts.search]) p.show(s);
 	if (changed("mark", "view")) {
 		parts.events.show();
@@ -138,5 +139,6 @@ export async function show(main, s, changed) {
 		flame = answer;
 	}
 	parts.about.textContent = flame.about ?? `${windowText(flame.window)}${flame.base ? `; beside ${(flame.base.ns / 1e9).toFixed(1)} s until ${localTime(flame.base.end)}, scaled to the same length: red is more than there, blue is less` : ""}`;
+	showsNothing(main, false);
 	draw(state());
 }

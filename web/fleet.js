@@ -6,7 +6,7 @@ import { choosableTable, element, loadStyle, oddBar, replaceContents, setIdle } 
 import { drawBands, drawScatter, drawServers } from "./fleetcharts.js";
 import { formatValue, localTime } from "./format.js";
 import { HeatMap, heatCss } from "./heatmap.js";
-import { keys, questions, redrawn, statusLine } from "./pane.js";
+import { keys, questions, redrawn, showsNothing, statusLine } from "./pane.js";
 import { setState, state } from "./state.js";
 
 const TYPING = 350; // ms without a key before a rule is tried
@@ -197,6 +197,7 @@ async function check(s) {
 
 export async function show(main, s, changed) {
 	if (!parts) build(main);
+	showsNothing(main, !views);
 	if (!info) {
 		const answer = await question(() => Promise.all([ask("fleet/info"), ask("fleet/why", windowOf(s))]), "reading the fleet ...");
 		if (!answer) return;
@@ -217,6 +218,7 @@ export async function show(main, s, changed) {
 		overview = { counter, rows: o.rows.filter((r) => r.median !== null) };
 		other = null;
 	}
+	showsNothing(main, false);
 	draw(state());
 	if (other?.counter !== against) {
 		try {

@@ -1,8 +1,8 @@
 // The fleet's drawings beside the heat map: each server's range (a stock chart), bands over time, a scatter of two counters.
 import { localTime } from "./format.js";
-import { arrowKeys, css, replaceContents } from "./dom.js";
+import { arrowKeys, css, replaceContents, svg } from "./dom.js";
 import { wheelZoom } from "./gestures.js";
-import { sharp, svg } from "./pane.js";
+import { sharp } from "./pane.js";
 import { tellMoment } from "./series.js";
 import uPlot from "./uPlot.esm.js";
 

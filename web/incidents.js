@@ -4,8 +4,9 @@ import { ask, tell } from "./api.js";
 import { confirmButton } from "./confirm.js";
 import { choosableTable, element, loadStyle, replaceContents, waiting } from "./dom.js";
 import { formatValue, localTime } from "./format.js";
-import { field, keys, link, markText, questions, statusLine } from "./pane.js";
+import { field, keys, link, markText, questions, showsNothing, statusLine } from "./pane.js";
 import { setState, state } from "./state.js";
+import { verdictParts } from "./verdict.js";
 
 let parts = null, question = null, marks = [];
 
@@ -31,22 +32,22 @@ function drawIncidents(holder, list, { chosen, other, filter, onChoose }) {
 		holder.replaceChildren(element("p", {}, list.length ? "None has these letters." : "Nothing is marked yet: press “It is slow now” when it is."));
 		return;
 	}
-	const columns = [{ title: "", class: "number" }, { title: "when" }, { title: "kind", class: "wide" }, { title: "note", class: "note" }, { title: "answer was", class: "wide" }];
+	const columns = [{ title: "", class: "number" }, { title: "when" }, { title: "kind", class: "wide" }, { title: "note", class: "note" }, ...(list.some((m) => m.feedback) ? [{ title: "answer was", class: "wide" }] : [])];
 	replaceContents(holder, choosableTable({ label: "incidents", columns, rows, chosen, onChoose }));
 }
 
-const featureLine = (f) => element("li", {}, `${f.name}: ${formatValue(f.value, f.unit)}`,
-	f.usual === null ? "" : `, usually ${formatValue(f.usual, f.unit)}`, f.left_only_value ? " (left its only value)" : f.highest ? " (highest in the window)" : "");
+const usualText = (f) => (f.usual === null ? "" : f.new ? ", was not running before" : `, usually ${formatValue(f.usual, f.unit)} ± ${formatValue(f.spread, f.unit)}`);
+const featureLine = (f) => element("li", {}, `${f.name}: ${formatValue(f.value, f.unit)}${usualText(f)}${f.left_only_value ? " (left its only value)" : f.highest ? " (highest in the window)" : ""} `,
+	f.spark.trim().length > 1 ? element("span", { class: "spark", "aria-hidden": "true" }, f.spark.trim()) : "", f.since ? ` since ${localTime(f.since, false)}` : "");
 
 function drawAnswer(holder, answer, onProcess) {
-	const culprits = answer.culprits.slice(0, 5).map((c) => element("li", {},
+	const culprits = answer.culprits.filter((c) => c.matters).slice(0, 5).map((c) => element("li", {},
 		element("button", { type: "button", class: "who", onclick: () => onProcess(c) }, c.members > 1 ? `${c.label}, ${c.members} processes` : c.pid ? `${c.label}, pid ${c.pid}` : c.label),
 		c.share === null ? "" : ` ${Math.round(100 * c.share)} % of what all used`,
-		element("ul", { class: "features" }, ...c.features.slice(0, 4).map(featureLine)), c.pid && !["kernel", "limit", "host"].includes(c.kind) ? confirmButton(c, answer.bottleneck) : ""));
+		element("ul", { class: "features" }, ...c.features.slice(0, 4).map(featureLine), ...c.evidence.map((text) => element("li", {}, text))), c.pid && !["kernel", "limit", "host"].includes(c.kind) ? confirmButton(c, answer.bottleneck) : ""));
 	const victims = answer.victims.slice(0, 5).map((v) => element("li", {}, v.pid ? `${v.label}, pid ${v.pid}` : v.label, element("ul", { class: "features" }, ...v.features.slice(0, 2).map(featureLine))));
 	holder.replaceChildren(element("div", { class: "answer" },
-		element("p", { class: `summary ${answer.slow ? "slow" : "calm"}` }, answer.summary),
-		answer.next ? element("p", {}, answer.next) : "",
+		...verdictParts(answer),
 		...answer.remarks.map((r) => element("p", { class: "hint" }, r)),
 		element("h3", {}, answer.slow ? "Accused" : "Most conspicuous"), culprits.length ? element("ol", {}, ...culprits) : element("p", {}, "nobody"),
 		victims.length ? element("h3", {}, "Who waited") : "", victims.length ? element("ul", {}, ...victims) : ""));
@@ -127,6 +128,7 @@ export async function show(main, s, changed) {
 	parts.filter.show(s);
 	if (changed("mark", "view") || !marks.length) {
 		const answer = await question(() => ask("marks"));
+		showsNothing(main, !answer?.marks.length);
 		if (!answer) return;
 		marks = answer.marks;
 	}

@@ -1,19 +1,18 @@
 // Who lived when (the paper's figure 1): a bar a process, on the axis of the curve above. Those that were there all the time
 // are counted, not drawn.
-import { arrowKeys, element, replaceContents } from "./dom.js";
+import { arrowKeys, element, replaceContents, svg } from "./dom.js";
 import { localTime } from "./format.js";
-import { svg } from "./pane.js";
 
 const ROW = 14, LEAST = 2; // px
 
 // `place`: the curve's { left, width } in px and { from, to } in s.
 export function drawLives(holder, answer, place, { chosen, onChoose }) {
-	const lives = answer.lives.filter((l) => l.began || l.ended);
+	const lives = answer.lives.filter((l) => l.began || l.ended).sort((a, b) => Date.parse(a.from) - Date.parse(b.from));
 	const x = (t) => Math.max(0, Math.min(place.width, (Date.parse(t) / 1000 - place.from) / (place.to - place.from) * place.width));
-	const told = `${answer.processes} processes lived here, ${answer.throughout} of them all the time${answer.lives.length < answer.processes && lives.length === answer.lives.length ? `; the first ${lives.length} of the others` : ""}`;
-	const stop = Math.max(0, lives.findIndex((l) => String(l.pid) === chosen));
+	const told = `${answer.processes} processes lived here, ${answer.throughout} of them all the time${answer.lives.length < answer.processes && lives.length === answer.lives.length ? `; the last ${lives.length} of the others to begin or end` : ""}`;
+	const at = lives.findIndex((l) => String(l.pid) === chosen), stop = Math.max(0, at), before = holder.querySelector(".scroll");
 	const rows = lives.map((l, i) => {
-		const from = x(l.from), to = Math.max(from + LEAST, x(l.to));
+		const from = Math.min(place.width - LEAST, x(l.from)), to = Math.max(from + LEAST, x(l.to));
 		const words = `${l.label} ${l.pid}: ${l.began ? localTime(l.from, false) : "earlier"} to ${l.ended ? localTime(l.to, false) : "later"}`;
 		const right = from > place.width - 160;
 		return svg("g", { class: String(l.pid) === chosen ? "life chosen" : "life", role: "button", tabindex: i === stop ? 0 : -1, "data-key": `${l.pid}@${l.from}`, "aria-pressed": String(l.pid) === chosen, "aria-label": words, transform: `translate(0 ${i * ROW})`,
@@ -24,5 +23,8 @@ export function drawLives(holder, answer, place, { chosen, onChoose }) {
 	const picture = svg("svg", { class: "lives", width: place.width, height: Math.max(1, rows.length * ROW), role: "group", "aria-label": "processes that began or ended" }, ...rows);
 	picture.style.marginLeft = `${place.left}px`;
 	arrowKeys(picture, () => rows);
-	replaceContents(holder, element("p", { class: "hint" }, told), element("div", { class: "scroll short" }, picture));
+	const box = element("div", { class: "scroll short", "data-chosen": chosen ?? "" }, picture);
+	const top = before?.dataset.chosen === box.dataset.chosen ? before.scrollTop : null;
+	replaceContents(holder, element("p", { class: "hint" }, told), box);
+	box.scrollTop = top ?? (at < 0 ? box.scrollHeight : at * ROW - box.clientHeight / 2); // the chosen one, else the newest
 }

@@ -1,6 +1,9 @@
-// The victim x culprit matrix: a heat-coloured table that is read with arrows as with eyes.
+// The victim x culprit matrix: a heat-coloured table that is read with arrows as with eyes. Where there is no room for it, on a phone, a
+// list of its cells, the longest first.
 import { formatSpan } from "./axis.js";
-import { arrowKeys, element, replaceContents } from "./dom.js";
+import { arrowKeys, choosableTable, element, replaceContents } from "./dom.js";
+
+const NARROW = 560, LISTED = 30; // px, cells
 
 // [row][column] ns of the wait that is chosen, or of all.
 function sums(blame, wait) {
@@ -33,6 +36,7 @@ export function drawMatrix(holder, blame, { wait, sort, cell, onSort, onCell }) 
 		return;
 	}
 	const most = Math.max(...rows.map((v) => Math.max(...columns.map((c) => ns[v][c]))));
+	if (holder.clientWidth < NARROW) return drawList(holder, rows.flatMap((v) => columns.map((c) => ({ key: `${v},${c}`, victim: victims[v], culprit: culprits[c], ns: ns[v][c] }))), { most, cell, onCell });
 	const columnStop = columns.some((c) => sort === `c${c}`) ? sort : `c${columns[0]}`, rowStop = rows.some((v) => sort === `v${v}`) ? sort : `v${rows[0]}`;
 	const head = element("tr", {}, element("th", { class: "corner" }, "waited"), element("th", { class: "number" }, "in all"),
 		...columns.map((c) => element("th", { "aria-sort": sort === `c${c}` ? "descending" : "none" },
@@ -42,15 +46,26 @@ export function drawMatrix(holder, blame, { wait, sort, cell, onSort, onCell }) 
 		element("th", { scope: "row" }, element("button", { type: "button", "data-key": `v${v}`, tabindex: rowStop === `v${v}` ? 0 : -1, title: `${victims[v]}; sort by it`, "aria-pressed": sort === `v${v}`, onclick: () => onSort(`v${v}`) }, victims[v])),
 		element("td", { class: "number sum" }, short(rowSum[v])),
 		...columns.map((c) => {
-			const key = `${v},${c}`, share = ns[v][c] / most;
+			const key = `${v},${c}`;
 			const td = element("td", { class: "heat", tabindex: key === first ? 0 : -1, "data-key": key, "aria-selected": key === cell, title: `${victims[v]} because of ${culprits[c]}: ${formatSpan(ns[v][c])}`, onclick: () => onCell(key) }, short(ns[v][c]));
-			if (ns[v][c]) td.style.setProperty("--heat", `${Math.round(8 + 92 * Math.sqrt(share))}%`);
-			return td;
+			return heated(td, ns[v][c] / most);
 		}))));
 	body.addEventListener("keydown", (e) => move(e, onCell));
 	arrowKeys(head, () => [...head.querySelectorAll("button")], undefined, { next: "ArrowRight", previous: "ArrowLeft" });
 	arrowKeys(body, () => [...body.querySelectorAll("th button")]);
 	replaceContents(holder, element("table", { role: "grid", "aria-label": "waits by victim and culprit" }, element("thead", {}, head), body));
+}
+
+function heated(e, share) {
+	if (share) e.style.setProperty("--heat", `${Math.round(8 + 92 * Math.sqrt(share))}%`);
+	return e;
+}
+
+function drawList(holder, cells, { most, cell, onCell }) {
+	const longest = cells.filter((x) => x.ns > 0).sort((a, b) => b.ns - a.ns).slice(0, LISTED);
+	const rows = longest.map((x) => ({ key: x.key, titles: [x.victim, x.culprit], cells: [x.victim, x.culprit, heated(element("span", { class: "heat" }, formatSpan(x.ns)), x.ns / most)] }));
+	const columns = [{ title: "who waited", class: "name" }, { title: "because of", class: "name" }, { title: "for", class: "number" }];
+	replaceContents(holder, choosableTable({ label: "waits by victim and culprit, the longest first", columns, rows, chosen: cell, follows: false, onChoose: onCell }));
 }
 
 function move(e, onCell) {

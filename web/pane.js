@@ -29,6 +29,9 @@ export function questions(status, failed = () => null) {
 	};
 }
 
+// Until there is something to show, a pane is its toolbar and what it says.
+export const showsNothing = (main, nothing) => main.classList.toggle("nothing", nothing);
+
 export const statusLine = () => element("p", { class: "pane-status", role: "status", "aria-live": "polite" });
 
 // A choice that stands in the address: options are [value, text]; the first is what an address without the key means.
@@ -119,18 +122,6 @@ export const link = (patch, text, attributes = {}) => {
 	for (const [key, value] of Object.entries(patch)) if (value === null || value === undefined) next.delete(key);
 	return element("a", { href: `#${next}`, ...attributes }, text);
 };
-
-const SVG = "http://www.w3.org/2000/svg";
-export function svg(name, attributes = {}, ...children) {
-	const e = document.createElementNS(SVG, name);
-	for (const [key, value] of Object.entries(attributes)) {
-		if (value === null || value === undefined) continue;
-		if (key.startsWith("on")) e.addEventListener(key.slice(2), value);
-		else e.setAttribute(key, value);
-	}
-	e.append(...children.filter((c) => c !== null && c !== undefined));
-	return e;
-}
 
 // A canvas as sharp as the screen: its context, in CSS pixels.
 export function sharp(canvas, width, height) {

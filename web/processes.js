@@ -1,4 +1,4 @@
-import { choosableTable, element, oddBar, replaceContents } from "./dom.js";
+import { addButton, choosableTable, element, oddBar, replaceContents } from "./dom.js";
 import { formatValue } from "./format.js";
 
 const COLUMNS = [["cpu.time", "CPU"], ["cpu.run_delay", "CPU wait"], ["mem.anon", "memory"], ["io.read_bytes", "read"], ["io.write_bytes", "written"],
@@ -15,7 +15,8 @@ function reason(p) {
 const passes = (p, filter) => !filter || String(p.pid) === filter ||
 	[p.label, p.name, p.unit, p.cmdline].some((t) => t && t.toLowerCase().includes(filter.toLowerCase()));
 
-export function drawProcesses(holder, board, { chosen, filter, onChoose }) {
+// onAdd(pid): its curve is wanted beside the chosen one's.
+export function drawProcesses(holder, board, { chosen, filter, onChoose, onAdd }) {
 	const at = Object.fromEntries(board.columns.map((c, i) => [c.name, i]));
 	const unit = Object.fromEntries(board.columns.map((c) => [c.name, c.unit]));
 	const rows = board.processes.filter((p) => passes(p, filter)).map((p) => ({
@@ -23,10 +24,10 @@ export function drawProcesses(holder, board, { chosen, filter, onChoose }) {
 		kind: p.guilt > 0 ? "guilty" : null,
 		titles: [reason(p), null, p.cmdline || p.exe || p.name],
 		cells: [oddBar(p.score), String(p.pid), p.label,
-			...COLUMNS.map(([name]) => formatValue(p.values[at[name]], unit[name])), reason(p)],
+			...COLUMNS.map(([name]) => formatValue(p.values[at[name]], unit[name])), reason(p), addButton(`lay the same of ${p.label} (${p.pid}) over the curve`, () => onAdd(String(p.pid)))],
 	}));
 	if (!rows.length) return replaceContents(holder, element("p", { class: "hint" }, filter ? `No process here has “${filter}” in its name, unit or command line, nor this number.` : "No processes."));
 	const columns = [{ title: "odd" }, { title: "pid", class: "number" }, { title: "program", class: "name" },
-		...COLUMNS.map(([, title], i) => ({ title, class: i < NARROW ? "number" : i < MIDDLE ? "number wide" : "number widest" })), { title: "most unusual", class: "reason widest" }];
-	replaceContents(holder, choosableTable({ label: "processes", columns, rows, chosen, onChoose }));
+		...COLUMNS.map(([, title], i) => ({ title, class: i < NARROW ? "number" : i < MIDDLE ? "number wide" : "number widest" })), { title: "most unusual", class: "reason widest" }, { title: "" }];
+	replaceContents(holder, choosableTable({ label: "processes; + lays the same feature of one over the curve", columns, rows, chosen, onChoose, press: { "+": onAdd } }));
 }

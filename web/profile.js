@@ -1,9 +1,8 @@
 // The visible-timeline profile: what all threads did in the stretch that is seen, and what the chosen one did. The table is
 // the drawing's legend as well.
 import { formatSpan } from "./axis.js";
-import { element } from "./dom.js";
+import { element, svg } from "./dom.js";
 import { CLASSES, USES } from "./lines.js";
-import { svg } from "./pane.js";
 
 const swatch = ({ key, height }) => svg("svg", { class: "swatch", viewBox: "0 0 10 10", "aria-hidden": "true" },
 	svg("rect", { class: "ground", width: 10, height: 10 }), svg("rect", { class: `fill-${key}`, y: 10 * (1 - height), width: 10, height: 10 * height }));

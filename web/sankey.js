@@ -1,7 +1,6 @@
 // Time that flows from culprits through what was waited for to victims.
 import { formatSpan } from "./axis.js";
-import { arrowKeys, replaceContents } from "./dom.js";
-import { svg } from "./pane.js";
+import { arrowKeys, replaceContents, svg } from "./dom.js";
 
 const SHOWN = 12, GAP = 4, NODE = 12, LEAST = 2, LINE = 15;
 const KINDS = { cpu: 0, quota: 1, lock: 2, disk: 3, fault: 4, memory: 5, interrupt: 6, other: 7 };

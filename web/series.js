@@ -8,6 +8,7 @@ import { formatSpan } from "./axis.js";
 const COLOURS = ["--accent", "#b06000", "#1a7f37", "#9334e6"];
 const HEIGHT = 280;
 const CLICK = 4, TWICE = 300; // px, ms
+const LATE = 3; // points
 const css = (name) => (name.startsWith("--") ? named(name) : name);
 
 // Where a point stands for several ticks, the first curve has the least and the most of each as a band.
@@ -77,6 +78,9 @@ function vertical(u, at, colour, dashes, label, taken) {
 	const width = u.ctx.measureText(label).width, space = 4 * devicePixelRatio;
 	const left = x > u.bbox.left + u.bbox.width * 0.8 ? x - space - width : x + space;
 	if (!taken.some(([from, to]) => left < to + space && left + width > from - space)) {
+		u.ctx.strokeStyle = css("--panel"); // lines pass below it
+		u.ctx.lineWidth = 3 * devicePixelRatio;
+		u.ctx.strokeText(label, left, u.bbox.top + 12 * devicePixelRatio);
 		u.ctx.fillText(label, left, u.bbox.top + 12 * devicePixelRatio);
 		taken.push([left, left + width]);
 	}
@@ -104,8 +108,9 @@ let plot = null, drawn = null;
 export function tellMoment(u, at = u.data[0].at(-1)) {
 	if (u.cursor.left >= 0) return;
 	const x = u.data[0], last = x.length - 1, step = x[1] - x[0] || 1;
-	const idx = Math.max(0, Math.min(last, Math.round((at - x[0]) / step)));
-	u.setLegend({ idx: last >= 0 && Math.abs(x[idx] - at) <= step ? idx : null }, false);
+	let idx = Math.max(0, Math.min(last, Math.round((at - x[0]) / step)));
+	for (let k = 0; k < LATE && idx > 0 && u.data[1][idx] === null; k++) idx--; // the newest points may have no tick yet
+	u.setLegend({ idx: last >= 0 && Math.abs(x[idx] - at) <= (LATE + 1) * step ? idx : null }, false);
 }
 
 // A click asks about a moment; a second one at once is a double click, which shows the whole window.
@@ -121,7 +126,7 @@ function listenToClicks(u, onMoment) {
 // onZoom(from, to): a stretch was dragged over (null, null: all of it again); onWheel(from, to): zoomed by the wheel; onMoment(s): a moment
 // was clicked.
 // onPlaced: is told where the curve lies, { left, width } in px, { from, to } in s; again when it was drawn anew for another width.
-// curves: [{ data: whyslow.series/1, usual: a feature of whyslow.process/1 or null }]; at: seconds; marks: [{ at, note }].
+// curves: [{ data: whyslow.series/1, colour: which one, usual: a feature of whyslow.process/1 or null }]; at: seconds; marks: [{ at, note }].
 export function drawSeries(holder, curves, { at, marks, onZoom, onWheel, onMoment, onPlaced }) {
 	drawn = [holder, curves, { at, marks, onZoom, onWheel, onMoment, onPlaced }];
 	plot?.destroy();
@@ -139,8 +144,8 @@ export function drawSeries(holder, curves, { at, marks, onZoom, onWheel, onMomen
 		scales: Object.fromEntries(units.map((unit) => [unit, { range: (u, low, high) => rangeOf(low, high, unit === curves[0].data.unit ? curves[0].usual : null) }])),
 		axes: [{ ...axis, space: 90, values: (u, ticks, i, space, step) => ticks.map((t) => localTime(t * 1000, step >= 86400).slice(0, step < 60 ? undefined : step >= 86400 ? 10 : 5)) }, ...units.slice(0, 2).map((unit, i) => ({ ...axis, scale: unit, side: i ? 1 : 3, size: 80, grid: i ? { show: false } : axis.grid,
 			values: (u, ticks, i, space, step) => ticks.map((v) => formatValue(v, unit, step)) }))],
-		series: [{ value: (u, v) => (v === null ? "" : localTime(v * 1000)) }, ...curves.map((c, i) => ({
-			label: `${c.data.label}: ${c.data.feature}`, scale: c.data.unit, stroke: css(COLOURS[i % COLOURS.length]), width: 1.5, spanGaps: false, ...(c.data.mean.filter((v) => v !== null).length < 3 ? { points: { show: true } } : {}), // no line is seen of so few
+		series: [{ value: (u, v) => (v === null ? "" : localTime(v * 1000)) }, ...curves.map((c) => ({
+			label: `${c.data.label}: ${c.data.feature}`, scale: c.data.unit, stroke: css(COLOURS[c.colour % COLOURS.length]), width: 1.5, spanGaps: false, ...(c.data.mean.filter((v) => v !== null).length < 3 ? { points: { show: true } } : {}), // no line is seen of so few
 			value: (u, v) => (v === null ? "" : formatValue(v, c.data.unit)) })),
 		...(isCoarse(curves[0].data) ? EDGES.map(([label]) => ({ label, scale: curves[0].data.unit, stroke: "transparent", points: { show: false }, spanGaps: false,
 			value: (u, v) => (v === null ? "" : formatValue(v, curves[0].data.unit)) })) : [])],
@@ -149,9 +154,9 @@ export function drawSeries(holder, curves, { at, marks, onZoom, onWheel, onMomen
 			drawClear: [(u) => drawBand(u, curves[0].usual)],
 			draw: [(u) => {
 				const taken = [];
+				horizontal(u, curves[0].usual?.value, curves[0].data.unit);
 				vertical(u, at, "--bad", [4, 4], localTime(at * 1000, false), taken);
 				for (const m of [...marks].reverse()) vertical(u, Date.parse(m.at) / 1000, "--faint", [2, 3], m.note || `mark ${m.id}`, taken);
-				horizontal(u, curves[0].usual?.value, curves[0].data.unit);
 			}],
 			setCursor: [(u) => tellMoment(u, at)],
 			setSelect: [(u) => {
@@ -174,7 +179,8 @@ export function drawSeries(holder, curves, { at, marks, onZoom, onWheel, onMomen
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => plot && drawSeries(...drawn));
 addEventListener("resize", () => plot?.root.parentElement.clientWidth && drawSeries(...drawn));
 
+// All that were asked for; those without `data` have no values then. onRemove(i): of those that are laid over.
 export function drawCurveNames(holder, curves, onRemove) {
-	holder.replaceChildren(...curves.map((c, i) => element("span", { class: `curve curve-${i % COLOURS.length}`, title: c.data.help }, `${c.data.label} (${c.data.pid}): ${c.data.feature}`,
-		i ? element("button", { type: "button", "aria-label": `take ${c.data.feature} away`, onclick: () => onRemove(i - 1) }, "×") : null)));
+	holder.replaceChildren(...curves.map((c, i) => element("span", { class: `curve curve-${c.colour % COLOURS.length}`, title: c.data?.help }, c.data ? `${c.data.label} (${c.data.pid}): ${c.what}` : `${c.who}: ${c.what} (nothing then)`,
+		i ? element("button", { type: "button", "aria-label": `take ${c.what} of ${c.who} away`, onclick: () => onRemove(i - 1) }, "×") : null)));
 }

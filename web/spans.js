@@ -2,9 +2,9 @@
 // and two versions side by side (whyslow.spans.*/1).
 import { ask } from "./api.js";
 import { formatSpan } from "./axis.js";
-import { choosableTable, element, loadStyle, oddBar, replaceContents } from "./dom.js";
+import { choosableTable, element, loadStyle, oddBar, replaceContents, svg } from "./dom.js";
 import { localTime } from "./format.js";
-import { check, choice, field, keys, questions, redrawn, statusLine, svg } from "./pane.js";
+import { check, choice, field, keys, questions, redrawn, showsNothing, statusLine } from "./pane.js";
 import { setState, state } from "./state.js";
 import { drawWaterfall } from "./waterfall.js";
 
@@ -47,7 +47,8 @@ function build(main) {
 	};
 	question = questions(parts.status, () => {
 		forest = exemplars = comparison = null;
-		for (const part of [parts.about, parts.buckets, parts.versions, parts.forest, parts.pick, parts.compare, parts.which, parts.one, parts.two]) part.replaceChildren();
+		showsNothing(main, true);
+		parts.about.replaceChildren();
 	});
 	main.replaceChildren(
 		element("section", { class: "toolbar", "aria-label": "what is shown" }, parts.by, parts.method, parts.critical, parts.status, parts.about),
@@ -162,6 +163,7 @@ function drawRequests(s) {
 
 export async function show(main, s, changed) {
 	if (!parts) build(main);
+	showsNothing(main, !forest);
 	for (const p of [parts.by, parts.method, parts.critical]) p.show(s);
 	if (!forest || changed("buckets")) {
 		const answer = await question(() => Promise.all([ask("spans/forest", { by: s.buckets }), ask("spans/groups", { by: s.buckets, method: s.method })]), "reading the requests ...");
@@ -173,6 +175,7 @@ export async function show(main, s, changed) {
 		if (!answer) return;
 		groups = answer;
 	}
+	showsNothing(main, !forest.buckets.length);
 	if (!forest.buckets.length) {
 		parts.about.textContent = "No requests are in the store: whyslow spans load or spans receive puts them there; whyslow serve --spans FILE names another one.";
 		return;

@@ -6,7 +6,7 @@ import { element, loadStyle, waiting } from "./dom.js";
 import { gestures } from "./gestures.js";
 import { drawInstant } from "./instant.js";
 import { CLASSES, KINDS, Rows, USES, classOfState, classOfUse, decodeRuns, runAt } from "./lines.js";
-import { HIDDEN, choice, eventsChoice, field, freezeAnew, keys, redrawn, statusLine } from "./pane.js";
+import { HIDDEN, choice, eventsChoice, field, freezeAnew, keys, redrawn, showsNothing, statusLine } from "./pane.js";
 import { drawProfile } from "./profile.js";
 import { chooseRange, chosenRange } from "./selection.js";
 import { setState, state } from "./state.js";
@@ -330,6 +330,7 @@ function showBrush(left, width) {
 	ui.brush.hidden = width === 0;
 	ui.brush.style.left = `${ui.body.canvas.getBoundingClientRect().left - ui.lines.getBoundingClientRect().left + left}px`;
 	ui.brush.style.width = `${width}px`;
+	ui.brush.replaceChildren(element("span", {}, formatSpan(width / axis.width * axis.span)));
 }
 
 function listen(canvas) {
@@ -370,7 +371,7 @@ function build(main) {
 		element("section", { class: "toolbar", "aria-label": "what is shown" }, events, freeze, order, sort, filter, path,
 			button("Everything", "all that is recorded (0)", () => moveTo(everything())), status),
 		element("section", { class: "threads", "aria-label": "threads over time" }, ui.lines,
-			element("p", { class: "hint" }, "Drag to zoom, shift + drag or arrows to pan, + and - or Ctrl + wheel to zoom, 0 for everything; up and down choose a thread, Enter its interval, , and . the one before and after, p its critical path, f folds its process.")),
+			element("p", { class: "hint" }, "Drag to zoom, shift + drag or arrows to pan, + and - or Ctrl + wheel to zoom (or w, a, s, d), 0 for everything; up and down choose a thread, Enter its interval, , and . the one before and after, p its critical path, f folds its process.")),
 		element("section", { class: "beside", "aria-label": "of what is seen" },
 			element("section", { "aria-labelledby": "profile-title" }, element("h2", { id: "profile-title" }, "What is seen now"), ui.profile),
 			element("section", { "aria-labelledby": "instant-title" }, element("h2", { id: "instant-title" }, "The chosen interval"), ui.instant)));
@@ -378,9 +379,9 @@ function build(main) {
 	listen(body);
 	ui.rows.addEventListener("scroll", () => { redraw(); askLines(); });
 	redrawn(ui.lines, () => { measure(); if (data) { ui.body.colours(known.states, data.mixes); ui.head.colours(known.uses, data.mixes); } redraw(); askLines(); });
+	const [back, on] = [-0.2, 0.2].map((share) => () => axis && moveTo(axis.pan(share * axis.span))), [closer, away] = [0.5, 2].map((factor) => () => axis && moveTo(axis.zoom(factor)));
 	keys(main, {
-		ArrowLeft: () => axis && moveTo(axis.pan(-axis.span / 5)), ArrowRight: () => axis && moveTo(axis.pan(axis.span / 5)),
-		"+": () => axis && moveTo(axis.zoom(0.5)), "=": () => axis && moveTo(axis.zoom(0.5)), "-": () => axis && moveTo(axis.zoom(2)),
+		ArrowLeft: back, a: back, ArrowRight: on, d: on, "+": closer, "=": closer, w: closer, "-": away, s: away,
 		0: () => axis && moveTo(everything()),
 		ArrowUp: () => step(-1), ArrowDown: () => step(1), Enter: (e) => (e.target.matches("button, a") ? false : stepInstant(0)),
 		",": () => stepInstant(-1), ".": () => stepInstant(1), p: togglePath, Escape: () => setState({ tid: null, when: null, path: null }),
@@ -411,17 +412,20 @@ export async function show(main, s, changed) {
 	if (!ui) build(main);
 	for (const part of [ui.events, ui.freeze, ui.order, ui.filter]) part.show(s);
 	ui.path.setAttribute("aria-pressed", String(Boolean(s.path)));
+	showsNothing(main, !known);
+	measure();
 	if (!known || known.key !== recording(s)) {
 		axis = instant = data = null;
 		for (const part of [ui.names, ui.cpus, ui.profile, ui.instant]) part.replaceChildren();
 		for (const rows of [ui.head, ui.body]) rows.blank();
-		measure();
 		try {
 			if (!await openRecording(s)) return;
 		} catch (e) {
 			known = null;
+			showsNothing(main, true);
 			return fail(e);
 		}
+		showsNothing(main, false);
 		measure();
 	}
 	s = state();

@@ -1,6 +1,6 @@
 // One request, span by span: a row each, the critical path lit (whyslow.spans.exemplars/1).
 import { formatSpan } from "./axis.js";
-import { svg } from "./pane.js";
+import { svg } from "./dom.js";
 
 const ROW = 20, TOP = 20, INDENT = 10;
 

@@ -1,9 +1,9 @@
 """An indexer goes through all files: by name or by content."""
-from resources import CPU, READING, WRITING
+from resources import CHILDREN, CPU, READING, WRITING
 
 GROUP = "real"
 RESOURCE = "io"
-FEATURES = CPU | READING | WRITING
+FEATURES = CPU | CHILDREN | READING | WRITING
 CAUSES = {"file-index", "many-small-reads", "disk-read", "cpu", "kernel-work"}
 NEEDS = ("recollindex", "updatedb")
 

@@ -1,10 +1,10 @@
 """Somebody asks the cache server for the names of all it holds, again and again: whoever else asks waits for that."""
 import life
-from resources import CPU, MEMORY, NETWORK, SWITCHING
+from resources import CHILDREN, CPU, MEMORY, NETWORK, SWITCHING
 
 GROUP = "real"
 RESOURCE = "cpu"
-FEATURES = CPU | MEMORY | NETWORK | SWITCHING | {"io.read_chars", "io.write_chars", "io.read_calls", "io.write_calls"}
+FEATURES = CPU | CHILDREN | MEMORY | NETWORK | SWITCHING | {"io.read_chars", "io.write_chars", "io.read_calls", "io.write_calls"}
 CAUSES = {"cpu", "cpu-group", "itself", "network-busy"}
 NEEDS = ("redis-server",)
 

@@ -167,7 +167,7 @@ static int join(struct joining *j, const struct dataset *d, uint32_t from, uint3
 	j->seconds = j->charges.covered = (double)(end - begin) / 1e9;
 	r = find_programs(j, d, from, to);
 	if (r == 0)
-		r = blame_build(j->timeline, begin, end, NULL, 0, &m);
+		r = blame_build(j->timeline, begin, end, NULL, 0, LEVEL_THREAD, &m);
 	for (size_t i = 0; r == 0 && i < m.cells.n; i++)
 		r = take_cell(j, &m.cells.v[i]);
 	blame_matrix_free(&m);

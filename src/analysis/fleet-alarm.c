@@ -5,7 +5,7 @@
  *     max over k = 1..8 of (z of the k highest counters, summed) / sqrt(k)
  *
  * so that one faulty counter can raise an alarm alone and several together sooner. The same is computed of every window
- * of the usual time: p is the share of them that reach as high, or of an exponential tail fitted to the highest fifth where
+ * of the usual time: p is the share of them that reach as high, or of an exponential tail of the highest fifth where
  * fewer than five do (an empirical share cannot go below 1 / (windows + 1)). q: Benjamini-Hochberg over servers.
  */
 #include <errno.h>
@@ -121,9 +121,11 @@ static int one_counter(void *data, size_t counter)
 	return r;
 }
 
+/* An exponential tail whose scale is known by k windows only: p is what it predicts over all scales that they leave possible (Lomax's
+ * distribution), so that three windows that happen to lie together make nothing impossible. */
 static double tail_p(double *usual, size_t n, double value)
 {
-	size_t above = 0, from;
+	size_t above = 0, from, k;
 	double edge, excess = 0;
 
 	n = sort_values(usual, n);
@@ -135,8 +137,8 @@ static double tail_p(double *usual, size_t n, double value)
 	edge = usual[from];
 	for (size_t i = from + 1; i < n; i++)
 		excess += usual[i] - edge;
-	excess /= (double)(n - from - 1);
-	return excess > 0 ? TAIL_SHARE * exp(-(value - edge) / excess) : 1 / (1.0 + (double)n);
+	k = n - from - 1;
+	return excess > 0 ? TAIL_SHARE * pow(1 + (value - edge) / excess, -(double)k) : 1 / (1.0 + (double)n);
 }
 
 static int judge_server(struct alarm_run *a, size_t server)
@@ -244,7 +246,7 @@ static int run(const struct fleet_question *asked, struct fleet_findings *ret)
 	if (r == 0)
 		r = prepare(&a);
 	if (r == 0)
-		r = fleet_parallel(q->threads, q->fleet->counters.n, one_counter, &a);
+		r = work_in_parallel(q->threads, q->fleet->counters.n, one_counter, &a);
 	for (size_t i = 0; i < q->fleet->servers.n && a.servers && r == 0; i++)
 		r = a.servers[i].top ? judge_server(&a, i) : 0;
 	if (r == 0)

@@ -200,22 +200,38 @@ int fleet_align(const struct fleet *f, struct fleet_span window, enum fleet_alig
 	return 0;
 }
 
+/* ns by which a clock runs behind or ahead of its own rows from one end to the other; 0 if any row is missing between. */
+static int64_t drift_without_gaps(const struct fleet_server *s, uint32_t first, uint32_t n, int64_t interval)
+{
+	for (uint32_t i = first + 1; i < first + n; i++)
+		if (s->time[i] - s->time[i - 1] > interval + interval / 2)
+			return 0;
+	return n ? s->time[first + n - 1] - s->time[first] - (int64_t)(n - 1) * interval : 0;
+}
+
+/* Pairs a server's rows with the points in their order, whatever its clock says. */
+static void follow_index(const struct fleet_alignment *a, uint32_t first, uint32_t n, struct fleet_aligned_server *x)
+{
+	for (uint32_t k = 0; k < a->n; k++)
+		x->row[k] = k < n ? first + k : FLEET_NO_ROW;
+	x->missing = n < a->n ? a->n - n : 0;
+}
+
 int fleet_align_best(const struct fleet *f, struct fleet_span window, struct fleet_alignment *ret)
 {
-	struct fleet_alignment a;
-	bool agree = true;
-	int r = fleet_align(f, window, FLEET_BY_TIME, &a);
+	int r = fleet_align(f, window, FLEET_BY_TIME, ret);
 
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < a.servers.n; i++)
-		agree &= !a.servers.v[i].used || llabs(a.servers.v[i].drift) < a.d / 2;
-	if (agree) {
-		*ret = a;
-		return 0;
+	for (size_t i = 0; r == 0 && i < f->servers.n; i++) {
+		struct fleet_aligned_server *x = &ret->servers.v[i];
+		uint32_t first, n = x->used ? fleet_rows(&f->servers.v[i], ret->ts - ret->d / 2, window.to, &first) : 0;
+		int64_t drift = n ? drift_without_gaps(&f->servers.v[i], first, n, ret->d) : 0;
+
+		if (llabs(drift) < ret->d / 2 || !ret->d)
+			continue;
+		follow_index(ret, first, n, x);
+		x->drift = drift;
 	}
-	fleet_alignment_free(&a);
-	return fleet_align(f, window, FLEET_BY_INDEX, ret);
+	return r;
 }
 
 const float *fleet_aligned_values(const struct fleet_alignment *a, const struct fleet *f, size_t server, size_t counter,

@@ -38,7 +38,8 @@ struct fleet_alignment {
 /* Late joiners and servers that died are reported and left out of ts and tf (they would leave nothing in common) unless
  * they are the half of all. 0, -ENODATA (fewer than two points in common), -ENOMEM. */
 int fleet_align(const struct fleet *f, struct fleet_span window, enum fleet_align_by by, struct fleet_alignment *ret);
-/* By time if all clocks agree within half an interval, else by index. */
+/* By time; a server whose clock drifts by half an interval or more while it leaves out no row is paired by index from its first one
+ * on. `drift` of such a server is its clock's over all rows. */
 int fleet_align_best(const struct fleet *f, struct fleet_span window, struct fleet_alignment *ret);
 /* A server's values at all points: part of the column where its rows follow each other, else gathered into `room` (a->n
  * places). NULL = it has no such counter or is not used. */

@@ -1,6 +1,7 @@
 /* An analysis of many servers: one const table in one file, one row in fleet-analysis.c. */
 #pragma once
 
+#include "base/parallel.h"
 #include "model/fleet-finding.h"
 #include "stat/columns.h"
 
@@ -16,9 +17,6 @@ const struct fleet_analysis *fleet_analysis_find(const char *name);
 
 /* The window and all of the rest as a question about all servers and counters, with defaults. */
 struct fleet_question fleet_question_default(const struct fleet *f);
-
-/* Runs work(data, i) for i in 0..n-1 on several threads (0 = as many as processors). 0, or the first error. */
-int fleet_parallel(unsigned threads, size_t n, int (*work)(void *data, size_t i), void *data);
 
 /* Pieces of a counter: each server's rows in a span. Returns how many; `pieces` has room for all servers. */
 size_t fleet_pieces(const struct fleet *f, size_t counter, struct fleet_span span, struct piece *pieces);

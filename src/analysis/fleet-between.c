@@ -61,7 +61,7 @@ static int one_counter(void *data, size_t counter)
 static int run(const struct fleet_question *q, struct fleet_findings *ret)
 {
 	struct between b = {.q = q, .ret = ret, .lock = PTHREAD_MUTEX_INITIALIZER};
-	int r = fleet_parallel(q->threads, q->fleet->counters.n, one_counter, &b);
+	int r = work_in_parallel(q->threads, q->fleet->counters.n, one_counter, &b);
 
 	ret->analysis = "between";
 	if (r == 0)

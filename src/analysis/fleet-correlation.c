@@ -152,7 +152,10 @@ static int run(const struct fleet_question *q, struct fleet_findings *ret)
 		return r;
 	r = find_symptom(&c);
 	if (r == 0)
-		r = fleet_parallel(q->threads, q->fleet->counters.n, one_counter, &c);
+		r = work_in_parallel(q->threads, q->fleet->counters.n, one_counter, &c);
+	for (size_t i = 0; i < c.align.servers.n; i++)
+		if (!c.align.servers.v[i].used && (c.align.servers.v[i].late || c.align.servers.v[i].died))
+			ret->remark = "servers that joined late or ended early are left out: --from and --to choose a time at which they are there";
 	if (c.align.n < 20)
 		ret->remark = "few points: with less than 20 of them high correlations are common between any two counters";
 	free(c.symptom);

@@ -115,7 +115,7 @@ static int run(const struct fleet_question *q, struct fleet_findings *ret)
 	if (r == 0)
 		r = find_symptom(&e);
 	if (r == 0)
-		r = fleet_parallel(q->threads, q->fleet->counters.n, one_counter, &e);
+		r = work_in_parallel(q->threads, q->fleet->counters.n, one_counter, &e);
 	free(e.symptom);
 	fleet_alignment_free(&e.align);
 	fleet_series_close(&e.series);

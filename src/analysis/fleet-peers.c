@@ -111,6 +111,8 @@ struct member {
 
 struct group_members {
 	VEC(struct member) list;
+	int64_t *clock; /* moments an interval apart at which some member has a row */
+	size_t points;
 };
 
 static int find_members(const struct fleet *f, const struct fleet_peers *p, const struct usual_rows *usual, int group,
@@ -141,29 +143,54 @@ static float value_near(const struct fleet *f, struct member *m, int64_t time)
 	return (float)((double)m->v[m->row] / m->level);
 }
 
-/* The peers' median at the rows of the first member's clock. */
-static int find_common(const struct fleet *f, struct group_members *g, float *values, float *common)
+/* No member needs to be there all the time. */
+static int find_clock(const struct fleet *f, struct group_members *g)
 {
-	const struct fleet_server *clock = &f->servers.v[g->list.v[0].server];
+	int64_t first = INT64_MAX, last = INT64_MIN, d = f->interval > 0 ? f->interval : 1;
+	_cleanup_free_ uint8_t *there = NULL;
+	size_t slots;
 
-	for (uint32_t k = 0; k < clock->n; k++) {
+	for (size_t i = 0; i < g->list.n; i++) {
+		const struct fleet_server *s = &f->servers.v[g->list.v[i].server];
+
+		first = s->time[0] < first ? s->time[0] : first;
+		last = s->time[s->n - 1] > last ? s->time[s->n - 1] : last;
+	}
+	slots = (size_t)((last - first + d / 2) / d) + 1;
+	there = calloc(slots, 1);
+	g->clock = there ? malloc(slots * sizeof(*g->clock)) : NULL;
+	if (!g->clock)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->list.n; i++) {
+		const struct fleet_server *s = &f->servers.v[g->list.v[i].server];
+
+		for (uint32_t row = 0; row < s->n; row++)
+			there[(s->time[row] - first + d / 2) / d] = 1;
+	}
+	for (size_t k = 0; k < slots; k++)
+		if (there[k])
+			g->clock[g->points++] = first + (int64_t)k * d;
+	return 0;
+}
+
+/* The peers' median at each moment of the clock. */
+static void find_common(const struct fleet *f, struct group_members *g, float *values, float *common)
+{
+	for (size_t k = 0; k < g->points; k++) {
 		size_t n = 0;
 
 		for (size_t i = 0; i < g->list.n; i++) {
-			float x = value_near(f, &g->list.v[i], clock->time[k]);
+			float x = value_near(f, &g->list.v[i], g->clock[k]);
 
 			values[n] = x;
 			n += !isnan(x);
 		}
 		common[k] = n >= FLEET_PEERS_MIN ? select_kth(values, n, n / 2) : NAN;
 	}
-	return 0;
 }
 
-static int subtract(const struct fleet *f, struct group_members *g, const float *common, float **to)
+static int subtract(const struct fleet *f, const struct group_members *g, const float *common, float **to)
 {
-	const struct fleet_server *clock = &f->servers.v[g->list.v[0].server];
-
 	for (size_t i = 0; i < g->list.n; i++) {
 		const struct member *m = &g->list.v[i];
 		const struct fleet_server *s = &f->servers.v[m->server];
@@ -172,8 +199,8 @@ static int subtract(const struct fleet *f, struct group_members *g, const float 
 		if (!v)
 			return -ENOMEM;
 		to[m->server] = v;
-		for (uint32_t row = 0, k = 0; row < s->n; row++) {
-			while (k + 1 < clock->n && llabs(clock->time[k + 1] - s->time[row]) <= llabs(clock->time[k] - s->time[row]))
+		for (size_t row = 0, k = 0; row < s->n; row++) {
+			while (k + 1 < g->points && llabs(g->clock[k + 1] - s->time[row]) <= llabs(g->clock[k] - s->time[row]))
 				k++;
 			v[row] = (float)((double)m->v[row] / m->level) - common[k];
 		}
@@ -189,11 +216,16 @@ static int one_group(const struct fleet *f, const struct fleet_peers *p, const s
 	int r = values ? find_members(f, p, usual, group, counter, room, &g) : -ENOMEM;
 
 	if (r == 0 && g.list.n >= FLEET_PEERS_MIN) {
-		common = malloc(((size_t)f->servers.v[g.list.v[0].server].n + 1) * sizeof(*common));
-		r = common ? find_common(f, &g, values, common) : -ENOMEM;
-		if (r == 0)
+		r = find_clock(f, &g);
+		common = r == 0 ? malloc((g.points + 1) * sizeof(*common)) : NULL;
+		if (common) {
+			find_common(f, &g, values, common);
 			r = subtract(f, &g, common, ret->v);
+		} else {
+			r = -ENOMEM;
+		}
 	}
+	free(g.clock);
 	VEC_FREE(g.list);
 	return r;
 }

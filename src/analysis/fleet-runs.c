@@ -167,7 +167,7 @@ static int find_q(struct fleet_findings *f)
 static int run(const struct fleet_question *q, struct fleet_findings *ret)
 {
 	struct runs c = {.q = q, .ret = ret, .lock = PTHREAD_MUTEX_INITIALIZER};
-	int r = fleet_parallel(q->threads, q->fleet->counters.n, one_counter, &c);
+	int r = work_in_parallel(q->threads, q->fleet->counters.n, one_counter, &c);
 
 	ret->analysis = "runs";
 	if (r == 0 && ret->list.n)

@@ -154,7 +154,7 @@ static int run(const struct fleet_question *q, struct fleet_findings *ret)
 	if (q->by_time)
 		r = fleet_align(q->fleet, q->window, FLEET_BY_INDEX, &w.align);
 	if (r == 0)
-		r = fleet_parallel(q->threads, q->fleet->counters.n, one_counter, &w);
+		r = work_in_parallel(q->threads, q->fleet->counters.n, one_counter, &w);
 	fleet_alignment_free(&w.align);
 	if (r == 0)
 		fleet_findings_sort(ret);

@@ -14,6 +14,8 @@
 #define LEAVE_ONE_OUT 3.0
 #define MAD_FROM      11 /* groups */
 #define MAD_THRESHOLD 3.5
+#define AGE_SHARE     .02 /* of the time of two groups */
+#define AGE_REQUESTS  5
 #define FLOOR	      0.01 /* of the usual: groups that agree better than this are taken to differ by it */
 
 static double least_of(const struct group_options *o)
@@ -69,7 +71,23 @@ static void judge_literally(const struct version_group *groups, size_t n, size_t
 
 /* --- the default ---------------------------------------------------------------------------------------------------- */
 
-/* All other groups as one: with two groups only the older one. False: there is none. */
+/* Seen first by chance: within a few of the younger one's requests, or a small part of all the time. */
+static bool are_of_an_age(const struct version_group *a, const struct version_group *b)
+{
+	const struct version_group *younger = is_older(a, b) ? b : a, *older = younger == a ? b : a;
+	double all = (double)((a->last_seen > b->last_seen ? a->last_seen : b->last_seen) - older->first_seen);
+
+	return a->last_seen && b->last_seen &&
+	       (double)(younger->first_seen - older->first_seen) <= all * fmax(AGE_SHARE, AGE_REQUESTS / fmax(younger->effective, 1));
+}
+
+/* Is group i of n what the one at `at` is held against? Of two only the older one. */
+static bool is_reference(const struct version_group *groups, size_t n, size_t i, size_t at)
+{
+	return i != at && (n > 2 || is_older(&groups[i], &groups[at]) || are_of_an_age(&groups[i], &groups[at]));
+}
+
+/* All groups it is held against as one. False: there is none. */
 static bool the_others(const struct version_group *groups, size_t n, size_t at, struct sample_moments *ret)
 {
 	double count = 0, sum = 0, squares = 0, effective = 0;
@@ -77,7 +95,7 @@ static bool the_others(const struct version_group *groups, size_t n, size_t at, 
 	for (size_t i = 0; i < n; i++) {
 		const struct version_group *g = &groups[i];
 
-		if (i == at || (n == 2 && !is_older(g, &groups[at])))
+		if (!is_reference(groups, n, i, at))
 			continue;
 		count += g->count;
 		sum += g->count * g->mean;
@@ -121,7 +139,7 @@ static void compare_ranks(const struct version_group *groups, size_t n, size_t a
 		const struct version_group *g = &groups[i];
 		double superiority;
 
-		if (i == at || (n == 2 && !is_older(g, &groups[at])) || !g->sketch || !groups[at].sketch)
+		if (!is_reference(groups, n, i, at) || !g->sketch || !groups[at].sketch)
 			continue;
 		superiority = sketch_superiority(g->sketch, groups[at].sketch);
 		if (isnan(superiority))
@@ -221,6 +239,7 @@ int groups_correct(struct group_judgement *judgements, size_t n, const struct gr
 /* --- phases of the day ------------------------------------------------------------------------------------------------ */
 
 #define LEVEL_ROUNDS 50
+#define LEVEL_MOVED  .01 /* of a mean: what less than that is of the phases */
 
 /* level[of] = what was observed over what the other side's levels make of its counts. */
 static void fit_side(const double *counts, const double *sums, size_t n, size_t phases, bool of_phases, const double *other,
@@ -241,14 +260,8 @@ static void fit_side(const double *counts, const double *sums, size_t n, size_t 
 	}
 }
 
-int groups_level(struct version_group *groups, size_t n, const double *counts, const double *sums, size_t phases)
+void groups_fit(const double *counts, const double *sums, size_t n, size_t phases, double *of_group, double *of_phase)
 {
-	_cleanup_free_ double *of_group = calloc(n + 1, sizeof(*of_group));
-	_cleanup_free_ double *of_phase = calloc(phases + 1, sizeof(*of_phase));
-	double all = 0, weighted = 0;
-
-	if (!of_group || !of_phase)
-		return -ENOMEM;
 	for (size_t h = 0; h < phases; h++)
 		of_phase[h] = 1;
 	for (int round = 0; round < LEVEL_ROUNDS; round++) {
@@ -256,6 +269,18 @@ int groups_level(struct version_group *groups, size_t n, const double *counts, c
 		fit_side(counts, sums, n, phases, true, of_group, of_phase);
 	}
 	fit_side(counts, sums, n, phases, false, of_phase, of_group);
+}
+
+int groups_level(struct version_group *groups, size_t n, const double *counts, const double *sums, size_t phases)
+{
+	_cleanup_free_ double *of_group = calloc(n + 1, sizeof(*of_group));
+	_cleanup_free_ double *of_phase = calloc(phases + 1, sizeof(*of_phase));
+	double all = 0, weighted = 0;
+	bool moved = false;
+
+	if (!of_group || !of_phase)
+		return -ENOMEM;
+	groups_fit(counts, sums, n, phases, of_group, of_phase);
 	for (size_t i = 0; i < n * phases; i++) {
 		all += counts[i];
 		weighted += counts[i] * of_phase[i % phases];
@@ -265,7 +290,11 @@ int groups_level(struct version_group *groups, size_t n, const double *counts, c
 
 		groups[i].mean *= scale;
 		groups[i].variance *= scale * scale;
+		if (fabs(scale - 1) >= LEVEL_MOVED)
+			moved = true;
 	}
+	for (size_t i = 0; moved && i < n; i++)
+		groups[i].sketch = NULL;
 	return 0;
 }
 

@@ -8,7 +8,8 @@
  * `pooled` the same against all groups, the judged one among them. The greatest possible z of n groups is
  *	    (n - 1) / sqrt(n): below 11 groups none can exceed 3, and the answer says so (`cannot_exceed`).
  * `robust` the default, for any number from two on. n = 2: the younger against the older by Welch's t (and by
- *	    Mann-Whitney where samples or sketches are given). n = 3 .. 10: each against the others' weighted mean by
+ *	    Mann-Whitney where samples or sketches are given); where both were there from the beginning, and chance decided which
+ *	    was seen first, each against the other. n = 3 .. 10: each against the others' weighted mean by
  *	    Welch's t, and by its leave-one-out z. From 11 on: by the median and the MAD of the groups' means. Always: an
  *	    effect of at least `least` of the usual, and q <= .01 after Benjamini and Hochberg over all groups of all
  *	    buckets that are compared together (groups_correct()).
@@ -32,6 +33,7 @@ struct version_group {
 	double effective; /* independent samples: Kish's (sum w)^2 / sum w^2 */
 	double mean, variance; /* of the population, by adjusted count */
 	const struct sketch *sketch; /* of the durations; may be NULL */
+	int64_t last_seen;	     /* 0 = not known */
 };
 
 enum group_flags {
@@ -61,8 +63,12 @@ struct group_options {
 /* Takes the time of day (or any other phase that groups meet unequally) out of the groups' means: a version that ran
  * mostly at night is not fast. counts and sums (of durations) are n x phases. Fits mean = group x phase by iterative
  * proportional fitting, and scales each group's mean and variance to what all phases together would have given it.
- * 0 or -ENOMEM. Groups that share no phase with others stay as they are. */
+ * 0 or -ENOMEM. Groups that share no phase with others stay as they are. Where that moves a mean, sketches are taken from the groups:
+ * ranks are not of phases. */
 int groups_level(struct version_group *groups, size_t n, const double *counts, const double *sums, size_t phases);
+
+/* The fit alone: a group's mean in a phase is of_group x of_phase; n and `phases` places. */
+void groups_fit(const double *counts, const double *sums, size_t n, size_t phases, double *of_group, double *of_phase);
 
 /* Judges n groups; ret has n places, in their order. 0 or -ENOMEM. */
 int groups_judge(const struct version_group *groups, size_t n, const struct group_options *o, struct group_judgement *ret);

@@ -2,7 +2,7 @@
  *
  * Kernel threads work for others: writeback for who writes, page-out for who takes memory, soft interrupts for who sends
  * and receives. A server works for who asks: where it receives about as often more than usual as a program that has just
- * begun sends, most of its guilt is that program's.
+ * begun, and later than it, sends, or sends as much more as that one receives, most of its guilt is that program's.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include "analysis/robust.h"
 
 #define ASKED_LEAST 100 /* calls a second beyond the usual: fewer are no load */
+#define FETCHED_LEAST 2e5 /* bytes a second beyond the usual */
 #define ALIKE	    0.5 /* sent and received: one has at least this share of the other */
 #define ASKED_PART  0.75 /* of a server's guilt */
 #define EMPLOYS	    0.005 /* guilt: less of it does not make the kernel work */
@@ -80,12 +81,19 @@ static int move(struct verdict *from, struct verdict *to, double part, const cha
 	return -ENOMEM;
 }
 
-static bool has_just_begun(const struct robust *r, const struct program *p)
+/* When the first of its processes began, of all or of those that just have; where that is not known, was seen. INT64_MAX: none. */
+static int64_t first_start(const struct robust *r, const struct program *p, bool lately)
 {
-	for (size_t i = 0; i < p->members.n; i++)
-		if (began_lately(r, p->members.v[i]) && p->members.v[i]->info.kind == ENTITY_PROCESS)
-			return true;
-	return false;
+	int64_t first = INT64_MAX;
+
+	for (size_t i = 0; i < p->members.n; i++) {
+		const struct subject *s = p->members.v[i];
+		int64_t start = s->info.start ? (int64_t)s->info.start : r->d->ticks.v[s->first].boot;
+
+		if (s->info.kind == ENTITY_PROCESS && (!lately || began_lately(r, s)) && start < first)
+			first = start;
+	}
+	return first;
 }
 
 /* Beyond the usual; less than `least` in all is none. */
@@ -105,29 +113,42 @@ static double alike(double sent, double received)
 	return sent > 0 && received > 0 ? fmin(sent, received) / fmax(sent, received) : 0;
 }
 
-/* What one sends the other receives: as many bytes, or calls (a server may need several to receive what was sent in one). */
-static double asks(struct robust *r, struct program *client, struct program *server, double received)
+/* What a server does beyond its usual, a second. */
+struct served {
+	double calls, bytes; /* received; sent */
+};
+
+/* What one sends the other receives: as many bytes, or calls (a server may need several to receive what was sent in one). Or what
+ * is asked in few words is much that is sent. */
+static double asks(struct robust *r, struct program *client, struct program *server, const struct served *s)
 {
-	double calls = more_of(r, client, FEATURE_NET_TX_CALLS, ASKED_LEAST);
+	double fetches = s->bytes > 0 ? alike(more_of(r, client, FEATURE_NET_RX_BYTES, FETCHED_LEAST), s->bytes) : 0;
+	double calls = s->calls >= ASKED_LEAST ? more_of(r, client, FEATURE_NET_TX_CALLS, ASKED_LEAST) : 0;
 
 	if (calls < ASKED_LEAST)
-		return 0;
-	return fmax(alike(calls, received), alike(more_of(r, client, FEATURE_NET_TX_BYTES, 0), more_of(r, server, FEATURE_NET_RX_BYTES, 0)));
+		return fetches;
+	return fmax(fmax(fetches, alike(calls, s->calls)),
+		    alike(more_of(r, client, FEATURE_NET_TX_BYTES, 0), more_of(r, server, FEATURE_NET_RX_BYTES, 0)));
 }
 
 static struct verdict *asker_of(struct robust *r, const struct verdict *server)
 {
-	double received = has_just_begun(r, server->program) ? 0 : more_of(r, server->program, FEATURE_NET_RX_CALLS, ASKED_LEAST);
+	struct served s = {more_of(r, server->program, FEATURE_NET_RX_CALLS, ASKED_LEAST),
+			   more_of(r, server->program, FEATURE_NET_TX_BYTES, FETCHED_LEAST)};
+	int64_t begun = first_start(r, server->program, false);
 	struct verdict *best = NULL;
 	double most = ALIKE;
 
-	for (size_t i = 0; received >= ASKED_LEAST && i < r->verdicts.n; i++) {
+	for (size_t i = 0; (s.calls >= ASKED_LEAST || s.bytes > 0) && i < r->verdicts.n; i++) {
 		struct verdict *v = &r->verdicts.v[i];
+		int64_t asked = first_start(r, v->program, true);
 		double likeness;
 
-		if (v == server || works_for_others(v->program) || !has_just_begun(r, v->program))
+		/* a server may have begun a process for it as well: it is the elder of the two all the same */
+		if (v == server || works_for_others(v->program) || asked == INT64_MAX || asked <= begun ||
+		    first_start(r, v->program, false) < begun)
 			continue;
-		likeness = asks(r, v->program, server->program, received);
+		likeness = asks(r, v->program, server->program, &s);
 		if (likeness > most) {
 			most = likeness;
 			best = v;

@@ -11,6 +11,7 @@
 #define OLD		(60 * NS_PER_SEC) /* so much older than the trouble: it is not its beginning */
 #define OLD_GUILT	0.2
 #define LATELY		(15 * NS_PER_SEC) /* before others began to wait */
+#define LINE		5e6 /* bytes a second */
 #define REPORT_SCORE	1e-4
 
 static double disk_part(const struct robust *r, const struct use *use)
@@ -72,6 +73,8 @@ static double joined_share(const struct robust *r, const struct program *p, cons
 
 	if (use->resource == BOTTLENECK_CPU)
 		share *= right_to_cpu(r, p);
+	if (use->resource == BOTTLENECK_NETWORK)
+		share *= now / (now + LINE); /* how fast the line is nobody knows: what is little fills none */
 	if (isnan(charged) || use->joined)
 		return share;
 	return (share + charged * excess / now) / 2;
@@ -140,15 +143,17 @@ static double leakers(const struct robust *r, const struct program *p, const str
 	return there > 1 ? there : 1;
 }
 
-/* Who waits for an answer over the network while this machine is short of something may wait for this machine; and whoever
- * computes less than usual is not asked as much: a server waits for work in the same call. */
-static double waits_elsewhere(struct robust *r, struct program *p, double waited)
+/* Who waits for an answer over the network while this machine is short of something may wait for this machine; whoever
+ * computes less than usual is not asked as much: a server waits for work in the same call; and whoever begins to move most
+ * of the machine's traffic waits for nothing but the line. */
+double waits_elsewhere(struct robust *r, struct program *p, double waited)
 {
 	double computes = program_now(r, p, FEATURE_CPU_TIME), most = 0;
 	struct usual u;
 
 	for (int b = 0; b < BOTTLENECK_COUNT; b++)
-		most = fmax(most, r->shortage[b]);
+		most = b == BOTTLENECK_NETWORK ? most : fmax(most, r->shortage[b]);
+	waited *= 1 - traffic_part(r, p);
 	if (isnan(computes))
 		return waited * (1 - fmin(1, most));
 	u = usual_of(r, p, FEATURE_CPU_TIME, computes);

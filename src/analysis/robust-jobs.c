@@ -296,6 +296,30 @@ static bool is_inside(const struct program *inner, const struct program *outer)
 	return false;
 }
 
+static bool has_member(const struct program *job, const struct subject *s)
+{
+	for (size_t i = 0; i < job->members.n; i++)
+		if (job->members.v[i] == s)
+			return true;
+	return false;
+}
+
+/* Of what a job uses, the share that is another one's as well: a compiler's processes are a build's and their own program's. */
+static double part_of_job(const struct robust *r, const struct program *job, const struct program *other, size_t feature)
+{
+	double both = 0, all = 0;
+
+	for (size_t i = 0; i < job->members.n; i++) {
+		double now = member_now(r, job->members.v[i], feature);
+
+		if (!(now > 0))
+			continue;
+		all += now;
+		both += has_member(other, job->members.v[i]) ? now : 0;
+	}
+	return all > 0 ? both / all : 0;
+}
+
 /* Of jobs within each other the innermost that is nearly as guilty as the most guilty one; NULL = none says more than programs do. */
 static struct verdict *best_job(struct robust *r, struct verdict *v, size_t n)
 {
@@ -330,6 +354,8 @@ int judge_jobs(struct robust *r)
 		for (size_t i = 0; i < n; i++) /* what lies within each other is named once */
 			if (&v[i] == best || is_inside(v[i].program, named.program) || is_inside(named.program, v[i].program))
 				v[i].suspect.score = 0;
+			else if (v[i].suspect.score > 0)
+				v[i].suspect.score *= 1 - part_of_job(r, v[i].program, named.program, used_most(&v[i]));
 		result = name_job(r, &named);
 		if (result < 0)
 			suspect_free(&named.suspect);

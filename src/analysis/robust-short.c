@@ -37,21 +37,25 @@ static double new_waiting(struct robust *r, enum entity_kind kind, size_t f)
 	return isnan(u.median) ? 1 : fmax(0, 1 - u.median / now);
 }
 
+/* What a program waits beyond its usual, ns/s. */
+static double more_waited(struct robust *r, struct program *p, size_t f)
+{
+	double now = p->there ? program_now(r, p, f) : NAN;
+	struct usual u;
+
+	if (isnan(now) || now < WAIT_LEAST)
+		return 0;
+	u = usual_of(r, p, f, now);
+	return excess_of(&u, now) * surprise_of(&u);
+}
+
 /* Of waits that no pressure is measured for: what all programs together wait beyond their usual, a whole thread = 1. */
 static double waited_more(struct robust *r, size_t f)
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < r->programs.n; i++) {
-		struct program *p = r->programs.v[i];
-		double now = p->there ? program_now(r, p, f) : NAN;
-		struct usual u;
-
-		if (isnan(now) || now < WAIT_LEAST)
-			continue;
-		u = usual_of(r, p, f, now);
-		sum += excess_of(&u, now) * surprise_of(&u);
-	}
+	for (size_t i = 0; i < r->programs.n; i++)
+		sum += more_waited(r, r->programs.v[i], f);
 	return fmin(1, sum / 1e9);
 }
 
@@ -77,6 +81,37 @@ double shortage_of(struct robust *r, enum bottleneck b)
 	if (b != BOTTLENECK_MEMORY && p->now[BOTTLENECK_MEMORY] >= MEMORY_STALL)
 		now *= 0.25;
 	return now;
+}
+
+double traffic_part(struct robust *r, struct program *p)
+{
+	double part = 0;
+
+	for (size_t i = 0; i < USES; i++) {
+		size_t f = (size_t)uses[i].feature;
+		double now = uses[i].resource == BOTTLENECK_NETWORK ? program_now(r, p, f) : NAN;
+		struct usual u;
+
+		if (isnan(now) || now < noticeable(&p->members.v[0]->features[f]))
+			continue;
+		u = usual_of(r, p, f, now);
+		part = fmax(part, excess_of(&u, now) / r->total[f]);
+	}
+	return part;
+}
+
+double network_shortage(struct robust *r)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < r->programs.n; i++) {
+		struct program *p = r->programs.v[i];
+		double waited = more_waited(r, p, FEATURE_WAIT_NETWORK);
+
+		if (waited > 0)
+			sum += waits_elsewhere(r, p, waited);
+	}
+	return fmin(1, sum / 1e9);
 }
 
 double shortage_for(const struct robust *r, const struct use *use)

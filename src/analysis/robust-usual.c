@@ -12,7 +12,8 @@
 #define BLOCK_MAX_NS	(60 * NS_PER_SEC)
 #define BLOCKS_MIN	6    /* fewer blocks than this are no history */
 #define BLOCKS_WANTED	12
-#define SAME_AGAIN	0.7  /* an earlier block with this share of the value is "the same again" */
+#define ALWAYS		0.25 /* quantile: below it it hardly ever is */
+#define SAME_AGAIN	0.7  /* an earlier block that goes so far beyond that is "the same again" */
 #define USUAL_FRACTION	0.25 /* done in a quarter of the time: simply what it does */
 #define OFTEN		0.9 /* quantile: what is reached a tenth of the time is usual, if not the median */
 #define STARTS_MIN	2   /* fewer earlier starts are no habit */
@@ -118,15 +119,24 @@ void fill_blocks(struct robust *r, const struct program *p, size_t f)
 	blocks_finish(&r->blocks, feature, r->sum);
 }
 
+/* From here on an earlier block did the same: of what always uses a lot that is not a share of all it uses now. */
+static double same_again(const struct usual *u, double value)
+{
+	double always = fmin(u->always, value);
+
+	return always + SAME_AGAIN * (value - always);
+}
+
 static void count_episodes(const struct robust *r, double value, struct usual *u)
 {
+	double same = same_again(u, value);
 	uint32_t high = 0, below = 3;
 
 	for (uint32_t i = 0; i < r->blocks.n; i++) {
 		if (isnan(r->sum[i]))
 			continue;
 		u->as_high += r->sum[i] >= value;
-		if (r->sum[i] < SAME_AGAIN * value) {
+		if (r->sum[i] < same) {
 			below++;
 			continue;
 		}
@@ -162,6 +172,7 @@ static int merge_older(const struct robust *r, const struct feature *feature, si
 	}
 	qsort(all, n, sizeof(*all), compare_weighted);
 	u->median = quantile_weighted(all, n, 0.5);
+	u->always = quantile_weighted(all, n, ALWAYS);
 	u->spread = (quantile_weighted(all, n, 0.75) - quantile_weighted(all, n, 0.25)) / 1.349;
 	u->only_value &= all[0].value == all[n - 1].value;
 	free(all);
@@ -172,13 +183,14 @@ static int merge_older(const struct robust *r, const struct feature *feature, si
 static void count_older(const struct robust *r, double value, struct usual *u)
 {
 	double length = block_seconds(&r->blocks), blocks = u->n, high = u->fraction * u->n, as_high = u->as_high;
+	double same = same_again(u, value);
 
 	for (size_t i = 0; i < r->n_older; i++) {
 		blocks += r->older[i].seconds / length;
-		high += stretch_blocks_above(&r->older[i], SAME_AGAIN * value, length);
+		high += stretch_blocks_above(&r->older[i], same, length);
 		as_high += stretch_blocks_above(&r->older[i], value, length);
 	}
-	u->episodes += stretches_episodes(r->older, r->n_older, SAME_AGAIN * value, length);
+	u->episodes += stretches_episodes(r->older, r->n_older, same, length);
 	u->n = (uint32_t)blocks;
 	u->as_high = (uint32_t)as_high;
 	u->fraction = blocks > 0 ? high / blocks : 0;
@@ -198,6 +210,7 @@ struct usual learn_usual(struct robust *r, const struct feature *feature, double
 	if (n < BLOCKS_MIN)
 		return u;
 	u.median = quantile_sorted(r->sorted, n, 0.5);
+	u.always = quantile_sorted(r->sorted, n, ALWAYS);
 	u.often = feature->kind == COUNTER ? quantile_sorted(r->sorted, n, OFTEN) : u.median;
 	u.highest = r->sorted[n - 1];
 	u.only_value = r->sorted[0] == r->sorted[(n - 1) * 9 / 10]; /* the beginning of a leak lies in the past already */

@@ -5,7 +5,7 @@
  * the trouble (so that an earlier one of the same length fills at least one); a program's usual is their distribution.
  *
  *   usual, spread   median and IQR / 1.349 of the blocks, spread never below what a person could notice
- *   episodes        how often before it did at least 70 % as much: a nightly backup is big but usual
+ *   episodes        how often before it did at least 70 % as much beyond what it always does: a nightly backup is big but usual
  *   excess          what it uses beyond its usual, discounted by 1 / (1 + episodes)
  *   at its age      a program that has just begun is compared with its earlier starts at the same age instead (of the
  *                   same executable elsewhere, where it has none): starting is heavy for nearly everybody
@@ -153,6 +153,8 @@ static int rank_all(struct robust *r, struct ranking *ret)
 	weigh_disk(r);
 	sum_totals(r);
 	sum_growth(r);
+	if (r->joined)
+		r->shortage[BOTTLENECK_NETWORK] = network_shortage(r);
 	result = judge_all(r, ret);
 	if (result == 0)
 		result = describe_verdicts(r, ret);

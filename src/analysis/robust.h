@@ -75,9 +75,10 @@ struct robust {
 
 struct usual {
 	double median, spread, highest;
+	double always; /* what it hardly ever is below */
 	double often; /* of a counter: what it reaches a tenth of the time; of a level: the median */
-	uint32_t n, episodes, as_high; /* blocks; runs of blocks with >= 70 % of the value; blocks at or above it */
-	double fraction;	       /* of blocks with >= 70 % */
+	uint32_t n, episodes, as_high; /* blocks; runs of blocks that did the same; blocks at or above the value */
+	double fraction;	       /* of blocks that did the same */
 	bool only_value;	       /* it never was anything but the median */
 };
 
@@ -124,6 +125,10 @@ double surprise_of(const struct usual *u);
 /* robust-short.c: what the machine was short of, and what all used of it. Fill the fields of struct robust. */
 
 double shortage_of(struct robust *r, enum bottleneck b);
+/* After sum_totals(): what others wait for answers over the network beyond their usual, a whole thread = 1. */
+double network_shortage(struct robust *r);
+/* Of the machine's traffic, in or out, what a program moves beyond its usual, 0..1. */
+double traffic_part(struct robust *r, struct program *p);
 /* How bad it is to use it: the shortage, or what it is without one. */
 double shortage_for(const struct robust *r, const struct use *use);
 void weigh_disk(struct robust *r);
@@ -140,6 +145,8 @@ void sum_growth(struct robust *r);
 /* The member that uses most beyond its usual, and its part of what all of them do. */
 const struct subject *most_responsible(const struct robust *r, const struct program *p, size_t f, double *ret_part);
 bool program_is_new(const struct robust *r, const struct program *p);
+/* Of the ns/s that a program waits for the network, those in which it is not this machine that it waits for. */
+double waits_elsewhere(struct robust *r, struct program *p, double waited);
 /* 1 = *ret is worth a look, 0 = not. */
 int judge_program(struct robust *r, struct program *p, struct verdict *ret);
 

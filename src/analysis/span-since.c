@@ -12,16 +12,30 @@
 #define WINDOW_LEAST  20 /* requests, on average: of fewer a single long one makes a window */
 #define DAY	      (86400 * NS_PER_SEC)
 
+static int64_t earlier(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
 static void hold_against(struct span_since *s, int64_t first, int64_t last)
 {
-	int64_t length = (s->until ? s->until : last) - s->since;
+	int64_t end = s->until ? s->until : last, length = end - s->since;
 
+	s->from = s->since;
+	s->to = s->until;
 	s->against_from = 0;
 	s->against_to = s->since;
-	if (s->since - DAY < first)
-		return;
-	s->against_from = s->since - DAY;
-	s->against_to = s->against_from + (length < DAY ? length : DAY);
+	if (s->since - DAY >= first) {
+		s->to = length > DAY ? s->since + length / DAY * DAY : s->until;
+		s->against_from = s->since - DAY;
+		s->against_to = s->against_from + earlier(length, DAY);
+	} else if (end - DAY > first + (s->since - first) / 2) {
+		/* it began on the first day: the hours before it, a day later */
+		s->from = first + DAY;
+		s->to = earlier(s->since + DAY, end);
+		s->against_from = first;
+		s->against_to = s->to - DAY;
+	}
 }
 
 /* How many windows the bucket's time is looked at in; 0 = it has too few requests. *ret_width: a multiple of the slots'. */

@@ -10,7 +10,9 @@
 struct span_since {
 	struct change change; /* durations in ns */
 	int64_t since, until; /* wall ns; until 0 = it goes on */
-	int64_t against_from, against_to; /* what to hold it against: the same hours of the day before, else all before; from 0 = no bound */
+	/* what to hold against what, [from, to) with 0 = no bound: whole days of it or its only hours against the same hours of the day
+	 * before, as far as both are there; else all of it against all before */
+	int64_t from, to, against_from, against_to;
 };
 
 /* Looks at the means of the bucket's slots of time, beside the cycle of a day where half of one is there; p is to be `level` at

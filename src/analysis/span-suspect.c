@@ -10,7 +10,9 @@
 #include "stat/rank.h"
 #include "stat/welch.h"
 
-#define TIMES_MOVE .01 /* of the means: what less than that is of the times is left alone */
+#define TIMES_MOVE    .01 /* of the means: what less than that is of the times is left alone */
+#define TIME_SHARE    .02 /* of the bucket's time: what is closer came together */
+#define TIME_REQUESTS 5
 
 void suspects_free(struct suspects *s)
 {
@@ -27,11 +29,17 @@ enum span_side suspect_side(const struct forest *f, const struct suspect_version
 	return !version ? SIDE_NONE : version == s->version ? SIDE_CANDIDATE : SIDE_BASELINE;
 }
 
-/* Both means at the times they share, in the suspect's proportions, and the share of its requests. False: those are too few. */
+/* Both means at the times that both sides share, in the suspect's proportions; the share of its requests, and how many of the others'
+ * their mean is as sure as: few of them may stand for many of the suspect's. */
+struct shared {
+	double others, mean, share, n_others;
+};
+
+/* False: what they share is too little. */
 static bool means_at(const struct strata *strata, const struct forest *f, const struct bucket *b, const struct suspect_version *s,
-		     double *ret_others, double *ret_mean, double *ret_share)
+		     struct shared *ret)
 {
-	double counts[2][STRATA_MOST] = {}, sums[2][STRATA_MOST] = {}, shared = 0;
+	double counts[2][STRATA_MOST] = {}, sums[2][STRATA_MOST] = {}, shared = 0, squares = 0;
 
 	for (size_t j = 0; j < b->groups.n && strata->n > 1; j++) {
 		enum span_side side = suspect_side(f, s, &b->groups.v[j]);
@@ -39,38 +47,72 @@ static bool means_at(const struct strata *strata, const struct forest *f, const 
 		if (side != SIDE_NONE)
 			strata_add(strata, &b->groups.v[j], counts[side == SIDE_CANDIDATE], sums[side == SIDE_CANDIDATE]);
 	}
-	*ret_share = strata->n > 1 ? strata_shared(strata, counts[1], counts[0]) : 0;
-	if (*ret_share < STRATA_SHARED || *ret_share * s->requests < SPAN_LEAST)
+	*ret = (struct shared){.share = strata->n > 1 ? strata_shared(strata, counts[1], counts[0]) : 0};
+	if (ret->share < STRATA_SHARED || ret->share * s->requests < SPAN_LEAST)
 		return false;
-	*ret_others = *ret_mean = 0;
 	for (size_t h = 0; h < strata->n; h++) {
 		if (counts[0][h] < STRATUM_LEAST)
 			continue;
 		shared += counts[1][h];
-		*ret_others += counts[1][h] * sums[0][h] / counts[0][h];
-		*ret_mean += sums[1][h];
+		squares += counts[1][h] * counts[1][h] / counts[0][h];
+		ret->others += counts[1][h] * sums[0][h] / counts[0][h];
+		ret->mean += sums[1][h];
 	}
-	*ret_others /= shared;
-	*ret_mean /= shared;
+	ret->others /= shared;
+	ret->mean /= shared;
+	ret->n_others = shared * shared / squares;
 	return true;
 }
 
 static void take_times_out(const struct forest *f, const struct bucket *b, const struct moments sums[2], struct suspect_version *s)
 {
-	const struct strata time = strata_of_time(b), day = strata_of_day(b);
-	double others, mean, share, df, t;
 	struct sample_moments before, after;
+	struct shared at;
+	double df, t;
+	int way = 0;
 
-	if ((!means_at(&time, f, b, s, &others, &mean, &share) && !means_at(&day, f, b, s, &others, &mean, &share)) ||
-	    (fabs(s->others / others - 1) < TIMES_MOVE && fabs(s->mean / mean - 1) < TIMES_MOVE))
+	for (; way < STRATA_WAYS; way++) {
+		const struct strata strata = strata_by(b, way);
+
+		if (means_at(&strata, f, b, s, &at))
+			break;
+	}
+	if (way == STRATA_WAYS || (fabs(s->others / at.others - 1) < TIMES_MOVE && fabs(s->mean / at.mean - 1) < TIMES_MOVE))
 		return;
-	before = (struct sample_moments){moments_effective(&sums[0]), others, moments_variance(&sums[0])};
-	after = (struct sample_moments){share * moments_effective(&sums[1]), mean, moments_variance(&sums[1])};
-	s->others = others;
-	s->mean = mean;
+	/* adjusted counts stand for fewer samples */
+	at.n_others *= moments_effective(&sums[0]) / moments_count(&sums[0]);
+	before = (struct sample_moments){at.n_others, at.others, moments_variance(&sums[0])};
+	after = (struct sample_moments){at.share * moments_effective(&sums[1]), at.mean, moments_variance(&sums[1])};
+	s->others = at.others;
+	s->mean = at.mean;
 	s->levelled = true;
 	t = welch_t(&before, &after, &df);
 	s->p = isnan(t) ? 1 : student_p(t, df);
+}
+
+/* Of two times of [first, last], which is sure to lie before the other? Requests come by chance. */
+static bool well_before(int64_t a, int64_t b, double all, double requests)
+{
+	return (double)(b - a) > all * fmax(TIME_SHARE, TIME_REQUESTS / fmax(requests, 1));
+}
+
+static bool was_replaced(const struct forest *f, const struct bucket *b, const struct suspect_version *s, double requests, double others)
+{
+	int64_t first[2] = {INT64_MAX, INT64_MAX}, last[2] = {INT64_MIN, INT64_MIN};
+	double all;
+
+	for (size_t j = 0; j < b->groups.n; j++) {
+		const struct group *g = &b->groups.v[j];
+		enum span_side side = suspect_side(f, s, g);
+		bool own = side == SIDE_CANDIDATE;
+
+		if (side == SIDE_NONE)
+			continue;
+		first[own] = g->first_seen < first[own] ? g->first_seen : first[own];
+		last[own] = g->last_seen > last[own] ? g->last_seen : last[own];
+	}
+	all = (double)((last[0] > last[1] ? last[0] : last[1]) - (first[0] < first[1] ? first[0] : first[1]));
+	return well_before(first[1], first[0], all, others) && well_before(last[1], last[0], all, requests);
 }
 
 /* 1 = compared, 0 = too few, -ENOMEM. */
@@ -94,6 +136,7 @@ static int compare(const struct forest *f, const struct bucket *b, struct suspec
 		s->requests = moments_count(&sums[1]);
 		s->superiority = sketch_superiority(sketches[0], sketches[1]);
 		s->p = moments_p(&sums[0], &sums[1], s->superiority);
+		s->replaced = was_replaced(f, b, s, moments_effective(&sums[1]), moments_effective(&sums[0]));
 		take_times_out(f, b, sums, s);
 		r = 1;
 	}
@@ -132,6 +175,7 @@ static int compare_bucket(const struct forest *f, uint32_t index, struct suspect
 	}
 	ret->buckets += any;
 	ret->alone += !any;
+	ret->few += !any && b->groups.n > 1;
 	return 0;
 }
 
@@ -172,6 +216,10 @@ static int keep_slower(const struct forest *f, struct suspects *s)
 		one.q = p[i];
 		if (one.q > SPAN_Q || one.mean < (1 + SPAN_TOLERANCE) * one.others || (one.superiority < .5 && !one.levelled))
 			continue;
+		if (one.replaced) {
+			s->replaced++;
+			continue;
+		}
 		one.label = label_of(f, &f->buckets.v[one.bucket]);
 		s->list.v[kept++] = one;
 	}

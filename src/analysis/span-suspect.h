@@ -4,7 +4,7 @@
  * means and the rank test by sketches (twice the smaller p), Benjamini-Hochberg over all that were compared, and at
  * least SPAN_TOLERANCE slower. Works for two versions as well as for a hundred. Versions that ran at other times are
  * compared at the times they share (span-strata.h); where that moves what the others take, by Welch's test alone: ranks are not
- * kept by time.
+ * kept by time. A version that all others of its bucket followed and that nobody runs any more is no suspect: what followed is faster.
  */
 #pragma once
 
@@ -15,6 +15,7 @@ struct suspect_version {
 	uint32_t package, version; /* texts */
 	double mean, others; /* ns, end to end */
 	double requests;
+	bool replaced; /* by all others, which came later; it has ended */
 	bool levelled; /* mean and others are of the same times, in the suspect's proportions */
 	double superiority, p, q;
 	char *label; /* of the bucket */
@@ -23,7 +24,9 @@ struct suspect_version {
 struct suspects {
 	VEC(struct suspect_version) list; /* by the time they cost all together, most first */
 	unsigned compared, slower, buckets;
-	unsigned alone; /* buckets with one version only */
+	unsigned alone; /* buckets with nothing to compare: one version only, */
+	unsigned few;	/* or in so many of them several, of fewer than SPAN_LEAST requests each or together */
+	unsigned replaced; /* versions that were slower, and are no suspects */
 };
 
 int suspects_find(const struct forest *f, bool (*selected)(const struct forest *f, const struct bucket *b), struct suspects *ret);

@@ -10,6 +10,7 @@
 #include "analysis/fleet-analysis.h"
 #include "analysis/fleet-peers.h"
 #include "analysis/fleet-views.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "model/intake.h"
 
@@ -140,6 +141,86 @@ static void time_correlation_by_index(void **state)
 	assert_int_equal(fleet_align(f, (struct fleet_span){INT64_MIN, INT64_MAX}, FLEET_BY_TIME, &a), 0);
 	assert_int_equal(fleet_aligned_row(&a, 3, 48), FLEET_NO_ROW);
 	fleet_alignment_free(&a);
+	release(f);
+}
+
+/* A clock that drifts is no reason to pair those by index that only leave rows out. */
+static void only_a_drifting_clock_is_followed_by_index(void **state)
+{
+	struct intake *in = intake_new();
+	int counter = intake_counter(in, "c", &gauge), server[4];
+	const struct fleet_span all = {INT64_MIN, INT64_MAX};
+	struct fleet_alignment a;
+	struct fleet *f;
+
+	(void)state;
+	server[0] = intake_server(in, "right");
+	server[1] = intake_server(in, "half the rows");
+	server[2] = intake_server(in, "fast");
+	server[3] = intake_server(in, "right, too");
+	for (int t = 0; t < 200; t++) {
+		assert_int_equal(intake_put(in, server[0], counter, t * MINUTE, t), 0);
+		assert_int_equal(intake_put(in, server[3], counter, t * MINUTE, t), 0);
+		assert_int_equal(t % 2 ? 0 : intake_put(in, server[1], counter, t * MINUTE + 5 * NS_PER_SEC, t), 0);
+		assert_int_equal(intake_put(in, server[2], counter, t * MINUTE + t * NS_PER_SEC, t), 0);
+	}
+	assert_int_equal(intake_finish(in, &f), 0);
+	intake_free(in);
+	assert_int_equal(fleet_align_best(f, all, &a), 0);
+	assert_true(a.n > 190);
+	for (uint32_t k = 0; k < a.n; k++)
+		for (size_t s = 0; s < 4; s++) {
+			uint32_t row = fleet_aligned_row(&a, s, k);
+
+			/* every value is its moment's number */
+			if (s == 1 && k % 2)
+				assert_int_equal(row, FLEET_NO_ROW);
+			else if (row != FLEET_NO_ROW)
+				assert_true(f->servers.v[s].column[counter][row] == (float)k);
+		}
+	assert_true(a.servers.v[1].missing >= 95 && a.servers.v[1].drift == 0);
+	assert_true(a.servers.v[2].missing == 0 && llabs(a.servers.v[2].drift) > 190 * NS_PER_SEC);
+	fleet_alignment_free(&a);
+	release(f);
+}
+
+/* The first of them is there for the last quarter only: the others' common course is told without it. */
+static void peers_are_compared_when_the_first_of_them_is_not_there(void **state)
+{
+	struct intake *in = intake_new();
+	int counter = intake_counter(in, "c", &gauge);
+	struct fleet_question q;
+	struct fleet_peers peers;
+	struct fleet_relative relative;
+	_cleanup_(select_room_free) struct select_room room = {};
+	struct usual_rows usual[6];
+	struct fleet *f;
+
+	(void)state;
+	for (int s = 0; s < 6; s++) {
+		char name[16];
+		int server;
+
+		snprintf(name, sizeof(name), "web-%d", s);
+		server = intake_server(in, name);
+		for (int t = s ? 0 : 300; t < 400; t++)
+			assert_int_equal(intake_put(in, server, counter, t * MINUTE, (s + 1) * (100 + t % 50)), 0);
+	}
+	assert_int_equal(intake_finish(in, &f), 0);
+	intake_free(in);
+	q = fleet_question_default(f);
+	q.window = (struct fleet_span){390 * MINUTE, 400 * MINUTE};
+	assert_int_equal(fleet_peers_find(f, &peers), 0);
+	for (size_t s = 0; s < 6; s++)
+		assert_int_equal(usual_rows_find(&f->servers.v[s], &q, 10, &usual[s]), 0);
+	assert_int_equal(fleet_relative_find(f, &peers, usual, (size_t)counter, &room, &relative), 0);
+	for (size_t s = 1; s < 6; s++)
+		for (uint32_t row = 0; row < 400; row++)
+			assert_true(fabs((double)relative.v[s][row]) < .01);
+	fleet_relative_free(&relative);
+	for (size_t s = 0; s < 6; s++)
+		VEC_FREE(usual[s].ranges);
+	fleet_peers_free(&peers);
 	release(f);
 }
 
@@ -376,7 +457,8 @@ static void thresholds_in_all_views(void **state)
 	release(f);
 }
 
-RUN_TESTS(cmocka_unit_test(equation_1_by_hand), cmocka_unit_test(equation_2_by_hand), cmocka_unit_test(time_correlation_by_index),
+RUN_TESTS(cmocka_unit_test(equation_1_by_hand), cmocka_unit_test(equation_2_by_hand), cmocka_unit_test(time_correlation_by_index), cmocka_unit_test(only_a_drifting_clock_is_followed_by_index),
+	  cmocka_unit_test(peers_are_compared_when_the_first_of_them_is_not_there),
 	  cmocka_unit_test(the_fault_is_found_first), cmocka_unit_test(scores_do_not_depend_on_what_they_should_not),
 	  cmocka_unit_test(a_duplicated_server_changes_no_verdict), cmocka_unit_test(a_constant_that_moves_is_flagged_not_infinite),
 	  cmocka_unit_test(names_tell_who_does_the_same), cmocka_unit_test(thresholds_in_all_views))

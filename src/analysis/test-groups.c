@@ -56,6 +56,21 @@ static void two_groups_are_compared_the_younger_with_the_older(void **state)
 	assert_true(j[1].flags == GROUP_NO_REFERENCE);
 }
 
+static void of_two_that_were_there_from_the_beginning_the_slower_one_is_told(void **state)
+{
+	struct version_group g[] = {group(2, 400, 100, 20), group(1, 400, 115, 20)};
+	struct group_judgement j[2];
+
+	(void)state;
+	g[0].last_seen = g[1].last_seen = 1000;
+	assert_int_equal(groups_judge(g, 2, &(struct group_options){}, j), 0);
+	assert_true(j[1].flags == GROUP_OUTLIER && fabs(j[1].effect - 0.15) < 1e-12);
+	assert_true(j[0].flags == (GROUP_OUTLIER | GROUP_FASTER));
+	g[0].first_seen = 500; /* the faster one came later: it is an improvement */
+	assert_int_equal(groups_judge(g, 2, &(struct group_options){}, j), 0);
+	assert_true(j[1].flags == GROUP_NO_REFERENCE && j[0].flags == (GROUP_OUTLIER | GROUP_FASTER));
+}
+
 static void three_groups_name_the_one_that_differs(void **state)
 {
 	struct version_group g[] = {group(1, 5000, 100, 30), group(2, 5000, 101, 30), group(3, 500, 118, 30)};
@@ -170,6 +185,7 @@ static void a_version_that_ran_at_night_is_not_fast(void **state)
 RUN_TESTS(cmocka_unit_test(a_version_that_ran_at_night_is_not_fast), cmocka_unit_test(sdiag_against_the_older_ones_by_hand),
 	  cmocka_unit_test(pooled_z_needs_eleven_groups_to_exceed_three),
 	  cmocka_unit_test(two_groups_are_compared_the_younger_with_the_older),
+	  cmocka_unit_test(of_two_that_were_there_from_the_beginning_the_slower_one_is_told),
 	  cmocka_unit_test(three_groups_name_the_one_that_differs), cmocka_unit_test(a_sure_but_small_effect_is_no_outlier),
 	  cmocka_unit_test(twelve_groups_that_all_differ_a_little_have_one_outlier),
 	  cmocka_unit_test(many_buckets_are_corrected_together), cmocka_unit_test(requests_by_hand),

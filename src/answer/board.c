@@ -14,7 +14,7 @@
 
 int board_load(struct store *store, const struct why_request *request, struct board *ret)
 {
-	int64_t window = request->window < READ_MAX ? request->window : READ_MAX;
+	int64_t window = request->window < READ_MAX || request->has_gaps ? request->window : READ_MAX; /* with gaps no more is recorded in it */
 	int r = store_load(store, request->at - window, request->at + NS_PER_SEC, &ret->data, &ret->damaged);
 
 	if (r == 0)
@@ -55,7 +55,7 @@ static double guilt_of(const struct answer *verdict, const struct subject *s)
 
 	for (size_t i = 0; verdict->slow && i < r->suspects.n; i++)
 		if (is_of(&r->suspects.v[i], s))
-			return r->suspects.v[i].score;
+			return suspect_matters(r, &r->suspects.v[i]) ? r->suspects.v[i].score : 0;
 	return 0;
 }
 
@@ -116,15 +116,19 @@ static uint64_t of_processes(const struct entity_info *info, void *context)
 	return info->kind == ENTITY_PROCESS ? UINT64_MAX : 0;
 }
 
-static int earlier_first(const void *a, const void *b)
+/* When it began or ended last; 0 = it did neither. */
+static int64_t last_change(const struct life *l)
+{
+	return l->ended ? l->to : l->began ? l->from : 0;
+}
+
+static int latest_change_first(const void *a, const void *b)
 {
 	const struct life *x = a, *y = b;
-	bool x_changed = x->began || x->ended, y_changed = y->began || y->ended;
+	int64_t x_changed = last_change(x), y_changed = last_change(y);
 
 	if (x_changed != y_changed)
-		return x_changed ? -1 : 1;
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
+		return x_changed > y_changed ? -1 : 1;
 	return x->info.pid < y->info.pid ? -1 : x->info.pid > y->info.pid;
 }
 
@@ -162,7 +166,7 @@ int board_lives(struct store *store, int64_t from, int64_t to, struct lives *ret
 		lives.from = d.ticks.v[0].wall;
 		lives.to = d.ticks.v[d.ticks.n - 1].wall;
 		if (lives.v.n)
-			qsort(lives.v.v, lives.v.n, sizeof(*lives.v.v), earlier_first);
+			qsort(lives.v.v, lives.v.n, sizeof(*lives.v.v), latest_change_first);
 		*ret = lives;
 	} else {
 		lives_free(&lives);

@@ -64,6 +64,20 @@ static void measure_part(const struct dataset *d, const struct subject *s, size_
 		c->mean[i] = sum / n;
 }
 
+/* As many parts as ticks would fill the time: where nothing was recorded for a while, the others are no coarser for it. */
+static size_t parts_of(const struct dataset *d, const struct curve_request *q, uint32_t begin, uint32_t end)
+{
+	int64_t shortest = q->to - q->from;
+	size_t n;
+
+	for (uint32_t t = begin; t < end; t++)
+		if (d->ticks.v[t].span > 0 && d->ticks.v[t].span < shortest)
+			shortest = d->ticks.v[t].span;
+	n = shortest > 0 ? (size_t)((q->to - q->from) / shortest) : 1;
+	n = n > end - begin ? n : end - begin;
+	return n < q->points ? n : q->points;
+}
+
 static int cut_into_parts(const struct dataset *d, const struct subject *s, const struct curve_request *q, struct curve *ret)
 {
 	uint32_t begin = first_tick_after(d, q->from), end = first_tick_after(d, q->to + 1);
@@ -71,7 +85,7 @@ static int cut_into_parts(const struct dataset *d, const struct subject *s, cons
 
 	if (end <= begin || !subject_has(s, q->feature))
 		return -ENODATA;
-	if (curve_begin(&c, q, end - begin < q->points ? end - begin : q->points) < 0)
+	if (curve_begin(&c, q, parts_of(d, q, begin, end)) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < c.n; i++)
 		measure_part(d, s, q->feature, first_tick_after(d, q->from + (int64_t)i * c.step),

@@ -146,6 +146,57 @@ static void an_answer_that_comes_late_is_not_this_machines_fault(void **state)
 	end(&st);
 }
 
+static void who_fills_the_line_is_why_answers_come_late(void **state)
+{
+	struct subject *files, *fetch;
+	struct story st;
+
+	(void)state;
+	begin_mail(&st, 80);
+	files = add(&st, "/bin/files", 0, TICKS - 1, 0);
+	fetch = add(&st, "/bin/fetch", LATELY, TICKS - 1, 0);
+	use(files, FEATURE_NET_TX_BYTES, LATELY, TICKS - 1, 2 * MB);
+	use(files, FEATURE_WAIT_NETWORK, LATELY, TICKS - 1, 95 * PERCENT); /* for the line to take what it sends */
+	use(fetch, FEATURE_NET_RX_BYTES, LATELY, TICKS - 1, 2 * MB);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 2);
+	ask_by(&st, true, &method_blame);
+	assert_true(st.answer.slow);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_NETWORK);
+	assert_ptr_equal(first(&st)->subject, fetch);
+	assert_string_equal(st.answer.cause, "network-busy");
+	end(&st);
+	/* a little fills no line */
+	begin_mail(&st, 80);
+	fetch = add(&st, "/bin/fetch", LATELY, TICKS - 1, 0);
+	use(fetch, FEATURE_NET_RX_BYTES, LATELY, TICKS - 1, MB / 20);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 2);
+	ask_by(&st, true, &method_blame);
+	assert_string_equal(st.answer.cause, "remote");
+	end(&st);
+}
+
+static void who_always_is_big_may_do_more(void **state)
+{
+	struct subject *editor, *renderer;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	editor = add(&st, "/bin/editor", 0, TICKS - 1, 0);
+	renderer = add(&st, "/bin/renderer", 0, TICKS - 1, 0);
+	for (uint32_t t = 0; t < FROM; t++)
+		use(renderer, FEATURE_CPU_TIME, t, t, (t / 10 % 2 ? 75 : 65) * PERCENT);
+	use(renderer, FEATURE_CPU_TIME, FROM, TICKS - 1, 100 * PERCENT);
+	use(editor, FEATURE_CPU_RUN_DELAY, 0, FROM - 1, PERCENT);
+	use(editor, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 60 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 20, 80);
+	ask_by(&st, true, &method_blame);
+	assert_true(st.answer.slow);
+	assert_ptr_equal(first(&st)->subject, renderer);
+	assert_true(first(&st)->score > 0.3);
+	end(&st);
+}
+
 static void who_computes_and_is_in_nobodys_way_is_slow_by_itself(void **state)
 {
 	struct subject *office, *other;
@@ -210,7 +261,7 @@ static void a_limit_that_was_always_reached_is_no_news(void **state)
 /* A second client of the same program as an innocent one begins to ask a server without a pause. */
 static void who_asks_is_guilty_of_the_answers(void **state)
 {
-	struct subject *server, *visitor, *crawler, *editor;
+	struct subject *server, *visitor, *crawler, *worker, *editor;
 	struct story st;
 
 	(void)state;
@@ -232,6 +283,25 @@ static void who_asks_is_guilty_of_the_answers(void **state)
 	ask_by(&st, true, &method_blame);
 	assert_ptr_equal(first(&st)->subject, crawler);
 	assert_true(score_of(&st, server) < first(&st)->score / 3);
+	end(&st);
+	/* a server that begins a process for each who asks */
+	begin(&st);
+	server = add(&st, "/bin/server", 0, TICKS - 1, 0);
+	visitor = add(&st, "/bin/client", 1, TICKS - 1, 0);
+	crawler = add(&st, "/bin/client", FROM, TICKS - 1, 0);
+	worker = add(&st, "/bin/server", FROM + 1, TICKS - 1, 0);
+	editor = add(&st, "/bin/editor", 0, TICKS - 1, 0);
+	use(server, FEATURE_CPU_TIME, 0, TICKS - 1, 2 * PERCENT);
+	use(visitor, FEATURE_CPU_TIME, 0, TICKS - 1, 2 * PERCENT);
+	for (struct subject *const *s = (struct subject *[]){crawler, worker, NULL}; *s; s++) {
+		use(*s, FEATURE_CPU_TIME, FROM + 1, TICKS - 1, (*s == worker ? 60 : 10) * PERCENT);
+		use(*s, FEATURE_NET_TX_CALLS, FROM + 1, TICKS - 1, 1400);
+		use(*s, FEATURE_NET_RX_CALLS, FROM + 1, TICKS - 1, 1400);
+	}
+	use(editor, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 60 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 60);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, crawler);
 	end(&st);
 }
 
@@ -410,6 +480,8 @@ int main(void)
 		cmocka_unit_test(a_limit_that_was_always_reached_is_no_news),
 		cmocka_unit_test(who_uses_a_limit_up_is_named_and_not_the_limit),
 		cmocka_unit_test(an_answer_that_comes_late_is_not_this_machines_fault),
+		cmocka_unit_test(who_fills_the_line_is_why_answers_come_late),
+		cmocka_unit_test(who_always_is_big_may_do_more),
 		cmocka_unit_test(who_computes_and_is_in_nobodys_way_is_slow_by_itself),
 		cmocka_unit_test(who_asks_is_guilty_of_the_answers),
 		cmocka_unit_test(who_writes_is_guilty_of_the_writing_back),

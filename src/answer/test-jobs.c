@@ -74,6 +74,23 @@ static void who_has_usual_work_done_all_the_time_is_named(void **state)
 	end(&st);
 }
 
+static void what_two_jobs_share_is_told_once(void **state)
+{
+	struct subject *make, *other;
+	struct story st;
+
+	(void)state;
+	begin_workshop(&st);
+	other = start(&st, NULL, "/bin/other", 0, TICKS - 1);
+	compile(&st, other, FROM, FROM + 2); /* gcc is a job of its own: whoever calls it */
+	make = build(&st, FROM, TICKS - 1);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, make);
+	for (size_t i = 1; i < st.answer.ranking.suspects.n; i++)
+		assert_true(st.answer.ranking.suspects.v[i].score < first(&st)->score / 3);
+	end(&st);
+}
+
 static void a_job_that_comes_every_now_and_then_is_no_news(void **state)
 {
 	struct story st;
@@ -143,6 +160,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_has_usual_work_done_all_the_time_is_named),
+		cmocka_unit_test(what_two_jobs_share_is_told_once),
 		cmocka_unit_test(a_job_that_comes_every_now_and_then_is_no_news),
 		cmocka_unit_test(a_new_program_that_does_it_itself_is_named_and_not_its_starter),
 		cmocka_unit_test(a_limit_is_passed_over_and_the_next_one_tried),

@@ -46,10 +46,9 @@ static bool accuses(const struct answer *a, const struct suspect *top, bool mark
 
 	if (marked)
 		return top->score >= (shared && !(top->share >= TOOK_MUCH) ? enough_to_name(a, marked) : ACCUSE_MARKED);
-	if (top->of == BOTTLENECK_QUOTA)
+	if (top->of == BOTTLENECK_QUOTA || top->of == BOTTLENECK_NETWORK)
 		return top->score >= NAME_SCORE;
-	return top->score >= ACCUSE_SCORE &&
-	       (top->of == BOTTLENECK_NONE || top->of == BOTTLENECK_MEMORY || top->of == BOTTLENECK_NETWORK);
+	return top->score >= ACCUSE_SCORE && (top->of == BOTTLENECK_NONE || top->of == BOTTLENECK_MEMORY);
 }
 
 bool verdict_is_pressed(const struct answer *a, const struct shortages *there, const struct method *method, bool marked)
@@ -111,7 +110,7 @@ static enum bottleneck bottleneck_of(enum resource resource)
 static bool is_not_the_machines(const struct suspect *top, double enough)
 {
 	return (top->of == BOTTLENECK_REMOTE && top->score >= ACCUSE_MARKED) ||
-	       ((top->of == BOTTLENECK_LOCK || top->of == BOTTLENECK_QUOTA) && top->score >= enough);
+	       ((top->of == BOTTLENECK_LOCK || top->of == BOTTLENECK_QUOTA || top->of == BOTTLENECK_NETWORK) && top->score >= enough);
 }
 
 static enum bottleneck without_pressure(const struct answer *a, const struct suspect *top)

@@ -71,6 +71,8 @@ struct cfs_rq {
 struct rq {
 	unsigned int nr_running;
 	u64 clock; /* sched_clock(), as of when the scheduler last looked */
+	u64 clock_task; /* of that, what was given to threads */
+	u64 prev_irq_time; /* where interrupts are accounted for apart */
 	struct cfs_rq cfs;
 };
 
@@ -79,7 +81,7 @@ struct sched_entity {
 	u64 vruntime;
 	struct sched_entity *parent;
 	struct cfs_rq *cfs_rq;
-	u64 sum_exec_runtime;
+	u64 sum_exec_runtime, exec_start; /* until when, by clock_task, it is accounted for */
 	u64 prev_sum_exec_runtime; /* when it was last put on a CPU; kept by the fair class only */
 	u64 nr_migrations;
 };
@@ -253,6 +255,7 @@ struct task_struct {
 	struct sched_entity se;
 	struct task_group *sched_task_group;
 	struct sched_info sched_info;
+	struct list_head tasks;
 	struct mm_struct *mm;
 	int exit_state, exit_code, on_rq;
 	int pid, tgid;

@@ -75,6 +75,7 @@ struct {
 __u32 generation;		       /* the one that is written; chosen by user space */
 const volatile __u32 slot_bits;	       /* a CPU's generation has 1 << slot_bits of them */
 const volatile bool stacks_on; /* take stacks of long waits and samples */
+const volatile bool check_kernel; /* note where the scheduler's own accounts are wrong */
 __u64 registers_of_one;	       /* where a thread's lie; `look` measures */
 __u32 registers_at;	       /* from the bottom of a kernel stack to the registers that user space left */
 

@@ -4,7 +4,9 @@
 #include "bpf/ring-waits.h"
 
 #define DIRTIED_LEAST (1 << 16) /* bytes: less is told later */
-#define UNTOLD_LEAST  50000	/* ns: by less the two clocks and interrupts may differ */
+#define SEARCH_MOST   10000000	/* ns: so long no CPU looks for work */
+#define UNTOLD_LEAST  5000	/* ns: by less two readings of the clocks may differ */
+#define UNTOLD_IRQS   50000	/* ns: where interrupts are accounted for apart, which measures them otherwise than here is done */
 
 static __always_inline bool is_throttled(struct task_struct *task)
 {
@@ -114,7 +116,29 @@ static __noinline void tell_dirtied(struct ring_cpu *c, u32 cpu, u64 now, struct
 	commit(e, EVENT_DIRTIED, 0);
 }
 
-static __always_inline void leave(void *ctx, struct ring_cpu *c, u32 cpu, u64 now, struct task_struct *prev,
+/* When it was taken out of its queue: what the CPU did from then on (it looks for work in others' queues) was not its doing. */
+static __always_inline u64 stopped_at(struct rq *rq, struct task_struct *prev, u64 now)
+{
+	u64 searched = rq->clock_task - prev->se.exec_start;
+
+	return searched < SEARCH_MOST ? now - searched : now;
+}
+
+/* It has come, and leaves now. */
+static __always_inline void end_stint(struct ring_cpu *c, struct task_struct *prev, struct ring_thread *t, u64 until)
+{
+	bool apart = bpf_core_field_exists(struct rq, prev_irq_time);
+	u64 ran = prev->se.sum_exec_runtime - t->ran_at + (apart ? c->stolen : 0);
+
+	if (unlikely((s64)(until - t->since - ran) > (apart ? UNTOLD_IRQS : UNTOLD_LEAST))) /* it left and came back, both untold */
+		settle_untold(t, prev, until, until - c->offset, 0);
+	else
+		charge(t, SUM_RUNNING, until);
+	t->sum[SUM_STOLEN] += c->stolen;
+	t->sum[SUM_IMPOSED] += c->imposed;
+}
+
+static __always_inline void leave(void *ctx, struct ring_cpu *c, u32 cpu, u64 now, u64 until, struct task_struct *prev,
 				  struct departure *d)
 {
 	struct ring_thread *t = thread_of(prev);
@@ -133,17 +157,9 @@ static __always_inline void leave(void *ctx, struct ring_cpu *c, u32 cpu, u64 no
 	}
 	if (unlikely(!t))
 		return;
-	if (t->state == STATE_RUNNING && c->current == prev->pid) {
-		u64 elsewhere = now - t->since - (prev->se.sum_exec_runtime - t->ran_at) - c->stolen;
-
-		if (unlikely((s64)elsewhere > UNTOLD_LEAST)) /* it left and came back, both untold */
-			settle_untold(t, prev, now, now - c->offset, 0);
-		else
-			charge(t, SUM_RUNNING, now);
-		t->sum[SUM_STOLEN] += c->stolen;
-		t->sum[SUM_IMPOSED] += c->imposed;
-	}
-	t->since = now;
+	if (t->state == STATE_RUNNING && c->current == prev->pid)
+		end_stint(c, prev, t, until);
+	t->since = until;
 	t->state = classify(d->facts);
 	if (!d->facts.state) {
 		note_quota_clock(prev, t);
@@ -191,10 +207,10 @@ static __noinline void tell_quota(struct ring_cpu *c, u64 now, struct task_struc
 	commit(e, EVENT_QUOTA, 0);
 }
 
-/* It comes, and slept as far as is known: the scheduler noted when it was put into a queue. */
-static __noinline void wake_untold(struct ring_thread *t, struct task_struct *next, s64 offset)
+/* It comes, and slept as far as is known: the scheduler has accounted for how long it stood in a queue since it last came. */
+static __noinline void wake_untold(struct ring_thread *t, struct task_struct *next, u64 now, s64 offset)
 {
-	u64 queued = next->sched_info.last_queued, at = queued + offset;
+	u64 queued = queued_until(next, now - offset) - t->queued_at, at = now - queued;
 
 	if (!queued || t->state == STATE_UNKNOWN || (s64)(at - t->since) < 0)
 		return;
@@ -219,7 +235,7 @@ static __always_inline void come(struct ring_cpu *c, u64 now, struct task_struct
 	if (unlikely(took))
 		tell_quota(c, now, next, t, took);
 	if (unlikely(!state_is_runnable(t->state)))
-		wake_untold(t, next, c->offset);
+		wake_untold(t, next, now, c->offset);
 	if (t->state != STATE_UNKNOWN) /* its departure was seen */
 		charge(t, sum_of_state(t->state), now);
 	t->since = now;
@@ -281,7 +297,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	} else {
 		if (!d.facts.state)
 			describe_preempted(c, prev, next, &d);
-		leave(ctx, c, cpu, now, prev, &d);
+		leave(ctx, c, cpu, now, stopped_at(rq, prev, now), prev, &d);
 	}
 	if (next->pid)
 		come(c, now, next, 0);

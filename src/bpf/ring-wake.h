@@ -204,6 +204,16 @@ static __always_inline void end_wait(void *ctx, struct ring_cpu *c, u32 cpu, u64
 	note_quota_clock(task, t);
 }
 
+/* Since 6.12 a thread that goes to sleep may stay in its queue for a while. If load balancing moves it meanwhile, the scheduler notes that
+ * it queues from then on, and that stays so when it is taken out: all its sleep will be counted as run_delay. */
+static __always_inline void note_overcount(struct ring_thread *t, struct task_struct *task, u64 clock)
+{
+	u64 since = task->sched_info.last_queued;
+
+	if (since && clock > since)
+		t->overcounted += clock - since;
+}
+
 static __always_inline int wake(void *ctx, struct task_struct *task, u8 flags)
 {
 	u32 cpu = bpf_get_smp_processor_id();
@@ -242,6 +252,8 @@ static __always_inline int wake(void *ctx, struct task_struct *task, u8 flags)
 		w->thread = 0;
 	if (unlikely(away))
 		settle_untold(t, task, now, now - there->offset, 0);
+	if (check_kernel && t && !queued)
+		note_overcount(t, task, rq->clock);
 	if (t && !queued)
 		end_wait(ctx, c, cpu, now, task, t, e, flags);
 	else if (unlikely(!t))

@@ -114,6 +114,7 @@ int look(struct bpf_iter__task *ctx)
 		u32 going = sum_of_state(t->state);
 
 		r.since = t->since;
+		r.overcounted = t->overcounted;
 		r.has_sums = 1;
 		for (int i = 0; i < SUM_COUNT; i++)
 			r.sum[i] = t->sum[i];

@@ -183,11 +183,12 @@ static u32 group_number_of(struct task_struct *task)
 	return in_namespace ? number_of(task->group_leader) : task->tgid;
 }
 
-static void read_identity(struct task_sample *s, struct task_struct *task)
+static __always_inline void read_identity(struct task_sample *s, struct task_struct *task)
 {
 	struct task_struct *leader = task->group_leader;
 	struct task_struct *parent = task->real_parent;
 	const struct cred *cred = task->cred;
+	const u64 *comm = (const void *)leader->comm;
 
 	s->flags = 0;
 	s->pid = group_number_of(task);
@@ -199,7 +200,8 @@ static void read_identity(struct task_sample *s, struct task_struct *task)
 	s->uid = cred->uid.val;
 	s->reserved = 0;
 	s->present = 0;
-	bpf_probe_read_kernel(s->comm, sizeof(s->comm), leader->comm);
+	for (u32 i = 0; i < sizeof(s->comm) / sizeof(*comm); i++)
+		((u64 *)s->comm)[i] = comm[i];
 	if (task->flags & PF_KTHREAD)
 		s->flags |= TASK_IS_KERNEL;
 	if (task->flags & PF_EXITING)
@@ -279,7 +281,7 @@ static void read_sums(struct task_sample *s, struct task_struct *task)
 	SET(s, CPU_IMPOSED, t->sum[SUM_IMPOSED]);
 }
 
-static void read_thread(struct task_sample *s, struct task_struct *task, bool living)
+static __always_inline void read_thread(struct task_sample *s, struct task_struct *task, bool living)
 {
 	unsigned int state = task->__state;
 
@@ -368,13 +370,14 @@ struct fd_scan {
 	u64 hash;
 };
 
+/* Without a branch, as length_of(). */
 static __always_inline void add_word(struct fd_scan *scan, u32 i, u64 word)
 {
+	u64 any = (word | -word) >> 63;
+
 	scan->hash = (scan->hash ^ word) * MIX;
-	if (!word)
-		return;
 	scan->n += popcount(word);
-	scan->end = i * 64 + length_of(word);
+	scan->end += any * (i * 64 + length_of(word) - scan->end);
 }
 
 static long count_word(u32 i, struct fd_scan *scan)
@@ -399,8 +402,7 @@ static void scan_descriptors(struct fd_scan *scan)
 	/* behind a shorter bitmap lie other things of the same allocation */
 	bpf_probe_read_kernel(words, sizeof(words), scan->open);
 	for (u32 i = 0; i < FEW_WORDS; i++)
-		if (i < scan->words)
-			add_word(scan, i, words[i]);
+		add_word(scan, i, words[i] & (u64)(((s64)i - (s64)scan->words) >> 63));
 }
 
 struct socket_scan {
@@ -492,13 +494,13 @@ static void read_process(struct task_sample *s, struct task_struct *task)
 	s->flags |= TASK_HAS_PROCESS;
 	SET(s, SCHED_NICE, (s64)task->static_prio - 120);
 	SET(s, SCHED_POLICY, task->policy);
+	read_quota(s, task); /* first: its loop is verified once for each way that leads to it */
 	if (mm) {
 		extra = bpf_task_storage_get(&extras, task->group_leader, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 		read_memory(s, mm);
 		read_files(s, task, extra);
 		SET(s, OOM_SCORE_ADJ, (s64)task->signal->oom_score_adj);
 	}
-	read_quota(s, task);
 	put_traffic(s, extra);
 }
 
@@ -520,10 +522,23 @@ static u64 looks_of(struct task_struct *task)
 	return mm ? (looks * MIX + mm->rss_stat[0].count) * MIX + mm->rss_stat[1].count : looks;
 }
 
-static bool sleeps_on(const struct asleep *before, struct task_struct *task)
+/* Has it slept since, a process of one thread? Then it has no more of them now. */
+static __always_inline bool has_slept(const struct asleep *before, struct task_struct *task)
 {
-	return before->task == (u64)task && before->retelling == retelling && ((sweep_number + before->pid) & RESCAN_MASK) &&
-	       !task->on_cpu && task->__state && before->looks == looks_of(task);
+	return before->task == (u64)task && before->looks == looks_of(task);
+}
+
+/* ... and still does, and nothing else asks for a full record. */
+static __always_inline bool sleeps_on(const struct asleep *before, struct task_struct *task)
+{
+	return before->retelling == retelling && ((sweep_number + before->pid) & RESCAN_MASK) && !task->on_cpu && task->__state;
+}
+
+static __always_inline struct asleep *asleep_of(struct task_struct *task)
+{
+	u32 slot = task->pid & (ASLEEP_MAX - 1);
+
+	return bpf_map_lookup_elem(&asleep, &slot);
 }
 
 /* Does it sleep, and is it the only thread of a process? Without running it cannot get more of them, nor end. */
@@ -603,7 +618,6 @@ int sweep(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct asleep *before;
-	u32 slot;
 	long r;
 
 	if (ctx->meta->seq_num == 0) {
@@ -612,11 +626,10 @@ int sweep(struct bpf_iter__task *ctx)
 	}
 	if (!task)
 		return 0;
-	slot = task->pid & (ASLEEP_MAX - 1);
-	before = bpf_map_lookup_elem(&asleep, &slot);
+	before = asleep_of(task);
 	if (!before)
 		return 0;
-	if (sleeps_on(before, task))
+	if (has_slept(before, task) && sleeps_on(before, task))
 		r = write_short(ctx->meta->seq, before);
 	else
 		r = task->exit_state ? 0 : write_full(ctx->meta->seq, task, before);
@@ -625,41 +638,41 @@ int sweep(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* false when there is no room for any more. */
-static __always_inline bool record(struct task_walk *walk, struct task_struct *task)
+/* Where the next record goes; NULL when there is no room for any more. */
+static __always_inline void *place_of(struct task_walk *walk)
 {
-	u32 slot = task->pid & (ASLEEP_MAX - 1);
-	struct task_sample *s;
-	struct asleep *before;
 	u64 at = walk->used;
 
 	if (at > TASK_WALK_SIZE - TASK_SAMPLE_FULL) {
 		walk->incomplete = 1;
+		return NULL;
+	}
+	return walk->records + at;
+}
+
+static bool record(struct task_walk *walk, struct task_struct *task, struct asleep *before)
+{
+	struct task_sample *s = place_of(walk);
+
+	if (!s)
 		return false;
-	}
-	s = (void *)(walk->records + at);
-	before = bpf_map_lookup_elem(&asleep, &slot);
-	if (!before)
+	if (!task->pid || task->exit_state) /* a CPU's idle thread; one that has ended */
 		return true;
-	if (sleeps_on(before, task)) {
-		fill_short((void *)s, before);
-	} else {
-		if (!task->pid || task->exit_state) /* a CPU's idle thread; one that has ended */
-			return true;
-		fill_full(s, task);
-		remember(before, task, s);
-	}
-	walk->used = at + s->size;
+	fill_full(s, task);
+	remember(before, task, s);
+	walk->used += s->size;
 	return true;
 }
 
-/* Was it, when it fell asleep? */
-static __always_inline bool is_known_alone(struct task_struct *task)
+static __always_inline bool record_short(struct task_walk *walk, const struct asleep *before)
 {
-	u32 slot = task->pid & (ASLEEP_MAX - 1);
-	struct asleep *before = bpf_map_lookup_elem(&asleep, &slot);
+	struct task_sample_short *s = place_of(walk);
 
-	return before && before->task == (u64)task && before->looks == looks_of(task);
+	if (!s)
+		return false;
+	fill_short(s, before);
+	walk->used += TASK_SAMPLE_SHORT;
+	return true;
 }
 
 static __always_inline bool record_threads(struct task_walk *walk, struct task_struct *leader)
@@ -674,11 +687,39 @@ static __always_inline bool record_threads(struct task_walk *walk, struct task_s
 		return false;
 	}
 	bpf_iter_task_new(&threads, leader, BPF_TASK_ITER_PROC_THREADS);
-	while (room && (task = bpf_iter_task_next(&threads)))
-		room = record(walk, task);
+	while (room && (task = bpf_iter_task_next(&threads))) {
+		struct asleep *before = asleep_of(task);
+
+		if (before)
+			room = record(walk, task, before);
+	}
 	bpf_iter_task_destroy(&threads);
 	bpf_task_release(leader);
 	return room;
+}
+
+static __always_inline bool record_process(struct task_walk *walk, struct task_struct *task)
+{
+	struct asleep *before = asleep_of(task);
+	bool slept;
+
+	if (!before)
+		return true;
+	slept = has_slept(before, task);
+	if (slept && sleeps_on(before, task))
+		return record_short(walk, before);
+	return slept || is_alone(task) ? record(walk, task, before) : record_threads(walk, task);
+}
+
+/* Since the last walk others have used the caches. What is looked at of every process is on its way while the one before it is
+ * being recorded. */
+static __always_inline void fetch(struct task_struct *task)
+{
+	struct asleep *before = asleep_of(task);
+
+	asm volatile("" : : "r"(task->__state), "r"(task->static_prio), "r"(task->se.sum_exec_runtime), "r"(task->tasks.next));
+	if (before)
+		asm volatile("" : : "r"(before->task));
 }
 
 /* By process: the iterator over all threads would look up each one's group, a cache miss that most can do without. */
@@ -686,7 +727,7 @@ SEC("syscall")
 int walk(void *ctx)
 {
 	struct bpf_iter_task it;
-	struct task_struct *task;
+	struct task_struct *task, *next;
 	struct task_walk *walk;
 	u32 zero = 0;
 
@@ -698,9 +739,15 @@ int walk(void *ctx)
 	walk->incomplete = 0;
 	bpf_rcu_read_lock();
 	bpf_iter_task_new(&it, NULL, BPF_TASK_ITER_ALL_PROCS);
-	while ((task = bpf_iter_task_next(&it)))
-		if (!(is_known_alone(task) || is_alone(task) ? record(walk, task) : record_threads(walk, task)))
+	task = bpf_iter_task_next(&it);
+	while (task) {
+		next = bpf_iter_task_next(&it);
+		if (next)
+			fetch(next);
+		if (!record_process(walk, task))
 			break;
+		task = next;
+	}
 	bpf_iter_task_destroy(&it);
 	bpf_rcu_read_unlock();
 	return 0;

@@ -12,6 +12,7 @@
 #include "daemon/request.h"
 #include "model/trace-hide.h"
 #include "store/trace-file.h"
+#include "store/trace-folder.h"
 
 #define MARKS_BEFORE (600 * NS_PER_SEC) /* a press belongs to what went before it and follows it: one before the window reaches into it */
 
@@ -93,7 +94,7 @@ static void reach_back(const struct common *common, struct store *store, struct 
 {
 	int64_t from;
 
-	if (a->by_the_clock || a->request.window != common->config.answer_window || a->request.block ||
+	if (a->by_the_clock || (!a->by_default && a->request.window != common->config.answer_window) || a->request.block ||
 	    store_reach_back(store, a->request.at, a->request.window, &from) < 0)
 		return;
 	a->request.has_gaps = a->request.at - from > a->request.window && a->request.window <= WHY_EXACT_MAX;

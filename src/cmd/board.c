@@ -227,7 +227,7 @@ static int ask_board(struct common *common, struct store *store, struct asked *a
 
 int board_show(struct common *common, const struct board_view *view)
 {
-	_cleanup_asked_ struct asked asked = {.request = {.at = wall_now(), .viewer = common->viewer}};
+	_cleanup_asked_ struct asked asked = {.by_default = !view->window, .request = {.at = wall_now(), .viewer = common->viewer}};
 	struct why_request *request = &asked.request;
 	struct store *store;
 	int status, r;

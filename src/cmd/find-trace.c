@@ -14,6 +14,7 @@
 #include "daemon/request.h"
 #include "model/trace-hide.h"
 #include "store/trace-file.h"
+#include "store/trace-folder.h"
 
 static int read_file(const char *path, struct trace *ret)
 {

@@ -1,6 +1,7 @@
 /* whyslow fleet load | info | view */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/fleet-align.h"
@@ -12,6 +13,8 @@
 #include "cmd/fleet.h"
 #include "cmd/fleet-engine.h"
 #include "store/fleet-store.h"
+
+#define CLOCK_OFF 10 /* a tenth of the interval: a clock that is told */
 
 static void count_kinds(const struct fleet *f, size_t *ret_rates)
 {
@@ -87,19 +90,52 @@ const struct subverb fleet_load = {
 
 /* --- info --- */
 
+static int by_skew(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Where most clocks are: points are counted from the one that is behind all others. */
+static int64_t usual_skew(const struct fleet *f, const struct fleet_alignment *a)
+{
+	_cleanup_free_ int64_t *skews = calloc(f->servers.n + 1, sizeof(*skews));
+	size_t n = 0;
+
+	for (size_t i = 0; skews && i < f->servers.n; i++)
+		if (a->servers.v[i].used)
+			skews[n++] = a->servers.v[i].skew;
+	if (n)
+		qsort(skews, n, sizeof(*skews), by_skew);
+	return n ? skews[n / 2] : 0;
+}
+
 static void tell_skew(const struct fleet *f, const struct fleet_alignment *a)
 {
-	char skew[32], drift[32], total[32];
+	int64_t usual = usual_skew(f, a);
+	char text[32], total[32];
 
-	printf("common time: %u points of the most possible %u (%s), by index\n", a->n, a->n_most, format_span(a->tf - a->ts, total, sizeof(total)));
+	printf("common time: %s, %u points\n", format_span(a->tf - a->ts, total, sizeof(total)), a->n);
 	for (size_t i = 0; i < f->servers.n; i++) {
 		const struct fleet_aligned_server *s = &a->servers.v[i];
+		int64_t off = s->skew - usual;
+		const char *apart = "";
 
-		if (s->late || s->died || !s->used)
-			printf("  %-24s %s\n", f->servers.v[i].name, s->late ? "joined late" : s->died ? "ended early" : "has no rows here");
-		else if (llabs(s->skew) > a->d / 2 || llabs(s->drift) > a->d / 2 || s->missing)
-			printf("  %-24s clock %s off, %s of drift, %u rows missing\n", f->servers.v[i].name, format_span(s->skew, skew, sizeof(skew)),
-			       format_span(s->drift, drift, sizeof(drift)), s->missing);
+		if (s->late || s->died || !f->servers.v[i].n) {
+			printf("  %-24s %s\n", f->servers.v[i].name, s->late ? "joined late" : s->died ? "ended early" : "has no rows");
+			continue;
+		}
+		if (llabs(off) <= a->d / CLOCK_OFF && llabs(s->drift) < a->d / 2 && !s->missing)
+			continue;
+		printf("  %-24s ", f->servers.v[i].name);
+		if (s->missing)
+			printf("%u row%s missing", s->missing, s->missing == 1 ? "" : "s"), apart = ", ";
+		if (llabs(s->drift) >= a->d / 2)
+			printf("%sclock drifts by %s: paired by index", apart, format_span(llabs(s->drift), text, sizeof(text)));
+		else if (llabs(off) > a->d / CLOCK_OFF)
+			printf("%sclock or rows %s %s", apart, format_span(llabs(off), text, sizeof(text)), off > 0 ? "later than most" : "earlier than most");
+		putchar('\n');
 	}
 }
 
@@ -176,7 +212,7 @@ static int run_info(struct common *common, int argc, char **argv)
 	f = fleet_open(args, argv[1], NULL);
 	if (!f)
 		return EXIT_CANNOT;
-	(void)fleet_align(f, all, FLEET_BY_INDEX, &a);
+	(void)fleet_align_best(f, all, &a);
 	if (common->json) {
 		info_json(f, &a);
 	} else {

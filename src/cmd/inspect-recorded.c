@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "daemon/capture.h"
 #include "store/trace-file.h"
+#include "store/trace-folder.h"
 #include "timeline/blame.h"
 #include "timeline/state.h"
 #include "timeline/wait-report.h"
@@ -106,11 +107,10 @@ static size_t report_all(const struct telling *t, int64_t from, int64_t to, stru
 static void tell_waits(struct telling *t, int64_t from, int64_t to)
 {
 	const struct waits_options o = {.all = true, .brief = true, .top = THREADS_SHOWN};
-	_cleanup_(blame_matrix_free) struct blame_matrix threads = {}, process = {};
-	int r = blame_build(t->timeline, from, to, t->threads, t->n, &threads);
+	_cleanup_(blame_matrix_free) struct blame_matrix process = {};
+	int r = blame_build(t->timeline, from, to, t->threads, t->n, LEVEL_PROCESS, &process);
 
-	if (r == 0)
-		r = blame_raise(t->timeline, &threads, LEVEL_PROCESS, &process);
+	blame_sort(&process);
 	if (r < 0 || waits_json(t->timeline, &process, &o, t->json) < 0) {
 		fputs("null", t->json);
 		return;

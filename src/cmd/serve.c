@@ -9,9 +9,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "daemon/serve.h"
+#include "net/certificate.h"
 #include "net/users.h"
 #include "view/json.h"
 
@@ -55,6 +57,19 @@ int serve_address(const char *host, uint16_t port, bool tls, const char *token_f
 	return r;
 }
 
+void serve_warn_of_certificate(const char *file)
+{
+	_cleanup_free_ char *error = NULL;
+	_cleanup_str_ struct str warning = {};
+	int64_t end;
+
+	if (!file || certificate_end(file, &end, &error) < 0)
+		return;
+	certificate_warning(end, wall_now(), &warning);
+	if (warning.len)
+		log_warning("the certificate %s %s", file, warning.data);
+}
+
 static int print_openapi(void)
 {
 	json_t *document = serve_openapi();
@@ -90,6 +105,7 @@ static int serve(const struct common *common, const char *token_file)
 	sigaddset(&end, SIGINT);
 	sigaddset(&end, SIGTERM);
 	sigprocmask(SIG_BLOCK, &end, NULL); /* the server's threads leave them to us */
+	serve_warn_of_certificate(arg_cert);
 	r = serve_start(&o, &s, &error);
 	if (r < 0) {
 		log_error("%s", error ? error : strerror(-r));

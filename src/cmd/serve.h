@@ -10,3 +10,5 @@ char *serve_token_file(void);
  * *ret_error (caller frees). */
 int serve_address(const char *host, uint16_t port, bool tls, const char *token_file, const char *state, char **ret,
 		  char **ret_error);
+/* Warns of a certificate that has expired or soon will. What else is wrong with it the server says, which reads it. NULL = none. */
+void serve_warn_of_certificate(const char *file);

@@ -27,7 +27,7 @@ static void print_reason(const struct forest *f, const struct vertex_change *v)
 		printf("; %s is retried after failures: %.3g calls, were %.3g", who, v->calls_after, v->calls_before);
 		break;
 	case REASON_SEQUENTIAL:
-		printf("; %s now: %.2g calls at a time where %s is called, were %.2g",
+		printf("; %s now: %.2g at a time where %s is called, was %.2g",
 		       v->parallel_after < 1.1 ? "one after another" : "partly one after another", v->parallel_after, who, v->parallel_before);
 		break;
 	case REASON_NEW:

@@ -154,30 +154,29 @@ static int add_time(struct common *common, size_t n, char **files, int64_t from,
 	return r;
 }
 
-/* What began in [since, until) against [from, to); 0 = no bound. */
 static int sides_by_moments(struct common *common, size_t n, char **files, const struct span_since *times, struct sides *ret)
 {
 	char when[32], end[32];
 	int r;
 
-	format_rfc3339(times->since, when, sizeof(when));
-	if (asprintf(&ret->after, "since %s%s%s", when, times->until ? " until " : "",
-		     times->until ? format_rfc3339(times->until, end, sizeof(end)) : "") < 0)
+	format_rfc3339(times->from, when, sizeof(when));
+	if (asprintf(&ret->after, "since %s%s%s", when, times->to ? " until " : "",
+		     times->to ? format_rfc3339(times->to, end, sizeof(end)) : "") < 0)
 		return -ENOMEM;
 	format_rfc3339(times->against_to, end, sizeof(end));
 	if (asprintf(&ret->before, "%s%s%s%s", times->against_from ? "the same hours the day before, " : "before ",
 		     times->against_from ? format_rfc3339(times->against_from, when, sizeof(when)) : "", times->against_from ? " to " : "", end) < 0)
 		return -ENOMEM;
 	r = add_time(common, n, files, times->against_from, times->against_to, SIDE_BASELINE, ret);
-	return r == 0 ? add_time(common, n, files, times->since, times->until, SIDE_CANDIDATE, ret) : r;
+	return r == 0 ? add_time(common, n, files, times->from, times->to, SIDE_CANDIDATE, ret) : r;
 }
 
 static int sides_by_time(struct common *common, size_t n, char **files, struct sides *ret)
 {
 	struct span_since times = {};
-	int r = parse_time(spans_arg.since, wall_now(), &times.since);
+	int r = parse_time(spans_arg.since, wall_now(), &times.from);
 
-	times.against_to = times.since;
+	times.against_to = times.from;
 	if (r == 0)
 		return sides_by_moments(common, n, files, &times, ret);
 	usage_error("spans", "'%s' is no time", spans_arg.since);
@@ -375,8 +374,12 @@ static int tell_why(struct common *common, const struct sides *s, const struct s
 	if (s->suspects.compared)
 		printf("no version is slower than the others of its bucket: %u compared in %u buckets (q <= %.2g and at least %.0f %% slower)\n",
 		       s->suspects.compared, s->suspects.buckets, SPAN_Q, 100 * SPAN_TOLERANCE);
+	else if (s->suspects.few)
+		printf("too few requests to compare versions: %d of each are needed in a bucket (--by OTHER,... makes fewer buckets)\n", SPAN_LEAST);
 	else
 		puts("there is only one version to see");
+	if (s->suspects.replaced)
+		printf("%u were slower than all that followed them, and have ended\n", s->suspects.replaced);
 	if (s->changed.since)
 		return tell_since(s, c);
 	if (!s->suspects.compared)

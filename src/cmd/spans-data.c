@@ -89,6 +89,8 @@ void spans_print_faults(const struct span_faults *faults)
 	for (int i = 0; i < SPAN_FAULT_COUNT; i++)
 		if (faults->n[i])
 			log_warning("%" PRIu64 " %s; the first: %s", faults->n[i], span_fault_name((enum span_fault)i), faults->first[i]);
+	if (*faults->assumed)
+		log_warning("%s", faults->assumed);
 }
 
 /* What lies in a folder, of the formats there are. */

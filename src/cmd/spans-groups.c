@@ -53,7 +53,7 @@ static int parse_method(enum group_method *ret)
 static struct version_group version_group_of(const struct group *g)
 {
 	return (struct version_group){g->first_seen, moments_count(&g->total), moments_effective(&g->total), moments_mean(&g->total),
-				      moments_variance(&g->total), g->sketch};
+				      moments_variance(&g->total), g->sketch, g->last_seen};
 }
 
 static int judge(const struct forest *f, const struct group_options *o, struct judged *j)

@@ -85,6 +85,7 @@ int spans_receive(struct common *common, int argc, char **argv)
 	if (!o.store)
 		return EXIT_CANNOT;
 	listen_for_the_end();
+	serve_warn_of_certificate(spans_arg.cert_file);
 	r = receiver_start(&o, &receiver, &error);
 	if (r < 0) {
 		log_error("%s", error ? error : strerror(-r));

@@ -42,12 +42,8 @@ static void note_entered(struct top *t)
 
 static void moment_entered(struct top *t)
 {
-	int64_t at;
-
-	if (parse_time(t->typed, wall_now(), &at) < 0)
-		top_say(t, "'%s' is no TIME: -5min, 14:32, '2026-11-20 14:32:07'", t->typed);
-	else
-		top_show_moment(t, at);
+	if (!top_go_to(t, t->typed))
+		top_say(t, "'%s' is no TIME and no mark: -5min, 14:32, '2026-11-20 14:32:07', 3", t->typed);
 }
 
 static void type_key(struct top *t, int key)

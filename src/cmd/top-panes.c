@@ -121,9 +121,13 @@ static void find_feature(struct top *t)
 
 static int ask_question(struct top *t, enum question which)
 {
-	const char *words[16] = {"show", "--json", "--window", t->window_text};
-	size_t n = 4;
+	const char *words[16] = {"show", "--json"};
+	size_t n = 2;
 
+	if (t->window_text[0]) {
+		words[n++] = "--window";
+		words[n++] = t->window_text;
+	}
 	if (t->at) {
 		words[n++] = "--at";
 		words[n++] = t->at_text;

@@ -26,7 +26,7 @@ struct top {
 	bool board_came;       /* there was a board at the moment that was asked about */
 	int64_t ended;	       /* when the live board's answer ended: it is asked again a little later */
 	int64_t at;	       /* wall ns of the moment shown; 0 = live */
-	char at_text[40], window_text[24];
+	char at_text[40], window_text[24]; /* no window: nobody named one */
 	char who[WHO_MAX], feature[FEATURE_MAX]; /* chosen */
 	size_t *listed;
 	char filter[TYPED_MAX], typed[TYPED_MAX], message[200];
@@ -60,6 +60,8 @@ void top_show_text(struct top *t, const char *title, char *text);
 /* `waits` or `threads`: of now, or of the mark that is near. */
 void top_show_events(struct top *t, const char *verb, bool of_process);
 void top_show_why(struct top *t);
+/* To a TIME, or to a mark by its number; false: it is neither. */
+bool top_go_to(struct top *t, const char *text);
 void top_show_help(struct top *t);
 void top_mark(struct top *t, const char *note);
 

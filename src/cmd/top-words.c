@@ -38,28 +38,65 @@ static void show_answer(struct top *t, const char *verb, const char *who, size_t
 		str_free(&answer);
 }
 
-/* Events of the past are kept of marks alone: the number of the one nearest to the moment, if its events may tell of it. */
-static bool find_mark(struct top *t, char *ret, size_t size)
+/* What `list --json` prints; the caller's reference, or NULL. */
+static json_t *read_marks(struct top *t)
 {
 	const char *words[] = {"list", "--json"};
 	_cleanup_str_ struct str answer = {}, errors = {};
-	int64_t best = EVENTS_REACH, wall;
-	const json_t *mark;
-	json_t *root;
-	size_t i;
 
 	(void)ask_all(&t->asker, ARRAY_SIZE(words), words, &answer, &errors);
-	root = answer.len ? json_loadb(answer.data, answer.len, 0, NULL) : NULL;
-	json_array_foreach(json_object_get(root, "marks"), i, mark) {
-		const char *at = json_string_value(json_object_get(mark, "at"));
+	return answer.len ? json_loadb(answer.data, answer.len, 0, NULL) : NULL;
+}
 
-		if (!at || parse_time(at, 0, &wall) < 0 || llabs(wall - t->at) > best)
+static bool moment_of(const json_t *mark, int64_t *ret_wall)
+{
+	const char *at = json_string_value(json_object_get(mark, "at"));
+
+	return at && parse_time(at, 0, ret_wall) == 0;
+}
+
+/* Events of the past are kept of marks alone: the number of the one nearest to the moment, if its events may tell of it. */
+static bool find_mark(struct top *t, char *ret, size_t size)
+{
+	int64_t best = EVENTS_REACH, wall;
+	json_t *root = read_marks(t);
+	const json_t *mark;
+	size_t i;
+
+	json_array_foreach(json_object_get(root, "marks"), i, mark) {
+		if (!moment_of(mark, &wall) || llabs(wall - t->at) > best)
 			continue;
 		best = llabs(wall - t->at);
 		snprintf(ret, size, "%lld", json_integer_value(json_object_get(mark, "id")));
 	}
 	json_decref(root);
 	return ret[0];
+}
+
+bool top_go_to(struct top *t, const char *text)
+{
+	int64_t at = 0, wall;
+	uint64_t number;
+	const json_t *mark;
+	json_t *root;
+	size_t i;
+
+	if (parse_time(text, wall_now(), &at) == 0) {
+		top_show_moment(t, at);
+		return true;
+	}
+	if (parse_u64(text, &number) < 0)
+		return false;
+	root = read_marks(t);
+	json_array_foreach(json_object_get(root, "marks"), i, mark)
+		if ((uint64_t)json_integer_value(json_object_get(mark, "id")) == number && moment_of(mark, &wall))
+			at = wall;
+	json_decref(root);
+	if (!at)
+		return false;
+	top_show_moment(t, at);
+	snprintf(t->at_text, sizeof(t->at_text), "%s", text); /* by its number: with all that is known of it */
+	return true;
 }
 
 /* `waits` or `threads`: of now, or of the mark that is near. */
@@ -71,7 +108,7 @@ void top_show_events(struct top *t, const char *verb, bool of_process)
 
 	if (of_process)
 		words[n++] = t->who;
-	if (t->at && !t->asker.from_file && !find_mark(t, mark, sizeof(mark))) {
+	if (t->at && !find_mark(t, mark, sizeof(mark)) && !t->asker.from_file) {
 		top_say(t, "no events were kept of that moment: they are of marks, and of now (End)");
 		return;
 	}
@@ -97,7 +134,7 @@ void top_show_help(struct top *t)
 			 "Esc, Backspace         go back\n"
 			 "left, right            10 s back, forward in time\n"
 			 "[ ]                    10 min back, forward\n"
-			 "g                      go to a moment: -5min, 14:32, 2026-11-20 14:32:07\n"
+			 "g                      go to a moment: -5min, 14:32, 2026-11-20 14:32:07, or a mark's number\n"
 			 "End                    live again\n"
 			 "m                      mark this moment (the button), with a note\n"
 			 "w                      why is it slow, in words\n"

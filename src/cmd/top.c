@@ -19,8 +19,8 @@ static const char *arg_at;
 static int64_t arg_window;
 
 static const struct option_row options[] = {
-	{OPTION_TEXT, 0, "at", "TIME", &arg_at, "begin at this moment (default: now, live)"},
-	{OPTION_SPAN, 0, "window", "SPAN", &arg_window, "how much of the past to compare with and to show (default 1h)"},
+	{OPTION_TEXT, 0, "at", "TIME", &arg_at, "begin at this moment, or mark (default: now, live)"},
+	{OPTION_SPAN, 0, "window", "SPAN", &arg_window, "how much of the past to compare with and to show (default: 1h of recorded time)"},
 	{},
 };
 
@@ -53,17 +53,15 @@ static int show(struct common *common)
 {
 	struct top t = {.asker = common_asker(common), .screen.live = true, .stale[ASK_BOARD] = true};
 	const char *error;
-	int64_t at = 0;
 
-	if (arg_at && parse_time(arg_at, wall_now(), &at) < 0)
-		return usage_error("top", "'%s' is no TIME: -5min, 14:32, '2026-11-20 14:32:07'", arg_at);
-	snprintf(t.window_text, sizeof(t.window_text), "%llds", (arg_window ? arg_window : 3600 * NS_PER_SEC) / NS_PER_SEC);
+	if (arg_at && !top_go_to(&t, arg_at))
+		return usage_error("top", "'%s' is no TIME and no mark: -5min, 14:32, '2026-11-20 14:32:07', 3", arg_at);
+	if (arg_window)
+		snprintf(t.window_text, sizeof(t.window_text), "%llds", arg_window / NS_PER_SEC);
 	if (terminal_open(&error) < 0) {
 		log_error("top %s", error);
 		return EXIT_CANNOT;
 	}
-	if (at)
-		top_show_moment(&t, at);
 	while (!t.quit) {
 		top_ask_what_is_stale(&t);
 		draw(&t);

@@ -55,24 +55,19 @@ static int cannot(int r)
 static int answer_all(const struct common *common, const struct recalled *r, enum blame_level level)
 {
 	struct waits_options o = view_options(common, r);
-	_cleanup_(blame_matrix_free) struct blame_matrix threads = {}, raised = {};
-	const struct blame_matrix *m = &threads;
-	int status = blame_build(&r->timeline, r->from, r->to, NULL, 0, &threads);
+	_cleanup_(blame_matrix_free) struct blame_matrix m = {};
+	int status = blame_build(&r->timeline, r->from, r->to, NULL, 0, level, &m);
 
-	if (status == 0 && level != LEVEL_THREAD) {
-		status = blame_raise(&r->timeline, &threads, level, &raised);
-		m = &raised;
-	}
 	if (status < 0)
 		return cannot(status);
-	if (level == LEVEL_THREAD)
-		blame_sort(&threads);
 	if (common->json && arg_matrix)
-		return waits_matrix_json(&r->timeline, m, &o, stdout) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+		return waits_matrix_json(&r->timeline, &m, &o, stdout) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 	if (common->json)
-		return waits_json(&r->timeline, m, &o, stdout) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
-	waits_text(&r->timeline, m, &o, stdout);
-	return m->cells.n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+		blame_sort(&m);
+	if (common->json)
+		return waits_json(&r->timeline, &m, &o, stdout) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+	waits_text(&r->timeline, &m, &o, stdout);
+	return m.cells.n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 }
 
 static int print_of(const struct common *common, const struct recalled *r, const struct waits_of *w)
@@ -92,7 +87,7 @@ static int answer_one(const struct common *common, const struct recalled *r, con
 	_cleanup_(path_free) struct critical_path path = {};
 	struct wait_report report;
 	struct waits_of w = {threads, n, &matrix, &report, NULL, n > 1};
-	int status = blame_build(&r->timeline, r->from, r->to, threads, n, &matrix);
+	int status = blame_build(&r->timeline, r->from, r->to, threads, n, LEVEL_THREAD, &matrix);
 
 	blame_sort(&matrix);
 	report_init(&report, r->from, r->to);

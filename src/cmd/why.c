@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "answer/boot.h"
@@ -20,6 +21,7 @@
 
 #define LOOK_TICKS   6 /* without a recording: five seconds between six samples */
 #define FRESH_ENOUGH (10 * NS_PER_SEC)
+#define URGENT	     (-20) /* nice; of who may */
 
 struct why_args why_args = {.top = 5};
 
@@ -155,6 +157,8 @@ static int prepare(struct common *common, struct asked *asked)
 {
 	struct why_request *request = &asked->request;
 
+	/* who asks does so because the machine is slow, and the answer is a moment's work */
+	(void)setpriority(PRIO_PROCESS, 0, URGENT);
 	request->window = why_args.window ? why_args.window : common->config.answer_window;
 	request->only = why_args.who;
 	request->viewer = common->viewer;

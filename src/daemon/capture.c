@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "daemon/capture-symbols.h"
 #include "store/trace-file.h"
+#include "store/trace-folder.h"
 #include "symbol/kernel.h"
 
 #define FREEZE_PATIENCE 20000 /* ms: a machine that starves; a recorder that does not answer for longer is stuck */

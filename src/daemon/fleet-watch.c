@@ -378,7 +378,7 @@ static int one_round(struct watch *w, void (*tell)(void *data, const struct watc
 	int r;
 
 	w->now = round.at = wall_now();
-	(void)fleet_parallel(16, w->list->hosts.n, pull_host, w);
+	(void)work_in_parallel(16, w->list->hosts.n, pull_host, w);
 	r = gather(w, &fleet);
 	if (r == 0) {
 		round.fleet = fleet;

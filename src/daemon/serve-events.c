@@ -11,11 +11,17 @@
 #define WINDOW_MAX  32
 #define RETRY_AFTER (2 * NS_PER_SEC)
 
+/* A verb that goes on for ever (--follow), and is asked again where it ended: the recorder was restarted, nothing is recorded yet, or an
+ * answer may take only so long. */
+struct following {
+	struct inquiry inquiry;
+	int64_t ended; /* boot ns */
+};
+
 struct live {
 	const struct asker *asker;
 	char window[WINDOW_MAX];
-	struct inquiry board, marks;
-	int64_t ended; /* when the board's answer did: the recorder was restarted, or an answer may take only so long */
+	struct following board, marks;
 };
 
 static void put_events(struct inquiry *q, const char *name, struct str *out)
@@ -36,7 +42,14 @@ static int follow_board(struct live *l)
 {
 	const char *words[] = {"show", "--json", "--follow", "--window", l->window};
 
-	return ask_begin(l->asker, ARRAY_SIZE(words), words, &l->board);
+	return ask_begin(l->asker, l->window[0] ? 5 : 3, words, &l->board.inquiry);
+}
+
+static int follow_marks(struct live *l)
+{
+	static const char *const words[] = {"list", "--json", "--follow"};
+
+	return ask_begin(l->asker, ARRAY_SIZE(words), words, &l->marks.inquiry);
 }
 
 /* Why no further boards come, if it was said: nobody records any more. An answer that took its time just begins anew. */
@@ -56,48 +69,56 @@ static void put_reason(const struct inquiry *q, struct str *out)
 	json_decref(value);
 }
 
+/* What has come. Of somebody's recording nothing more will, and it is not asked again. */
+static void go_on(struct live *l, struct following *f, int (*follow)(struct live *), const char *name, struct str *out)
+{
+	int more;
+
+	if (!f->inquiry.asked) {
+		if (!l->asker->from_file && boot_now() - f->ended > RETRY_AFTER) {
+			f->ended = boot_now();
+			(void)follow(l);
+		}
+		return;
+	}
+	more = ask_read(&f->inquiry);
+	put_events(&f->inquiry, name, out);
+	if (more > 0)
+		return;
+	if (f == &l->board)
+		put_reason(&f->inquiry, out);
+	ask_end(&f->inquiry);
+	f->ended = boot_now();
+}
+
 static int next_events(void *state, struct str *out)
 {
 	struct live *l = state;
-	int marks = ask_read(&l->marks);
 
-	put_events(&l->marks, "mark", out); /* the press first: its answer is what somebody waits for */
-	if (l->board.asked) {
-		int more = ask_read(&l->board);
-
-		put_events(&l->board, "board", out);
-		if (more <= 0) {
-			put_reason(&l->board, out);
-			ask_end(&l->board);
-			l->ended = boot_now();
-		}
-	} else if (!l->asker->from_file && boot_now() - l->ended > RETRY_AFTER) {
-		l->ended = boot_now();
-		(void)follow_board(l);
-	}
-	return marks > 0 || l->asker->from_file; /* somebody's recording: nothing more will come, and the page need not ask again */
+	go_on(l, &l->marks, follow_marks, "mark", out); /* the press first: its answer is what somebody waits for */
+	go_on(l, &l->board, follow_board, "board", out);
+	return 1;
 }
 
 static void close_events(void *state)
 {
 	struct live *l = state;
 
-	ask_end(&l->board);
-	ask_end(&l->marks);
+	ask_end(&l->board.inquiry);
+	ask_end(&l->marks.inquiry);
 	free(l);
 }
 
 void serve_events(struct http_exchange *e, const struct asker *asker)
 {
-	static const char *const marks[] = {"list", "--json", "--follow"};
 	const char *window = http_query(e, "window");
 	struct live *l = calloc(1, sizeof(*l));
 	int r = -ENOMEM;
 
 	if (l) {
 		l->asker = asker;
-		snprintf(l->window, sizeof(l->window), "%s", window ? window : "1h");
-		r = ask_begin(asker, ARRAY_SIZE(marks), marks, &l->marks);
+		snprintf(l->window, sizeof(l->window), "%s", window ? window : "");
+		r = follow_marks(l);
 	}
 	if (r == 0)
 		r = follow_board(l);

@@ -32,7 +32,7 @@ struct call {
 	const char *path, *method, *help;
 	const char *type; /* NULL = JSON */
 	const char *words[8];
-	struct parameter parameters[PARAMETERS_MAX];
+	struct parameter parameters[PARAMETERS_MAX]; /* of a POST: the keys of its body */
 };
 
 #define AT     {"at", "--at", "a moment as `whyslow why --at` takes it"}
@@ -44,6 +44,8 @@ struct call {
 #define SPANS_PARAMETERS {"by", "--by", "what buckets are made of"}, {"where", "--where", "only buckets with these values: KEY=VALUE,..."}, \
 	{"entry", "--entry", "only requests whose entry point contains this"}, SINCE, UNTIL
 #define FLEET_PARAMETERS {"from", "--from", "the window begins"}, {"to", "--to", "the window ends"}
+#define MARK_NUMBER {"id", NULL, "the mark's number"}
+#define NOTE   {"note", NULL, "a text"}
 #define WHO    {"for", "--for", "a pid, unit or name"}
 
 static const struct call calls[] = {
@@ -55,7 +57,7 @@ static const struct call calls[] = {
 	{"/api/v1/series", "GET", "one feature of a process over the window", NULL, {"show", "--json"},
 	 {AT, WINDOW, WHO, {"since", "--since", "the curve's beginning"}, {"until", "--until", "and its end"}, {"feature", "--feature", "a feature's name"}, {"points", "--points", "at most so many"}}},
 	{"/api/v1/lives", "GET", "which processes lived when", NULL, {"show", "--json", "--lives"},
-	 {AT, WINDOW, SINCE, UNTIL, {"points", "--points", "at most so many, those that began or ended first"}}},
+	 {AT, WINDOW, SINCE, UNTIL, {"points", "--points", "at most so many, those that began or ended last"}}},
 	{"/api/v1/timeline", "GET", "threads' states and the CPUs' use over a window, to be drawn", NULL, {"threads", "--json"},
 	 {MARK, FREEZE, SINCE, UNTIL, {"points", "--points", "on so many points; required"}, {"first", "--first", "begin with this row"},
 	  {"rows", "--rows", "and so many rows"}, {"order", "--order", "waited, ran, name or pid"},
@@ -66,12 +68,12 @@ static const struct call calls[] = {
 	{"/api/v1/instant", "GET", "what a thread was doing at a moment, and what ended it", NULL, {"threads", "--json"},
 	 {MARK, FREEZE, {"tid", NULL, "the thread's number"}, AT}},
 	{"/api/v1/marks", "GET", "marked moments", NULL, {"list", "--json"}, {}},
-	{"/api/v1/marks", "POST", "the button: it is slow now; the body is {\"note\": TEXT} or empty", NULL, {"mark", "--json"}, {}},
-	{"/api/v1/notes", "POST", "an earlier mark's note; the body is {\"id\": NUMBER, \"note\": TEXT}", "text/plain; charset=utf-8", {"mark"}, {}},
-	{"/api/v1/feedback", "POST", "whether its answer was right; the body is {\"id\": NUMBER, \"feedback\": \"right\", \"wrong\" or \"fixed\"}",
-	 "text/plain; charset=utf-8", {"feedback"}, {}},
-	{"/api/v1/confirm", "POST", "whether a process is the cause: it is held back and let go for about 20 s; the body is {\"pid\": NUMBER, \"short\": \"cpu\", \"disk\" or \"memory\"}",
-	 NULL, {"confirm", "--json"}, {}},
+	{"/api/v1/marks", "POST", "the button: it is slow now; the body may be empty", NULL, {"mark", "--json"}, {NOTE}},
+	{"/api/v1/notes", "POST", "an earlier mark's note", "text/plain; charset=utf-8", {"mark"}, {MARK_NUMBER, NOTE}},
+	{"/api/v1/feedback", "POST", "whether its answer was right",
+	 "text/plain; charset=utf-8", {"feedback"}, {MARK_NUMBER, {"feedback", NULL, "right, wrong or fixed"}}},
+	{"/api/v1/confirm", "POST", "whether a process is the cause: it is held back and let go for about 20 s",
+	 NULL, {"confirm", "--json"}, {{"pid", NULL, "the process's number"}, {"short", NULL, "cpu, disk or memory: what is short"}}},
 	{"/api/v1/compare", "GET", "what changed between two stretches of time", NULL, {"compare", "--json"},
 	 {{"a", NULL, "a stretch as `whyslow compare` takes it"}, {"b", NULL, "another"}}},
 	{"/api/v1/features", "GET", "the catalogue of what is measured", NULL, {"features", "--json"}, {}},
@@ -118,6 +120,11 @@ static bool is_about(const struct call *call, const char *verb)
 	return strcmp(call->words[0], verb) == 0;
 }
 
+static bool is_post(const struct call *call)
+{
+	return strcmp(call->method, "POST") == 0;
+}
+
 static const struct call *find_call(const struct http_exchange *e)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
@@ -153,7 +160,7 @@ static void put_words(const struct call *call, const struct http_exchange *e, st
 
 	for (size_t i = 0; call->words[i]; i++)
 		w->v[w->n++] = strcmp(call->words[i], FLEET_FILE) == 0 ? s->fleet_file : call->words[i];
-	for (size_t pass = 0; pass < 2 && call->parameters[0].name; pass++) { /* options first; what begins with a dash stays a word */
+	for (size_t pass = 0; pass < 2 && call->parameters[0].name && !is_post(call); pass++) { /* options first; what begins with a dash stays a word */
 		if (pass)
 			w->v[w->n++] = "--";
 		for (size_t i = 0; i < PARAMETERS_MAX && call->parameters[i].name; i++) {
@@ -278,7 +285,7 @@ static void answer_call(struct http_exchange *e)
 		return;
 	}
 	put_words(call, e, &words);
-	if (strcmp(call->method, "POST") == 0 && put_posted(e, call, &posted, &words) < 0) {
+	if (is_post(call) && put_posted(e, call, &posted, &words) < 0) {
 		http_fail(e, 400, "the body must be as /api/v1/openapi.json says");
 		return;
 	}
@@ -323,23 +330,35 @@ static json_t *parameter_json(const struct parameter *p)
 			 p->option == NULL, "schema", "type", "string");
 }
 
+static json_t *body_json(const struct call *c)
+{
+	json_t *properties = json_object();
+
+	for (size_t i = 0; i < PARAMETERS_MAX && c->parameters[i].name; i++) {
+		const struct parameter *p = &c->parameters[i];
+		bool number = strcmp(p->name, "id") == 0 || strcmp(p->name, "pid") == 0;
+
+		json_object_set_new(properties, p->name, json_pack("{s:s, s:s}", "type", number ? "integer" : "string", "description", p->help));
+	}
+	return json_pack("{s:{s:{s:{s:s, s:o}}}}", "content", "application/json", "schema", "type", "object", "properties", properties);
+}
+
 static json_t *call_json(const struct call *c)
 {
-	json_t *parameters = json_array();
-	json_t *call;
+	json_t *parameters = json_array(), *content = json_object(), *call;
+	const char *type = c->type ? c->type : "application/json";
+	char name[64];
 
-	for (size_t i = 0; i < PARAMETERS_MAX && c->parameters[i].name; i++)
+	for (size_t i = 0; !is_post(c) && i < PARAMETERS_MAX && c->parameters[i].name; i++)
 		json_array_append_new(parameters, parameter_json(&c->parameters[i]));
-	call = json_pack("{s:s, s:o, s:{s:{s:s, s:{s:{}}}, s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}}}", "summary", c->help, "parameters",
-			 parameters, "responses", "200", "description", "the answer (docs/json.md)", "content",
-			 c->type ? "application/openmetrics-text" : "application/json", "400", "description",
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(type, ";"), type);
+	json_object_set_new(content, name, json_object());
+	call = json_pack("{s:s, s:o, s:{s:{s:s, s:o}, s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}}}", "summary", c->help, "parameters",
+			 parameters, "responses", "200", "description", "the answer (docs/json.md)", "content", content, "400", "description",
 			 "a bad question, in words", "401", "description", "no token", "404", "description",
 			 "nothing is recorded there", "503", "description", "too much at a time: try again");
-	if (strcmp(c->method, "POST") == 0)
-		json_object_set_new(call, "requestBody",
-				    json_pack("{s:{s:{s:{s:s, s:{s:{s:s}, s:{s:s}, s:{s:s}}}}}}", "content", "application/json", "schema",
-					      "type", "object", "properties", "id", "type", "integer", "note", "type", "string", "feedback",
-					      "type", "string"));
+	if (is_post(c))
+		json_object_set_new(call, "requestBody", body_json(c));
 	return call;
 }
 
@@ -348,7 +367,7 @@ json_t *serve_openapi(void)
 	json_t *paths = json_object();
 
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
-		const char *method = strcmp(calls[i].method, "POST") == 0 ? "post" : "get";
+		const char *method = is_post(&calls[i]) ? "post" : "get";
 		json_t *path = json_object_get(paths, calls[i].path);
 
 		if (!path) {
@@ -365,7 +384,7 @@ json_t *serve_openapi(void)
 	return json_pack("{s:s, s:{s:s, s:s, s:s}, s:{s:{s:{s:s, s:s}, s:{s:s, s:s, s:s}}}, s:[{s:[]}, {s:[]}], s:o}", "openapi", "3.0.3",
 			 "info", "title", "whyslow", "version", "1", "description",
 			 "Every answer is what the verb of the command line prints with --json.", "components", "securitySchemes", "bearer",
-			 "type", "http", "scheme", "bearer", "cookie", "type", "apiKey", "in", "cookie", "name", "whyslow", "security",
+			 "type", "http", "scheme", "bearer", "cookie", "type", "apiKey", "in", "cookie", "name", "whyslow_token", "security",
 			 "bearer", "cookie", "paths", paths);
 }
 

@@ -565,6 +565,93 @@ static void test_what_befell_all_versions_is_no_versions(void **state)
 	forest_free(&f);
 }
 
+/* 14 days with their cycle, in which twelve versions follow each other: each takes over within a day and a half, so that it meets the
+ * others at some times of the day more than at others. */
+static void test_versions_that_follow_each_other_are_not_slow_for_their_hours(void **state)
+{
+	_cleanup_str_ struct str s = {};
+	struct span_faults faults = {};
+	struct pipeline_options o = defaults();
+	struct suspects suspects;
+	struct forest f;
+
+	(void)state;
+	srand(4);
+	str_puts(&s, HEAD);
+	for (unsigned i = 0; i < 8000; i++) {
+		int64_t at = (int64_t)i * 14 * 86400 * 125; /* us: 8000 in 14 days */
+		double day = (double)at / 86400e6, version = day * 12 / 14 - 1.3 * rand() / RAND_MAX;
+		char name[16];
+
+		snprintf(name, sizeof(name), "v%d", version < 0 ? 0 : (int)version);
+		put_line(&s, i + 1, 1, 0, "api", "GET", at, at + noisy((int64_t)(100000 * (1 + .25 * sin(2 * M_PI * day)))), false, name, 1);
+	}
+	load(&o, s.data, s.len, 1, &f, &faults);
+	assert_int_equal(forest_finish(&f), 0);
+	assert_int_equal(suspects_find(&f, every, &suspects), 0);
+	assert_int_equal(suspects.compared, 12);
+	assert_int_equal(suspects.list.n, 0);
+	suspects_free(&suspects);
+	forest_free(&f);
+}
+
+/* A slower version that was followed by a faster one is no answer to why it is slow; one that was followed by it and is back is. */
+static void test_a_version_that_was_replaced_by_faster_ones_is_no_suspect(void **state)
+{
+	(void)state;
+	srand(6);
+	for (unsigned back = 0; back < 2; back++) {
+		_cleanup_str_ struct str s = {};
+		struct span_faults faults = {};
+		struct pipeline_options o = defaults();
+		struct suspects suspects;
+		struct forest f;
+
+		str_puts(&s, HEAD);
+		for (unsigned i = 0; i < 1200; i++) {
+			bool old = i < 500 || (back && i > 1000);
+			int64_t at = (int64_t)i * 10000000;
+
+			put_line(&s, i + 1, 1, 0, "api", "GET", at, at + noisy(old ? 130000 : 100000), false, old ? "v1" : "v2", 1);
+		}
+		load(&o, s.data, s.len, 1, &f, &faults);
+		assert_int_equal(forest_finish(&f), 0);
+		assert_int_equal(suspects_find(&f, every, &suspects), 0);
+		assert_int_equal(suspects.list.n, back);
+		assert_int_equal(suspects.replaced, !back);
+		suspects_free(&suspects);
+		forest_free(&f);
+	}
+}
+
+/* 48 hours with their cycle: what began at 8 is held against the hours up to 8, a day later. */
+static void test_what_began_on_the_first_day_is_held_against_the_same_hours(void **state)
+{
+	const int64_t begin = 1790000000000000000, hour = 3600000000000;
+	_cleanup_str_ struct str s = {};
+	struct span_faults faults = {};
+	struct pipeline_options o = defaults();
+	struct span_since since = {};
+	struct forest f;
+
+	(void)state;
+	srand(5);
+	str_puts(&s, HEAD);
+	for (unsigned i = 0; i < 6000; i++) {
+		int64_t at = (int64_t)i * 48 * 600000; /* us: 6000 in 48 h */
+		double usual = 100000 * (1 + .2 * sin(2 * M_PI * (double)at / 86400e6));
+
+		put_line(&s, i + 1, 1, 0, "api", "GET", at, at + noisy((int64_t)(at < 8 * 3600000000ll ? usual : 1.2 * usual)), false, "v1", 1);
+	}
+	load(&o, s.data, s.len, 1, &f, &faults);
+	assert_int_equal(forest_finish(&f), 0);
+	assert_true(span_since_worst(&f, NULL, &since));
+	assert_true(llabs(since.since - begin - 8 * hour) <= hour && !since.until);
+	assert_true(llabs(since.from - begin - 24 * hour) <= hour / 2 && since.to == since.since + 24 * hour);
+	assert_true(since.against_from == since.from - 24 * hour && since.against_to == since.since);
+	forest_free(&f);
+}
+
 static void bytes_of(struct forest *f, struct str *out)
 {
 	assert_int_equal(forest_finish(f), 0);
@@ -830,6 +917,9 @@ int main(void)
 		cmocka_unit_test(test_ids_that_are_words_are_shared_out_as_well),
 		cmocka_unit_test(test_uuids_are_numbers),
 		cmocka_unit_test(test_damaged_bytes_of_a_forest_are_refused),
+		cmocka_unit_test(test_versions_that_follow_each_other_are_not_slow_for_their_hours),
+		cmocka_unit_test(test_a_version_that_was_replaced_by_faster_ones_is_no_suspect),
+		cmocka_unit_test(test_what_began_on_the_first_day_is_held_against_the_same_hours),
 		cmocka_unit_test(test_time_slots_double_when_there_are_too_many),
 		cmocka_unit_test(test_an_inventory_tells_the_hardware_of_hosts),
 		cmocka_unit_test(test_a_trace_waits_as_long_as_told),

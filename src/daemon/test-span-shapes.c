@@ -2,6 +2,7 @@
 #include "base/test.h"
 
 #include <lzma.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,6 +218,48 @@ static void test_a_column_whose_name_is_none_is_named(void **state)
 	names_free(names);
 }
 
+/* 20 requests a second apart: a root of 40 to 59 and a call of 10 that begins 5 later; durations in the text's unit. */
+static void put_requests(struct str *out, const char *duration, bool as_text, double unit_s)
+{
+	const char *begin = as_text ? "2023-11-14 22:13:" : "17000000", *point = as_text ? "." : "";
+	int later = (int)(5 * unit_s * 1e6);
+
+	str_printf(out, "trace_id,span_id,parent_id,service,function,start,%s\n", duration);
+	for (int i = 0; i < 20; i++) {
+		str_printf(out, "%d,1,,web,GET,%s%02d%s000000,%d\n", i + 1, begin, i, point, 40 + i);
+		str_printf(out, "%d,2,1,db,query,%s%02d%s%06d,10\n", i + 1, begin, i, point, later);
+	}
+}
+
+static void test_a_duration_without_a_unit_is_what_lets_calls_run_within_their_callers(void **state)
+{
+	static const struct {
+		const char *duration;
+		bool as_text;
+		double unit_s;
+		const char *told;
+	} cases[] = {
+		{"duration", true, 1e-3, "is read as ms"},   {"duration", true, 1e-6, "is read as us"}, {"duration_ms", true, 1e-3, ""},
+		{"duration", false, 1e-6, ""} /* both in us */, {"duration", false, 1e-3, "is read as ms"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_str_ struct str text = {};
+		struct span_faults faults = {};
+		struct forest f;
+
+		put_requests(&text, cases[i].duration, cases[i].as_text, cases[i].unit_s);
+		assert_int_equal(load_bytes(text.data, text.len, &f, &faults), 0);
+		assert_int_equal(f.tally.requests, 20);
+		assert_true(fabs(moments_mean(&f.buckets.v[0].groups.v[0].total) / (49.5e9 * cases[i].unit_s) - 1) < 1e-9);
+		if (*cases[i].told ? !strstr(faults.assumed, cases[i].told) : *faults.assumed)
+			fail_msg("table %zu: '%s'", i, faults.assumed);
+		forest_free(&f);
+		names_free(names);
+	}
+}
+
 /* --- packed, and messages with their length before them ------------------------------------------------------------------ */
 
 static void put(struct str *out, unsigned field, const void *bytes, size_t n)
@@ -372,5 +415,6 @@ static void test_whole_files_that_are_packed(void **state)
 
 RUN_TESTS(cmocka_unit_test(test_otlp_in_json), cmocka_unit_test(test_jaegers_json), cmocka_unit_test(test_zipkins_json),
 	  cmocka_unit_test(test_tables), cmocka_unit_test(test_a_column_whose_name_is_none_is_named),
+	  cmocka_unit_test(test_a_duration_without_a_unit_is_what_lets_calls_run_within_their_callers),
 	  cmocka_unit_test(test_messages_with_their_length_before_them),
 	  cmocka_unit_test(test_a_damaged_message_is_told_and_the_next_is_read), cmocka_unit_test(test_whole_files_that_are_packed))

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 void suspect_free(struct suspect *s)
 {
@@ -20,6 +21,13 @@ void ranking_free(struct ranking *r)
 		suspect_free(&r->victims.v[i]);
 	VEC_FREE(r->suspects);
 	VEC_FREE(r->victims);
+}
+
+bool suspect_matters(const struct ranking *r, const struct suspect *s)
+{
+	bool guilt = strcmp(r->method, "robust") == 0 || strcmp(r->method, "blame") == 0;
+
+	return !guilt || s->score >= fmax(0.05 * r->suspects.v[0].score, 0.002);
 }
 
 void earlier_free(struct earlier *e)

@@ -118,6 +118,9 @@ void earlier_free(struct earlier *e);
 void suspect_free(struct suspect *s);
 void ranking_free(struct ranking *r);
 void answer_free(struct answer *a);
+/* Whether a suspect of a sorted ranking is worth telling of. The paper's scores are negative or positive densities, all of them worth a
+ * look; of guilt, a twentieth of the first one's is noise. */
+bool suspect_matters(const struct ranking *r, const struct suspect *s);
 /* Most suspicious first. */
 void ranking_sort(struct ranking *r);
 

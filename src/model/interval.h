@@ -85,7 +85,7 @@ struct interval {
 	uint32_t holder;   /* of the lock when the wait began; NOBODY */
 	uint32_t object;   /* index into timeline.locks; NOBODY */
 	uint32_t request;  /* that ended it: index into timeline.requests; NOBODY */
-	uint32_t segment;  /* runnable: the CPU's segment in which it began */
+	uint32_t segment;  /* runnable or interrupted: about where it begins in the CPU's segments */
 	stack_ref kernel_stack, user_stack; /* where it slept; 0 = not taken */
 	stack_ref waker_stack;
 	uint16_t cpu;

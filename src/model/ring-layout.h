@@ -85,6 +85,7 @@ struct ring_thread {
 	event_u64 user_place, kernel_place, waker_place;
 	stack_ref user_stack, kernel_stack, waker_stack;
 	stack_ref stack;   /* user stack at the last switch-out; 0 = not taken */
+	event_u64 overcounted; /* sleep that is in its run_delay; only for who checks the kernel */
 	event_u64 start;   /* in a slot: start_time of whose it is, for its number may be used again before it is gone */
 } __attribute__((aligned(64)));
 
@@ -170,7 +171,7 @@ struct ring_ended {
 struct ring_task {
 	struct ring_identity who;
 	event_u64 since, object;
-	event_u64 cpu_time, run_delay, switches, write_bytes, utime, stime;
+	event_u64 cpu_time, run_delay, overcounted, switches, write_bytes, utime, stime;
 	event_u64 disk_delay; /* blkio_delay of delay accounting, where that is on */
 	event_u32 owner;
 	event_s16 syscall;

@@ -155,8 +155,21 @@ void span_fault(struct span_faults *faults, enum span_fault fault, const char *f
 	va_end(args);
 }
 
+void span_assume(struct span_faults *faults, const char *format, ...)
+{
+	va_list args;
+
+	if (*faults->assumed)
+		return;
+	va_start(args, format);
+	vsnprintf(faults->assumed, sizeof(faults->assumed), format, args);
+	va_end(args);
+}
+
 void span_faults_add(struct span_faults *to, const struct span_faults *from)
 {
+	if (!*to->assumed)
+		memcpy(to->assumed, from->assumed, sizeof(to->assumed));
 	for (int i = 0; i < SPAN_FAULT_COUNT; i++) {
 		if (!to->n[i])
 			memcpy(to->first[i], from->first[i], sizeof(to->first[i]));

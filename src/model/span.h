@@ -53,6 +53,7 @@ enum span_fault {
 struct span_faults {
 	uint64_t n[SPAN_FAULT_COUNT];
 	char first[SPAN_FAULT_COUNT][160]; /* where and what the first one was: "traces.pb: byte 4711: ..." */
+	char assumed[240];		   /* what the first input that left something open was taken for; "" = nothing */
 };
 
 /* What a source feeds. `put` copies what it needs. 0, or -errno that ends the reading. */
@@ -96,6 +97,8 @@ const char *trace_id_text(const struct names *names, uint64_t high, uint64_t low
 /* Counts a fault; the first of its kind is kept with where it was. */
 void span_fault(struct span_faults *faults, enum span_fault fault, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Keeps the first. */
+void span_assume(struct span_faults *faults, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void span_faults_add(struct span_faults *to, const struct span_faults *from);
 const char *span_fault_name(enum span_fault fault);
 const char *span_kind_name(enum span_kind kind);

@@ -8,15 +8,27 @@
 
 #define SETTLE_MAX 16 /* places by which interrupts put records out of order */
 
+/* A CPU that wakes or moves a thread and the one that then switches to it mostly have the time from the same reading of the clock:
+ * of what is told for the same moment this comes first. */
+static bool comes_first(const struct event *e)
+{
+	return e->kind == EVENT_WAKEUP || e->kind == EVENT_MIGRATE;
+}
+
+static bool precedes(const struct event *a, const struct event *b)
+{
+	return a->time < b->time || (a->time == b->time && a->cpu != b->cpu && comes_first(a) && !comes_first(b));
+}
+
 /* Moves an event back to its place if that is near; false = a new run begins with it. */
 static bool settle(struct event *events, size_t first, size_t i)
 {
 	struct event e = events[i];
 	size_t to = i;
 
-	while (to > first && i - to < SETTLE_MAX && events[to - 1].time > e.time)
+	while (to > first && i - to < SETTLE_MAX && precedes(&e, &events[to - 1]))
 		to--;
-	if (to > first && events[to - 1].time > e.time)
+	if (to > first && precedes(&e, &events[to - 1]))
 		return false;
 	memmove(events + to + 1, events + to, (i - to) * sizeof(e));
 	events[to] = e;
@@ -34,7 +46,7 @@ static int find_runs(struct event *events, size_t n, struct runs *runs)
 	if (VEC_PUSH(runs->starts, 0) < 0)
 		return -ENOMEM;
 	for (size_t i = 1; i < n; i++) {
-		if (events[i].time >= events[i - 1].time || settle(events, first, i))
+		if (!precedes(&events[i], &events[i - 1]) || settle(events, first, i))
 			continue;
 		first = i;
 		if (VEC_PUSH(runs->starts, i) < 0)
@@ -46,7 +58,7 @@ static int find_runs(struct event *events, size_t n, struct runs *runs)
 static void merge(const struct event *a, size_t n_a, const struct event *b, size_t n_b, struct event *out)
 {
 	while (n_a && n_b) {
-		if (b->time < a->time) {
+		if (precedes(b, a)) {
 			*out++ = *b++;
 			n_b--;
 		} else {

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "net/certificate.h"
 #include "net/gzip.h"
 #include "net/http-client.h"
 #include "net/http-server.h"
@@ -554,6 +555,29 @@ static void certificates_are_checked(void **state)
 	assert_non_null(strstr(ask_over_tls("expired", "expired"), "has expired"));
 }
 
+/* It is told from three weeks before. */
+static void an_end_of_a_certificate_is_told(void **state)
+{
+	_cleanup_str_ struct str said = {};
+	char file[96];
+	int64_t end, day = 86400 * NS_PER_SEC;
+
+	(void)state;
+	make_certificate("short", "127.0.0.1", "");
+	snprintf(file, sizeof(file), "%s/short.crt", folder);
+	assert_int_equal(certificate_end(file, &end, NULL), 0);
+	assert_in_range(end, wall_now() + day, wall_now() + 2 * day);
+	certificate_warning(end, end - 22 * day, &said);
+	assert_int_equal(said.len, 0);
+	certificate_warning(end, end - 20 * day, &said);
+	assert_non_null(strstr(said.data, "expires in 20 days"));
+	str_clear(&said);
+	certificate_warning(end, end, &said);
+	assert_non_null(strstr(said.data, "expired on"));
+	assert_int_equal(certificate_end(token_file, &end, NULL), -EINVAL);
+	assert_int_equal(certificate_end("/nonexistent", &end, NULL), -ENOENT);
+}
+
 static void a_bad_certificate_file_is_said(void **state)
 {
 	struct http_server_options o = {.cert_file = token_file, .key_file = token_file, .routes = routes, .token_file = token_file};
@@ -628,6 +652,7 @@ int main(void)
 		cmocka_unit_test(a_token_does_not_travel_unencrypted),
 		cmocka_unit_test(nobody_there_is_said_in_words),
 		cmocka_unit_test(certificates_are_checked),
+		cmocka_unit_test(an_end_of_a_certificate_is_told),
 		cmocka_unit_test(a_bad_certificate_file_is_said),
 		cmocka_unit_test(mutated_requests_do_no_harm),
 	};

@@ -1,4 +1,5 @@
-/* A Prometheus server's HTTP API: prometheus://HOST[:PORT], prometheus+https://HOST[:PORT], http[s]://HOST:PORT.
+/* A Prometheus server's HTTP API: prometheus://HOST[:PORT], prometheus+https://HOST[:PORT], http[s]://HOST:PORT. Or files with
+ * answers of its query_range.
  *
  * What is asked: /api/v1/metadata (types, help), /api/v1/label/__name__/values (what there is in the time), and for each
  * name /api/v1/query_range. Running sums come as they are (intake makes rates of them); the server is the label
@@ -17,12 +18,17 @@
 #include "base/str.h"
 #include "net/http-client.h"
 #include "net/users.h"
+#include "source/files.h"
 #include "source/selection.h"
+#include "source/stream.h"
 
+#define ANSWER_MAX     ((size_t)1 << 30) /* of a file */
 #define POINTS_MAX     10000 /* of a series in one query: the server's limit is 11,000 */
 #define DEFAULT_WINDOW (3600 * NS_PER_SEC)
 #define LEAST_STEP     (15 * NS_PER_SEC)
 #define WANTED_POINTS  1000 /* where no step is given */
+
+static const char *const endings[] = {".json", NULL};
 
 struct server {
 	const struct fleet_input *input;
@@ -32,6 +38,7 @@ struct server {
 	json_t *metadata;
 	int64_t from, to, step;
 	uint64_t buckets;
+	uint64_t of_none; /* series that say no server */
 	char **ret_error;
 };
 
@@ -41,9 +48,9 @@ static int fail(const struct server *s, int code, const char *what)
 }
 
 /* {"status": "success", "data": ...}: the data, which the caller owns. */
-static int take_answer(const struct server *s, const struct http_reply *reply, json_t **ret)
+static int take_answer(const struct server *s, const struct str *text, json_t **ret)
 {
-	json_t *answer = json_loadb(reply->body.data ? reply->body.data : "", reply->body.len, 0, NULL);
+	json_t *answer = json_loadb(text->data ? text->data : "", text->len, 0, NULL);
 	const char *status = json_string_value(json_object_get(answer, "status"));
 	const char *error = json_string_value(json_object_get(answer, "error"));
 	int r = 0;
@@ -77,9 +84,14 @@ static int ask(const struct server *s, const char *path, json_t **ret)
 	if (r < 0)
 		fail_with(s->ret_error, r, "%s", http_client_error(s->http));
 	else
-		r = take_answer(s, &reply, ret);
+		r = take_answer(s, &reply.body, ret);
 	http_reply_free(&reply);
 	return r;
+}
+
+static const char *label_of_servers(const struct server *s)
+{
+	return s->input->server_column ? s->input->server_column : "instance";
 }
 
 /* A counter's info by its metric's name, where the targets told it. */
@@ -155,7 +167,7 @@ static int put_values(struct server *s, const json_t *values, int server, int co
 
 static int put_series(struct server *s, const json_t *series)
 {
-	const char *server_label = s->input->server_column ? s->input->server_column : "instance";
+	const char *server_label = label_of_servers(s);
 	const json_t *labels = json_object_get(series, "metric");
 	const char *instance = json_string_value(json_object_get(labels, server_label));
 	const char *job = json_string_value(json_object_get(labels, "job"));
@@ -164,8 +176,10 @@ static int put_series(struct server *s, const json_t *series)
 	struct counter_info info = info_of(s, metric ? metric : "");
 	int server, counter;
 
-	if (!instance)
-		return 0; /* what rules computed over all servers belongs to none */
+	if (!instance) { /* what rules computed over all servers belongs to none */
+		s->of_none++;
+		return 0;
+	}
 	if (series_name(s, labels, server_label, &name) < 0)
 		return -ENOMEM;
 	if (strstr(name.data, "quantile=\"") && info.kind == FLEET_COUNTER)
@@ -177,11 +191,24 @@ static int put_series(struct server *s, const json_t *series)
 	return put_values(s, json_object_get(series, "values"), server, counter, name.data);
 }
 
+static int put_result(struct server *s, const json_t *data)
+{
+	json_t *series;
+	size_t i;
+	int r = 0;
+
+	json_array_foreach(json_object_get(data, "result"), i, series) {
+		r = put_series(s, series);
+		if (r < 0)
+			break;
+	}
+	return r;
+}
+
 static int ask_range(struct server *s, const char *metric, int64_t from, int64_t to)
 {
 	_cleanup_str_ struct str path = {}, selector = {};
-	json_t *data = NULL, *series;
-	size_t i;
+	json_t *data = NULL;
 	int r;
 
 	str_printf(&selector, "{__name__=\"%s\"}", metric);
@@ -190,11 +217,7 @@ static int ask_range(struct server *s, const char *metric, int64_t from, int64_t
 	str_printf(&path, "&start=%.3f&end=%.3f&step=%.3f", (double)from / 1e9, (double)to / 1e9, (double)s->step / 1e9);
 	r = path.error ? path.error : ask(s, path.data, &data);
 	if (r == 0)
-		json_array_foreach(json_object_get(data, "result"), i, series) {
-			r = put_series(s, series);
-			if (r < 0)
-				break;
-		}
+		r = put_result(s, data);
 	json_decref(data);
 	return r;
 }
@@ -260,6 +283,13 @@ static int load_all(struct server *s)
 	return r;
 }
 
+static void tell_of_none(const struct server *s)
+{
+	if (s->of_none)
+		intake_remark(s->into, "%" PRIu64 " series without the label '%s' belong to no server and were left out; --server-column LABEL names another",
+			      s->of_none, label_of_servers(s));
+}
+
 static void choose_time(struct server *s)
 {
 	const struct fleet_input *in = s->input;
@@ -292,6 +322,32 @@ static char *base_of(const char *location)
 	return NULL;
 }
 
+/* Answers that somebody kept. */
+static int load_files(const struct fleet_input *input, struct intake *into, char **ret_error)
+{
+	struct server s = {.input = input, .into = into, .ret_error = ret_error};
+	struct file_list files;
+	int r = list_files(input->location, endings, &files);
+
+	if (r < 0)
+		return fail_with(ret_error, r, "%s: %s", input->location, strerror(-r));
+	for (size_t i = 0; r == 0 && i < files.paths.n; i++) {
+		_cleanup_str_ struct str text = {.max = ANSWER_MAX};
+		json_t *data = NULL;
+
+		s.base = files.paths.v[i];
+		r = stream_read_all(s.base, &text);
+		r = r < 0 ? fail_with(ret_error, r, "%s: %s", s.base, strerror(-r)) : take_answer(&s, &text, &data);
+		if (r == 0)
+			r = put_result(&s, data);
+		json_decref(data);
+		intake_progress(into, i + 1, files.paths.n);
+	}
+	file_list_free(&files);
+	tell_of_none(&s);
+	return r;
+}
+
 static int load(const struct fleet_input *input, struct intake *into, char **ret_error)
 {
 	_cleanup_free_ char *base = base_of(input->location);
@@ -300,7 +356,7 @@ static int load(const struct fleet_input *input, struct intake *into, char **ret
 	int r;
 
 	if (!base)
-		return -ENOMEM;
+		return strstr(input->location, "://") ? -ENOMEM : load_files(input, into, ret_error);
 	r = input->token_file ? credentials_read(input->token_file, &who, ret_error) : 0;
 	if (r == 0)
 		r = http_client_open(&(struct http_client_options){.ca_file = input->ca_file, .token = who.token, .user = who.user,
@@ -311,21 +367,38 @@ static int load(const struct fleet_input *input, struct intake *into, char **ret
 		return r;
 	choose_time(&s);
 	r = load_all(&s);
+	tell_of_none(&s);
 	json_decref(s.metadata);
 	http_client_close(s.http);
 	return r;
+}
+
+static int recognise_answer(const char *location)
+{
+	struct file_list files;
+	char head[512];
+	int score;
+
+	if (list_files(location, endings, &files) < 0)
+		return 0;
+	stream_head(files.paths.v[0], head, sizeof(head));
+	score = head[0] == '{' && strstr(head, "\"resultType\"") && strstr(head, "\"matrix\"") ? 90 : 0;
+	file_list_free(&files);
+	return score;
 }
 
 static int recognise(const char *location)
 {
 	if (text_starts(location, "prometheus://") || text_starts(location, "prometheus+https://"))
 		return 50;
-	return text_starts(location, "http://") || text_starts(location, "https://") ? 30 : 0;
+	if (strstr(location, "://"))
+		return text_starts(location, "http://") || text_starts(location, "https://") ? 30 : 0;
+	return recognise_answer(location);
 }
 
 const struct fleet_source fleet_source_prometheus = {
 	.name = "prometheus",
-	.help = "a Prometheus server: prometheus://HOST:PORT (or http, https)",
+	.help = "a Prometheus server: prometheus://HOST:PORT (or http, https), or files (.json) with answers of its query_range",
 	.recognise = recognise,
 	.load = load,
 };

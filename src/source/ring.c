@@ -118,6 +118,7 @@ static int load(struct ring *r, const struct ring_options *options)
 	bpf_map__set_max_entries(r->skel->maps.cpus, r->n_cpus);
 	r->skel->rodata->slot_bits = (uint32_t)__builtin_ctzll(r->slots);
 	r->skel->rodata->stacks_on = options->stacks;
+	r->skel->rodata->check_kernel = options->check_kernel;
 	n = ring_bpf__load(r->skel);
 	return n;
 }

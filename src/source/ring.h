@@ -23,6 +23,7 @@ struct ring_options {
 	bool profile;	/* samples at 49 Hz a CPU, once ring_profile() switches them on */
 	bool attach_later; /* the caller calls ring_attach(): it takes a second, in which nothing is recorded yet */
 	bool sums_only; /* the smallest ring: for `cpu` without a recorder */
+	bool check_kernel; /* ring_task.overcounted is known */
 };
 
 /* 1 % of the memory, at most 64 MiB. */

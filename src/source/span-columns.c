@@ -6,6 +6,11 @@
 
 #include "base/cleanup.h"
 
+static struct text_field field_of(const char *text)
+{
+	return (struct text_field){text, strlen(text)};
+}
+
 static bool is_apart(char c)
 {
 	return c == '_' || c == '-' || c == '.' || c == ' ' || c == '(' || c == ')' || c == '[' || c == ']';
@@ -23,22 +28,25 @@ static struct text_field without_apart(struct text_field f)
 }
 
 /* Does the name begin with the key? Then *ret is what follows. */
-static bool begins_with(struct text_field name, const char *key, struct text_field *ret)
+static bool begins_with(struct text_field name, struct text_field key, struct text_field *ret)
 {
 	for (;;) {
-		while (is_apart(*key))
-			key++;
-		if (!*key)
+		while (key.n && is_apart(*key.at)) {
+			key.at++;
+			key.n--;
+		}
+		if (!key.n)
 			break;
 		while (name.n && is_apart(*name.at)) {
 			name.at++;
 			name.n--;
 		}
-		if (!name.n || tolower((unsigned char)*name.at) != tolower((unsigned char)*key))
+		if (!name.n || tolower((unsigned char)*name.at) != tolower((unsigned char)*key.at))
 			return false;
 		name.at++;
 		name.n--;
-		key++;
+		key.at++;
+		key.n--;
 	}
 	*ret = name;
 	return true;
@@ -85,17 +93,28 @@ static bool is_time(enum span_field f)
 	return f == FIELD_START || f == FIELD_END || f == FIELD_DURATION;
 }
 
-static int column_of(const struct text_field *names, size_t n, enum span_field field, const char *key, struct span_columns *c)
+/* A mapping's "took ms": the unit of a column whose name has none. */
+static int64_t unit_said(struct text_field *key)
 {
+	const char *blank = memrchr(key->at, ' ', key->n);
+	int64_t unit = 0;
+
+	if (blank && unit_named((struct text_field){blank, (size_t)(key->at + key->n - blank)}, &unit))
+		key->n = (size_t)(blank - key->at);
+	return unit;
+}
+
+static int column_of(const struct text_field *names, size_t n, enum span_field field, struct text_field key, struct span_columns *c)
+{
+	int64_t said = is_time(field) ? unit_said(&key) : 0, unit;
 	struct text_field rest;
-	int64_t unit;
 
 	for (size_t i = 0; i < n; i++) {
 		if (!begins_with(names[i], key, &rest))
 			continue;
-		unit = unit_at_end(names[i]);
+		unit = said ? said : unit_at_end(names[i]);
 		if (!unit)
-			unit = unit_at_end((struct text_field){key, strlen(key)});
+			unit = unit_at_end(key);
 		if (without_apart(rest).n && !(is_time(field) && unit_named(rest, &unit)))
 			continue;
 		c->unit[i] = is_time(field) ? unit : 0;
@@ -116,7 +135,7 @@ static bool is_resource_map(struct text_field name)
 {
 	struct text_field rest;
 
-	return begins_with(name, "ResourceAttributes", &rest) && !rest.n;
+	return begins_with(name, field_of("ResourceAttributes"), &rest) && !rest.n;
 }
 
 void span_columns_find(const struct text_field *names, size_t n, const struct span_mapping *mapping, struct span_columns *ret)
@@ -128,7 +147,7 @@ void span_columns_find(const struct text_field *names, size_t n, const struct sp
 	for (enum span_field f = 0; f < FIELD_COUNT; f++) {
 		ret->of_field[f] = -1;
 		for (char *const *key = mapping->keys[f]; *key; key++) {
-			int column = column_of(names, n, f, *key, ret);
+			int column = column_of(names, n, f, field_of(*key), ret);
 
 			if (column < 0)
 				continue;
@@ -137,7 +156,7 @@ void span_columns_find(const struct text_field *names, size_t n, const struct sp
 			structural[column] |= f < FIELD_SERVICE;
 			ret->of_resource[column] |= is_resource_field(f);
 			if (f >= FIELD_SERVICE && !span_mapping_wants(mapping, ret->names[column].at, ret->names[column].n))
-				ret->names[column] = (struct text_field){*key, strlen(*key)};
+				ret->names[column] = field_of(*key);
 		}
 	}
 	for (size_t i = 0; i < n; i++) {

@@ -23,7 +23,8 @@ struct span_columns {
 };
 
 /* `names` holds what the first line names, and lives as long as *ret; so does the mapping. Letters may be large or small, words
- * apart ("Trace ID" is TraceID); times may tell their unit ("start_us", "durationMs", "duration (ms)"). */
+ * apart ("Trace ID" is TraceID); times may tell their unit ("start_us", "durationMs", "duration (ms)"), or the mapping does ("took ms"
+ * is the column "took"). */
 void span_columns_find(const struct text_field *names, size_t n, const struct span_mapping *mapping, struct span_columns *ret);
 /* The first field without which spans cannot be read, or FIELD_COUNT: all are there. */
 enum span_field span_columns_missing(const struct span_columns *c);

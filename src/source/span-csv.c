@@ -4,9 +4,8 @@
  *   0087f677c0a2cf3f80a551987167911b,ee744a66e6efcb2e,root,frontend-579b9bff58-t2dbm,hipstershop.Frontend/Recv.,1661...
  *
  * Which column is which field is the mapping's; columns that are no field are attributes of the root, one that holds a map
- * ({'k':'v'}) each of its pairs. A column whose name tells its unit (..._us, ...Nano, ...Ms) has it; other times are seconds, ms, us or ns by the number of their
- * digits, or text (2026-11-20T14:32:07.123Z); a duration has the unit of the start, ns beside text, and ms without one. A record without a
- * start (SDiag's: a function and its execution time) is taken as concurrent with its siblings.
+ * ({'k':'v'}) each of its pairs. Times: source/span-times.h. A record without a start (SDiag's: a function and its execution time)
+ * is taken as concurrent with its siblings.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,11 +13,14 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/cleanup.h"
 #include "source/span-columns.h"
 #include "source/span-reader.h"
-#include "source/timestamp.h"
+#include "source/span-times.h"
 
 #define LINE_MAX_BYTES (1u << 20)
+#define GUESS_BYTES    (1u << 18) /* of the beginning, that tell durations' unit */
+#define GUESS_ROWS     4096
 
 struct table {
 	struct span_columns columns;
@@ -139,133 +141,6 @@ static bool usable_header(struct span_reader *r, const struct table *t, const st
 	return missing == FIELD_COUNT;
 }
 
-#define EACH(byte) (0x0101010101010101ull * (byte))
-
-/* Eight decimal digits at once (little-endian): pairs, then fours, then all of them are put together. */
-static bool eight_digits(const char *text, uint64_t *ret)
-{
-	uint64_t v;
-
-	memcpy(&v, text, 8);
-	if (((v & EACH(0xf0)) | ((v + EACH(0x06)) & EACH(0xf0)) >> 4) != EACH(0x33))
-		return false;
-	v = (v & EACH(0x0f)) * (10 << 8 | 1) >> 8;
-	v = (v & 0x00ff00ff00ff00ffull) * (100 << 16 | 1) >> 16;
-	*ret = (v & 0x0000ffff0000ffffull) * (10000ull << 32 | 1) >> 32;
-	return true;
-}
-
-static bool parse_digits(const struct text_field *f, int64_t *ret)
-{
-	uint64_t value = 0, eight;
-	size_t i = 0;
-
-	if (!f->n || f->n > 19)
-		return false;
-	for (; f->n - i >= 8; i += 8) {
-		if (!eight_digits(f->at + i, &eight))
-			return false;
-		value = value * 100000000 + eight;
-	}
-	for (; i < f->n; i++) {
-		unsigned digit = (unsigned)(uint8_t)f->at[i] - '0';
-
-		if (digit > 9)
-			return false;
-		value = value * 10 + digit;
-	}
-	*ret = (int64_t)value;
-	return value <= INT64_MAX;
-}
-
-static int64_t unit_by_size(int64_t value)
-{
-	return value > 100000000000000000 ? 1 : value > 100000000000000 ? 1000 : value > 100000000000 ? 1000000 : 1000000000;
-}
-
-/* "1661140799.607158", exactly: a double has no room for ns since 1970. */
-static bool parse_fraction(const struct text_field *f, int64_t *unit, int64_t *ret)
-{
-	const char *point = memchr(f->at, '.', f->n);
-	struct text_field whole, part;
-	int64_t fraction, scale = 1;
-
-	if (!point)
-		return false;
-	whole = (struct text_field){f->at, (size_t)(point - f->at)};
-	part = (struct text_field){point + 1, f->n - whole.n - 1};
-	if (part.n > 18 || !parse_digits(&whole, ret) || !parse_digits(&part, &fraction))
-		return false;
-	for (size_t i = 0; i < part.n; i++)
-		scale *= 10;
-	*unit = *unit ? *unit : unit_by_size(*ret);
-	fraction = (int64_t)((__int128)fraction * *unit / scale);
-	return !__builtin_mul_overflow(*ret, *unit, ret) && !__builtin_add_overflow(*ret, fraction, ret);
-}
-
-/* "1.661e18" */
-static bool parse_decimal(const struct text_field *f, double *ret)
-{
-	char text[40], *end;
-
-	if (!f->n || f->n >= sizeof(text))
-		return false;
-	memcpy(text, f->at, f->n);
-	text[f->n] = '\0';
-	*ret = strtod(text, &end);
-	return !*end && *ret >= 0 && *ret < 9e18;
-}
-
-/* *unit is the column's, or 0: what the value's size tells. */
-static bool scaled(const struct text_field *f, int64_t *unit, int64_t *ret)
-{
-	double value;
-
-	if (parse_digits(f, ret)) {
-		*unit = *unit ? *unit : unit_by_size(*ret);
-		return !__builtin_mul_overflow(*ret, *unit, ret);
-	}
-	if (parse_fraction(f, unit, ret))
-		return true;
-	if (!parse_decimal(f, &value))
-		return false;
-	*unit = *unit ? *unit : unit_by_size((int64_t)value);
-	value *= (double)*unit;
-	*ret = (int64_t)(value + 0.5);
-	return value < 9e18;
-}
-
-/* *unit is the column's, or becomes what the value's size tells. */
-static bool parse_moment(const struct text_field *f, int64_t *unit, int64_t *ret)
-{
-	if (f->n < 10 || (f->at[4] != '-' && f->at[4] != '/'))
-		return scaled(f, unit, ret);
-	*unit = 1;
-	return parse_timestamp(f->at, f->at + f->n, ret) == 0 && *ret >= 0;
-}
-
-static bool read_times(const struct span_columns *c, const struct text_field *fields, struct span *span)
-{
-	int start = c->of_field[FIELD_START], end = c->of_field[FIELD_END], length = c->of_field[FIELD_DURATION];
-	int64_t unit = start >= 0 ? c->unit[start] : 0, end_unit = end >= 0 ? c->unit[end] : 0, duration = 0, duration_unit;
-
-	if (start >= 0 && !parse_moment(&fields[start], &unit, &span->start))
-		return false;
-	if (end >= 0 && !parse_moment(&fields[end], &end_unit, &span->end))
-		return false;
-	if (start >= 0 && end >= 0)
-		return span->end >= span->start;
-	duration_unit = c->unit[length] ? c->unit[length] : unit ? unit : end >= 0 ? end_unit : 1000000;
-	if (!scaled(&fields[length], &duration_unit, &duration))
-		return false;
-	if (end >= 0) {
-		span->start = span->end - duration;
-		return span->start >= 0;
-	}
-	span->flags |= start < 0 ? SPAN_NO_START : 0;
-	return !__builtin_add_overflow(span->start, duration, &span->end);
-}
-
 /* What tables write where a request has no caller. */
 static bool is_none(const struct text_field *f)
 {
@@ -378,7 +253,7 @@ static int read_line(struct span_reader *r, const struct span_columns *t, const 
 		complain(r, in, line, SPAN_FAULT_ID, "no trace or span id");
 		return 0;
 	}
-	if (!read_times(t, fields, &span)) {
+	if (!span_times_read(t, fields, &span)) {
 		complain(r, in, line, SPAN_FAULT_TIME, "its times are no span of time");
 		return 0;
 	}
@@ -452,24 +327,118 @@ static bool is_of_others(const struct span_reader *r, const struct table *t, con
 	}
 }
 
+/* Goes behind a line of n bytes and its end. */
+static void leave_line(struct input *in, int64_t n)
+{
+	in->at += (size_t)n + ((size_t)n < in->n - in->at);
+}
+
+static size_t line_length(const char *line, int64_t n)
+{
+	return (size_t)n - (n && line[n - 1] == '\r');
+}
+
+static void tell_unit(struct span_reader *r, const struct table *t, const struct input *in, int64_t unit)
+{
+	const struct text_field *name = &t->columns.names[t->columns.of_field[FIELD_DURATION]];
+	const char *text = unit == 1 ? "ns" : unit == 1000 ? "us" : unit == 1000000 ? "ms" : "s";
+
+	if (!r->part)
+		span_assume(r->sink.faults, "%s: '%.*s' has no unit: it is read as %s; a mapping with 'duration = %.*s UNIT' says otherwise", in->name,
+			    (int)name->n, name->at, text, (int)name->n, name->at);
+}
+
+static struct timed_row timed_row_of(const struct span_columns *c, const struct text_field *fields, const struct span *span)
+{
+	const struct text_field *trace = &fields[c->of_field[FIELD_TRACE]], *id = &fields[c->of_field[FIELD_SPAN]];
+	int parent = c->of_field[FIELD_PARENT];
+	struct timed_row row = {.id = span_id_of_text(id->at, id->n), .start = span->start, .duration = span->end - span->start};
+	uint64_t high;
+
+	trace_id_key(trace->at, trace->n, &high, &row.trace);
+	if (parent >= 0 && !is_none(&fields[parent]))
+		row.parent = span_id_of_text(fields[parent].at, fields[parent].n);
+	return row;
+}
+
+/* The first lines' times and calls, in at most GUESS_ROWS rows. Those of other readers are among them: all are to guess alike. */
+static size_t first_rows(struct table *t, struct input *in, struct timed_row *rows, int64_t *unit, bool *of_text)
+{
+	const struct span_columns *c = &t->columns;
+	int when = c->of_field[c->of_field[FIELD_START] >= 0 ? FIELD_START : FIELD_END];
+	int64_t have = input_need(in, GUESS_BYTES);
+	const char *at = (const char *)input_at(in), *end = at + (have > 0 ? have : 0), *next;
+	struct text_field fields[COLUMNS_MAX];
+	size_t n = 0;
+
+	for (; n < GUESS_ROWS && (next = memchr(at, '\n', (size_t)(end - at))); at = next + 1) {
+		size_t length = line_length(at, next - at);
+		struct span span = {};
+
+		if (!length || split(t, at, length, fields) != c->n || !span_times_read(c, fields, &span))
+			continue;
+		*unit = span_times_unit(c, fields);
+		*of_text = span_time_is_text(&fields[when]);
+		rows[n++] = timed_row_of(c, fields, &span);
+	}
+	return n;
+}
+
+static int guess_unit(struct span_reader *r, struct table *t, struct input *in)
+{
+	struct span_columns *c = &t->columns;
+	bool timed = c->of_field[FIELD_START] >= 0 || c->of_field[FIELD_END] >= 0, of_text = false;
+	_cleanup_free_ struct timed_row *rows = NULL;
+	int64_t unit = 1000000, factor = 1;
+	size_t n;
+
+	if (!span_times_unsure(c))
+		return 0;
+	if (timed) {
+		rows = malloc(GUESS_ROWS * sizeof(*rows));
+		if (!rows)
+			return -ENOMEM;
+		n = first_rows(t, in, rows, &unit, &of_text);
+		factor = span_times_guess(rows, n, unit, of_text);
+		if (!factor)
+			return -ENOMEM;
+		if (!n)
+			return 0;
+		c->unit[c->of_field[FIELD_DURATION]] = unit * factor;
+	}
+	if (!timed || of_text || factor > 1)
+		tell_unit(r, t, in, unit * factor);
+	return 0;
+}
+
+/* 1 = the lines can be read, 0 = not, -ENOMEM. */
+static int begin_table(struct span_reader *r, struct input *in, struct table *t)
+{
+	int64_t n = next_line(in);
+	const char *text = n >= 0 ? (const char *)input_at(in) : NULL;
+	int result = text ? read_header(r, t, text, line_length(text, n)) : 0;
+
+	if (!text || result < 0 || !usable_header(r, t, in))
+		return result;
+	leave_line(in, n);
+	result = guess_unit(r, t, in);
+	return result < 0 ? result : 1;
+}
+
 static int read_all(struct span_reader *r, struct input *in)
 {
 	struct table t = {};
 	struct text_field fields[COLUMNS_MAX];
-	uint64_t line = 0;
+	uint64_t line = 1;
 	int64_t n;
-	int result = 0;
+	int begun = begin_table(r, in, &t), result = begun < 0 ? begun : 0;
 
-	while (result == 0 && (n = next_line(in)) >= 0) {
+	while (begun > 0 && result == 0 && (n = next_line(in)) >= 0) {
 		const char *text = (const char *)input_at(in);
-		size_t length = (size_t)n - (n && text[n - 1] == '\r');
+		size_t length = line_length(text, n);
 
 		line++;
-		if (line == 1) {
-			result = read_header(r, &t, text, length);
-			if (result == 0 && !usable_header(r, &t, in))
-				break;
-		} else if (length && !is_of_others(r, &t, text, length)) {
+		if (length && !is_of_others(r, &t, text, length)) {
 			size_t found = split(&t, text, length, fields);
 
 			if (!found)
@@ -479,7 +448,7 @@ static int read_all(struct span_reader *r, struct input *in)
 			else
 				result = read_line(r, &t.columns, in, line, fields);
 		}
-		in->at += (size_t)n + ((size_t)n < in->n - in->at);
+		leave_line(in, n);
 	}
 	free(t.header);
 	free(t.unquoted);

@@ -311,6 +311,33 @@ int stream_next(struct stream *s, char **ret_piece, size_t *ret_n)
 	return 1;
 }
 
+int stream_read_all(const char *path, struct str *out)
+{
+	char piece[65536];
+	struct stream *s;
+	ssize_t n;
+	int r = stream_open(path, &s);
+
+	if (r < 0)
+		return r;
+	while ((n = stream_read(s, piece, sizeof(piece))) > 0 && str_append(out, piece, (size_t)n) == 0)
+		;
+	stream_close(s);
+	return n < 0 ? (int)n : out->error;
+}
+
+void stream_head(const char *path, char *to, size_t n)
+{
+	struct stream *s;
+	ssize_t got = 0;
+
+	if (stream_open(path, &s) == 0) {
+		got = stream_read(s, to, n - 1);
+		stream_close(s);
+	}
+	to[got > 0 ? got : 0] = '\0';
+}
+
 uint64_t stream_done(const struct stream *s)
 {
 	return s->done;

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/str.h"
+
 #define STREAM_LINE_MAX ((size_t)64 << 20) /* a row of a million columns fits */
 
 struct stream;
@@ -19,6 +21,10 @@ bool stream_is_packed(const struct stream *s);
 int stream_next(struct stream *s, char **ret_piece, size_t *ret_n);
 /* Bytes instead of lines. How many were read (0 = the end), or -EBADMSG, -EIO. */
 ssize_t stream_read(struct stream *s, void *to, size_t n);
+/* All of a file, up to out->max. 0, -E2BIG, or as stream_open() and stream_read(). */
+int stream_read_all(const char *path, struct str *out);
+/* How a file begins, as text with a NUL behind it: in `n` bytes, "" of one that cannot be read. */
+void stream_head(const char *path, char *to, size_t n);
 /* Bytes of the file that were consumed, as they lie on disk, and of the whole; 0 = not known. */
 uint64_t stream_done(const struct stream *s);
 uint64_t stream_size(const struct stream *s);

@@ -255,23 +255,12 @@ static int load_sa_file(const struct fleet_input *input, struct intake *into, co
 static int load_json_file(const struct fleet_input *input, struct intake *into, const char *path)
 {
 	_cleanup_str_ struct str text = {.max = TEXT_MAX};
-	char piece[65536];
-	struct stream *s;
-	ssize_t n;
-	int r = stream_open(path, &s);
+	int r = stream_read_all(path, &text);
 
-	if (r < 0) {
-		intake_bad(into, path, 0, "%s", strerror(-r));
-		return r == -ENOMEM ? r : 0;
-	}
-	while ((n = stream_read(s, piece, sizeof(piece))) > 0 && str_append(&text, piece, (size_t)n) == 0)
-		;
-	stream_close(s);
-	if (n < 0 || text.error) {
-		intake_bad(into, path, 0, text.error ? "it is too long" : "cannot be read to its end: damaged");
-		return 0;
-	}
-	return take_text(input, into, path, &text);
+	if (r == 0)
+		return take_text(input, into, path, &text);
+	intake_bad(into, path, 0, "%s", text.error ? "it is too long" : r == -EBADMSG || r == -EIO ? "cannot be read to its end: damaged" : strerror(-r));
+	return r == -ENOMEM ? r : 0;
 }
 
 static int load(const struct fleet_input *input, struct intake *into, char **ret_error)
@@ -295,19 +284,14 @@ static int load(const struct fleet_input *input, struct intake *into, char **ret
 static int recognise(const char *location)
 {
 	struct file_list files;
-	struct stream *s;
-	char piece[512] = "";
-	int score = 0;
+	char head[512];
+	int score = 90;
 
 	if (list_files(location, endings, &files) < 0)
 		return 0;
-	if (is_sa_file(files.paths.v[0])) {
-		score = 90;
-	} else if (stream_open(files.paths.v[0], &s) == 0) {
-		ssize_t n = stream_read(s, piece, sizeof(piece) - 1);
-
-		score = n > 0 && piece[0] == '{' && strstr(piece, "\"sysstat\"") ? 90 : 0;
-		stream_close(s);
+	if (!is_sa_file(files.paths.v[0])) {
+		stream_head(files.paths.v[0], head, sizeof(head));
+		score = head[0] == '{' && strstr(head, "\"sysstat\"") ? 90 : 0;
 	}
 	file_list_free(&files);
 	return score;

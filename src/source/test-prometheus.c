@@ -115,6 +115,25 @@ static void series_become_servers_and_counters(void **state)
 	fake_stop(&f);
 }
 
+static void an_answer_that_was_kept_is_read(void **state)
+{
+	char path[] = "/tmp/whyslow-answer-XXXXXX.json";
+	int fd = mkstemps(path, 5);
+	struct loaded l;
+
+	(void)state;
+	assert_int_equal(write(fd, load1, strlen(load1)), strlen(load1));
+	close(fd);
+	assert_true(fleet_source_prometheus.recognise(path) > 60);
+	l = load_location(&fleet_source_prometheus, path);
+	assert_int_equal(l.result, 0);
+	check_at(&l, "a:1", "node_load1", T, 0.5);
+	assert_int_equal(intake_count(l.intake).bad, 1);
+	assert_non_null(strstr(l.fleet->remarks.v[0], "1 series without the label 'instance'"));
+	loaded_free(&l);
+	unlink(path);
+}
+
 static void what_prometheus_refuses_is_said(void **state)
 {
 	struct fake f;
@@ -271,5 +290,5 @@ static void debians_prometheus_is_read(void **state)
 	real_stop(&r);
 }
 
-RUN_TESTS(cmocka_unit_test(series_become_servers_and_counters), cmocka_unit_test(what_prometheus_refuses_is_said),
+RUN_TESTS(cmocka_unit_test(series_become_servers_and_counters), cmocka_unit_test(an_answer_that_was_kept_is_read), cmocka_unit_test(what_prometheus_refuses_is_said),
 	  cmocka_unit_test(damaged_answers_do_no_harm), cmocka_unit_test(debians_prometheus_is_read))

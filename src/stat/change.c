@@ -11,6 +11,7 @@
 #define LEAST_WINDOWS 4
 #define MOST_WINDOWS  512 /* the search looks at n^2 / 2 segments */
 #define PERMUTATIONS  499
+#define ENOUGH	      10
 #define LEAST_SEGMENT 2
 #define CYCLE_LEAST   20 /* windows with something in them */
 #define HARMONICS     3 /* of a cycle, at most; one for each ten windows */
@@ -38,11 +39,12 @@ static double spread_of_neighbours(const struct points *p, double *room)
 	return quantile_sorted(room, p->n - 1, 0.5) / (0.6745 * M_SQRT2);
 }
 
-/* Two levels: [from, to) and the rest; to = n: one change. */
-static struct segment best_segment(const struct points *p, double *weights, double *sums)
+/* Two levels: [from, to) and the rest; to = n: one change. Of all segments, or of those that go on to the end. About the mean of all
+ * both levels' shares of the squares are the same sum's, over the one's weight and over the other's. */
+static struct segment best_segment(const struct points *p, bool lasting, double *weights, double *sums)
 {
 	struct segment best = {};
-	double all;
+	double all, mean;
 
 	weights[0] = sums[0] = 0;
 	for (size_t i = 0; i < p->n; i++) {
@@ -50,11 +52,13 @@ static struct segment best_segment(const struct points *p, double *weights, doub
 		sums[i + 1] = sums[i] + p->weight[i] * p->value[i];
 	}
 	all = weights[p->n];
+	mean = sums[p->n] / all;
+	for (size_t i = 1; i <= p->n; i++)
+		sums[i] -= mean * weights[i];
 	for (size_t from = LEAST_SEGMENT; from + LEAST_SEGMENT <= p->n; from++)
-		for (size_t to = from + LEAST_SEGMENT; to <= p->n; to++) {
+		for (size_t to = lasting ? p->n : from + LEAST_SEGMENT; to <= p->n; to++) {
 			double inside = weights[to] - weights[from], sum = sums[to] - sums[from];
-			double difference = sum / inside - (sums[p->n] - sum) / (all - inside);
-			double gain = difference * difference * inside * (all - inside) / all;
+			double gain = sum * sum * all / (inside * (all - inside));
 
 			if (to < p->n && p->n - to < LEAST_SEGMENT)
 				continue;
@@ -85,8 +89,9 @@ static void shuffle(const struct points *p, uint64_t *state, struct points *ret)
 	}
 }
 
-/* How many of the shuffled gains would be as great. Beyond all of them by the Gumbel distribution of their maxima (by its moments):
- * shuffles cannot tell less than one in their number. */
+/* How many of the shuffled gains would be as great. Once ENOUGH are, that is known (Besag and Clifford 1991: p is ENOUGH of the shuffles
+ * so far). Beyond all of them by the Gumbel distribution of their maxima (by its moments): shuffles cannot tell less than one in their
+ * number. */
 static double share_of_greater(const struct points *p, double gain, double *room, double *room2)
 {
 	double values[MOST_WINDOWS], weights[MOST_WINDOWS], sum = 0, squares = 0, mean, scale;
@@ -98,8 +103,10 @@ static double share_of_greater(const struct points *p, double gain, double *room
 		double one;
 
 		shuffle(p, &state, &shuffled);
-		one = best_segment(&shuffled, room, room2).gain;
+		one = best_segment(&shuffled, false, room, room2).gain;
 		greater += one >= gain;
+		if (greater == ENOUGH)
+			return (double)greater / (i + 1);
 		sum += one;
 		squares += one * one;
 	}
@@ -251,7 +258,7 @@ static double fit_both(struct points *p, const double *value, double period, dou
 	for (int round = 0; round < ROUNDS; round++) {
 		double step;
 
-		*ret = best_segment(p, weights, sums);
+		*ret = best_segment(p, false, weights, sums);
 		step = step_of(p, ret);
 		for (size_t i = 0; i < p->n; i++)
 			rest[i] = value[i] - (i >= ret->from && i < ret->to ? step : 0);
@@ -259,7 +266,7 @@ static double fit_both(struct points *p, const double *value, double period, dou
 		for (size_t i = 0; i < p->n; i++)
 			p->value[i] = value[i] - cycle[i];
 	}
-	*ret = best_segment(p, weights, sums);
+	*ret = best_segment(p, false, weights, sums);
 	return squares_of(p) - ret->gain;
 }
 
@@ -288,6 +295,20 @@ static struct segment best_beside_cycle(struct points *p, double period, double 
 	return level_first;
 }
 
+/* One change and what was before, or two and a level that came back: [2, 30) lower and [30, n) higher differ in two windows only, and
+ * chance decides which of them explains more. The second change is to be worth what it costs (two parameters by Schwarz's criterion,
+ * where neighbours are alike as much more). */
+static struct segment without_needless_end(const struct points *p, struct segment best, double wander, double *room, double *room2)
+{
+	struct segment any = best_segment(p, false, room, room2), lasting = best_segment(p, true, room, room2);
+	double worse = any.gain - lasting.gain;
+
+	if (best.to == p->n || worse > 2 * log((double)p->n) * wander)
+		return best;
+	lasting.gain = fmax(best.gain - worse, 0);
+	return lasting;
+}
+
 static double mean_of(const struct window *windows, size_t from, size_t to, size_t skip_from, size_t skip_to)
 {
 	double count = 0, sum = 0;
@@ -307,6 +328,7 @@ bool change_find(const struct window *windows, size_t n, double period, double l
 	double value[MOST_WINDOWS], weight[MOST_WINDOWS], alone[MOST_WINDOWS], room[MOST_WINDOWS + 1], room2[MOST_WINDOWS + 1];
 	struct points p = {.value = value, .weight = weight, .window = window};
 	struct segment best;
+	double wander;
 	bool cycle = period > 0 && (double)n >= period / 2;
 
 	*ret = (struct change){.z = NAN, .p = 1, .before = NAN, .during = NAN};
@@ -322,16 +344,18 @@ bool change_find(const struct window *windows, size_t n, double period, double l
 	if (cycle) {
 		best = best_beside_cycle(&p, period, alone, room, room2);
 	} else {
-		best = best_segment(&p, room, room2);
+		best = best_segment(&p, false, room, room2);
 		memcpy(alone, value, p.n * sizeof(*alone));
 	}
 	if (!(best.gain > 0))
 		return false;
+	wander = wandering(&p, &best);
+	best = without_needless_end(&p, best, wander, room, room2);
 	ret->at = window[best.from];
 	ret->until = best.to < p.n ? window[best.to] : n;
 	ret->before = mean_of(windows, 0, n, ret->at, ret->until);
 	ret->during = cycle ? ret->before + step_of(&p, &best) : mean_of(windows, ret->at, ret->until, n, n);
-	best.gain /= wandering(&p, &best);
+	best.gain /= wander;
 	ret->z = copysign(sqrt(best.gain), ret->during - ret->before);
 	p.value = alone;
 	ret->p = share_of_greater(&p, best.gain, room, room2);

@@ -22,8 +22,9 @@ struct change {
 /* The split (or the two) of n windows that explains most, by weighted least squares: the CUSUM statistic of Page and
  * Hinkley with two changes allowed. Windows vary by sampling and by themselves (a daily cycle, neighbours alike): the
  * spread is learnt from differences of neighbouring windows, which a few changes cannot move, and p is that of the
- * greatest of all splits, by permutation (beyond 499 of them by the distribution of their maxima; seeded, the same for the same input), where neighbours that are alike count
- * for as much less as their autocorrelation says.
+ * greatest of all splits, by permutation (beyond 499 of them by the distribution of their maxima, and as soon as ten were
+ * greater by those; seeded, the same for the same input), where neighbours that are alike count for as much less as their
+ * autocorrelation says. That a level came back is told only where that explains more than chance would.
  * Windows may also follow a cycle of `period` of them (those of a day; 0 = none), which half of one shows: then a change
  * is what two levels beside the cycle explain better than the cycle alone, and p is by permutation of what the cycle leaves over.
  * Returns whether p <= level and fills *ret (always, where there are four windows or more with something in them). */

@@ -131,7 +131,25 @@ static void a_change_within_a_cycle_is_found_and_measured_without_it(void **stat
 	assert_true(fabs(c.during - c.before - 8) < 2);
 }
 
-RUN_TESTS(cmocka_unit_test(a_day_with_its_cycle_has_no_change),
+/* Nothing came back: [2, 30) is as good as [30, 96) but for two windows, and lower. */
+static void what_began_is_not_told_as_what_ended(void **state)
+{
+	(void)state;
+	for (int run = 0; run < 60; run++) {
+		struct window w[96];
+		struct change c;
+		size_t from = 20 + (size_t)run;
+
+		make_days(w, 96, from, 96, 8);
+		assert_true(change_find(w, 96, 48, 0.01, &c));
+		assert_int_equal(c.until, 96);
+		assert_true(c.during > c.before);
+		assert_in_range(c.at, from - 4, from + 4);
+	}
+}
+
+RUN_TESTS(cmocka_unit_test(what_began_is_not_told_as_what_ended),
+	  cmocka_unit_test(a_day_with_its_cycle_has_no_change),
 	  cmocka_unit_test(a_change_within_a_cycle_is_found_and_measured_without_it),
 	  cmocka_unit_test(a_step_is_found_where_it_is), cmocka_unit_test(what_came_back_has_an_end),
 	  cmocka_unit_test(quiet_series_and_short_ones_have_none),

@@ -45,3 +45,35 @@ int reduce_local(struct fleet_engine *e, const struct fleet_question *q, struct 
 		 void *data);
 /* SQL of a statistic of the doubles in the column `v`. */
 void put_statistic(const struct fleet_question *q, struct str *sql);
+
+/* The part of a span that the table has. */
+struct fleet_span engine_covered(const struct fleet_engine *e, struct fleet_span span);
+/* "intDiv(time - ts + d/2, d)": the point a row lies nearest to. */
+void engine_put_point(struct str *sql, int64_t ts, int64_t interval);
+
+struct engine_ends {
+	int server;
+	int64_t first, last;
+	bool used;
+};
+
+/* The time that servers have in common. */
+struct engine_common {
+	struct fleet_engine *e;
+	VEC(struct engine_ends) servers;
+	int64_t ts;
+	uint32_t n;
+	struct fleet_span span; /* of the rows that lie nearest to one of the n points */
+};
+
+/* `with_last`: the point of the last row counts too, as where rows are paired by time. ret->servers is the caller's to free, also
+ * after an error. */
+int engine_find_common(struct fleet_engine *e, struct fleet_span window, bool with_last, struct engine_common *ret);
+/* " AND server NOT IN (...)" of those that are left out. */
+void engine_put_used(const struct engine_common *c, struct str *sql);
+
+/* The analyses, of fleet_engine_run(). */
+int engine_run_within(struct fleet_engine *e, struct fleet_engine *reference, const struct fleet_question *q, struct fleet_findings *ret);
+int engine_run_between(struct fleet_engine *e, struct fleet_engine *reference, const struct fleet_question *q, struct fleet_findings *ret);
+int engine_run_correlation(struct fleet_engine *e, struct fleet_engine *reference, const struct fleet_question *q,
+			   struct fleet_findings *ret);

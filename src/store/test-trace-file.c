@@ -1,5 +1,6 @@
 /* What is written is read again; what is damaged is refused with words, and never more than that. */
 #include "store/trace-file.h"
+#include "store/trace-folder.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -161,19 +161,19 @@ static void charge_cpu(struct charger *c, const struct step *step)
 	const struct interval *i = step->interval;
 	const struct cpu_line *cpu = &c->timeline->cpus.v[i->cpu];
 	const struct queue_cells *known = !step->depth && state_table[i->state].wait == FOR_CPU && !step->flags ? c->known : NULL;
-	size_t s = i->start == step->from && i->segment < cpu->segments.n ? i->segment : c->segments[i->cpu];
 	int64_t from = step->from;
+	size_t s;
 
-	for (s = segment_near(cpu, from, s); s < cpu->segments.n && from < step->to; s++) {
+	for (s = segment_near(cpu, from, i->segment != NOBODY ? i->segment : c->segments[i->cpu]); s < cpu->segments.n && from < step->to; s++) {
 		const struct segment *at = &cpu->segments.v[s];
 		int64_t end = s + 1 < cpu->segments.n ? at[1].start : cpu->end;
-		uint32_t cell = known && at->kind == SEGMENT_TASK ? known->by_thread[at->who] : 0;
+		uint32_t cell = known && at->kind == SEGMENT_TASK && at->who != step->thread ? known->by_thread[at->who] : 0;
 
 		if (end > step->to)
 			end = step->to;
 		if (end <= from || at->start > from)
 			continue;
-		if (cell > (known ? known->first : 0)) {
+		if (known && cell > known->first) {
 			cell_add(&known->matrix->cells.v[cell - 1], end - from);
 			known->matrix->charged[FOR_CPU] += end - from;
 		} else {

@@ -20,8 +20,8 @@ struct owners {
 
 typedef void (*charge_fn)(void *user, const struct step *step, enum blamed by, uint32_t id, int64_t ns, uint8_t flags);
 
-/* The commonest charge, and its short way: a thread had the CPU that the victim was queued on, and the victim's cell for it
- * is there already. */
+/* The commonest charge, and its short way: another thread had the CPU that the victim was queued on, and the victim's cell for
+ * it is there already. */
 struct queue_cells {
 	struct blame_matrix *matrix;
 	uint32_t *by_thread; /* index + 1 of the cell; up to `first`: another victim's */

@@ -11,6 +11,7 @@
  * table has only the present one's cells and stays in the processor's cache. */
 struct cells {
 	struct blame_matrix *matrix;
+	uint32_t *member_of; /* by thread: what it counts as at the matrix's level */
 	uint32_t *slots; /* index + 1; up to known.first: free */
 	size_t size;	 /* a power of two */
 	struct queue_cells known; /* `first`: cells before belong to victims that are done */
@@ -53,45 +54,39 @@ static int cells_grow(struct cells *c)
 	return 0;
 }
 
-static void cells_merge(struct blame_cell *into, const struct blame_cell *part)
-{
-	into->ns += part->ns;
-	into->parts += part->parts;
-	if (part->longest > into->longest)
-		into->longest = part->longest;
-}
-
-static void cells_add(struct cells *c, const struct blame_cell *part)
+/* Its index + 1; 0 without memory. */
+static uint32_t cells_add(struct cells *c, const struct blame_cell *part)
 {
 	size_t at;
 
 	if (2 * (c->matrix->cells.n - c->known.first + 1) > c->size && cells_grow(c) < 0) {
 		c->error = -ENOMEM;
-		return;
+		return 0;
 	}
 	for (at = cell_hash(part) & (c->size - 1); c->slots[at] > c->known.first; at = (at + 1) & (c->size - 1)) {
 		struct blame_cell *there = &c->matrix->cells.v[c->slots[at] - 1];
 
 		if (same_cell(there, part)) {
-			cells_merge(there, part);
-			return;
+			cell_add(there, part->ns);
+			return c->slots[at];
 		}
 	}
-	if (VEC_PUSH(c->matrix->cells, *part) < 0)
+	if (VEC_PUSH(c->matrix->cells, *part) < 0) {
 		c->error = -ENOMEM;
-	else
-		c->slots[at] = (uint32_t)c->matrix->cells.n;
+		return 0;
+	}
+	return c->slots[at] = (uint32_t)c->matrix->cells.n;
 }
 
-static void add_charge(void *user, const struct step *step, enum blamed by, uint32_t id, int64_t ns, uint8_t flags)
+/* At the matrix's level: what threads of one member do to each other is its own doing. */
+static struct blame_cell cell_of(const struct cells *c, const struct step *step, enum blamed by, uint32_t id, int64_t ns, uint8_t flags)
 {
-	struct cells *c = user;
 	enum wait_for wait = state_table[step->top->state].wait;
 	enum wait_for root = step->interval ? state_table[step->interval->state].wait : FOR_NONE;
 	struct blame_cell cell = {
-		.victim = step->victim,
+		.victim = c->member_of[step->victim],
 		.id = id,
-		.via = step->via != NOBODY && !(by == BY_TASK && id == step->via) ? step->via : NOBODY,
+		.via = step->via != NOBODY ? c->member_of[step->via] : NOBODY,
 		.culprit = (uint8_t)by,
 		.wait = (uint8_t)wait,
 		.root = (uint8_t)(step->depth ? root : wait),
@@ -101,10 +96,14 @@ static void add_charge(void *user, const struct step *step, enum blamed by, uint
 		.longest = ns,
 	};
 
-	c->matrix->charged[wait] += ns;
-	if (by == BY_UNKNOWN)
-		c->matrix->unknown[wait] += ns;
-	cells_add(c, &cell);
+	if (by != BY_TASK && by != BY_SELF)
+		return cell;
+	cell.id = c->member_of[id];
+	if (cell.id == cell.victim)
+		cell.culprit = BY_SELF;
+	if (cell.via == cell.id || cell.via == cell.victim)
+		cell.via = NOBODY;
+	return cell;
 }
 
 static bool is_queueing(const struct step *step, enum blamed by, uint8_t flags)
@@ -115,11 +114,14 @@ static bool is_queueing(const struct step *step, enum blamed by, uint8_t flags)
 static void on_charge(void *user, const struct step *step, enum blamed by, uint32_t id, int64_t ns, uint8_t flags)
 {
 	struct cells *c = user;
-	size_t before = c->matrix->cells.n;
+	struct blame_cell cell = cell_of(c, step, by, id, ns, flags);
+	uint32_t place = cells_add(c, &cell);
 
-	add_charge(user, step, by, id, ns, flags);
-	if (c->matrix->cells.n > before && is_queueing(step, by, flags))
-		c->known.by_thread[id] = (uint32_t)c->matrix->cells.n;
+	c->matrix->charged[cell.wait] += ns;
+	if (by == BY_UNKNOWN)
+		c->matrix->unknown[cell.wait] += ns;
+	if (is_queueing(step, by, flags))
+		c->known.by_thread[id] = place;
 }
 
 struct blame_walk {
@@ -177,53 +179,7 @@ static int check_sums(const struct blame_matrix *m)
 	return 0;
 }
 
-int blame_build(const struct timeline *t, int64_t from, int64_t to, const uint32_t *victims, size_t n, struct blame_matrix *ret)
-{
-	struct blame_matrix matrix = {.level = LEVEL_THREAD, .from = from, .to = to};
-	struct blame_walk w = {.cells = {.matrix = &matrix}};
-	int r = from < to ? 0 : -ERANGE;
-
-	if (charger_open(&w.charger, t, on_charge, &w.cells) < 0)
-		r = -ENOMEM;
-	w.charger.known = &w.cells.known;
-	w.cells.known = (struct queue_cells){&matrix, calloc(t->threads.n + 1, sizeof(uint32_t)), 0};
-	w.walker = (struct walker){t, on_step, &w, calloc(t->threads.n + 1, sizeof(uint32_t))};
-	if (r == 0 && (!w.cells.known.by_thread || !w.walker.near))
-		r = -ENOMEM;
-
-	for (size_t i = 0; r == 0 && i < (victims ? n : t->threads.n); i++) {
-		uint32_t victim = victims ? victims[i] : (uint32_t)i;
-
-		sum_waits(&t->threads.v[victim], from, to, matrix.waits);
-		walk_thread(&w.walker, victim, from, to);
-		r = w.cells.error;
-		w.cells.known.first = matrix.cells.n;
-	}
-	charger_close(&w.charger);
-	free(w.cells.known.by_thread);
-	free(w.walker.near);
-	free(w.cells.slots);
-	if (r == 0)
-		r = check_sums(&matrix);
-	if (r < 0) {
-		blame_matrix_free(&matrix);
-		return r;
-	}
-	matrix.cycles = w.cells.cycles;
-	matrix.deep = w.cells.deep;
-	*ret = matrix;
-	return 0;
-}
-
-/* ---- other levels ---- */
-
-struct raising {
-	const struct timeline *timeline;
-	enum blame_level level;
-	struct blame_matrix *matrix;
-	uint32_t *member_of; /* by thread: index + 1 */
-	struct hmap by_key;
-};
+/* ---- levels ---- */
 
 static uint64_t key_of(const struct thread_line *line, enum blame_level level)
 {
@@ -249,72 +205,94 @@ static struct blame_member new_member(const struct thread_line *line, uint32_t t
 }
 
 /* Index of the member a thread belongs to, or NOBODY without memory. */
-static uint32_t member_of(struct raising *r, uint32_t thread)
+static uint32_t find_member(struct blame_matrix *m, struct hmap *by_key, const struct thread_line *line, uint32_t thread)
 {
-	const struct thread_line *line = &r->timeline->threads.v[thread];
-	uint64_t key = key_of(line, r->level);
-	uintptr_t known;
+	uint64_t key = key_of(line, m->level);
+	uintptr_t known = (uintptr_t)hmap_get(by_key, key, 1);
 
-	if (r->member_of[thread])
-		return r->member_of[thread] - 1;
-	known = (uintptr_t)hmap_get(&r->by_key, key, 1);
 	if (!known) {
-		if (VEC_PUSH(r->matrix->members, new_member(line, thread, r->level)) < 0)
+		if (VEC_PUSH(m->members, new_member(line, thread, m->level)) < 0)
 			return NOBODY;
-		known = r->matrix->members.n;
-		if (hmap_put(&r->by_key, key, 1, (void *)known) < 0)
+		known = m->members.n;
+		if (hmap_put(by_key, key, 1, (void *)known) < 0)
 			return NOBODY;
 	}
-	r->matrix->members.v[known - 1].threads++;
-	r->member_of[thread] = (uint32_t)known;
+	m->members.v[known - 1].threads++;
 	return (uint32_t)known - 1;
 }
 
-static int raise_cell(struct raising *r, struct blame_cell *cell)
+static int find_members(const struct timeline *t, struct cells *c)
 {
-	cell->victim = member_of(r, cell->victim);
-	if (cell->victim == NOBODY)
-		return -ENOMEM;
-	if (cell->via != NOBODY && (cell->via = member_of(r, cell->via)) == NOBODY)
-		return -ENOMEM;
-	if (cell->culprit != BY_TASK && cell->culprit != BY_SELF)
-		return 0;
-	cell->id = member_of(r, cell->id);
-	if (cell->id == NOBODY)
-		return -ENOMEM;
-	if (cell->id == cell->victim)
-		cell->culprit = BY_SELF;
-	if (cell->via == cell->id || cell->via == cell->victim)
-		cell->via = NOBODY;
-	return 0;
+	struct hmap by_key = {};
+	int r = 0;
+
+	c->member_of = calloc(t->threads.n + 1, sizeof(*c->member_of));
+	for (uint32_t i = 0; c->member_of && r == 0 && i < t->threads.n; i++) {
+		c->member_of[i] = c->matrix->level == LEVEL_THREAD ? i : find_member(c->matrix, &by_key, &t->threads.v[i], i);
+		r = c->member_of[i] == NOBODY ? -ENOMEM : 0;
+	}
+	hmap_free(&by_key);
+	return c->member_of ? r : -ENOMEM;
 }
 
-int blame_raise(const struct timeline *t, const struct blame_matrix *threads, enum blame_level level, struct blame_matrix *ret)
+static int by_member(const void *a, const void *b, void *member_of)
 {
-	struct blame_matrix matrix = *threads;
-	struct cells cells = {.matrix = &matrix};
-	_cleanup_free_ uint32_t *members = calloc(t->threads.n + 1, sizeof(*members));
-	struct raising raising = {t, level, &matrix, members, {}};
-	int r = members ? 0 : -ENOMEM;
+	uint32_t x = ((const uint32_t *)member_of)[*(const uint32_t *)a], y = ((const uint32_t *)member_of)[*(const uint32_t *)b];
 
-	matrix.level = level;
-	matrix.cells.v = NULL;
-	matrix.cells.n = matrix.cells.allocated = 0;
-	for (size_t i = 0; r == 0 && i < threads->cells.n; i++) {
-		struct blame_cell cell = threads->cells.v[i];
+	return x < y ? -1 : x > y;
+}
 
-		r = level == LEVEL_THREAD ? 0 : raise_cell(&raising, &cell);
-		if (r == 0)
-			cells_add(&cells, &cell);
-		r = r ?: cells.error;
+/* Of one member one after the other. The caller frees; NULL without memory. */
+static uint32_t *order_victims(const struct cells *c, const uint32_t *victims, size_t n)
+{
+	uint32_t *ordered = calloc(n + 1, sizeof(*ordered));
+
+	for (size_t i = 0; ordered && i < n; i++)
+		ordered[i] = victims ? victims[i] : (uint32_t)i;
+	if (ordered && c->matrix->level != LEVEL_THREAD)
+		qsort_r(ordered, n, sizeof(*ordered), by_member, c->member_of);
+	return ordered;
+}
+
+static int charge_victims(struct blame_walk *w, const uint32_t *victims, size_t n)
+{
+	struct blame_matrix *m = w->cells.matrix;
+
+	for (size_t i = 0; w->cells.error == 0 && i < n; i++) {
+		if (i && w->cells.member_of[victims[i]] != w->cells.member_of[victims[i - 1]])
+			w->cells.known.first = m->cells.n;
+		sum_waits(&w->walker.timeline->threads.v[victims[i]], m->from, m->to, m->waits);
+		walk_thread(&w->walker, victims[i], m->from, m->to);
 	}
-	hmap_free(&raising.by_key);
-	free(cells.slots);
-	if (r < 0) {
+	m->cycles = w->cells.cycles;
+	m->deep = w->cells.deep;
+	return w->cells.error ?: check_sums(m);
+}
+
+int blame_build(const struct timeline *t, int64_t from, int64_t to, const uint32_t *victims, size_t n, enum blame_level level,
+		struct blame_matrix *ret)
+{
+	struct blame_matrix matrix = {.level = level, .from = from, .to = to};
+	struct blame_walk w = {.cells = {.matrix = &matrix}};
+	_cleanup_free_ uint32_t *ordered = NULL;
+	int r = from < to ? find_members(t, &w.cells) : -ERANGE;
+
+	n = victims ? n : t->threads.n;
+	ordered = r == 0 ? order_victims(&w.cells, victims, n) : NULL;
+	w.cells.known = (struct queue_cells){&matrix, calloc(t->threads.n + 1, sizeof(uint32_t)), 0};
+	w.walker = (struct walker){t, on_step, &w, calloc(t->threads.n + 1, sizeof(uint32_t))};
+	if (charger_open(&w.charger, t, on_charge, &w.cells) < 0 || !w.cells.known.by_thread || !w.walker.near || !ordered)
+		r = r ?: -ENOMEM;
+	w.charger.known = &w.cells.known;
+	r = r ?: charge_victims(&w, ordered, n);
+	charger_close(&w.charger);
+	free(w.cells.member_of);
+	free(w.cells.known.by_thread);
+	free(w.walker.near);
+	free(w.cells.slots);
+	if (r < 0)
 		blame_matrix_free(&matrix);
-		return r;
-	}
-	blame_sort(&matrix);
-	*ret = matrix;
-	return 0;
+	else
+		*ret = matrix;
+	return r;
 }

@@ -8,10 +8,9 @@
 
 #include "model/blame.h"
 
-/* The matrix of [from, to) at the level of threads (not sorted yet), of n victims (NULL: of all). The caller frees. 0 or -ENOMEM; -ERANGE for
- * an empty window; -EBADE when charges and waits differ by as much as a nanosecond, which is a bug. */
-int blame_build(const struct timeline *t, int64_t from, int64_t to, const uint32_t *victims, size_t n, struct blame_matrix *ret);
-/* The same charges at another level, sorted. The caller frees. 0 or -ENOMEM. */
-int blame_raise(const struct timeline *t, const struct blame_matrix *threads, enum blame_level level, struct blame_matrix *ret);
+/* The matrix of [from, to) at a level (not sorted yet), of n threads as victims (NULL: of all). The caller frees. 0 or -ENOMEM;
+ * -ERANGE for an empty window; -EBADE when charges and waits differ by as much as a nanosecond, which is a bug. */
+int blame_build(const struct timeline *t, int64_t from, int64_t to, const uint32_t *victims, size_t n, enum blame_level level,
+		struct blame_matrix *ret);
 /* The longest first. */
 void blame_sort(struct blame_matrix *m);

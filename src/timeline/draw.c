@@ -97,7 +97,7 @@ int draw_instant(const struct timeline *t, uint32_t thread, int64_t at, struct i
 	m.interval = &line->intervals.v[place];
 	r = path_build(t, thread, m.interval->start, m.interval->end, &m.chain);
 	if (r == 0)
-		r = blame_build(t, m.interval->start, m.interval->end, &thread, 1, &m.matrix);
+		r = blame_build(t, m.interval->start, m.interval->end, &thread, 1, LEVEL_THREAD, &m.matrix);
 	if (r < 0) {
 		instant_free(&m);
 		return r;

@@ -48,6 +48,8 @@ static void evict(struct build *b, uint16_t cpu, uint32_t known, int64_t time)
 		thread_to(b, known, time, STATE_UNKNOWN, cpu);
 }
 
+#define SKEW_NS 50000 /* by which clocks of two CPUs may differ */
+
 static void leaves(struct build *b, uint32_t thread, const struct event *e)
 {
 	struct thread_now *now = &b->now.v[thread];
@@ -62,7 +64,7 @@ static void leaves(struct build *b, uint32_t thread, const struct event *e)
 		now->slept = 0;
 	} else {
 		thread_blocks(b, thread, e, state);
-		if (early.at && early.called >= stint)
+		if (early.at && early.called > stint && (int64_t)e->time - early.at < SKEW_NS)
 			thread_woken(b, thread, &early);
 	}
 }
@@ -166,7 +168,8 @@ void on_interrupt(struct build *b, const struct event *e)
 		return;
 	cpu_interrupted(b, e->cpu, start, end, soft ? SEGMENT_SOFTIRQ : SEGMENT_IRQ, e->interrupt.number);
 	if (b->cpus[e->cpu].current != NOBODY)
-		thread_interrupted(b, b->cpus[e->cpu].current, start, end, soft ? STATE_SOFTIRQ : STATE_IRQ);
+		thread_interrupted(b, b->cpus[e->cpu].current, start, end, soft ? STATE_SOFTIRQ : STATE_IRQ,
+				   (uint32_t)b->t->cpus.v[e->cpu].segments.n - 1);
 }
 
 void on_migrate(struct build *b, const struct event *e)

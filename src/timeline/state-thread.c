@@ -91,7 +91,7 @@ void interval_split(struct build *b, uint32_t thread, size_t index, int64_t time
 
 /* Records of interrupts come when they end, those nested in others first: what of [start, end) was running until now
  * was this one's. */
-void thread_interrupted(struct build *b, uint32_t thread, int64_t start, int64_t end, uint8_t state)
+void thread_interrupted(struct build *b, uint32_t thread, int64_t start, int64_t end, uint8_t state, uint32_t segment)
 {
 	struct thread_now *now = &b->now.v[thread];
 	struct thread_line *line = &b->t->threads.v[thread];
@@ -107,11 +107,10 @@ void thread_interrupted(struct build *b, uint32_t thread, int64_t start, int64_t
 			continue;
 		if (x->start < start) {
 			interval_split(b, thread, i - 1, start);
-			if (!b->error)
-				line->intervals.v[i].state = state;
-			return;
+			x = b->error ? x : &line->intervals.v[i];
 		}
 		x->state = state;
+		x->segment = segment;
 	}
 }
 
@@ -167,11 +166,34 @@ static void finish_silent(struct build *b, uint32_t thread)
 	now->ended = state == STATE_ENDED || known->flags & THREAD_HAS_ENDED;
 }
 
+/* The kernel does not tell every switch (bpf/ring.bpf.c). By its events a thread is in a run queue to the end, though it ended before, or the
+ * freeze found it waiting for something else without having seen it leave either: it had a CPU meanwhile, and since when it was not in the
+ * queue any more is not known. */
+static void correct_queueing(struct build *b, uint32_t thread)
+{
+	const struct trace_thread *known = &b->trace->threads.v[thread];
+	struct thread_now *now = &b->now.v[thread];
+	bool asleep = known->state < STATE_COUNT && known->state != STATE_UNKNOWN && known->state != STATE_ENDED &&
+		      state_table[known->state].group != GROUP_RUNNABLE && !is_running(known->state);
+	bool has_ended = known->flags & THREAD_HAS_ENDED && known->end && (int64_t)known->end < b->t->end;
+
+	if (now->ended || state_table[now->open.state].group != GROUP_RUNNABLE)
+		return;
+	if (has_ended || (asleep && known->state_since && (int64_t)known->state_since <= now->open.start)) {
+		now->open.state = STATE_UNKNOWN;
+		now->open.flags |= INTERVAL_INFERRED;
+	}
+	if (has_ended)
+		thread_to(b, thread, (int64_t)known->end, STATE_ENDED, now->open.cpu);
+}
+
 void threads_finish(struct build *b)
 {
 	for (uint32_t i = 0; i < b->now.n && !b->error; i++) {
 		if (!b->now.v[i].seen && i < b->trace->threads.n)
 			finish_silent(b, i);
+		else if (i < b->trace->threads.n)
+			correct_queueing(b, i);
 		b->now.v[i].open.flags |= INTERVAL_OPEN;
 		thread_to(b, i, b->t->end, STATE_ENDED, 0);
 	}

@@ -387,7 +387,7 @@ static void condition(void **state)
 /* The same sums for processes: what threads of one process did to each other is its own doing. */
 static void at_the_level_of_processes(void **state)
 {
-	struct blame_matrix raised = {};
+	struct blame_matrix processes = {};
 	int64_t sum = 0, own = 0;
 
 	STORY(s, 2);
@@ -402,16 +402,20 @@ static void at_the_level_of_processes(void **state)
 	wake(&s, 900, 1, B, A, 0);
 	leave_for(&s, 900, 0, 0, A, 0, 0);
 	tell(&s, 1000);
-	assert_int_equal(blame_raise(&s.line, &s.blame, LEVEL_PROCESS, &raised), 0);
-	for (size_t i = 0; i < raised.cells.n; i++) {
-		if (raised.cells.v[i].wait != FOR_LOCK)
+	assert_int_equal(blame_build(&s.line, 1, s.line.end, NULL, 0, LEVEL_PROCESS, &processes), 0);
+	for (size_t i = 0; i < processes.cells.n; i++) {
+		if (processes.cells.v[i].wait != FOR_LOCK)
 			continue;
-		sum += raised.cells.v[i].ns;
-		own += raised.cells.v[i].culprit == BY_SELF ? raised.cells.v[i].ns : 0;
+		sum += processes.cells.v[i].ns;
+		own += processes.cells.v[i].culprit == BY_SELF ? processes.cells.v[i].ns : 0;
 	}
 	assert_int_equal(sum, 800 * US);
 	assert_int_equal(own, 200 * US);
-	blame_matrix_free(&raised);
+	for (int wait = 0; wait < FOR_COUNT; wait++) {
+		assert_int_equal(processes.charged[wait], s.blame.charged[wait]);
+		assert_int_equal(processes.unknown[wait], s.blame.unknown[wait]);
+	}
+	blame_matrix_free(&processes);
 }
 
 RUN_TESTS(cmocka_unit_test(figure_3), cmocka_unit_test(figure_4), cmocka_unit_test(holder_preempted),

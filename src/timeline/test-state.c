@@ -58,6 +58,24 @@ static void interrupts_are_stolen_from_who_runs(void **state)
 	assert_int_equal(charged(&s, A, FOR_INTERRUPT, BY_SOFTIRQ, 3), 90);
 }
 
+/* Both told with the same reading of the clock: one wait was ended, and not the next one too. */
+static void a_wakeup_comes_before_its_switch(void **state)
+{
+	STORY(s);
+	cast_process(&s, A, "a");
+	cast_process(&s, B, "b");
+	cast_process(&s, C, "c");
+	leave_for(&s, 100, 0, A, B, CALL_PIPE, 7);
+	leave(&s, 300, 0, B, A, 0, WAIT_ARRIVAL, 0);
+	leave_for(&s, 400, 0, A, B, CALL_PIPE, 7);
+	leave_for(&s, 200, 1, 0, C, 0, 0);
+	wake(&s, 300, 1, C, A, 0);
+	tell(&s, 1000);
+	assert_int_equal(s.line.faults.no_waker, 0);
+	assert_int_equal(in_state(&s, A, STATE_RUNNABLE), 0);
+	assert_int_equal(in_state(&s, A, STATE_PEER), 200 + 600);
+}
+
 static void an_early_waking_is_kept(void **state)
 {
 	STORY(s);
@@ -171,6 +189,28 @@ static void lost_switches_are_counted_and_survived(void **state)
 	assert_int_equal(in_state(&s, B, STATE_TIMER), 700);
 }
 
+/* All three are woken while D runs, and nothing more is told of them; only C is still queued at the freeze. */
+static void nobody_queues_beyond_what_is_known_of_him(void **state)
+{
+	struct trace_thread gone = {.tid = A, .tgid = A, .comm = "gone", .end = 300 * US, .flags = THREAD_HAS_ENDED, .state = STATE_ENDED};
+	struct trace_thread asleep = {.tid = B, .tgid = B, .comm = "asleep", .state = STATE_TIMER, .state_since = 100 * US};
+	struct trace_thread queued = {.tid = C, .tgid = C, .comm = "queued", .state = STATE_RUNNABLE, .state_since = 100 * US};
+
+	STORY(s);
+	trace_add_thread(&s.trace, &gone);
+	trace_add_thread(&s.trace, &asleep);
+	trace_add_thread(&s.trace, &queued);
+	cast_process(&s, D, "d");
+	leave_for(&s, 50, 0, 0, D, 0, 0);
+	for (uint32_t who = A; who <= C; who++)
+		wake_in(&s, 100, 0, D, who, 0, 0, 0);
+	tell(&s, 1000);
+	assert_int_equal(in_state(&s, A, STATE_RUNNABLE) + in_state(&s, B, STATE_RUNNABLE), 0);
+	assert_int_equal(in_state(&s, A, STATE_UNKNOWN), 200);
+	assert_int_equal(in_state(&s, B, STATE_UNKNOWN), 900);
+	assert_int_equal(in_state(&s, C, STATE_RUNNABLE), 900);
+}
+
 static void a_reused_number_is_another_thread(void **state)
 {
 	struct trace_thread first = {.tid = A, .tgid = A, .comm = "first", .end = 300 * US, .flags = THREAD_HAS_ENDED};
@@ -244,11 +284,12 @@ static void samples_split_running_time(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(samples_split_running_time), cmocka_unit_test(a_sleep_ends_in_the_run_queue), cmocka_unit_test(each_kind_of_preemption),
-	  cmocka_unit_test(interrupts_are_stolen_from_who_runs), cmocka_unit_test(an_early_waking_is_kept),
+	  cmocka_unit_test(interrupts_are_stolen_from_who_runs), cmocka_unit_test(a_wakeup_comes_before_its_switch), cmocka_unit_test(an_early_waking_is_kept),
 	  cmocka_unit_test(a_waking_that_found_it_running_ends_no_later_wait),
 	  cmocka_unit_test(quota_is_the_first_part_of_the_wait),
 	  cmocka_unit_test(silent_threads_have_the_state_they_were_found_in),
 	  cmocka_unit_test(a_wait_that_was_woken_for_nothing_is_one),
 	  cmocka_unit_test(a_queue_wait_is_split_where_the_thread_was_moved),
 	  cmocka_unit_test(lost_switches_are_counted_and_survived), cmocka_unit_test(a_reused_number_is_another_thread),
+	  cmocka_unit_test(nobody_queues_beyond_what_is_known_of_him),
 	  cmocka_unit_test(any_trace_is_survived))

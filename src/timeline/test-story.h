@@ -121,7 +121,7 @@ static inline void tell(struct story *s, int64_t us)
 		if (line->intervals.n)
 			assert_true(line->intervals.v[line->intervals.n - 1].end <= s->line.end);
 	}
-	assert_int_equal(blame_build(&s->line, 1, s->line.end, NULL, 0, &s->blame), 0);
+	assert_int_equal(blame_build(&s->line, 1, s->line.end, NULL, 0, LEVEL_THREAD, &s->blame), 0);
 	for (int w = 0; w < FOR_COUNT; w++)
 		assert_int_equal(s->blame.waits[w], s->blame.charged[w]);
 }

@@ -72,9 +72,10 @@ static json_t *unusual_json(const struct suspect *s)
 
 static json_t *verdict_json(const struct answer *a)
 {
-	return json_pack("{s:b, s:s, s:s, s:o, s:o, s:o}", "slow", a->slow, "summary", a->summary, "bottleneck",
+	return json_pack("{s:b, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "slow", a->slow, "summary", a->summary, "bottleneck",
 			 bottleneck_name(a->bottleneck), "slow_since", moment_json(a->slow_since), "slow_until",
-			 moment_json(a->slow_until), "pressure", pressure_json(&a->pressure));
+			 moment_json(a->slow_until), "pressure", pressure_json(&a->pressure), "confidence", number_json(a->confidence), "next",
+			 text_json(a->next));
 }
 
 json_t *board_json(const struct board *b)

@@ -13,23 +13,14 @@ json_t *unit_json(const struct feature *f)
 	return json_string(unit);
 }
 
-json_t *spark_json(const float spark[SPARK_POINTS])
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < SPARK_POINTS; i++)
-		json_array_append_new(array, number_json((double)spark[i]));
-	return array;
-}
-
 json_t *deviation_json(const struct deviation *f)
 {
-	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:s, s:o, s:b, s:b}", "name", f->feature->name,
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:s, s:o, s:b, s:b, s:b}", "name", f->feature->name,
 			 "resource", resource_name(f->feature->resource), "unit", unit_json(f->feature), "value", number_json(f->observed), "usual",
 			 number_json(f->usual), "spread", number_json(f->spread), "deviation", number_json(f->deviation), "rank_in_window",
 			 (int)f->rank, "compared_with", (int)f->compared, "shape", shape_name(f->shape), "since",
 			 moment_json(f->since), "highest", (f->flags & FINDING_HIGHEST) != 0, "left_only_value",
-			 (f->flags & FINDING_LEFT_ONLY_VALUE) != 0);
+			 (f->flags & FINDING_LEFT_ONLY_VALUE) != 0, "new", (f->flags & FINDING_NEW) != 0);
 }
 
 json_t *pressure_json(const struct pressure *p)

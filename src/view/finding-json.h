@@ -10,5 +10,4 @@
 /* "ns/s" for a counter in ns. */
 json_t *unit_json(const struct feature *f);
 json_t *deviation_json(const struct deviation *f);
-json_t *spark_json(const float spark[SPARK_POINTS]);
 json_t *pressure_json(const struct pressure *p);

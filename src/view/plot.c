@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FAR_ABOVE_ZERO 0.8 /* share of the most that the least must reach for the axis to begin there */
 
@@ -95,4 +96,29 @@ const char *plot_cell(const struct plot *p, int x, int y)
 	code = 0x2800u + p->dots[y * p->width + x];
 	snprintf(cell, sizeof(cell), "%c%c%c", (char)(0xe0 | code >> 12), (char)(0x80 | (code >> 6 & 0x3f)), (char)(0x80 | (code & 0x3f)));
 	return cell;
+}
+
+static const char *spark_bar(double value, double low, double high)
+{
+	static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+
+	if (isnan(value))
+		return " ";
+	return bars[high > low ? (size_t)((value - low) / (high - low) * 7.0 + 0.5) : 0];
+}
+
+char *sparkline(const float values[SPARK_POINTS], char buf[SPARKLINE_SIZE])
+{
+	double low = INFINITY, high = -INFINITY;
+	char *end = buf;
+
+	for (size_t i = 0; i < SPARK_POINTS; i++) {
+		low = fmin(low, (double)values[i]); /* of a NaN and a number fmin() gives the number */
+		high = fmax(high, (double)values[i]);
+	}
+	if (low > 0 && low < high / 2)
+		low = 0;
+	for (size_t i = 0; i < SPARK_POINTS; i++)
+		end = stpcpy(end, spark_bar((double)values[i], low, high));
+	return buf;
 }

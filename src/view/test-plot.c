@@ -49,5 +49,19 @@ static void a_level_far_above_zero_has_an_axis_of_its_own(void **state)
 	plot_free(&p);
 }
 
+static void a_small_curve_is_a_bar_a_value(void **state)
+{
+	float values[SPARK_POINTS];
+	char text[SPARKLINE_SIZE];
+
+	(void)state;
+	for (size_t i = 0; i < SPARK_POINTS; i++)
+		values[i] = i == 0 ? NAN : i < 20 ? 1 : 7;
+	assert_ptr_equal(sparkline(values, text), text);
+	assert_int_equal(strncmp(text, " ▂▂", 1 + 2 * 3), 0);
+	assert_string_equal(text + strlen(text) - 3, "█");
+}
+
 RUN_TESTS(cmocka_unit_test(a_rising_line_goes_from_the_lower_left_to_the_upper_right),
-	  cmocka_unit_test(what_is_missing_is_left_empty), cmocka_unit_test(a_level_far_above_zero_has_an_axis_of_its_own))
+	  cmocka_unit_test(what_is_missing_is_left_empty), cmocka_unit_test(a_level_far_above_zero_has_an_axis_of_its_own),
+	  cmocka_unit_test(a_small_curve_is_a_bar_a_value))

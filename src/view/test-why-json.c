@@ -35,9 +35,9 @@ static void every_key_of_the_contract_is_there(void **state)
 	static const char *const top[] = {"schema",	"at",	   "window", "slow",	 "confidence", "bottleneck",
 					  "cause",	"summary", "culprits", "victims", NULL};
 	static const char *const culprit[] = {"rank", "role",	 "kind",  "pid",   "start_time", "name", "exe",
-					      "cmdline", "unit", "score", "share", "features",   "evidence", NULL};
+					      "cmdline", "unit", "score", "share", "features",   "evidence", "matters", NULL};
 	static const char *const feature[] = {"name",	   "resource",	     "unit",  "value", "usual", "spread",
-					      "deviation", "rank_in_window", "shape", "since", NULL};
+					      "deviation", "rank_in_window", "shape", "since", "new", "spark", NULL};
 	size_t n;
 	struct subject s = {.info = {.pid = 7, .name = (char *)"x", .kind = ENTITY_PROCESS}};
 	struct deviation dev = {.feature = features_of(ENTITY_PROCESS, &n), .observed = 2, .usual = NAN, .spread = NAN,

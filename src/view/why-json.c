@@ -6,33 +6,44 @@
 #include "base/clock.h"
 #include "view/finding-json.h"
 #include "view/json.h"
+#include "view/plot.h"
 #include "view/why.h"
 
-static json_t *suspect_json(const struct suspect *s, size_t rank)
+static json_t *feature_json(const struct deviation *f)
+{
+	json_t *object = deviation_json(f);
+	char spark[SPARKLINE_SIZE];
+
+	json_object_set_new(object, "spark", json_string(sparkline(f->spark, spark)));
+	return object;
+}
+
+static json_t *suspect_json(const struct suspect *s, size_t rank, bool matters)
 {
 	const struct entity_info *info = &s->subject->info;
 	_cleanup_free_ char *label = entity_label(info);
 	json_t *features = json_array(), *evidence = json_array();
 
 	for (size_t i = 0; i < s->features.n; i++)
-		json_array_append_new(features, deviation_json(&s->features.v[i]));
+		json_array_append_new(features, feature_json(&s->features.v[i]));
 	for (size_t i = 0; i < s->evidence.n; i++)
 		json_array_append_new(evidence, text_json(s->evidence.v[i]));
-	return json_pack("{s:i, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "rank",
+	return json_pack("{s:i, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "rank",
 			 (int)rank, "using", s->using, "role", s->role == ROLE_PRIMARY ? "primary" : "contributing", "kind",
 			 culprit_kind_name(s->kind), "pid", (json_int_t)info->pid, "start_time", (json_int_t)info->start,
 			 "members", (json_int_t)s->members, "parent", (json_int_t)info->parent, "name", text_json(info->name),
 			 "label", text_json(label), "exe", text_json(info->exe), "cmdline", text_json(info->cmdline), "unit",
 			 text_json(info->unit), "container", text_json(info->container), "score", number_json(s->score), "share",
-			 number_json(s->share), "features", features, "evidence", evidence);
+			 number_json(s->share), "features", features, "evidence", evidence, "matters", matters);
 }
 
-static json_t *suspects_json(const struct suspect *suspects, size_t n)
+/* `culprits_of`: the ranking whose suspects they are; NULL = victims, who all matter. */
+static json_t *suspects_json(const struct suspect *suspects, size_t n, const struct ranking *culprits_of)
 {
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(array, suspect_json(&suspects[i], i + 1));
+		json_array_append_new(array, suspect_json(&suspects[i], i + 1, !culprits_of || suspect_matters(culprits_of, &suspects[i])));
 	return array;
 }
 
@@ -63,7 +74,7 @@ int why_json(const struct answer *a, FILE *out)
 			 a->has_history, "confidence", number_json(a->confidence), "bottleneck", bottleneck_name(a->bottleneck),
 			 "cause", text_json(a->cause), "summary", text_json(a->summary), "next", text_json(a->next), "model", a->ranking.method, "pressure",
 			 pressure_json(&a->pressure), "looked_at", (int)a->ranking.looked_at, "remarks", remarks, "culprits",
-			 suspects_json(a->ranking.suspects.v, a->ranking.suspects.n), "victims",
-			 suspects_json(a->ranking.victims.v, a->ranking.victims.n), "similar", similar_json(a));
+			 suspects_json(a->ranking.suspects.v, a->ranking.suspects.n, &a->ranking), "victims",
+			 suspects_json(a->ranking.victims.v, a->ranking.victims.n, NULL), "similar", similar_json(a));
 	return json_print(root, JSON_INDENT(1), out);
 }

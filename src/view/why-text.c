@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "view/plot.h"
 #include "view/why.h"
 
 #define SIMILAR_SHOWN 3
@@ -19,30 +20,9 @@ static const char *plain(const struct why_text_options *o)
 	return o->colour ? "\033[0m" : "";
 }
 
-static void put_sparkline(const float *values, FILE *out)
-{
-	static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-	double low = INFINITY, high = -INFINITY;
-
-	for (size_t i = 0; i < SPARK_POINTS; i++) {
-		if (isnan(values[i]))
-			continue;
-		low = fmin(low, (double)values[i]);
-		high = fmax(high, (double)values[i]);
-	}
-	if (low > 0 && low < high / 2)
-		low = 0;
-	for (size_t i = 0; i < SPARK_POINTS; i++) {
-		if (isnan(values[i]))
-			fputs(" ", out);
-		else
-			fputs(bars[high > low ? (size_t)(((double)values[i] - low) / (high - low) * 7.0 + 0.5) : 0], out);
-	}
-}
-
 static void put_feature(const struct deviation *f, FILE *out)
 {
-	char now[32], usual[32], spread[32], since[40];
+	char now[32], usual[32], spread[32], since[40], spark[SPARKLINE_SIZE];
 
 	fprintf(out, "     %-20s %10s", f->feature->name, format_value(f->feature, f->observed, now, sizeof(now)));
 	if (isnan(f->usual))
@@ -52,8 +32,7 @@ static void put_feature(const struct deviation *f, FILE *out)
 	else
 		fprintf(out, "   usual %10s +- %-9s", format_value(f->feature, f->usual, usual, sizeof(usual)),
 			format_value(f->feature, f->spread, spread, sizeof(spread)));
-	fputc(' ', out);
-	put_sparkline(f->spark, out);
+	fprintf(out, " %s", sparkline(f->spark, spark));
 	if (f->flags & FINDING_LEFT_ONLY_VALUE)
 		fputs("  left its only value", out);
 	else if (f->flags & FINDING_HIGHEST)
@@ -187,17 +166,6 @@ static void put_similar(const struct answer *a, FILE *out)
 	}
 }
 
-/* The paper's scores are negative or positive densities, all of them worth a look; of guilt, a twentieth of the first
- * one's is noise. */
-static bool worth_showing(const struct answer *a, const struct suspect *s)
-{
-	double first = a->ranking.suspects.v[0].score;
-
-	bool guilt = strcmp(a->ranking.method, "robust") == 0 || strcmp(a->ranking.method, "blame") == 0;
-
-	return !guilt || s->score >= fmax(0.05 * first, 0.002);
-}
-
 void why_text(const struct answer *a, const struct why_text_options *o, FILE *out)
 {
 	char at[40], span[32];
@@ -213,7 +181,7 @@ void why_text(const struct answer *a, const struct why_text_options *o, FILE *ou
 	for (size_t i = 0; i < a->remarks.n; i++)
 		fprintf(out, "Note: %s.\n", a->remarks.v[i]);
 	for (size_t i = 0; i < a->ranking.suspects.n && i < o->suspects; i++)
-		if (worth_showing(a, &a->ranking.suspects.v[i]))
+		if (suspect_matters(&a->ranking, &a->ranking.suspects.v[i]))
 			put_suspect(&a->ranking.suspects.v[i], (unsigned)i + 1, o, out);
 	put_victims(a, out);
 	put_similar(a, out);

@@ -103,7 +103,7 @@ struct contest {
 	pthread_mutex_t lock;
 	sem_t locked, done;
 	volatile bool stop;
-	int64_t waited; /* by the victim */
+	int64_t waited; /* by the victim; what it waited for a CPU once it was woken is not the lock's */
 };
 
 static inline void contest_init(struct contest *c)
@@ -116,11 +116,13 @@ static inline void contest_init(struct contest *c)
 /* The victim's side, for so long. */
 static inline void contest_lose(struct contest *c, int64_t span)
 {
-	for (int64_t end = now() + span, began; now() < end;) {
+	for (int64_t end = now() + span, began, queued; now() < end;) {
 		sem_wait(&c->locked);
+		queued = run_delay();
 		began = now();
 		pthread_mutex_lock(&c->lock);
 		c->waited += now() - began;
+		c->waited -= run_delay() - queued;
 		pthread_mutex_unlock(&c->lock);
 		c->stop = now() >= end;
 		sem_post(&c->done);

@@ -18,12 +18,20 @@ static void *run_big(void *argument)
 		if (pwrite(fd, block, BIG, (at++ % 32) * BIG) < 0)
 			break;
 	}
+	free(block);
+	close(fd);
 	return NULL;
 }
 
-#define WRITES_MAX 4096
+#define ROUNDS	   5
+#define WRITES_MAX 8192
 
-static int64_t took[WRITES_MAX];
+/* How long writes took, of one thread, without what it then waited for a CPU. */
+struct writes {
+	int fd;
+	void *block;
+	int64_t n, took[WRITES_MAX], total;
+};
 
 static int shorter(const void *a, const void *b)
 {
@@ -32,56 +40,60 @@ static int shorter(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Small writes for so long: how many; how long each `took`, the shortest first. */
-static int64_t small_writes(int fd, void *block, int64_t span, int64_t *ret_total)
+static void small_writes(struct writes *w, int64_t span)
 {
-	int64_t end = now() + span, n = 0;
+	for (int64_t end = now() + span, began; (began = now()) < end && w->n < WRITES_MAX; rest(MS)) {
+		int64_t queued = run_delay();
 
-	*ret_total = 0;
-	while (now() < end && n < WRITES_MAX) {
-		int64_t began = now();
-
-		if (pwrite(fd, block, 4096, (40 << 20) + (n % 64) * 4096) < 0)
+		if (pwrite(w->fd, w->block, 4096, (40 << 20) + (w->n % 64) * 4096) < 0)
 			exit(77);
-		took[n] = now() - began;
-		*ret_total += took[n++];
-		rest(MS);
+		w->took[w->n] = now() - began - (run_delay() - queued);
+		w->total += w->took[w->n++];
 	}
-	qsort(took, n, sizeof(*took), shorter);
-	return n;
 }
 
-/* Others use the machine's disk too: what a write usually takes. */
+/* In a thread of its own: what it waited is not the victim's. */
 static void *run_alone(void *argument)
 {
-	void *block = aligned_alloc(4096, 4096);
-	int64_t total, *usual = argument;
-
-	memset(block, 3, 4096);
 	be("alone", -1);
-	*usual = took[small_writes((int)*usual, block, 300 * MS, &total) / 2];
+	small_writes(argument, SPAN / ROUNDS / 5);
 	return NULL;
 }
 
+static void write_beside(const char *disk, struct writes *w)
+{
+	pthread_t big[WORKERS];
+
+	stop = false;
+	for (int i = 0; i < WORKERS; i++)
+		big[i] = start(run_big, (void *)disk);
+	rest(10 * MS);
+	small_writes(w, SPAN / ROUNDS);
+	stop = true;
+	for (int i = 0; i < WORKERS; i++)
+		pthread_join(big[i], NULL);
+}
+
+/* Others use the machine's disk too, so what a write usually takes is asked again and again in between. */
 int main(int argc, char **argv)
 {
 	int fd = argc > 1 ? open(argv[1], O_WRONLY | O_DIRECT | O_DSYNC) : -1;
 	void *block = aligned_alloc(4096, 4096);
-	int64_t alone = fd, writes, total;
-	pthread_t big[WORKERS];
+	static struct writes alone, victim;
+	int64_t usual;
 
 	if (fd < 0)
 		return 77;
 	memset(block, 2, 4096);
-	pthread_join(start(run_alone, &alone), NULL); /* a thread of its own: what it waited is not the victim's */
+	alone.fd = victim.fd = fd;
+	alone.block = victim.block = block;
 	be("victim", -1);
-	for (int i = 0; i < WORKERS; i++)
-		big[i] = start(run_big, argv[1]);
-	rest(50 * MS);
-	writes = small_writes(fd, block, SPAN, &total);
-	stop = true;
-	for (int i = 0; i < WORKERS; i++)
-		pthread_join(big[i], NULL);
-	truth("disk", "modelled", "culprit", total, total - alone * writes);
+	for (int i = 0; i < ROUNDS; i++) {
+		pthread_join(start(run_alone, &alone), NULL);
+		write_beside(argv[1], &victim);
+	}
+	qsort(alone.took, (size_t)alone.n, sizeof(*alone.took), shorter);
+	usual = victim.n * alone.took[alone.n / 2];
+	truth("disk", "modelled", "culprit", victim.total, victim.total > usual ? victim.total - usual : 0);
 	return 0;
 }

@@ -21,7 +21,7 @@ function record({ whyslow, makeRecording, makeIncident }, folder, file) {
 }
 
 function recordSpans({ whyslow, makeSpans }, file) {
-	writeFileSync(file("spans.otlp"), execFileSync(makeSpans, ["otlp", "150000", "1", "story"], { maxBuffer: 1 << 28 }));
+	writeFileSync(file("spans.otlp"), execFileSync(makeSpans, ["otlp", "300000", "1", "story"], { maxBuffer: 1 << 28 }));
 	execFileSync(whyslow, ["spans", "load", file("spans.otlp"), "--store", file("spans.db")]);
 }
 

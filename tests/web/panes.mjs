@@ -50,6 +50,16 @@ async function blame(p, address) {
 	// by thread, program
 	await p.selectOption("#blame select >> nth=1", "program");
 	await p.locator('#blame td.heat[title^="editor because of"]').first().waitFor();
+	// on a phone its cells are a list, the longest first, that needs no scrolling sideways
+	await go(p, address, "view=blame&mark=1");
+	await p.setViewportSize({ width: 390, height: 800 });
+	await p.locator("#blame .matrix tbody td.name").first().waitFor();
+	assert.ok(await p.locator("#blame .matrix").evaluate((e) => e.scrollWidth <= e.clientWidth), "the list is as wide as the phone");
+	assert.match(await text(p, "#blame .matrix tbody tr"), /^innocent \(102\)\s+guilty \(101\)\s+1\.0\d s$/);
+	await p.locator("#blame .matrix tbody tr").first().click();
+	await p.locator("#blame .chosen", { hasText: "innocent (102) waited 1.0" }).waitFor();
+	await p.setViewportSize({ width: 1440, height: 900 });
+	await p.locator("#blame td.heat").first().waitFor();
 }
 
 async function flame(p, address) {
@@ -65,6 +75,7 @@ async function flame(p, address) {
 	await p.locator("#flame canvas").focus();
 	await p.keyboard.press("Escape");
 	await inAddress(p, "frame", "");
+	await p.waitForFunction(() => document.querySelector("#flame .said").textContent.startsWith("all: ")); // it is drawn
 	await p.keyboard.press("ArrowDown");
 	await p.waitForFunction(() => document.querySelector("#flame .said").textContent.startsWith("guilty: "));
 	await p.keyboard.press("ArrowRight");
@@ -97,6 +108,7 @@ async function incidents(p, address) {
 	await inAddress(p, "mark", "2");
 	await p.locator("#incident h2", { hasText: "Mark 2" }).waitFor();
 	await p.locator("#incident .answer .summary").waitFor();
+	assert.ok((await p.locator("#incident .answer meter").count()) > 0, "what was waited for is told");
 	// its note is changed, and kept by the recorder
 	await p.locator("#incident .note-form input").fill("-- it was the indexer");
 	await p.keyboard.press("Enter");

@@ -13,7 +13,8 @@ import { launch, newPage, nothingWiderThanThePage, problems, serve } from "./har
 const [whyslow, makeRecording, makeIncident, makeSpans] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "whyslow-states-"));
 const PAGES = 2; // states that are tried beside each other
-const QUIET = 250; // ms without a question, an answer or another address: nothing more comes by itself
+const QUIET = 80; // ms without a question, an answer, another address, and without anything that is put off: nothing more comes by itself
+const PUT_OFF = 1000; // ms: timers of less are waited for
 const PATIENT = 3000; // on a starved machine it may all the same: whatever was found is looked at once more with so much
 const STOPS_MAX = 90; // of Tab on one page
 const wrong = [], patience = new Map(); // what was found; of each page
@@ -32,14 +33,30 @@ const starts = (end, pid) => ({
 
 // --- in the page ---
 
-function watch() {
-	const seen = globalThis.seen = { open: 0, asked: 0, last: performance.now() };
+function watch(putOff) {
+	const seen = globalThis.seen = { open: 0, asked: 0, timers: new Set(), last: performance.now() };
 	const touch = () => { seen.last = performance.now(); };
-	const { fetch } = globalThis, { pushState, replaceState } = history;
-	globalThis.fetch = (...all) => {
+	const { fetch, setTimeout, clearTimeout } = globalThis, { pushState, replaceState } = history, { json } = Response.prototype;
+	const during = (promise) => {
 		seen.open++;
+		return promise.finally(() => { seen.open--; touch(); });
+	};
+	globalThis.fetch = (...all) => {
 		seen.asked++;
-		return fetch(...all).finally(() => { seen.open--; touch(); });
+		return during(fetch(...all));
+	};
+	Response.prototype.json = function () { return during(json.call(this)); };
+	globalThis.setTimeout = (work, ms, ...more) => {
+		const id = setTimeout(() => {
+			seen.timers.delete(id);
+			work(...more);
+		}, ms);
+		if (!(ms >= putOff)) seen.timers.add(id);
+		return id;
+	};
+	globalThis.clearTimeout = (id) => {
+		seen.timers.delete(id);
+		clearTimeout(id);
 	};
 	history.pushState = (...all) => { touch(); return pushState.apply(history, all); };
 	history.replaceState = (...all) => { touch(); return replaceState.apply(history, all); };
@@ -101,7 +118,7 @@ function missed() {
 
 // --- beside it ---
 
-const settled = (p) => p.waitForFunction((quiet) => globalThis.seen?.asked && globalThis.seen.open === 0 && performance.now() - globalThis.seen.last > quiet && !document.querySelector("main:not([hidden])[aria-busy=true]") && !/^(reading|freezing|asking|counting|looking)/.test([...document.querySelectorAll("[role=status]")].map((e) => e.textContent).find(Boolean) ?? ""), patience.get(p) ?? QUIET, { polling: 50 });
+const settled = (p) => p.waitForFunction((quiet) => globalThis.seen?.asked && globalThis.seen.open === 0 && globalThis.seen.timers.size === 0 && performance.now() - globalThis.seen.last > quiet && !document.querySelector("main:not([hidden])[aria-busy=true]") && !/^(reading|freezing|asking|counting|looking)/.test([...document.querySelectorAll("[role=status]")].map((e) => e.textContent).find(Boolean) ?? ""), patience.get(p) ?? QUIET, { polling: 20 });
 const snapshot = async (p) => { await settled(p); return p.evaluate(told); };
 const hash = (p) => new URL(p.url()).hash;
 const differences = (a, b) => [...a.filter((l) => !b.includes(l)).map((l) => `- ${l}`), ...b.filter((l) => !a.includes(l)).map((l) => `+ ${l}`)].slice(0, 6).join("\n    ");
@@ -207,7 +224,7 @@ try {
 	await Promise.all(Array.from({ length: PAGES }, async () => {
 		const p = await newPage(browser);
 		p.setDefaultTimeout(60000);
-		await p.addInitScript(watch);
+		await p.addInitScript(watch, PUT_OFF);
 		await p.goto(server.address); // for the cookie
 		for (let next = left.shift(); next; next = left.shift()) await tryState(p, server.address, next).catch((e) => wrong.push(`${next[0]}: ${e.message}`));
 	}));

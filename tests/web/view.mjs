@@ -40,6 +40,10 @@ async function caseStudy(p, address, at) {
 	await p.locator("#chart canvas").waitFor();
 	await rows(p, "feature-list").nth(3).locator("button").click();
 	await p.locator("#curves .curve").nth(1).waitFor();
+	// and the same feature of another process
+	const other = await rows(p, "process-list").nth(4).getAttribute("data-key");
+	await rows(p, "process-list").nth(4).locator("button").click();
+	await p.locator("#curves .curve", { hasText: `(${other}): ${name}` }).waitFor();
 	// who lived when, on the same axis: as the verb tells it
 	const lives = await p.evaluate((u) => fetch(u).then((r) => r.json()), `/api/v1/lives?at=@${at}&window=4h&points=60`);
 	const changed = lives.lives.filter((l) => l.began || l.ended);
@@ -129,6 +133,23 @@ async function serverGoes(p, address, at) {
 	await p.waitForFunction((old) => document.getElementById("status").textContent === "" && new Date(document.getElementById("at").value).getTime() / 1000 < old - 5, at, { timeout: 60000 });
 }
 
+// Where nothing is recorded yet the page says that, and goes on asking; it does not take the server for gone.
+async function nothingRecorded() {
+	const empty = await serve(whyslow, folder, ["--store", join(folder, "none.db")]);
+	const p = await newPage(browser);
+	await p.goto(empty.address);
+	await p.locator("#verdict", { hasText: "nothing is recorded" }).waitFor();
+	await p.evaluate(() => new Promise((done) => {
+		const events = new EventSource("/api/v1/events");
+		let n = 0;
+		events.addEventListener("ended", () => { if (++n === 2) { events.close(); done(); } });
+	}));
+	assert.doesNotMatch(await p.locator("#status").textContent(), /does not answer/);
+	assert.equal(await p.locator("#processes").isVisible(), false, "no pane without anything in it");
+	await p.context().close();
+	empty.process.kill("SIGTERM");
+}
+
 // A trial as `whyslow confirm --json` prints it: one victim, who waits 57 % of the time, and 5 % while the other is held back.
 function trialOf(order) {
 	const samples = [], share = (held, i) => (held ? 0.05 : 0.57) + 0.02 * (i % 2);
@@ -170,6 +191,19 @@ async function refusesToHoldTheDead(p) {
 	assert.match(await p.evaluate(async () => (await import("/api.js")).tell("confirm", { pid: "x" }).then(() => "held", (e) => e.message)), /body/);
 }
 
+// What the interface's description lists is there, and takes what it says it takes.
+async function isAsDescribed(p) {
+	const { paths } = await p.evaluate(() => fetch("/api/v1/openapi.json").then((r) => r.json()));
+	const keys = (path) => Object.keys(paths[path].post.requestBody.content["application/json"].schema.properties);
+	assert.deepEqual([keys("/api/v1/marks"), keys("/api/v1/notes"), keys("/api/v1/feedback"), keys("/api/v1/confirm")], [["note"], ["id", "note"], ["id", "feedback"], ["pid", "short"]]);
+	for (const [path, { get }] of Object.entries(paths)) {
+		if (!get || path === "/api/v1/events" || get.parameters.some((x) => x.required)) continue;
+		const [status, said] = await p.evaluate((u) => fetch(u).then(async (r) => [r.status, await r.text()]), path);
+		// nothing may be recorded of it here: but it is asked for as the program takes it
+		assert.ok(status === 200 || ([400, 404].includes(status) && !/there is no \/|option/i.test(said)), `${path}: ${status} ${said}`);
+	}
+}
+
 async function refusesStrangers(address) {
 	const origin = new URL(address).origin;
 	assert.equal((await fetch(`${origin}/api/v1/board`)).status, 401);
@@ -186,6 +220,7 @@ try {
 	const p = await newPage(browser, {});
 	await caseStudy(p, address, at);
 	await noSeriousFindings(p, "machine");
+	await isAsDescribed(p);
 	await byKeyboard(p);
 	await onTheCurve(p, address, at);
 	const q = await newPage(browser);
@@ -202,6 +237,7 @@ try {
 	await refusesToHoldTheDead(p);
 	await showTrial(p);
 	await noSeriousFindings(p, "proof of an incident");
+	await nothingRecorded();
 	await serverGoes(p, address, at);
 	// a mark on a recording that ended long ago has no answer, and the page says so: that is no error of the page
 	assert.deepEqual(problems.filter((t) => !/status of 40[04]|net::ERR_/.test(t)), []);

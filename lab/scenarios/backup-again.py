@@ -1,0 +1,12 @@
+"""A backup is made as always; beside it somebody starts the same program again, without its bound."""
+import life
+from resources import CPU, READING
+
+GROUP = "disk"
+RESOURCE = "io"
+FEATURES = CPU | READING
+CAUSES = {"disk-read", "backup", "cpu", "cpu-group", "kernel-work", "disk-shared"}
+
+
+def inject(stage, chance):
+    return [stage.start("stream", "read", stage.work / "archive", life.ARCHIVE // life.MEBIBYTE, 0, chance.choice((4, 16)), name="backup")]

@@ -1,0 +1,14 @@
+"""Somebody fills the cache server as fast as it takes it: who asks is guilty, the server works as it must."""
+import life
+from resources import CPU, NETWORK, SWITCHING
+
+GROUP = "real"
+RESOURCE = "cpu"
+FEATURES = CPU | NETWORK | SWITCHING | {"io.read_calls", "io.write_calls", "io.read_chars", "io.write_chars", "handles.sockets"}
+CAUSES = {"cpu", "cpu-group", "kernel-work", "network-busy", "packet-flood"}
+NEEDS = ("redis-benchmark",)
+
+
+def inject(stage, chance):
+    return [stage.start("redis-benchmark", "-s", life.redis_socket(stage), "-t", "set,get", "-c", chance.choice((10, 50)), "-P",
+                        chance.choice((1, 16)), "-n", 100000000, "-r", 100000, "-q", name="import")]

@@ -1,0 +1,18 @@
+"""A program keeps the disk's queue full, past the page cache and without waiting for each request."""
+from resources import CPU, READING, WRITING
+
+GROUP = "disk"
+RESOURCE = "io"
+FEATURES = READING | WRITING | CPU
+CAUSES = {"disk-read", "disk-write", "many-small-reads", "synced-writes", "cpu", "cpu-group", "kernel-work"}
+NEEDS = ("fio",)
+
+
+def inject(stage, chance):
+    how = chance.choice(("read", "randread", "randwrite", "randrw"))
+    return [stage.start("fio", "--name=volume", f"--filename={stage.work}/volume", f"--rw={how}", "--direct=1", "--ioengine=libaio",
+                        f"--iodepth={chance.choice((32, 128))}", f"--bs={chance.choice((4, 64))}k", "--time_based", "--runtime=300")]
+
+
+def make(stage):
+    stage.file("volume", 1 << 30)

@@ -1,0 +1,11 @@
+"""A program that is always there, and big, does several times what it usually does."""
+from resources import CPU, READING, SWITCHING
+
+GROUP = "cpu"
+RESOURCE = "cpu"
+FEATURES = CPU | SWITCHING | READING | {"threads.count"}
+CAUSES = {"cpu", "cpu-group", "disk-read", "backup"}
+
+
+def inject(stage, chance):
+    return [stage.start("burn", chance.choice((3, 5)), 100, name="renderer")]

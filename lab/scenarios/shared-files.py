@@ -1,0 +1,31 @@
+"""Files pile up in memory (a tmpfs) until the control group of those who write them has no room left."""
+import shutil
+
+import life
+from resources import CPU, MEMORY, WRITING
+from stage import SHORT
+
+GROUP = "memory"
+RESOURCE = "memory"
+FEATURES = MEMORY | WRITING | {"mem.shmem"} | CPU
+CAUSES = {"memory-growth", "group-memory-limit", "swapping", "shared-memory", "memory-short"}
+PRESS = (8, 15)
+FOLDER = "/dev/shm/whyslow-lab"
+
+
+def prepare(stage, chance):
+    stage.use_swap(1024 * life.MEBIBYTE, compressed=chance.random() < 0.5)
+    stage.groups.set_memory((life.database_size() + 320) * life.MEBIBYTE)
+
+
+def inject(stage, chance):
+    piece = chance.choice((8, 32))
+    fill = (f"mkdir -p {FOLDER}; n=0; while [ $n -lt 1200 ]; do head -c {piece}M /dev/zero >{FOLDER}/$n; n=$((n+{piece})); sleep {piece / 80}; done; "
+            f"while :; do cat {FOLDER}/* >/dev/null; done")
+    return [stage.start("sh", "-c", fill, name="scratch", group=SHORT)]
+
+
+def restore(stage):
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    stage.groups.set_memory(None)
+    stage.drop_swap()

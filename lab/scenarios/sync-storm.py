@@ -1,0 +1,17 @@
+"""Somebody writes a little and then asks for everything to be on the disk (sync), whoever wrote it, again and again."""
+from resources import CPU, WRITING
+
+GROUP = "disk"
+RESOURCE = "io"
+FEATURES = CPU | WRITING | {"tasks.forks", "children.short", "children.cpu", "wait.other", "wait.lock"}
+CAUSES = {"synced-writes", "disk-write", "many-starts", "children", "kernel-work", "cpu", "cpu-group", "written-faster-than-disk"}
+
+
+def inject(stage, chance):
+    piece = chance.choice((20, 100))
+    once = f"dd if=/dev/urandom of=diary bs=1M count={piece} conv=notrunc 2>/dev/null; sync"
+    return [stage.start("sh", "-c", f"while :; do {once}; done", name="careful")]
+
+
+def restore(stage):
+    (stage.work / "diary").unlink(missing_ok=True)

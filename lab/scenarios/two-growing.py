@@ -1,0 +1,24 @@
+"""Two programs grow in the same control group until it has to reclaim and swap: either of them is guilty."""
+import life
+from resources import MEMORY
+from stage import SHORT
+
+GROUP = "memory"
+RESOURCE = "memory"
+FEATURES = MEMORY
+CAUSES = {"memory-growth", "group-memory-limit", "swapping"}
+PRESS = (9, 15)
+
+
+def prepare(stage, chance):
+    stage.use_swap(1024 * life.MEBIBYTE, compressed=chance.random() < 0.5)
+    stage.groups.set_memory((life.database_size() + 320) * life.MEBIBYTE)
+
+
+def inject(stage, chance):
+    return [stage.start("grow", rate, 900, name=name, group=SHORT) for name, rate in (("cache-builder", chance.choice((20, 40))), ("importer", 40))]
+
+
+def restore(stage):
+    stage.groups.set_memory(None)
+    stage.drop_swap()

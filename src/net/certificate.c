@@ -1,0 +1,93 @@
+#include "net/certificate.h"
+
+#include <errno.h>
+#include <gnutls/x509.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/library.h"
+
+#define PEM_MAX (1 << 20)
+#define SOON	(21 * 86400 * NS_PER_SEC) /* time to have another one made */
+
+struct gnutls {
+	LIBRARY_CALL(gnutls_x509_crt_init);
+	LIBRARY_CALL(gnutls_x509_crt_deinit);
+	LIBRARY_CALL(gnutls_x509_crt_import);
+	LIBRARY_CALL(gnutls_x509_crt_get_expiration_time);
+};
+
+static const struct library_symbol symbols[] = {
+	LIBRARY_SYMBOL(struct gnutls, gnutls_x509_crt_init),
+	LIBRARY_SYMBOL(struct gnutls, gnutls_x509_crt_deinit),
+	LIBRARY_SYMBOL(struct gnutls, gnutls_x509_crt_import),
+	LIBRARY_SYMBOL(struct gnutls, gnutls_x509_crt_get_expiration_time),
+};
+static const struct library library = {"libgnutls.so.30", "libgnutls30", symbols, ARRAY_SIZE(symbols)};
+
+int pem_read(const char *file, char **ret, char **ret_error)
+{
+	_cleanup_fclose_ FILE *f = fopen(file, "re");
+	_cleanup_free_ char *text = malloc(PEM_MAX);
+	size_t n;
+
+	if (!f)
+		return fail_with(ret_error, -errno, "cannot read %s: %s", file, strerror(errno));
+	if (!text)
+		return -ENOMEM;
+	n = fread(text, 1, PEM_MAX - 1, f);
+	text[n] = '\0';
+	if (!strstr(text, "-----BEGIN "))
+		return fail_with(ret_error, -EINVAL, "%s is no PEM file", file);
+	*ret = TAKE(text);
+	return 0;
+}
+
+/* -1 = no certificate, as GnuTLS has it. */
+static time_t end_of(const struct gnutls *g, char *pem)
+{
+	gnutls_datum_t text = {.data = (unsigned char *)pem, .size = (unsigned)strlen(pem)};
+	gnutls_x509_crt_t certificate;
+	time_t end = -1;
+
+	if (g->gnutls_x509_crt_init(&certificate) < 0)
+		return -1;
+	if (g->gnutls_x509_crt_import(certificate, &text, GNUTLS_X509_FMT_PEM) == 0)
+		end = g->gnutls_x509_crt_get_expiration_time(certificate);
+	g->gnutls_x509_crt_deinit(certificate);
+	return end;
+}
+
+int certificate_end(const char *file, int64_t *ret_wall_ns, char **ret_error)
+{
+	_cleanup_free_ char *pem = NULL;
+	struct gnutls gnutls;
+	time_t end;
+	int r = pem_read(file, &pem, ret_error);
+
+	if (r == 0)
+		r = library_load(&library, &gnutls, ret_error);
+	if (r < 0)
+		return r;
+	end = end_of(&gnutls, pem);
+	if (end < 0)
+		return fail_with(ret_error, -EINVAL, "%s has no certificate", file);
+	*ret_wall_ns = end > INT64_MAX / NS_PER_SEC ? INT64_MAX : end * NS_PER_SEC;
+	return 0;
+}
+
+void certificate_warning(int64_t end, int64_t now, struct str *out)
+{
+	char when[48], left[32];
+
+	if (end > now && end - now >= SOON)
+		return;
+	format_local(end, when, sizeof(when));
+	if (end <= now)
+		str_printf(out, "expired on %s: clients refuse it", when);
+	else
+		str_printf(out, "expires in %s, on %s", format_span(end - now, left, sizeof(left)), when);
+}

@@ -1,0 +1,14 @@
+/* What is in a server's PEM files. Certificates are read by GnuTLS, which libmicrohttpd brings along. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/str.h"
+
+/* A PEM file's text (caller frees). 0, or -errno with *ret_error (caller frees): it cannot be read, or is no PEM file. */
+int pem_read(const char *file, char **ret, char **ret_error);
+/* Until when the first certificate of a PEM file is valid: wall ns. 0, or -errno with *ret_error (caller frees), as of pem_read();
+ * -EINVAL: there is no certificate in it; -ENOENT: there is no GnuTLS. */
+int certificate_end(const char *file, int64_t *ret_wall_ns, char **ret_error);
+/* Appends in words that a certificate has ended, or ends within three weeks of `now`; nothing where it does not. Times: wall ns. */
+void certificate_warning(int64_t end, int64_t now, struct str *out);

@@ -1,0 +1,84 @@
+/* What the server's files share: the library, the server, and one request on its way. http-server.c starts, stops and takes
+ * requests in, http-examine.c says what speaks against one, http-answer.c sends what it gets. */
+#pragma once
+
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/library.h"
+#include "net/http-server.h"
+
+#define TOKEN_COOKIE "whyslow_token"
+
+struct mhd {
+	LIBRARY_CALL(MHD_start_daemon);
+	LIBRARY_CALL(MHD_stop_daemon);
+	LIBRARY_CALL(MHD_get_daemon_info);
+	LIBRARY_CALL(MHD_lookup_connection_value);
+	LIBRARY_CALL(MHD_create_response_from_buffer);
+	LIBRARY_CALL(MHD_create_response_from_callback);
+	LIBRARY_CALL(MHD_add_response_header);
+	LIBRARY_CALL(MHD_queue_response);
+	LIBRARY_CALL(MHD_destroy_response);
+};
+
+enum http_count { REQUESTS, NO_TOKEN, WRONG_HOST, WRONG_ORIGIN, UNKNOWN_PATH, TOO_LARGE, TOO_MANY, BAD_BODY, FAILED, COUNTS };
+
+struct http_server {
+	struct mhd mhd;
+	struct MHD_Daemon *daemon;
+	struct users *tokens;
+	const struct http_route *routes;
+	const char *const *names;
+	void *context;
+	char *certificate, *key;
+	char hostname[256];
+	bool loopback; /* listens on this machine only */
+	unsigned requests_max;
+	atomic_uint under_way;
+	atomic_uint_fast64_t counts[COUNTS];
+	pthread_mutex_t lock;
+	pthread_cond_t stopped;
+	bool stopping;
+	struct str complaint; /* what the library says while it starts */
+};
+
+/* One request, from its headers to the end of its answer. */
+struct http_incoming {
+	struct http_exchange exchange;
+	const struct http_route *route;
+	struct http_server *server;
+	const char *token; /* that a browser brought in its address, and that is right */
+	size_t received;
+	bool too_large;
+};
+
+struct http_refusal {
+	unsigned status;
+	enum http_count count;
+	const char *said;
+};
+
+static inline void http_counted(struct http_server *s, enum http_count which)
+{
+	atomic_fetch_add_explicit(&s->counts[which], 1, memory_order_relaxed);
+}
+
+static inline const char *http_value(const struct http_server *s, struct MHD_Connection *c, enum MHD_ValueKind kind, const char *name)
+{
+	return s->mhd.MHD_lookup_connection_value(c, kind, name);
+}
+
+/* What speaks against a request, from its headers alone; NULL = nothing, and it has its route, or its `token`. */
+const struct http_refusal *http_examine(struct http_incoming *q, struct MHD_Connection *c, const char *path);
+/* The same of its body, which is unpacked where it has to be. */
+const struct http_refusal *http_unpack(struct http_incoming *q);
+/* GET of the page itself, by a browser. */
+bool http_asks_for_page(const struct http_exchange *e);
+
+/* Sends what the exchange has got. MHD_NO: the connection ends without an answer. */
+enum MHD_Result http_answer(struct http_incoming *q, struct MHD_Connection *c);
+enum MHD_Result http_refuse(struct http_incoming *q, struct MHD_Connection *c, const struct http_refusal *why);
+/* GET /?token=TOKEN of a browser: the token moves into a cookie, out of the address that is shown and kept. */
+enum MHD_Result http_sign_in(struct http_incoming *q, struct MHD_Connection *c);

@@ -1,0 +1,135 @@
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "source/ring.h"
+#include "source/task-inside.h"
+#include "task-old.skel.h"
+
+/* The same programs built without what old kernels lack: the skeletons differ in the bytes of the object only. */
+_Static_assert(sizeof(struct task_bpf) == sizeof(struct task_old_bpf) &&
+		       sizeof(struct task_bpf__bss) == sizeof(struct task_old_bpf__bss) &&
+		       sizeof(struct task_bpf__rodata) == sizeof(struct task_old_bpf__rodata),
+	       "one skeleton stands for both");
+
+#define PID_NS_INIT_INO 0xEFFFFFFCu
+
+static bool knows(const struct btf *vmlinux, const char *function)
+{
+	return btf__find_by_name_kind(vmlinux, function, BTF_KIND_FUNC) > 0;
+}
+
+/* A walk sees the tasks of the whole machine; a recorder in a namespace of its own sees what the iterator shows there. */
+static bool sees_all_tasks(void)
+{
+	struct stat ns;
+
+	return stat("/proc/self/ns/pid", &ns) == 0 && ns.st_ino == PID_NS_INIT_INO;
+}
+
+static bool can_walk(const struct btf *vmlinux)
+{
+	return knows(vmlinux, "bpf_iter_task_new") && knows(vmlinux, "bpf_rcu_read_lock") && sees_all_tasks();
+}
+
+/* What a kernel has of what the programs would use. */
+struct abilities {
+	bool lengths; /* of what goes through sockets: 6.3 */
+	bool walks;   /* 6.7 */
+	bool reclaim; /* signs of it */
+};
+
+static bool traces(const struct btf *vmlinux, const char *tracepoint)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "btf_trace_%s", tracepoint);
+	return btf__find_by_name_kind(vmlinux, name, BTF_KIND_TYPEDEF) > 0;
+}
+
+static int look_at_kernel(const struct source_options *options, struct abilities *ret)
+{
+	struct btf *vmlinux = btf__load_vmlinux_btf();
+
+	if (!vmlinux)
+		return -EOPNOTSUPP;
+	ret->lengths = traces(vmlinux, "sock_send_length");
+	ret->walks = !options->iterator && can_walk(vmlinux);
+	ret->reclaim = traces(vmlinux, "mm_vmscan_kswapd_wake") && traces(vmlinux, "mm_vmscan_direct_reclaim_begin") &&
+		       traces(vmlinux, "mm_vmscan_memcg_reclaim_begin");
+	btf__free(vmlinux);
+	return 0;
+}
+
+static int load_programs(struct task_source *src, const struct source_options *options, const struct abilities *can, bool walks)
+{
+	int r;
+
+	src->skel = walks ? task_bpf__open() : (struct task_bpf *)task_old_bpf__open();
+	if (!src->skel)
+		return -errno;
+	src->skel->rodata->count_sockets = options->sockets;
+	src->skel->rodata->has_socket_lengths = can->lengths;
+	src->skel->rodata->has_sums = options->ring && ring_share_threads(options->ring, src->skel->maps.threads, src->skel->maps.thread_slots) == 0;
+	if (!src->skel->rodata->has_sums)
+		bpf_map__set_max_entries(src->skel->maps.thread_slots, 1);
+	src->skel->rodata->sees_reclaim = can->reclaim;
+	src->skel->rodata->in_namespace = !sees_all_tasks();
+	bpf_program__set_autoload(src->skel->progs.on_send, can->lengths);
+	bpf_program__set_autoload(src->skel->progs.on_receive, can->lengths);
+	bpf_program__set_autoload(src->skel->progs.on_kswapd, can->reclaim);
+	bpf_program__set_autoload(src->skel->progs.on_direct_reclaim, can->reclaim);
+	bpf_program__set_autoload(src->skel->progs.on_group_reclaim, can->reclaim);
+	bpf_program__set_autoload(src->skel->progs.walk, walks);
+	bpf_map__set_autocreate(src->skel->maps.walked, walks);
+	r = task_bpf__load(src->skel);
+	if (r < 0) {
+		task_bpf__destroy(src->skel);
+		src->skel = NULL;
+	}
+	return r;
+}
+
+static void map_walked(struct task_source *src)
+{
+	void *at = mmap(NULL, sizeof(*src->walked), PROT_READ, MAP_SHARED, bpf_map__fd(src->skel->maps.walked), 0);
+
+	src->walked = at == MAP_FAILED ? NULL : at;
+}
+static int on_exit_record(void *context, void *data, size_t size)
+{
+	struct task_source *src = context;
+
+	if (size >= TASK_SAMPLE_FULL)
+		(void)VEC_PUSH(src->exits, *(const struct task_sample *)data);
+	return 0;
+}
+
+int task_load(struct task_source *src, const struct source_options *options)
+{
+	struct abilities can;
+	int r;
+
+	libbpf_set_print(NULL); /* what it would say is no help to a user */
+	r = look_at_kernel(options, &can);
+	if (r < 0)
+		return r;
+	r = can.walks ? load_programs(src, options, &can, true) : -EOPNOTSUPP;
+	if (r == 0)
+		map_walked(src);
+	else
+		r = load_programs(src, options, &can, false);
+	if (r < 0)
+		return r;
+	r = task_bpf__attach(src->skel);
+	if (r < 0)
+		return r;
+	src->iter = bpf_program__attach_iter(src->skel->progs.sweep, NULL);
+	if (!src->iter)
+		return -errno;
+	src->ring = ring_buffer__new(bpf_map__fd(src->skel->maps.exits), on_exit_record, src, NULL);
+	return src->ring ? 0 : -errno;
+}
