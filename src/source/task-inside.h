@@ -49,6 +49,7 @@ struct process {
 	int64_t ended[THREAD_FEATURE_COUNT]; /* sums of threads that have ended */
 	int64_t now[PROCESS_FEATURE_COUNT];
 	int64_t before[THREAD_FEATURE_COUNT]; /* as put at the last tick */
+	int64_t blocked_before;		      /* threads */
 	struct gpu_process gpu;
 	/* of the last exit: all that is known of a process no sweep saw */
 	uint32_t parent, uid;

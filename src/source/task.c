@@ -37,19 +37,31 @@ static void process_free(struct process *p)
 }
 
 /* A wait is charged when it ends, so it may be longer than a tick, but hardly than a minute or two. The kernel charges a
- * task that began to wait before delay accounting was switched on from the machine's start. */
-static void drop_impossible_waits(struct process *p)
+ * task that began to wait before delay accounting was switched on from the machine's start. From Linux 6.12 on, it charges
+ * a wait for a disk whose task was left in its queue for a while (DELAY_DEQUEUE; the start is then noted of whoever runs)
+ * from the start of an earlier one: of those, only threads that were blocked at the last sweep can have waited longer
+ * than since then. What threads took with them when they ended is theirs since who knows when. */
+static int64_t longest_wait(const struct task_source *src, const struct process *p, int feature, int64_t elapsed)
 {
-	int64_t most = (p->now[FEATURE_THREADS] + 1) * LONGEST_WAIT;
+	int64_t threads = p->now[FEATURE_THREADS] + 1;
 
+	if (feature != FEATURE_DELAY_BLOCK || p->exit_tick == src->tick)
+		return threads * LONGEST_WAIT;
+	return threads * elapsed + p->blocked_before * LONGEST_WAIT;
+}
+
+static void drop_impossible_waits(const struct task_source *src, struct process *p, int64_t elapsed)
+{
 	for (int i = FEATURE_DELAY_BLOCK; i <= FEATURE_WAIT_OTHER; i++) {
 		int64_t growth = p->now[i] - p->before[i];
 
-		if (i == FEATURE_DELAY_BLOCK_COUNT || growth <= most || p->entity->fresh)
+		if (i == FEATURE_DELAY_BLOCK_COUNT || growth <= 0 || p->entity->fresh ||
+		    growth <= longest_wait(src, p, i, elapsed))
 			continue;
 		p->ended[i] -= growth;
 		p->now[i] = p->before[i];
 	}
+	p->blocked_before = p->now[FEATURE_THREADS_BLOCKED];
 }
 
 /* A sum may be low for one tick, when a thread changed its number or ended at the very moment of the sweep: it is held.
@@ -106,7 +118,7 @@ static void put_living(struct task_source *src, struct tick *tick, struct place 
 	p->now[FEATURE_CHILDREN_SHORT] = p->children;
 	p->now[FEATURE_CHILDREN_CPU] = p->children_cpu;
 	p->present |= CHILDREN_MASK;
-	drop_impossible_waits(p);
+	drop_impossible_waits(src, p, tick->boot - tick->previous_boot);
 	hold_sums(p);
 	if (src->has_gpu)
 		read_gpu(src, p);
