@@ -23,7 +23,8 @@ static void a_new_hog_beside_a_bigger_usual_innocent(void **state)
 	end(&st);
 }
 
-/* Every two minutes a job takes a whole CPU for 20 s, in processes that end; now a small one does what it never did. */
+/* Every two minutes a job takes a whole CPU for 20 s, in processes that end; now a small one does what it
+ * never did. */
 static void a_periodic_job_is_big_but_usual(void **state)
 {
 	struct subject *job = NULL, *small;
@@ -88,7 +89,8 @@ static void two_slow_only_together(void **state)
 	end(&st);
 }
 
-/* Under reclaim the victims read the disk; who took the memory is guilty, even in a group small beside the machine. */
+/* Under reclaim the victims read the disk; who took the memory is guilty, even in a group small beside the
+ * machine. */
 static void under_reclaim_the_grower_is_named(void **state)
 {
 	struct subject *grower, *victim;
@@ -239,7 +241,8 @@ static void a_trickle_of_writes_is_not_the_stream_of_reads(void **state)
 /* Asked eight seconds after it was over. */
 static void a_trouble_just_over_is_still_explained(void **state)
 {
-	struct why_request request = {.at = (1000000 + TICKS - 1) * NS_PER_SEC, .window = 4 * 3600 * NS_PER_SEC};
+	struct why_request request = {.at = (1000000 + TICKS - 1) * NS_PER_SEC,
+				      .window = 4 * 3600 * NS_PER_SEC};
 	struct entity_info info = {.id = 9000, .kind = ENTITY_SYSTEM, .name = (char *)"machine"};
 	struct subject *hog, *system;
 	struct story st;
@@ -303,7 +306,8 @@ static void hundreds_of_threads_on_the_cpu_are_named_as_such(void **state)
 static void marked_incidents_are_not_learnt(void **state)
 {
 	struct mark marks[4];
-	struct why_request request = {.at = (1000000 + TICKS - 1) * NS_PER_SEC, .window = 4 * 3600 * NS_PER_SEC};
+	struct why_request request = {.at = (1000000 + TICKS - 1) * NS_PER_SEC,
+				      .window = 4 * 3600 * NS_PER_SEC};
 	struct subject *hog;
 	double learnt, excluded;
 	struct story st;
@@ -315,7 +319,9 @@ static void marked_incidents_are_not_learnt(void **state)
 		uint32_t t = 100 + 180 * i;
 
 		use(hog, FEATURE_CPU_TIME, t, t + 30, 90 * PERCENT);
-		marks[i] = (struct mark){.wall = (1000000 + t + 31) * NS_PER_SEC, .last = (1000000 + t + 31) * NS_PER_SEC, .presses = 1};
+		marks[i] = (struct mark){.wall = (1000000 + t + 31) * NS_PER_SEC,
+					 .last = (1000000 + t + 31) * NS_PER_SEC,
+					 .presses = 1};
 	}
 	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 90 * PERCENT);
 	press(&st, FEATURE_PSI_CPU_SOME, 2, 50);
@@ -330,8 +336,10 @@ static void marked_incidents_are_not_learnt(void **state)
 	end(&st);
 }
 
-/* A run of a program from tick `from` to `to` whose beginning was recorded; it reads for the first 30 s of them. */
-static struct subject *run_of(struct story *st, const char *exe, uint32_t from, uint32_t to, uint32_t reads_until)
+/* A run of a program from tick `from` to `to` whose beginning was recorded; it reads for the first 30 s of
+ * them. */
+static struct subject *run_of(struct story *st, const char *exe, uint32_t from, uint32_t to,
+			      uint32_t reads_until)
 {
 	struct subject *s = add(st, exe, from, to, 0);
 
@@ -402,7 +410,8 @@ static void of_a_start_nobody_saw_nothing_is_learnt(void **state)
 	end(&st);
 }
 
-/* A service of that name in another unit has started three times: it is no news that it reads when it starts. */
+/* A service of that name in another unit has started three times: it is no news that it reads when it starts.
+ */
 static void the_same_executable_elsewhere_is_a_peer(void **state)
 {
 	struct subject *other, *own;
@@ -443,6 +452,35 @@ static void without_a_past_it_says_so(void **state)
 	end(&st);
 }
 
+static void install(struct story *st, int64_t second, const char *text)
+{
+	struct note note = {NOTE_PACKAGE, (1000000 + second) * NS_PER_SEC, strdup(text)};
+
+	assert_int_equal(VEC_PUSH(st->d.notes, note), 0);
+}
+
+static void an_upgrade_is_one_remark(void **state)
+{
+	struct subject *hog;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	hog = add(&st, "/bin/hog", FROM, TICKS - 1, 0);
+	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 95 * PERCENT);
+	install(&st, 10, "upgraded libc6");
+	install(&st, 200, "installed a");
+	install(&st, 201, "installed b");
+	install(&st, 250, "installed c");
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 60);
+	ask(&st, false);
+	assert_int_equal(st.answer.remarks.n, 2);
+	assert_non_null(strstr(st.answer.remarks.v[0], "installed c, the last of 3 packages"));
+	assert_non_null(strstr(st.answer.remarks.v[1], ": upgraded libc6"));
+	assert_null(strstr(st.answer.remarks.v[1], "last of"));
+	end(&st);
+}
+
 static void a_moment_nobody_recorded_is_refused(void **state)
 {
 	struct why_request request = {.at = 5000000 * NS_PER_SEC, .window = 3600 * NS_PER_SEC};
@@ -456,9 +494,10 @@ static void a_moment_nobody_recorded_is_refused(void **state)
 	dataset_free(&st.d);
 }
 
-RUN_TESTS(cmocka_unit_test(a_new_hog_beside_a_bigger_usual_innocent), cmocka_unit_test(a_periodic_job_is_big_but_usual),
-	  cmocka_unit_test(history_outlives_a_restart), cmocka_unit_test(two_slow_only_together),
-	  cmocka_unit_test(under_reclaim_the_grower_is_named), cmocka_unit_test(a_leak_of_handles_leaves_its_only_value),
+RUN_TESTS(cmocka_unit_test(a_new_hog_beside_a_bigger_usual_innocent),
+	  cmocka_unit_test(a_periodic_job_is_big_but_usual), cmocka_unit_test(history_outlives_a_restart),
+	  cmocka_unit_test(two_slow_only_together), cmocka_unit_test(under_reclaim_the_grower_is_named),
+	  cmocka_unit_test(a_leak_of_handles_leaves_its_only_value),
 	  cmocka_unit_test(many_small_processes_are_one_group),
 	  cmocka_unit_test(a_busy_machine_that_nobody_waits_on_is_not_slow),
 	  cmocka_unit_test(a_start_as_always_is_innocent),
@@ -468,7 +507,8 @@ RUN_TESTS(cmocka_unit_test(a_new_hog_beside_a_bigger_usual_innocent), cmocka_uni
 	  cmocka_unit_test(what_is_often_done_is_no_excess),
 	  cmocka_unit_test(hundreds_of_threads_on_the_cpu_are_named_as_such),
 	  cmocka_unit_test(a_trouble_just_over_is_still_explained),
-	  cmocka_unit_test(a_saturated_pressure_hides_no_hog), cmocka_unit_test(taking_what_others_left_is_no_guilt),
+	  cmocka_unit_test(a_saturated_pressure_hides_no_hog),
+	  cmocka_unit_test(taking_what_others_left_is_no_guilt),
 	  cmocka_unit_test(a_trickle_of_writes_is_not_the_stream_of_reads),
 	  cmocka_unit_test(marked_incidents_are_not_learnt), cmocka_unit_test(without_a_past_it_says_so),
-	  cmocka_unit_test(a_moment_nobody_recorded_is_refused))
+	  cmocka_unit_test(an_upgrade_is_one_remark), cmocka_unit_test(a_moment_nobody_recorded_is_refused))

@@ -17,13 +17,15 @@
 #include "base/clock.h"
 #include "base/str.h"
 
-#define NEAR_ENOUGH	(30 * NS_PER_SEC) /* the recording must reach this close to the moment asked about */
-#define OVER		(3 * NS_PER_SEC) /* a pressure that ended so long ago is over */
-#define NOTES_MAX	5
-#define MARK_BEFORE	(60 * NS_PER_SEC) /* a marked incident began before its press ... */
-#define EXACT_PAST	(4 * 3600 * NS_PER_SEC)	  /* ... for so long before the trouble, and before that from summaries */
-#define HOUR		(3600 * NS_PER_SEC)
-#define MARK_AFTER	(10 * NS_PER_SEC) /* ... and goes on after it */
+#define NEAR_ENOUGH   (30 * NS_PER_SEC) /* the recording must reach this close to the moment asked about */
+#define OVER	      (3 * NS_PER_SEC)	/* a pressure that ended so long ago is over */
+#define NOTES_MAX     5
+#define UPGRADE_PAUSE (60 * NS_PER_SEC) /* changes of software with less between them are one upgrade */
+#define MARK_BEFORE   (60 * NS_PER_SEC) /* a marked incident began before its press ... */
+#define EXACT_PAST \
+	(4 * 3600 * NS_PER_SEC) /* ... for so long before the trouble, and before that from summaries */
+#define HOUR	   (3600 * NS_PER_SEC)
+#define MARK_AFTER (10 * NS_PER_SEC) /* ... and goes on after it */
 
 /* What a person called slow is not usual. What a rule caught may come every night, and is learnt from.
  *
@@ -75,7 +77,8 @@ static bool matches(const struct suspect *s, const char *only)
 	if (parse_u64(only, &pid) == 0)
 		return s->subject->info.pid == pid;
 	return (s->subject->info.unit && strcmp(s->subject->info.unit, only) == 0) ||
-	       (s->subject->info.name && strcmp(s->subject->info.name, only) == 0) || (label && strcmp(label, only) == 0);
+	       (s->subject->info.name && strcmp(s->subject->info.name, only) == 0) ||
+	       (label && strcmp(label, only) == 0);
 }
 
 static void filter(struct ranking *r, const char *only)
@@ -117,7 +120,8 @@ static void set_window(const struct dataset *d, const struct why_request *reques
 	}
 }
 
-static int measure(const struct dataset *d, const struct why_request *request, int64_t reaction, struct question *q, struct shortages *ret)
+static int measure(const struct dataset *d, const struct why_request *request, int64_t reaction,
+		   struct question *q, struct shortages *ret)
 {
 	bool believed = request->marked || request->proc_root; /* who asks about now has a reason */
 	int r = pressure_find(d, q, request->since, reaction, believed, ret);
@@ -144,21 +148,49 @@ static void hide_command_lines(struct dataset *d, uint32_t viewer)
 	}
 }
 
-/* What happened on the time axis and may matter: kernel messages of the trouble, software that changed before it. */
+/* How many changes of software one upgrade made that ended with note `last`; *ret_first is when it began. */
+static unsigned upgrade(const struct dataset *d, size_t last, int64_t *ret_first)
+{
+	unsigned changes = 0;
+
+	*ret_first = d->notes.v[last].wall;
+	for (size_t i = last + 1; i-- > 0;) {
+		const struct note *note = &d->notes.v[i];
+
+		if (note->kind != NOTE_PACKAGE)
+			continue;
+		if (note->wall < *ret_first - UPGRADE_PAUSE)
+			break;
+		*ret_first = note->wall < *ret_first ? note->wall : *ret_first;
+		changes++;
+	}
+	return changes;
+}
+
+/* What happened on the time axis and may matter: kernel messages of the trouble, software that changed before
+ * it. */
 static void add_notes(struct answer *a, const struct dataset *d, const struct question *q)
 {
-	int64_t trouble = d->ticks.v[q->focus].wall - MARK_BEFORE;
+	int64_t trouble = d->ticks.v[q->focus].wall - MARK_BEFORE, told = INT64_MAX;
 	unsigned listed = 0;
 
 	for (size_t i = d->notes.n; i-- > 0 && listed < NOTES_MAX;) {
 		const struct note *note = &d->notes.v[i];
-		bool matters = note->kind == NOTE_PACKAGE || note->kind == NOTE_BOOT ||
+		bool package = note->kind == NOTE_PACKAGE;
+		bool matters = package || note->kind == NOTE_BOOT ||
 			       (note->kind != NOTE_RECORDER && note->wall >= trouble);
+		unsigned changes = 1;
 		char at[40];
 
-		if (!matters || note->wall > a->at)
+		if (!matters || note->wall > a->at || (package && note->wall >= told))
 			continue;
-		remark(a, "%s: %s", format_local(note->wall, at, sizeof(at)), note->text);
+		if (package)
+			changes = upgrade(d, i, &told);
+		format_local(note->wall, at, sizeof(at));
+		if (changes > 1)
+			remark(a, "%s: %s, the last of %u packages", at, note->text, changes);
+		else
+			remark(a, "%s: %s", at, note->text);
 		listed++;
 	}
 }
@@ -168,14 +200,15 @@ struct loader {
 	struct past *past;
 	struct why_data *data;
 	const struct why_request *request;
-	uint64_t features; /* of processes */
+	uint64_t features;  /* of processes */
 	struct hmap wanted; /* those of which the other features are wanted, by identity */
 };
 
 /* All of the machine's parts are read: few, and what says that it is the machine's fault. */
 static bool is_program(const struct entity_info *info)
 {
-	return info->kind == ENTITY_PROCESS || info->kind == ENTITY_SHORT_LIVED || info->kind == ENTITY_KERNEL;
+	return info->kind == ENTITY_PROCESS || info->kind == ENTITY_SHORT_LIVED ||
+	       info->kind == ENTITY_KERNEL;
 }
 
 static uint64_t first_features(const struct entity_info *info, void *context)
@@ -216,7 +249,8 @@ static int widen(void *context, const struct subject *const *subjects, size_t n,
 	return r;
 }
 
-static const struct stretch *older(void *context, enum entity_kind kind, const char *program, size_t feature, size_t *ret_n)
+static const struct stretch *older(void *context, enum entity_kind kind, const char *program, size_t feature,
+				   size_t *ret_n)
 {
 	const struct loader *loader = context;
 
@@ -241,7 +275,8 @@ static void tell_past(struct answer *a, const struct past *past, int64_t exact)
 	if (!past->from)
 		return;
 	a->window_start = past->from;
-	remark(a, "what is usual before %s is taken from the hourly summaries", format_local(exact, at, sizeof(at)));
+	remark(a, "what is usual before %s is taken from the hourly summaries",
+	       format_local(exact, at, sizeof(at)));
 }
 
 /* The victim that somebody is using comes first. */
@@ -267,8 +302,8 @@ static void forget_suspects(struct ranking *r)
 }
 
 /* The cause, and all of it in words. */
-static int explain(const struct dataset *d, const struct loader *loader, const struct question *q, const struct why_request *request,
-		   struct answer *a)
+static int explain(const struct dataset *d, const struct loader *loader, const struct question *q,
+		   const struct why_request *request, struct answer *a)
 {
 	bool widened = loader && loader->data->more.ticks.n == d->ticks.n;
 	const struct dataset *wide = widened ? &loader->data->more : d;
@@ -323,7 +358,8 @@ static void judge_look(struct look *l, const struct dataset *d, const struct why
 }
 
 /* q: the moment asked about and what is learnt from. 0 or -ENOMEM; *ret is the caller's either way. */
-static int look_at(const struct dataset *d, const struct why_request *request, const struct question *q, int64_t reaction, struct look *ret)
+static int look_at(const struct dataset *d, const struct why_request *request, const struct question *q,
+		   int64_t reaction, struct look *ret)
 {
 	int r;
 
@@ -339,15 +375,16 @@ static int look_at(const struct dataset *d, const struct why_request *request, c
 	return r;
 }
 
-/* Where the pressures point to a moment shortly before, and nobody stands out there, it may be something else that somebody
- * pressed the button for: then the moment of the press is looked at. */
-static int look_twice(const struct dataset *d, const struct why_request *request, const struct question *q, struct look *ret)
+/* Where the pressures point to a moment shortly before, and nobody stands out there, it may be something else
+ * that somebody pressed the button for: then the moment of the press is looked at. */
+static int look_twice(const struct dataset *d, const struct why_request *request, const struct question *q,
+		      struct look *ret)
 {
 	int r = look_at(d, request, q, PRESSURE_REACTION, ret);
 	struct look here;
 
-	if (r < 0 || !request->marked || request->method != &method_blame || request->since || ret->q.at == q->at ||
-	    verdict_names_culprit(&ret->answer, request->method, request->marked))
+	if (r < 0 || !request->marked || request->method != &method_blame || request->since ||
+	    ret->q.at == q->at || verdict_names_culprit(&ret->answer, request->method, request->marked))
 		return r;
 	r = look_at(d, request, q, 0, &here);
 	if (r == 0 && verdict_names_culprit(&here.answer, request->method, request->marked)) {
@@ -360,10 +397,12 @@ static int look_twice(const struct dataset *d, const struct why_request *request
 	return r;
 }
 
-static int answer_with(struct dataset *d, const struct why_request *request, struct loader *loader, struct answer *ret)
+static int answer_with(struct dataset *d, const struct why_request *request, struct loader *loader,
+		       struct answer *ret)
 {
 	struct why_request r = *request;
-	struct question q = {.tolerance = NEAR_ENOUGH, .widen = loader ? widen : NULL,
+	struct question q = {.tolerance = NEAR_ENOUGH,
+			     .widen = loader ? widen : NULL,
 			     .older = loader && loader->past->from ? older : NULL,
 			     .context = loader};
 	_cleanup_(look_free) struct look look = {};
@@ -415,7 +454,8 @@ int why_answer(struct dataset *d, const struct why_request *request, struct answ
 	return answer_with(d, request, NULL, ret);
 }
 
-int why_from_store(struct store *store, const struct why_request *request, struct why_data *data, struct answer *ret)
+int why_from_store(struct store *store, const struct why_request *request, struct why_data *data,
+		   struct answer *ret)
 {
 	const struct method *method = request->method ? request->method : methods[0];
 	struct past past = {};
