@@ -154,7 +154,8 @@ void trial_text(const struct trial *t, FILE *out)
 	print_phases(t, out);
 	print_victims(t, out);
 	print_use(t, out);
-	if (t->verdict != TRIAL_YES)
+	/* `calm` follows no program that begins processes again and again */
+	if (t->verdict != TRIAL_YES || t->joined)
 		return;
 	fputs("To keep it held back: whyslow calm ", out);
 	for (size_t i = 0; i < t->pids.n; i++)
