@@ -29,52 +29,79 @@ static unsigned kills = 12;
 static char run_dir[] = "/tmp/custody-XXXXXX";
 static int64_t longest;
 
-/* A shell with two children: what is held back is a tree. */
-static pid_t start_target(void)
+#define HEADS 2
+
+/* Shells with two children each: what is held back are trees. */
+struct trees {
+	pid_t head[HEADS];
+	size_t n;
+};
+
+static void find_trees(const struct trees *trees, struct target *ret)
 {
-	pid_t pid = fork();
+	struct processes heads = {};
 
-	if (pid == 0) {
-		setsid();
-		execl("/bin/sh", "sh", "-c", "sleep 1000 & sleep 1000 & wait", NULL);
-		_exit(1);
-	}
-	for (int i = 0; i < 200; i++) {
-		struct target t;
-		size_t n = 0;
+	for (size_t i = 0; i < trees->n; i++) {
+		struct process p;
 
-		if (target_find(PROC, (uint32_t)pid, &t) == 0) {
-			n = t.members.list.n;
-			target_free(&t);
-		}
-		if (n == 3)
-			break;
-		poll(NULL, 0, 10);
+		assert_int_equal(process_read(PROC, (uint32_t)trees->head[i], &p), 0);
+		assert_int_equal(VEC_PUSH(heads.list, p), 0);
 	}
-	return pid;
+	assert_int_equal(target_of(PROC, &heads, false, ret), 0);
+	processes_free(&heads);
 }
 
-static void end_target(pid_t pid)
+static size_t count_members(const struct trees *trees)
 {
-	kill(-pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	struct target t;
+	size_t n;
+
+	find_trees(trees, &t);
+	n = t.members.list.n;
+	target_free(&t);
+	return n;
+}
+
+static struct trees start_trees(size_t n)
+{
+	struct trees trees = {.n = n};
+
+	for (size_t i = 0; i < n; i++) {
+		trees.head[i] = fork();
+		if (trees.head[i] == 0) {
+			setsid();
+			execl("/bin/sh", "sh", "-c", "sleep 1000 & sleep 1000 & wait", NULL);
+			_exit(1);
+		}
+	}
+	for (int i = 0; i < 200 && count_members(&trees) < 3 * n; i++)
+		poll(NULL, 0, 10);
+	return trees;
+}
+
+static void end_trees(const struct trees *trees)
+{
+	for (size_t i = 0; i < trees->n; i++) {
+		kill(-trees->head[i], SIGKILL);
+		waitpid(trees->head[i], NULL, 0);
+	}
 }
 
 /* Everything that holding back could have changed, of all members. */
 struct state {
-	char groups[3][GROUPS];
-	int policy[3], nice[3];
-	long io[3];
+	char groups[3 * HEADS][GROUPS];
+	int policy[3 * HEADS];
+	long io[3 * HEADS];
 	size_t n;
 };
 
-static void read_state(pid_t pid, struct state *ret)
+static void read_state(const struct trees *trees, struct state *ret)
 {
 	struct target t;
 
 	memset(ret, 0, sizeof(*ret));
-	assert_int_equal(target_find(PROC, (uint32_t)pid, &t), 0);
-	for (size_t i = 0; i < t.members.list.n && i < 3; i++) {
+	find_trees(trees, &t);
+	for (size_t i = 0; i < t.members.list.n && i < 3 * HEADS; i++) {
 		uint32_t member = t.members.list.v[i].pid;
 		_cleanup_close_ int fd = -1;
 		char name[64];
@@ -89,7 +116,7 @@ static void read_state(pid_t pid, struct state *ret)
 	target_free(&t);
 }
 
-static bool is_back(pid_t pid, const struct state *before)
+static bool is_back(const struct trees *trees, const struct state *before)
 {
 	_cleanup_free_ char *folder = hold_folder(run_dir);
 	DIR *d = folder ? opendir(folder) : NULL;
@@ -101,7 +128,7 @@ static bool is_back(pid_t pid, const struct state *before)
 		empty &= e->d_name[0] == '.';
 	if (d)
 		closedir(d);
-	read_state(pid, &now);
+	read_state(trees, &now);
 	return empty && memcmp(&now, before, sizeof(now)) == 0;
 }
 
@@ -115,21 +142,22 @@ static struct hold_request request(enum hold_way way)
 }
 
 /* Holds and lets go without rest, until killed. */
-static void __attribute__((noreturn)) seize(pid_t pid, enum hold_way way)
+static void __attribute__((noreturn)) seize(const struct trees *trees, enum hold_way way)
 {
 	struct hold_request q = request(way);
 	struct custody *c;
 	struct target t;
 	char *words;
 
-	if (target_find(PROC, (uint32_t)pid, &t) < 0 || custody_begin(&q, &t, &c, &words) < 0)
+	find_trees(trees, &t);
+	if (custody_begin(&q, &t, &c, &words) < 0)
 		_exit(1);
 	for (;;)
 		if (custody_hold(c) < 0 || custody_let_go(c) < 0)
 			_exit(2);
 }
 
-static bool can(enum hold_way way, pid_t pid)
+static bool can(enum hold_way way, const struct trees *trees)
 {
 	struct hold_request q = request(way);
 	struct custody *c;
@@ -137,7 +165,7 @@ static bool can(enum hold_way way, pid_t pid)
 	char *words = NULL;
 	int r;
 
-	assert_int_equal(target_find(PROC, (uint32_t)pid, &t), 0);
+	find_trees(trees, &t);
 	r = custody_begin(&q, &t, &c, &words);
 	if (r == 0)
 		assert_int_equal(custody_end(c, false), 0);
@@ -160,23 +188,23 @@ static void kill_guardian(pid_t holder)
 	target_free(&t);
 }
 
-static void kill_at_any_moment(enum hold_way way, bool guardian_too)
+static void kill_at_any_moment(enum hold_way way, size_t heads, bool guardian_too)
 {
-	pid_t target = start_target();
+	struct trees trees = start_trees(heads);
 	struct state before;
 
-	if (!can(way, target)) {
-		end_target(target);
+	if (!can(way, &trees)) {
+		end_trees(&trees);
 		skip();
 	}
-	read_state(target, &before);
-	assert_int_equal(before.n, 3);
+	read_state(&trees, &before);
+	assert_int_equal(before.n, 3 * heads);
 	for (unsigned i = 0; i < kills; i++) {
 		pid_t holder = fork();
 		int64_t killed;
 
 		if (holder == 0)
-			seize(target, way);
+			seize(&trees, way);
 		usleep((unsigned)random() % 60000);
 		if (guardian_too) {
 			kill(holder, SIGSTOP); /* both at one moment */
@@ -186,12 +214,12 @@ static void kill_at_any_moment(enum hold_way way, bool guardian_too)
 		killed = monotonic_now();
 		waitpid(holder, NULL, 0);
 		if (guardian_too)
-			while (hold_sweep(PROC, run_dir) < 0 || !is_back(target, &before)) {
+			while (hold_sweep(PROC, run_dir) < 0 || !is_back(&trees, &before)) {
 				/* the guardian may not be quite dead */
 				assert_true(monotonic_now() - killed < PATIENCE);
 				poll(NULL, 0, 5);
 			}
-		while (!is_back(target, &before)) {
+		while (!is_back(&trees, &before)) {
 			if (monotonic_now() - killed > PATIENCE)
 				print_message("kill %u was not undone: %s\n", i, run_dir);
 			assert_true(monotonic_now() - killed <= PATIENCE);
@@ -203,65 +231,74 @@ static void kill_at_any_moment(enum hold_way way, bool guardian_too)
 		if (monotonic_now() - killed > longest)
 			longest = monotonic_now() - killed;
 	}
-	end_target(target);
+	end_trees(&trees);
 }
 
 static void killed_limit_is_undone(void **state)
 {
 	(void)state;
-	kill_at_any_moment(WAY_LIMIT, false);
+	kill_at_any_moment(WAY_LIMIT, 1, false);
 }
 
 static void killed_freeze_is_undone(void **state)
 {
 	(void)state;
-	kill_at_any_moment(WAY_FREEZE, false);
+	kill_at_any_moment(WAY_FREEZE, 1, false);
 }
 
 static void killed_class_is_undone(void **state)
 {
 	(void)state;
-	kill_at_any_moment(WAY_CLASS, false);
+	kill_at_any_moment(WAY_CLASS, 1, false);
+}
+
+static void killed_several_held_together_are_given_back(void **state)
+{
+	(void)state;
+	kill_at_any_moment(WAY_LIMIT, HEADS, false);
+	kill_at_any_moment(WAY_CLASS, HEADS, false);
 }
 
 static void killed_with_its_guardian_a_sweep_undoes_it(void **state)
 {
 	(void)state;
-	kill_at_any_moment(WAY_LIMIT, true);
-	kill_at_any_moment(WAY_CLASS, true);
+	kill_at_any_moment(WAY_LIMIT, HEADS, true);
+	kill_at_any_moment(WAY_CLASS, HEADS, true);
 }
 
 static void standing_still_it_is_undone(void **state)
 {
 	struct hold_request q = request(WAY_CLASS);
-	pid_t target = start_target(), holder;
+	struct trees trees = start_trees(1);
+	pid_t holder;
 	struct state before;
 	int64_t stopped;
 
 	(void)state;
-	read_state(target, &before);
+	read_state(&trees, &before);
 	holder = fork();
 	if (holder == 0) {
 		struct custody *c;
 		struct target t;
 		char *words;
 
-		if (target_find(PROC, (uint32_t)target, &t) < 0 || custody_begin(&q, &t, &c, &words) < 0 ||
+		find_trees(&trees, &t);
+		if (custody_begin(&q, &t, &c, &words) < 0 ||
 		    custody_hold(c) < 0)
 			_exit(1);
 		for (;;)
 			pause();
 	}
-	while (is_back(target, &before))
+	while (is_back(&trees, &before))
 		poll(NULL, 0, 5);
 	stopped = monotonic_now();
-	while (!is_back(target, &before)) {
+	while (!is_back(&trees, &before)) {
 		assert_true(monotonic_now() - stopped < PATIENCE + CUSTODY_PATIENCE * NS_PER_MS);
 		poll(NULL, 0, 20);
 	}
 	kill(holder, SIGKILL);
 	waitpid(holder, NULL, 0);
-	end_target(target);
+	end_trees(&trees);
 }
 
 /* A child that begins while its parent is held back comes back with it. */
@@ -274,7 +311,8 @@ static void younger_children_come_back_too(void **state)
 	(void)state;
 	for (size_t w = 0; w < ARRAY_SIZE(ways); w++) {
 		struct hold_request q = request(ways[w]);
-		pid_t pid = fork();
+		struct trees trees = {.head = {fork()}, .n = 1};
+		pid_t pid = trees.head[0];
 		struct target t, after;
 		struct state now;
 
@@ -290,7 +328,7 @@ static void younger_children_come_back_too(void **state)
 		words = NULL;
 		if (custody_begin(&q, &t, &c, &words) < 0) {
 			print_message("%s: %s\n", hold_way_names[ways[w]], words);
-			end_target(pid);
+			end_trees(&trees);
 			target_free(&t);
 			continue;
 		}
@@ -300,7 +338,7 @@ static void younger_children_come_back_too(void **state)
 		assert_int_equal(target_find(PROC, (uint32_t)pid, &after), 0);
 		for (size_t i = 0; i < after.members.list.n; i++)
 			assert_int_equal(sched_getscheduler((pid_t)after.members.list.v[i].pid), SCHED_OTHER);
-		read_state(pid, &now);
+		read_state(&trees, &now);
 		assert_null(strstr(now.groups[0], "whyslow"));
 		target_free(&t);
 		target_free(&after);
@@ -315,14 +353,49 @@ static void younger_children_come_back_too(void **state)
 							 SCHED_OTHER);
 			processes_free(&all);
 		}
-		end_target(pid);
+		end_trees(&trees);
 	}
+}
+
+/* One begins later and joins: both trees are in the hold's group while they are held. */
+static void who_joins_is_held_and_given_back_too(void **state)
+{
+	struct hold_request q = request(WAY_LIMIT);
+	struct trees trees = start_trees(1), both;
+	struct state before, held;
+	_cleanup_free_ char *words = NULL;
+	struct custody *c;
+	struct target t;
+
+	(void)state;
+	find_trees(&trees, &t);
+	if (custody_begin(&q, &t, &c, &words) < 0) {
+		print_message("%s\n", words);
+		end_trees(&trees);
+		target_free(&t);
+		skip();
+	}
+	target_free(&t);
+	both = start_trees(1);
+	both = (struct trees){{trees.head[0], both.head[0]}, 2};
+	read_state(&both, &before);
+	assert_int_equal(before.n, 6);
+	find_trees(&both, &t);
+	assert_int_equal(custody_join(c, &t), 0);
+	assert_int_equal(custody_hold(c), 0);
+	read_state(&both, &held);
+	for (size_t i = 0; i < held.n; i++)
+		assert_non_null(strstr(held.groups[i], "whyslow"));
+	assert_int_equal(custody_end(c, false), 0);
+	assert_true(is_back(&both, &before));
+	target_free(&t);
+	end_trees(&both);
 }
 
 static void kept_ones_stay_until_given_back(void **state)
 {
 	struct hold_request q = request(WAY_CLASS);
-	pid_t target = start_target();
+	struct trees trees = start_trees(HEADS);
 	struct state before;
 	struct custody *c;
 	struct target t;
@@ -330,24 +403,25 @@ static void kept_ones_stay_until_given_back(void **state)
 	size_t n;
 
 	(void)state;
-	read_state(target, &before);
-	assert_int_equal(target_find(PROC, (uint32_t)target, &t), 0);
+	read_state(&trees, &before);
+	find_trees(&trees, &t);
 	assert_int_equal(custody_begin(&q, &t, &c, &words), 0);
 	assert_int_equal(custody_hold(c), 0);
 	assert_int_equal(custody_end(c, true), 0);
 	assert_int_equal(hold_sweep(PROC, run_dir), 0);
-	assert_int_equal(sched_getscheduler(target), SCHED_IDLE);
+	for (size_t i = 0; i < HEADS; i++)
+		assert_int_equal(sched_getscheduler(trees.head[i]), SCHED_IDLE);
 	free(words);
 	/* nobody takes it a second time, and nobody else's user gives it back */
 	assert_int_equal(custody_begin(&q, &t, &c, &words), -EBUSY);
-	assert_int_equal(custody_release(PROC, run_dir, (uint32_t)target, 12345, &n), 0);
+	assert_int_equal(custody_release(PROC, run_dir, (uint32_t)trees.head[0], 12345, &n), 0);
 	assert_int_equal(n, 0);
-	assert_int_equal(custody_release(PROC, run_dir, (uint32_t)target, 0, &n), 0);
+	assert_int_equal(custody_release(PROC, run_dir, (uint32_t)trees.head[1], 0, &n), 0);
 	assert_int_equal(n, 1);
-	assert_true(is_back(target, &before));
+	assert_true(is_back(&trees, &before));
 	free(words);
 	target_free(&t);
-	end_target(target);
+	end_trees(&trees);
 }
 
 static int clean_up(void **state)
@@ -365,9 +439,11 @@ int main(int argc, char **argv)
 		cmocka_unit_test(killed_limit_is_undone),
 		cmocka_unit_test(killed_freeze_is_undone),
 		cmocka_unit_test(killed_class_is_undone),
+		cmocka_unit_test(killed_several_held_together_are_given_back),
 		cmocka_unit_test(killed_with_its_guardian_a_sweep_undoes_it),
 		cmocka_unit_test(standing_still_it_is_undone),
 		cmocka_unit_test(younger_children_come_back_too),
+		cmocka_unit_test(who_joins_is_held_and_given_back_too),
 		cmocka_unit_test(kept_ones_stay_until_given_back),
 	};
 	int failed;

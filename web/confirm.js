@@ -10,11 +10,12 @@ const SHORT = ["cpu", "disk", "memory"];
 const waitedText = (share, several) => (several ? `${share.toFixed(2)} s/s` : `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`);
 
 function headline(t) {
+	const held = `${t.name} (pid ${t.pid}${t.pids.length > 1 ? `, ${t.pids.length} processes together` : ""})`;
 	const several = t.victims.length > 1;
 	const who = t.victims.length === 1 ? `${t.victims[0].name} (pid ${t.victims[0].pid})` : `the ${t.victims.length} programs that wait`;
 	const seen = `${who} waited ${waitedText(t.waits_held, several)} while it was held back, ${waitedText(t.waits_free, several)} while it was let go`;
-	if (t.verdict === "unclear") return `Cannot tell whether it is ${t.name} (pid ${t.pid}): ${t.reason}.`;
-	return t.verdict === "yes" ? `Yes: ${t.name} (pid ${t.pid}) makes others wait; ${seen}.` : `No: it is not ${t.name} (pid ${t.pid}); ${seen}.`;
+	if (t.verdict === "unclear") return `Cannot tell whether it is ${held}: ${t.reason}.`;
+	return t.verdict === "yes" ? `Yes: ${held} makes others wait; ${seen}.` : `No: it is not ${held}; ${seen}.`;
 }
 
 function figures(t) {
@@ -60,7 +61,7 @@ export function drawTrial(t) {
 		element("figcaption", { class: "hint" }, figures(t)));
 }
 
-// The button for one accused process; what it is accused of (a bottleneck) says how to hold it back.
+// The button for one accused, all processes of a group; what it is accused of (a bottleneck) says how to hold it back.
 export function confirmButton(culprit, bottleneck) {
 	const place = element("div", { "aria-live": "polite" });
 	const button = element("button", { type: "button", class: "confirm", title: "holds it back for about ten of the next twenty seconds, and gives it back", onclick: async () => {
@@ -70,7 +71,7 @@ export function confirmButton(culprit, bottleneck) {
 		const count = setInterval(() => { left = Math.max(0, left - 1); place.textContent = `holding it back and letting it go, in random order ... ${left} s`; }, 1000);
 		place.textContent = `holding it back and letting it go, in random order ... ${left} s`;
 		try {
-			place.replaceChildren(drawTrial(await tell("confirm", { pid: culprit.pid, ...(SHORT.includes(bottleneck) ? { short: bottleneck } : {}) })));
+			place.replaceChildren(drawTrial(await tell("confirm", { pids: (culprit.pids.length ? culprit.pids : [culprit.pid]).join(","), ...(SHORT.includes(bottleneck) ? { short: bottleneck } : {}) })));
 		} catch (e) {
 			place.replaceChildren(element("p", { class: "error-text" }, e.message));
 		}

@@ -31,7 +31,8 @@ struct custody {
 	char *proc_root, *run_dir;
 	pid_t guardian;
 	int pipe, lock;
-	bool written;
+	bool written; /* there is a file */
+	bool known;   /* it says all that is to be undone */
 };
 
 /* --- the guardian --- */
@@ -216,6 +217,14 @@ static void custody_free(struct custody *c)
 	free(c);
 }
 
+static bool is_held(const struct target *t, const struct hold *h)
+{
+	for (size_t i = 0; i < h->heads.list.n; i++)
+		if (target_has(t, h->heads.list.v[i].pid))
+			return true;
+	return false;
+}
+
 /* Held for good already, by itself or by its unit. */
 static int check_free(const struct custody *c, const struct hold *h, char **ret_words)
 {
@@ -226,15 +235,31 @@ static int check_free(const struct custody *c, const struct hold *h, char **ret_
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	for (size_t i = 0; i < n; i++) {
-		if (target_has(&c->target, list[i].pid) || (*h->unit && strcmp(h->unit, list[i].unit) == 0))
+		const struct process *head = list[i].heads.list.v;
+
+		if (is_held(&c->target, &list[i]) || (*h->unit && strcmp(h->unit, list[i].unit) == 0))
 			r = fail_again(
 				ret_words, -EBUSY,
 				"%s (pid %u) is held back already: 'whyslow calm --undo %u' gives it back",
-				list[i].name, list[i].pid, list[i].pid);
+				head->name, head->pid, head->pid);
 		hold_free(&list[i]);
 	}
 	free(list);
 	return r;
+}
+
+int custody_join(struct custody *c, const struct target *t)
+{
+	struct processes heads;
+
+	if (t->heads.list.n == c->hold.heads.list.n)
+		return 0;
+	if (processes_copy(&t->heads, &heads) < 0)
+		return -ENOMEM;
+	processes_free(&c->hold.heads);
+	c->hold.heads = heads;
+	c->known = false;
+	return 0;
 }
 
 int custody_hold(struct custody *c)
@@ -243,16 +268,19 @@ int custody_hold(struct custody *c)
 
 	/* its threads come and go */
 	if (r == 0 && c->hold.way == WAY_CLASS) {
+		_cleanup_(target_free) struct target t = {};
+
 		c->hold.threads.n = 0;
-		r = target_find(c->proc_root, c->hold.pid, &c->target);
+		c->known = false;
+		r = target_of(c->proc_root, &c->hold.heads, false, &t);
 		if (r == 0)
-			r = class_save(c->proc_root, &c->target, &c->hold);
+			r = class_save(c->proc_root, &t, &c->hold);
 	}
-	if (r == 0 && (!c->written || c->hold.way == WAY_CLASS))
+	if (r == 0 && !c->known)
 		r = hold_file_write(c->run_dir, &c->hold);
 	if (r < 0)
 		return r;
-	c->written = true;
+	c->written = c->known = true;
 	return hold_do(c->proc_root, &c->hold);
 }
 
@@ -319,11 +347,11 @@ static int find_way(struct custody *c, char **ret_words)
 			break;
 		c->request.without |= 1u << c->hold.way;
 		(void)hold_file_remove(c->run_dir, c->hold.id);
-		c->written = false;
+		c->written = c->known = false;
 		hold_free(&c->hold);
 	}
-	return r < 0 ? fail_again(ret_words, r, "%s (pid %u) could not be held back: %s", c->target.head.name,
-				  c->target.head.pid, strerror(-r))
+	return r < 0 ? fail_again(ret_words, r, "%s (pid %u) could not be held back: %s", target_head(&c->target)->name,
+				  target_head(&c->target)->pid, strerror(-r))
 		     : 0;
 }
 
@@ -357,14 +385,13 @@ int custody_begin(const struct hold_request *q, const struct target *t, struct c
 		r = take_lock(q->run_dir, &c->lock);
 	if (r == 0) {
 		(void)hold_sweep(q->proc_root, q->run_dir);
-		r = target_find(q->proc_root, t->head.pid, &c->target);
+		r = target_of(q->proc_root, &t->heads, t->open, &c->target);
 	}
-	if (r == 0 && c->target.head.start != t->head.start)
-		r = -ESRCH;
 	/* the guardian knows whose file to look for before there is one */
 	if (r == 0) {
-		snprintf(c->hold.id, sizeof(c->hold.id), "%u-%llu", c->target.head.pid,
-			 (unsigned long long)c->target.head.start);
+		const struct process *head = target_head(&c->target);
+
+		snprintf(c->hold.id, sizeof(c->hold.id), "%u-%llu", head->pid, (unsigned long long)head->start);
 		r = start_guardian(c);
 	}
 	if (r == 0)
@@ -400,7 +427,7 @@ int custody_release(const char *proc_root, const char *run_dir, uint32_t pid, ui
 		struct hold *h = &list[i];
 
 		r = 0;
-		if (h->kept && (!pid || h->pid == pid) && (viewer == 0 || h->by == viewer)) {
+		if (h->kept && (!pid || processes_have(&h->heads, pid)) && (viewer == 0 || h->by == viewer)) {
 			r = hold_undo(proc_root, h);
 			if (r == 0)
 				r = hold_file_remove(run_dir, h->id);

@@ -1,4 +1,4 @@
-/* One process in our hands: held back, let go, held back again, and in the end given back, whatever happens
+/* One target in our hands: held back, let go, held back again, and in the end given back, whatever happens
  * to us.
  *
  * A guardian, a process of its own, waits for the end of this one. Killed, crashed or standing still for
@@ -18,6 +18,8 @@ struct custody;
  * -EBUSY: it, or another one, is being held; errors of hold_plan(). */
 int custody_begin(const struct hold_request *q, const struct target *t, struct custody **ret,
 		  char **ret_words);
+/* While it is let go: who has joined the target belongs to it from the next hold on. 0 or -ENOMEM. */
+int custody_join(struct custody *c, const struct target *t);
 /* 0; -EOWNERDEAD: the guardian is gone, and the process was given back. */
 int custody_hold(struct custody *c);
 int custody_let_go(struct custody *c);
@@ -28,6 +30,6 @@ int custody_alive(struct custody *c);
 int custody_end(struct custody *c, bool keep);
 const struct hold *custody_of(const struct custody *c);
 
-/* Gives back what `calm` keeps: of one process, or (0) of all; of others than `viewer`'s own only for root.
- * *ret_n = how many. 0 or -errno. */
+/* Gives back what `calm` keeps: this process with those held together with it, or (0) all; of others than `viewer`'s own only for root.
+ * *ret_n = how many holds. 0 or -errno. */
 int custody_release(const char *proc_root, const char *run_dir, uint32_t pid, uint32_t viewer, size_t *ret_n);

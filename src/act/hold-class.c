@@ -151,8 +151,13 @@ static int restore_younger(struct hold *h, uint32_t process, uint32_t tid, uint6
 /* Children whose parent ended are told by their process group and session. */
 static bool may_be_younger(const struct hold *h, const struct target *t, const struct process *p)
 {
-	return target_has(t, p->pid) ||
-	       (p->start >= h->start && (p->group == h->group || (h->session && p->session == h->session)));
+	for (size_t i = 0; i < h->heads.list.n; i++) {
+		const struct process *head = &h->heads.list.v[i];
+
+		if (p->start >= head->start && (p->group == head->group || (head->session && p->session == head->session)))
+			return true;
+	}
+	return target_has(t, p->pid);
 }
 
 static int restore_children(const char *proc_root, struct hold *h)
@@ -161,8 +166,8 @@ static int restore_children(const char *proc_root, struct hold *h)
 	_cleanup_(target_free) struct target t = {};
 	int r = processes_read(proc_root, &all);
 
-	if (r == 0 && process_lives(proc_root, h->pid, h->start))
-		(void)target_find(proc_root, h->pid, &t);
+	if (r == 0)
+		(void)target_of(proc_root, &h->heads, false, &t);
 	for (size_t i = 0; r == 0 && i < all.list.n; i++)
 		if (may_be_younger(h, &t, &all.list.v[i]))
 			r = each_thread(proc_root, all.list.v[i].pid, restore_younger, h);

@@ -68,10 +68,16 @@ static void put_thread(const struct hold_thread *t, struct str *out)
 		   t->deadline, t->period, t->io);
 }
 
+static void put_head(const struct process *p, struct str *out)
+{
+	str_printf(out, "who\t%u\t%" PRIu64 "\t%u\t%u\t%s\n", p->pid, p->start, p->group, p->session, p->name);
+}
+
 static void put_hold(const struct hold *h, struct str *out)
 {
-	str_printf(out, FIRST_LINE "\nboot\t%s\nwho\t%u\t%" PRIu64 "\t%u\t%u\t%s\n", h->boot, h->pid,
-		   h->start, h->group, h->session, h->name);
+	str_printf(out, FIRST_LINE "\nboot\t%s\n", h->boot);
+	for (size_t i = 0; i < h->heads.list.n; i++)
+		put_head(&h->heads.list.v[i], out);
 	str_printf(out, "how\t%u\t%u\t%s\n", h->of, h->way, or_none(h->unit));
 	str_printf(out, "by\t%u\t%" PRId64 "\t%d\n", h->by, h->since, h->kept);
 	str_printf(out, "owner\t%u\t%" PRIu64 "\t%u\t%" PRIu64 "\n", h->owner, h->owner_start, h->guardian,
@@ -193,18 +199,23 @@ static int take_thread(struct hold *h, char **w)
 							 .io = atoi(w[11])});
 }
 
+static int take_head(struct hold *h, char **w)
+{
+	struct process p = {.pid = (uint32_t)number(w[1]),
+			    .start = number(w[2]),
+			    .group = (uint32_t)number(w[3]),
+			    .session = (uint32_t)number(w[4])};
+
+	snprintf(p.name, sizeof(p.name), "%s", w[5]);
+	return VEC_PUSH(h->heads.list, p);
+}
+
 static int take_line(struct hold *h, char **w, size_t n)
 {
 	if (strcmp(w[0], "boot") == 0 && n == 2)
 		return snprintf(h->boot, sizeof(h->boot), "%s", w[1]) > 0 ? 0 : -EBADMSG;
-	if (strcmp(w[0], "who") == 0 && n == 6) {
-		h->pid = (uint32_t)number(w[1]);
-		h->start = number(w[2]);
-		h->group = (uint32_t)number(w[3]);
-		h->session = (uint32_t)number(w[4]);
-		snprintf(h->name, sizeof(h->name), "%s", w[5]);
-		return 0;
-	}
+	if (strcmp(w[0], "who") == 0 && n == 6)
+		return take_head(h, w);
 	if (strcmp(w[0], "how") == 0 && n == 4) {
 		h->of = (enum hold_short)(number(w[1]) % SHORT_COUNT);
 		h->way = (enum hold_way)(number(w[2]) % WAY_COUNT);
@@ -255,7 +266,7 @@ int hold_file_read(const char *run_dir, const char *id, struct hold *ret)
 		char *words[WORDS_MAX];
 		size_t words_n = split(line, words);
 
-		if (strcmp(line, "end") == 0) {
+		if (strcmp(line, "end") == 0 && h.heads.list.n) {
 			*ret = h;
 			h = (struct hold){};
 			return 0;
@@ -308,7 +319,7 @@ static int sweep_one(const char *proc_root, const char *run_dir, const char *boo
 	int r = 0;
 
 	if (strcmp(h->boot, boot) == 0) {
-		if (hold_has_owner(proc_root, h) || (h->kept && process_lives(proc_root, h->pid, h->start)))
+		if (hold_has_owner(proc_root, h) || (h->kept && processes_live(proc_root, &h->heads)))
 			return 0;
 		r = hold_undo(proc_root, h);
 	}

@@ -83,7 +83,7 @@ int group_move_in(const char *proc_root, const struct hold *h, const struct hold
 		_cleanup_(target_free) struct target t = {};
 
 		moved = false;
-		r = target_find(proc_root, h->pid, &t);
+		r = target_of(proc_root, &h->heads, false, &t);
 		if (r == 0)
 			r = read_group(s->before, &there);
 		for (size_t i = 0; r == 0 && i < t.members.list.n; i++) {

@@ -108,6 +108,21 @@ static int may_hold_unit(const struct hold_request *q, const char *unit)
 	return r;
 }
 
+/* The unit that all of them belong to. */
+static int unit_of_all(const struct processes *p, char ret[UNIT_NAME])
+{
+	int r = unit_of(p->list.v[0].pid, ret);
+
+	for (size_t i = 1; r == 0 && i < p->list.n; i++) {
+		char other[UNIT_NAME];
+
+		r = unit_of(p->list.v[i].pid, other);
+		if (r == 0 && strcmp(ret, other) != 0)
+			r = -ENXIO;
+	}
+	return r;
+}
+
 static int add_property(struct hold *h, const char *property, const char *value)
 {
 	char *before = NULL, *wanted = value ? text("%s %s", property, value) : NULL;
@@ -135,7 +150,7 @@ static int add_disk_properties(struct hold *h, uint64_t rate)
 
 static int plan_unit(const struct hold_request *q, const struct target *t, struct hold *h, struct str *words)
 {
-	int r = unit_of(t->head.pid, h->unit);
+	int r = unit_of_all(&t->heads, h->unit);
 	_cleanup_free_ char *quota = NULL;
 
 	if (r == 0)
@@ -158,7 +173,73 @@ static int plan_unit(const struct hold_request *q, const struct target *t, struc
 	return quota ? add_property(h, "CPUQuotaPerSecUSec", quota) : -ENOMEM;
 }
 
-/* --- a group below its own --- */
+/* --- groups below their own --- */
+
+struct places {
+	VEC(struct place) list;
+};
+
+static void places_free(struct places *p)
+{
+	for (size_t i = 0; i < p->list.n; i++)
+		place_free(&p->list.v[i]);
+	VEC_FREE(p->list);
+}
+
+static bool has_place(const struct places *p, const struct place *one)
+{
+	for (size_t i = 0; i < p->list.n; i++)
+		if (strcmp(p->list.v[i].path, one->path) == 0)
+			return true;
+	return false;
+}
+
+static int find_place(const char *proc_root, uint32_t pid, const char *controller, struct place *ret)
+{
+	int r = place_find(proc_root, pid, controller, ret);
+
+	return r == -ENOENT ? place_find(proc_root, pid, "", ret) : r;
+}
+
+/* Where the heads are, each place once: in the hierarchy of this controller, or else in version 2's. A head that has just ended
+ * is nowhere. */
+static int find_places(const char *proc_root, const struct hold *h, const char *controller, struct places *ret)
+{
+	for (size_t i = 0; i < h->heads.list.n; i++) {
+		struct place p;
+		int r = find_place(proc_root, h->heads.list.v[i].pid, controller, &p);
+
+		if (r == -ESRCH)
+			continue;
+		if (r == 0 && !has_place(ret, &p))
+			r = VEC_PUSH(ret->list, p);
+		else if (r == 0)
+			place_free(&p);
+		if (r < 0)
+			return r;
+	}
+	return ret->list.n ? 0 : -ESRCH;
+}
+
+/* "it may", "its 4 processes may" */
+static void put_heads(struct str *words, const struct hold *h, const char *of_one, const char *of_many)
+{
+	if (h->heads.list.n == 1)
+		str_printf(words, "it %s", of_one);
+	else
+		str_printf(words, "its %zu processes %s", h->heads.list.n, of_many);
+}
+
+/* "(cpu.max in a control group below its own)" */
+static void put_places(struct str *words, const struct hold *h, const struct places *p, const char *file)
+{
+	const char *own = h->heads.list.n == 1 ? "its" : "their";
+
+	if (p->list.n == 1)
+		str_printf(words, " (%s in a control group below %s own)", file, own);
+	else
+		str_printf(words, " in each of %zu control groups (%s, below %s own)", p->list.n, file, own);
+}
 
 static char *group_of(const struct place *p, const struct hold *h)
 {
@@ -177,23 +258,29 @@ static int add_write(struct hold *h, const struct place *p, const char *file, ch
 	return add_step(h, STEP_WRITE, group ? text("%s/%s", group, file) : NULL, value, before);
 }
 
-static int limit_cpu(const struct hold_request *q, struct hold *h, struct str *words)
+static int limit_cpu_of(struct hold *h, const struct place *p, int quota)
 {
-	_cleanup_(place_free) struct place p = {};
-	int quota = q->gentle ? GENTLE : FIRM, r = place_find(q->proc_root, h->pid, "cpu", &p);
+	int r = p->unified && !place_hands_on(p, "cpu") ? -EOPNOTSUPP : add_group(h, p);
 
-	if (r == -ENOENT)
-		r = place_find(q->proc_root, h->pid, "", &p);
-	if (r == 0 && p.unified && !place_hands_on(&p, "cpu"))
-		return -EOPNOTSUPP;
-	if (r == 0)
-		r = add_group(h, &p);
 	if (r < 0)
 		return r;
-	str_printf(words, "it may use %d %% of one CPU (%s in a control group below its own)",
-		   q->gentle ? 10 : 1, p.unified ? "cpu.max" : "cpu.cfs_quota_us");
-	return p.unified ? add_write(h, &p, "cpu.max", text("%d %d", quota, PERIOD), strdup("max"))
-			 : add_write(h, &p, "cpu.cfs_quota_us", text("%d", quota), strdup("-1"));
+	return p->unified ? add_write(h, p, "cpu.max", text("%d %d", quota, PERIOD), strdup("max"))
+			  : add_write(h, p, "cpu.cfs_quota_us", text("%d", quota), strdup("-1"));
+}
+
+static int limit_cpu(const struct hold_request *q, struct hold *h, struct str *words)
+{
+	_cleanup_(places_free) struct places places = {};
+	int r = find_places(q->proc_root, h, "cpu", &places);
+
+	for (size_t i = 0; r == 0 && i < places.list.n; i++)
+		r = limit_cpu_of(h, &places.list.v[i], q->gentle ? GENTLE : FIRM);
+	if (r < 0)
+		return r;
+	put_heads(words, h, "may", "may together");
+	str_printf(words, " use %d %% of one CPU", q->gentle ? 10 : 1);
+	put_places(words, h, &places, places.list.v[0].unified ? "cpu.max" : "cpu.cfs_quota_us");
+	return 0;
 }
 
 static int limit_one_disk(struct hold *h, const struct place *p, const char *disk, int rate)
@@ -209,27 +296,33 @@ static int limit_one_disk(struct hold *h, const struct place *p, const char *dis
 				 text("%s 0", disk));
 }
 
+static int limit_disks_of(struct hold *h, const struct place *p, const struct disks *disks, int rate)
+{
+	int r = p->unified && !place_hands_on(p, "io") ? -EOPNOTSUPP : add_group(h, p);
+
+	for (size_t i = 0; r == 0 && i < disks->list.n; i++)
+		r = limit_one_disk(h, p, disks->list.v[i].number, rate);
+	return r;
+}
+
 static int limit_disk(const struct hold_request *q, struct hold *h, struct str *words)
 {
+	_cleanup_(places_free) struct places places = {};
 	_cleanup_(disks_free) struct disks disks = {};
-	_cleanup_(place_free) struct place p = {};
-	int rate = q->gentle ? GENTLE_IO : FIRM_IO, r = place_find(q->proc_root, h->pid, "blkio", &p);
+	int rate = q->gentle ? GENTLE_IO : FIRM_IO, r = find_places(q->proc_root, h, "blkio", &places);
 
-	if (r == -ENOENT)
-		r = place_find(q->proc_root, h->pid, "", &p);
-	if (r == 0 && p.unified && !place_hands_on(&p, "io"))
-		return -EOPNOTSUPP;
 	if (r == 0)
 		r = find_disks(&disks);
-	if (r == 0)
-		r = add_group(h, &p);
-	for (size_t i = 0; r == 0 && i < disks.list.n; i++)
-		r = limit_one_disk(h, &p, disks.list.v[i].number, rate);
-	str_printf(words,
-		   "it may read and write %d KiB/s of each disk (%s in a control group below its own)%s",
-		   rate >> 10, p.unified ? "io.max" : "blkio.throttle",
-		   p.unified ? "" : "; what it writes through the page cache such a limit does not bind");
-	return r;
+	for (size_t i = 0; r == 0 && i < places.list.n; i++)
+		r = limit_disks_of(h, &places.list.v[i], &disks, rate);
+	if (r < 0)
+		return r;
+	put_heads(words, h, "may", "may together");
+	str_printf(words, " read and write %d KiB/s of each disk", rate >> 10);
+	put_places(words, h, &places, places.list.v[0].unified ? "io.max" : "blkio.throttle");
+	if (!places.list.v[0].unified)
+		str_puts(words, "; what it writes through the page cache such a limit does not bind");
+	return 0;
 }
 
 static int plan_limit(const struct hold_request *q, struct hold *h, struct str *words)
@@ -241,24 +334,34 @@ static int plan_limit(const struct hold_request *q, struct hold *h, struct str *
 }
 
 /* Version 2's freezer needs no controller, and leaves what it stopped killable. */
+static int find_freezers(const char *proc_root, const struct hold *h, struct places *ret)
+{
+	int r = find_places(proc_root, h, "", ret);
+
+	return r == -ENOENT ? find_places(proc_root, h, "freezer", ret) : r;
+}
+
 static int plan_freeze(const struct hold_request *q, struct hold *h, struct str *words)
 {
-	_cleanup_(place_free) struct place p = {};
-	int r = place_find(q->proc_root, h->pid, "", &p);
+	_cleanup_(places_free) struct places places = {};
+	int r = find_freezers(q->proc_root, h, &places);
 
-	if (r == -ENOENT)
-		r = place_find(q->proc_root, h->pid, "freezer", &p);
-	if (r == 0)
-		r = add_group(h, &p);
+	for (size_t i = 0; r == 0 && i < places.list.n; i++) {
+		const struct place *p = &places.list.v[i];
+
+		r = add_group(h, p);
+		if (r == 0)
+			r = p->unified ? add_write(h, p, "cgroup.freeze", strdup("1"), strdup("0"))
+				       : add_write(h, p, "freezer.state", strdup("FROZEN"), strdup("THAWED"));
+	}
 	if (r < 0)
 		return r;
-	str_printf(words, "it is stopped altogether (%s of a control group below its own)%s",
-		   p.unified ? "cgroup.freeze" : "freezer.state",
-		   q->of == SHORT_DISK && q->writes
-			   ? "; a limit would not bind what it writes through the page cache"
-			   : "");
-	return p.unified ? add_write(h, &p, "cgroup.freeze", strdup("1"), strdup("0"))
-			 : add_write(h, &p, "freezer.state", strdup("FROZEN"), strdup("THAWED"));
+	put_heads(words, h, "is", "are");
+	str_puts(words, " stopped altogether");
+	put_places(words, h, &places, places.list.v[0].unified ? "cgroup.freeze" : "freezer.state");
+	if (q->of == SHORT_DISK && q->writes)
+		str_puts(words, "; a limit would not bind what it writes through the page cache");
+	return 0;
 }
 
 /* --- classes --- */
@@ -268,7 +371,7 @@ static int plan_class(const struct hold_request *q, const struct target *t, stru
 	int r = class_save(q->proc_root, t, h);
 
 	if (r == 0)
-		r = add_step(h, STEP_CLASS, strdup(h->name), NULL, NULL);
+		r = add_step(h, STEP_CLASS, strdup(target_head(t)->name), NULL, NULL);
 	str_puts(words, "its threads are in the idle scheduling and I/O classes, which ");
 	str_puts(words, q->of == SHORT_CPU    ? "binds against programs of the same control group only"
 			: q->of == SHORT_DISK ? "binds where the disk's scheduler is bfq, and not what it "
@@ -300,16 +403,15 @@ static int plan_way(const struct hold_request *q, const struct target *t, enum h
 
 static int begin(const struct hold_request *q, const struct target *t, struct hold *h)
 {
-	*h = (struct hold){.pid = t->head.pid,
-			   .start = t->head.start,
-			   .group = t->head.group,
-			   .session = t->head.session,
-			   .of = q->of,
+	const struct process *head = target_head(t);
+
+	*h = (struct hold){.of = q->of,
 			   .kept = q->gentle,
 			   .by = q->rights.viewer,
 			   .since = wall_now()};
-	snprintf(h->id, sizeof(h->id), "%u-%" PRIu64, h->pid, h->start);
-	snprintf(h->name, sizeof(h->name), "%s", t->head.name);
+	snprintf(h->id, sizeof(h->id), "%u-%" PRIu64, head->pid, head->start);
+	if (processes_copy(&t->heads, &h->heads) < 0)
+		return -ENOMEM;
 	return read_boot_id(q->proc_root, h->boot);
 }
 
@@ -344,8 +446,8 @@ int hold_plan(const struct hold_request *q, const struct target *t, struct hold 
 		if (!(q->without >> ways[i] & 1) && (q->way < 0 || (int)ways[i] == q->way))
 			r = try_way(q, t, ways[i], ret, &words);
 	if (r < 0)
-		return fail_with(ret_words, r, "%s (pid %u) cannot be held back %s%s: %s", t->head.name,
-				 t->head.pid, q->way < 0 ? "" : "by ",
+		return fail_with(ret_words, r, "%s (pid %u) cannot be held back %s%s: %s",
+				 target_head(t)->name, target_head(t)->pid, q->way < 0 ? "" : "by ",
 				 q->way < 0 ? "here" : hold_way_names[q->way], strerror(-r));
 	*ret_words = TAKE(words.data);
 	return 0;

@@ -18,6 +18,7 @@ void hold_free(struct hold *h)
 		free(h->steps.v[i].before);
 	}
 	VEC_FREE(h->steps);
+	processes_free(&h->heads);
 	VEC_FREE(h->threads);
 	*h = (struct hold){};
 }

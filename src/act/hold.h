@@ -54,11 +54,8 @@ struct hold_thread {
 struct hold {
 	char id[32];
 	char boot[40];
-	uint32_t pid;
-	uint64_t start;
-	char name[PROCESS_NAME + 1];
-	char unit[256];		 /* the systemd unit that is held whole; "" = none */
-	uint32_t group, session; /* of the process: children whose parent ended are known by them */
+	struct processes heads; /* of the target; group and session: children whose parent ended are known by them */
+	char unit[256];		/* the systemd unit that is held whole; "" = none */
 	enum hold_short of;
 	enum hold_way way;
 	bool kept;		  /* by `calm`: nobody need live for it */

@@ -211,7 +211,7 @@ static int refuse_active(const struct target *t, const struct refusal_options *o
 	return fail_with(
 		ret_why, -EPERM,
 		"%s (pid %u) is what somebody uses, in the active window: --force holds it back all the same",
-		t->head.name, t->head.pid);
+		target_head(t)->name, target_head(t)->pid);
 }
 
 int target_refuse(const char *proc_root, const struct target *t, const struct refusal_options *o,

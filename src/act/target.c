@@ -21,6 +21,7 @@ void processes_free(struct processes *p)
 
 void target_free(struct target *t)
 {
+	processes_free(&t->heads);
 	processes_free(&t->members);
 }
 
@@ -70,37 +71,32 @@ int process_read(const char *proc_root, uint32_t pid, struct process *ret)
 	return 0;
 }
 
-static bool same_executable(const char *proc_root, uint32_t a, uint32_t b)
-{
-	const uint32_t pids[] = {a, b};
-	struct stat st[2];
-
-	for (size_t i = 0; i < 2; i++) {
-		_cleanup_free_ char *exe = NULL;
-
-		if (asprintf(&exe, "%s/%u/exe", proc_root, pids[i]) < 0 || stat(exe, &st[i]) < 0)
-			return false;
-	}
-	return st[0].st_dev == st[1].st_dev && st[0].st_ino == st[1].st_ino;
-}
-
-uint32_t process_origin(const char *proc_root, uint32_t pid)
-{
-	struct process child, parent;
-
-	if (process_read(proc_root, pid, &child) < 0)
-		return pid;
-	while (child.parent > 1 && process_read(proc_root, child.parent, &parent) == 0 && parent.group == child.group &&
-	       parent.pid != pid && same_executable(proc_root, child.pid, parent.pid))
-		child = parent;
-	return child.pid;
-}
-
 bool process_lives(const char *proc_root, uint32_t pid, uint64_t start)
 {
 	struct process p;
 
 	return process_read(proc_root, pid, &p) == 0 && p.start == start && !p.ended;
+}
+
+bool processes_live(const char *proc_root, const struct processes *p)
+{
+	for (size_t i = 0; i < p->list.n; i++)
+		if (process_lives(proc_root, p->list.v[i].pid, p->list.v[i].start))
+			return true;
+	return false;
+}
+
+int processes_copy(const struct processes *from, struct processes *ret)
+{
+	struct processes p = {};
+
+	for (size_t i = 0; i < from->list.n; i++)
+		if (VEC_PUSH(p.list, from->list.v[i]) < 0) {
+			processes_free(&p);
+			return -ENOMEM;
+		}
+	*ret = p;
+	return 0;
 }
 
 static int compare_processes(const void *a, const void *b)
@@ -141,15 +137,57 @@ const struct process *processes_find(const struct processes *p, uint32_t pid)
 	return p->list.n ? bsearch(&key, p->list.v, p->list.n, sizeof(key), compare_processes) : NULL;
 }
 
-bool target_has(const struct target *t, uint32_t pid)
+bool processes_have(const struct processes *p, uint32_t pid)
 {
-	for (size_t i = 0; i < t->members.list.n; i++)
-		if (t->members.list.v[i].pid == pid)
+	for (size_t i = 0; i < p->list.n; i++)
+		if (p->list.v[i].pid == pid)
 			return true;
 	return false;
 }
 
-/* A child may have a smaller number than its parent: until a round finds nobody more. */
+bool target_has(const struct target *t, uint32_t pid)
+{
+	return processes_have(&t->members, pid);
+}
+
+const struct process *target_head(const struct target *t)
+{
+	return &t->heads.list.v[0];
+}
+
+/* Who has outlived a parent belongs to pid 1, as do others. */
+bool target_takes(const struct target *t, uint32_t parent, const char *name)
+{
+	for (size_t i = 0; t->open && parent > 1 && i < t->heads.list.n; i++)
+		if (t->heads.list.v[i].parent == parent && strcmp(t->heads.list.v[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static bool is_head(const struct target *t, const struct process *p)
+{
+	for (size_t i = 0; i < t->heads.list.n; i++)
+		if (t->heads.list.v[i].pid == p->pid && t->heads.list.v[i].start == p->start)
+			return true;
+	return false;
+}
+
+static int add_heads(const struct processes *all, struct target *t)
+{
+	for (size_t i = 0; i < all->list.n; i++) {
+		const struct process *p = &all->list.v[i];
+		bool head = is_head(t, p), joins = !head && target_takes(t, p->parent, p->name);
+
+		if (p->ended || !(head || joins))
+			continue;
+		if ((joins && VEC_PUSH(t->heads.list, *p) < 0) || VEC_PUSH(t->members.list, *p) < 0)
+			return -ENOMEM;
+	}
+	return t->members.list.n ? 0 : -ESRCH;
+}
+
+/* A child may have a smaller number than its parent: until a round finds nobody more. Everybody descends from pid 1: it is
+ * refused, not listed. */
 static int add_descendants(const struct processes *all, struct target *t)
 {
 	size_t before;
@@ -159,7 +197,7 @@ static int add_descendants(const struct processes *all, struct target *t)
 		for (size_t i = 0; i < all->list.n; i++) {
 			const struct process *p = &all->list.v[i];
 
-			if (target_has(t, p->parent) && !target_has(t, p->pid) &&
+			if (p->parent > 1 && target_has(t, p->parent) && !target_has(t, p->pid) &&
 			    VEC_PUSH(t->members.list, *p) < 0)
 				return -ENOMEM;
 		}
@@ -167,26 +205,32 @@ static int add_descendants(const struct processes *all, struct target *t)
 	return 0;
 }
 
-int target_find(const char *proc_root, uint32_t pid, struct target *ret)
+int target_of(const char *proc_root, const struct processes *heads, bool open, struct target *ret)
 {
 	_cleanup_(processes_free) struct processes all = {};
-	_cleanup_(target_free) struct target t = {};
-	const struct process *head;
+	_cleanup_(target_free) struct target t = {.open = open};
 	int r = processes_read(proc_root, &all);
 
-	if (r < 0)
-		return r;
-	head = processes_find(&all, pid);
-	if (!head)
-		return -ESRCH;
-	t.head = *head;
-	if (VEC_PUSH(t.members.list, *head) < 0)
-		return -ENOMEM;
-	/* everybody descends from pid 1: it is refused, not listed */
-	r = pid > 1 ? add_descendants(&all, &t) : 0;
+	if (r == 0)
+		r = processes_copy(heads, &t.heads);
+	if (r == 0)
+		r = add_heads(&all, &t);
+	if (r == 0)
+		r = add_descendants(&all, &t);
 	if (r < 0)
 		return r;
 	*ret = t;
 	t = (struct target){};
 	return 0;
+}
+
+int target_find(const char *proc_root, uint32_t pid, struct target *ret)
+{
+	_cleanup_(processes_free) struct processes heads = {};
+	struct process head;
+	int r = process_read(proc_root, pid, &head);
+
+	if (r == 0)
+		r = VEC_PUSH(heads.list, head);
+	return r < 0 ? r : target_of(proc_root, &heads, false, ret);
 }

@@ -1,4 +1,4 @@
-/* Who is to be held back: a process with all that descend from it, and whether that may be done.
+/* Who is to be held back: processes with all that descend from them, and whether that may be done.
  *
  * /proc/PID/stat: PID (NAME) STATE PPID PGRP SESSION TTY_NR TPGID FLAGS ... THREADS(20th) 0 STARTTIME
  */
@@ -30,22 +30,32 @@ void processes_free(struct processes *p);
 int processes_read(const char *proc_root, struct processes *ret);
 /* One process. 0, -ESRCH. */
 int process_read(const char *proc_root, uint32_t pid, struct process *ret);
-/* Whom other processes of the same program come from: the farthest ancestor with the same executable and in the same process
- * group (a shell that runs another one puts it into a group of its own); the process itself where there is none. */
-uint32_t process_origin(const char *proc_root, uint32_t pid);
-/* NULL = not there. */
+/* Of everybody; NULL = not there. */
 const struct process *processes_find(const struct processes *p, uint32_t pid);
 /* The very process, and it has not ended. */
 bool process_lives(const char *proc_root, uint32_t pid, uint64_t start);
+/* One of them does. */
+bool processes_live(const char *proc_root, const struct processes *p);
+bool processes_have(const struct processes *p, uint32_t pid);
+/* 0 or -ENOMEM. */
+int processes_copy(const struct processes *from, struct processes *ret);
 
 struct target {
-	struct process head;
-	struct processes members; /* the head first */
+	struct processes heads;	  /* who was asked for, as first found, those that have ended, too; at least one */
+	struct processes members; /* the heads that live, then all that descend from them */
+	bool open;		  /* what begins later may be one of the heads: target_takes() */
 };
 void target_free(struct target *t);
-/* The process and its descendants as they are now. 0, -ESRCH, -ENOMEM. */
+/* One process and its descendants as they are now. 0, -ESRCH, -ENOMEM. */
 int target_find(const char *proc_root, uint32_t pid, struct target *ret);
+/* The same of several, each known by its number and its start; of an open one with whoever has joined them. As above; -ESRCH: none
+ * of them lives. */
+int target_of(const char *proc_root, const struct processes *heads, bool open, struct target *ret);
 bool target_has(const struct target *t, uint32_t pid);
+/* Whether a process of this name and parent is one more of an open target: begun by whoever began a head of the same name. */
+bool target_takes(const struct target *t, uint32_t parent, const char *name);
+/* Who stands for all of it in words. */
+const struct process *target_head(const struct target *t);
 
 struct refusal_options {
 	uint32_t viewer; /* who asks: root, or the owner of all of it */

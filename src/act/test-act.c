@@ -102,8 +102,8 @@ static void a_target_is_a_process_with_its_descendants(void **state)
 	put_process(12, 7, "child", REST("200"));
 	put_process(13, 1, "other", REST("200"));
 	assert_int_equal(target_find(root, 7, &t), 0);
-	assert_string_equal(t.head.name, "a) b (c");
-	assert_int_equal(t.head.start, 100);
+	assert_string_equal(target_head(&t)->name, "a) b (c");
+	assert_int_equal(target_head(&t)->start, 100);
 	assert_int_equal(t.members.list.n, 3);
 	assert_true(target_has(&t, 9) && target_has(&t, 12) && !target_has(&t, 13));
 	target_free(&t);
@@ -114,31 +114,39 @@ static void a_target_is_a_process_with_its_descendants(void **state)
 	assert_true(p.ended && !process_lives(root, 14, 5));
 }
 
-static void put_executable(const char *pid, const char *file)
+static void several_are_one_target_with_all_their_descendants(void **state)
 {
-	_cleanup_free_ char *name = NULL, *to = NULL;
+	struct process a, b;
+	struct processes heads = {};
+	struct target t;
 
-	put(file, "");
-	assert_true(asprintf(&name, "%s/%s/exe", root, pid) > 0 && asprintf(&to, "%s/%s", root, file) > 0);
-	assert_int_equal(symlink(to, name), 0);
-}
-
-/* pgrp and session are 7 in REST */
-static void processes_of_a_program_come_from_one_of_them(void **state)
-{
 	(void)state;
 	put_process(40, 1, "shell", REST("10"));
-	put_process(41, 40, "pool", REST("20"));
-	put_process(42, 41, "pool", REST("30"));
-	put_process(43, 42, "pool", REST("40"));
-	put_process(44, 41, "pool", "8 7 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 50 0 0\n");
-	put_executable("40", "bin/shell");
-	for (int i = 0; i < 4; i++)
-		put_executable((const char *[]){"41", "42", "43", "44"}[i], "bin/pool");
-	assert_int_equal(process_origin(root, 43), 41);
-	assert_int_equal(process_origin(root, 41), 41); /* the shell is another program */
-	assert_int_equal(process_origin(root, 44), 44); /* a job of its own */
-	assert_int_equal(process_origin(root, 999), 999);
+	put_process(41, 40, "sum", REST("20"));
+	put_process(42, 40, "sum", REST("30"));
+	put_process(43, 42, "child", REST("40"));
+	put_process(44, 40, "other", REST("50"));
+	put_process(45, 1, "sum", REST("50"));
+	assert_int_equal(process_read(root, 42, &a), 0);
+	assert_int_equal(process_read(root, 41, &b), 0);
+	assert_int_equal(VEC_PUSH(heads.list, a), 0);
+	assert_int_equal(VEC_PUSH(heads.list, b), 0);
+	assert_int_equal(target_of(root, &heads, false, &t), 0);
+	assert_int_equal(target_head(&t)->pid, 42);
+	assert_true(t.members.list.n == 3 && target_has(&t, 41) && target_has(&t, 42) && target_has(&t, 43));
+	target_free(&t);
+	/* one has ended, and its number is another's now; what the same shell begins under the same name joins, if it may */
+	put_process(41, 1, "another", REST("60"));
+	put_process(46, 40, "sum", REST("60"));
+	assert_int_equal(target_of(root, &heads, false, &t), 0);
+	assert_true(t.members.list.n == 2 && target_has(&t, 42) && target_has(&t, 43));
+	target_free(&t);
+	assert_int_equal(target_of(root, &heads, true, &t), 0);
+	assert_true(t.heads.list.n == 3 && t.members.list.n == 3 && target_has(&t, 46));
+	target_free(&t);
+	put("42/stat", "42 (sum) Z 40 " REST("30"));
+	assert_int_equal(target_of(root, &heads, false, &t), -ESRCH);
+	processes_free(&heads);
 }
 
 static void must_be_left_alone(uint32_t pid, const struct refusal_options *o, const char *words)
@@ -189,13 +197,23 @@ static void what_people_need_is_left_alone(void **state)
 	must_be_left_alone(22, &force, "shell of a session"); /* force is for the foreground alone */
 }
 
+static void assert_same_process(const struct process *a, const struct process *b)
+{
+	assert_string_equal(a->name, b->name);
+	assert_true(a->pid == b->pid && a->start == b->start && a->group == b->group && a->session == b->session);
+}
+
+static void assert_same_thread(const struct hold_thread *a, const struct hold_thread *b)
+{
+	assert_true(a->tid == b->tid && a->process == b->process && a->start == b->start && a->policy == b->policy);
+	assert_true(a->priority == b->priority && a->nice == b->nice && a->flags == b->flags && a->io == b->io);
+	assert_true(a->runtime == b->runtime && a->deadline == b->deadline && a->period == b->period);
+}
+
 static void a_hold_is_read_as_it_was_written(void **state)
 {
 	struct hold h = {.id = "7-100",
 			 .boot = "b",
-			 .pid = 7,
-			 .start = 100,
-			 .name = "a) b (c",
 			 .of = SHORT_DISK,
 			 .way = WAY_FREEZE,
 			 .kept = true,
@@ -204,12 +222,13 @@ static void a_hold_is_read_as_it_was_written(void **state)
 			 .owner = 11,
 			 .owner_start = 12,
 			 .guardian = 13,
-			 .guardian_start = 1ull << 40,
-			 .group = 3,
-			 .session = 4};
+			 .guardian_start = 1ull << 40};
+	struct process first = {.pid = 7, .start = 100, .name = "a) b (c", .group = 3, .session = 4}, second = {.pid = 6, .start = 90, .name = "d"};
 	struct hold back;
 
 	(void)state;
+	assert_int_equal(VEC_PUSH(h.heads.list, first), 0);
+	assert_int_equal(VEC_PUSH(h.heads.list, second), 0);
 	assert_int_equal(VEC_PUSH(h.steps, (struct hold_step){STEP_MOVE, strdup("/a b"), NULL, strdup("/c")}),
 			 0);
 	assert_int_equal(VEC_PUSH(h.threads, (struct hold_thread){.tid = 8,
@@ -222,16 +241,18 @@ static void a_hold_is_read_as_it_was_written(void **state)
 			 0);
 	assert_int_equal(hold_file_write(root, &h), 0);
 	assert_int_equal(hold_file_read(root, "7-100", &back), 0);
-	assert_string_equal(back.name, h.name);
+	assert_int_equal(back.heads.list.n, 2);
+	assert_same_process(&back.heads.list.v[0], &first);
+	assert_same_process(&back.heads.list.v[1], &second);
 	assert_string_equal(back.unit, "");
-	assert_true(back.pid == 7 && back.start == 100 && back.of == SHORT_DISK && back.way == WAY_FREEZE &&
+	assert_true(back.of == SHORT_DISK && back.way == WAY_FREEZE &&
 		    back.kept && back.by == 1000 && back.since == -5);
 	assert_true(back.owner == 11 && back.owner_start == 12 && back.guardian == 13 &&
-		    back.guardian_start == 1ull << 40 && back.group == 3 && back.session == 4);
+		    back.guardian_start == 1ull << 40);
 	assert_int_equal(back.steps.n, 1);
 	assert_string_equal(back.steps.v[0].path, "/a b");
 	assert_null(back.steps.v[0].value);
-	assert_memory_equal(&back.threads.v[0], &h.threads.v[0], sizeof(struct hold_thread));
+	assert_same_thread(&back.threads.v[0], &h.threads.v[0]);
 	hold_free(&back);
 	hold_free(&h);
 }
@@ -246,7 +267,9 @@ static void what_is_not_whole_or_not_ours_is_not_believed(void **state)
 	assert_int_equal(hold_file_read(root, "5-5", &h), -EBADMSG);
 	put("held/5-6", "something else\nend\n");
 	assert_int_equal(hold_file_read(root, "5-6", &h), -EBADMSG);
-	put("held/5-7", "whyslow.held/1\nend\n");
+	put("held/5-8", "whyslow.held/1\nend\n"); /* of nobody */
+	assert_int_equal(hold_file_read(root, "5-8", &h), -EBADMSG);
+	put("held/5-7", "whyslow.held/1\nwho\t5\t7\t0\t0\tname\nend\n");
 	assert_int_equal(hold_file_read(root, "5-7", &h), 0);
 	hold_free(&h);
 	{
@@ -418,7 +441,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(groups_of_both_versions_are_found),
 		cmocka_unit_test(a_target_is_a_process_with_its_descendants),
-		cmocka_unit_test(processes_of_a_program_come_from_one_of_them),
+		cmocka_unit_test(several_are_one_target_with_all_their_descendants),
 		cmocka_unit_test(what_people_need_is_left_alone),
 		cmocka_unit_test(a_hold_is_read_as_it_was_written),
 		cmocka_unit_test(what_is_not_whole_or_not_ours_is_not_believed),

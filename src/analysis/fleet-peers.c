@@ -111,8 +111,7 @@ struct member {
 
 struct group_members {
 	VEC(struct member) list;
-	int64_t *clock; /* moments an interval apart at which some member has a row */
-	size_t points;
+	VEC(int64_t) clock; /* moments at which some member has a row, whole intervals apart */
 };
 
 static int find_members(const struct fleet *f, const struct fleet_peers *p, const struct usual_rows *usual, int group,
@@ -143,44 +142,46 @@ static float value_near(const struct fleet *f, struct member *m, int64_t time)
 	return (float)((double)m->v[m->row] / m->level);
 }
 
-/* No member needs to be there all the time. */
+/* No member needs to be there all the time. From row to row, not from interval to interval: one row of a wrong year may be far
+ * from all others. */
 static int find_clock(const struct fleet *f, struct group_members *g)
 {
-	int64_t first = INT64_MAX, last = INT64_MIN, d = f->interval > 0 ? f->interval : 1;
-	_cleanup_free_ uint8_t *there = NULL;
-	size_t slots;
+	int64_t first = INT64_MAX, d = f->interval > 0 ? f->interval : 1, next;
 
 	for (size_t i = 0; i < g->list.n; i++) {
 		const struct fleet_server *s = &f->servers.v[g->list.v[i].server];
 
 		first = s->time[0] < first ? s->time[0] : first;
-		last = s->time[s->n - 1] > last ? s->time[s->n - 1] : last;
 	}
-	slots = (size_t)((last - first + d / 2) / d) + 1;
-	there = calloc(slots, 1);
-	g->clock = there ? malloc(slots * sizeof(*g->clock)) : NULL;
-	if (!g->clock)
-		return -ENOMEM;
-	for (size_t i = 0; i < g->list.n; i++) {
-		const struct fleet_server *s = &f->servers.v[g->list.v[i].server];
+	for (next = first; next != INT64_MAX;) {
+		int64_t moment = first + (next - first + d / 2) / d * d;
 
-		for (uint32_t row = 0; row < s->n; row++)
-			there[(s->time[row] - first + d / 2) / d] = 1;
+		if (VEC_PUSH(g->clock, moment) < 0)
+			return -ENOMEM;
+		next = INT64_MAX;
+		for (size_t i = 0; i < g->list.n; i++) {
+			struct member *m = &g->list.v[i];
+			const struct fleet_server *s = &f->servers.v[m->server];
+
+			while (m->row < s->n && s->time[m->row] - moment < d - d / 2)
+				m->row++;
+			if (m->row < s->n && s->time[m->row] < next)
+				next = s->time[m->row];
+		}
 	}
-	for (size_t k = 0; k < slots; k++)
-		if (there[k])
-			g->clock[g->points++] = first + (int64_t)k * d;
+	for (size_t i = 0; i < g->list.n; i++)
+		g->list.v[i].row = 0;
 	return 0;
 }
 
 /* The peers' median at each moment of the clock. */
 static void find_common(const struct fleet *f, struct group_members *g, float *values, float *common)
 {
-	for (size_t k = 0; k < g->points; k++) {
+	for (size_t k = 0; k < g->clock.n; k++) {
 		size_t n = 0;
 
 		for (size_t i = 0; i < g->list.n; i++) {
-			float x = value_near(f, &g->list.v[i], g->clock[k]);
+			float x = value_near(f, &g->list.v[i], g->clock.v[k]);
 
 			values[n] = x;
 			n += !isnan(x);
@@ -200,7 +201,7 @@ static int subtract(const struct fleet *f, const struct group_members *g, const 
 			return -ENOMEM;
 		to[m->server] = v;
 		for (size_t row = 0, k = 0; row < s->n; row++) {
-			while (k + 1 < g->points && llabs(g->clock[k + 1] - s->time[row]) <= llabs(g->clock[k] - s->time[row]))
+			while (k + 1 < g->clock.n && llabs(g->clock.v[k + 1] - s->time[row]) <= llabs(g->clock.v[k] - s->time[row]))
 				k++;
 			v[row] = (float)((double)m->v[row] / m->level) - common[k];
 		}
@@ -217,7 +218,7 @@ static int one_group(const struct fleet *f, const struct fleet_peers *p, const s
 
 	if (r == 0 && g.list.n >= FLEET_PEERS_MIN) {
 		r = find_clock(f, &g);
-		common = r == 0 ? malloc((g.points + 1) * sizeof(*common)) : NULL;
+		common = r == 0 ? malloc((g.clock.n + 1) * sizeof(*common)) : NULL;
 		if (common) {
 			find_common(f, &g, values, common);
 			r = subtract(f, &g, common, ret->v);
@@ -225,7 +226,7 @@ static int one_group(const struct fleet *f, const struct fleet_peers *p, const s
 			r = -ENOMEM;
 		}
 	}
-	free(g.clock);
+	VEC_FREE(g.clock);
 	VEC_FREE(g.list);
 	return r;
 }

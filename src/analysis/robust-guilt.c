@@ -143,23 +143,6 @@ static double leakers(const struct robust *r, const struct program *p, const str
 	return there > 1 ? there : 1;
 }
 
-/* Who waits for an answer over the network while this machine is short of something may wait for this machine; whoever
- * computes less than usual is not asked as much: a server waits for work in the same call; and whoever begins to move most
- * of the machine's traffic waits for nothing but the line. */
-double waits_elsewhere(struct robust *r, struct program *p, double waited)
-{
-	double computes = program_now(r, p, FEATURE_CPU_TIME), most = 0;
-	struct usual u;
-
-	for (int b = 0; b < BOTTLENECK_COUNT; b++)
-		most = b == BOTTLENECK_NETWORK ? most : fmax(most, r->shortage[b]);
-	waited *= 1 - traffic_part(r, p);
-	if (isnan(computes))
-		return waited * (1 - fmin(1, most));
-	u = usual_of(r, p, FEATURE_CPU_TIME, computes);
-	return fmax(0, waited - (u.median > computes ? u.median - computes : 0)) * (1 - fmin(1, most));
-}
-
 /* A limit that is as old as the program is how somebody wants it to run: that says why the program is slow, and nothing of a
  * machine that is short of something. */
 static double waits_for_limit(const struct robust *r, const struct program *p, double waited)

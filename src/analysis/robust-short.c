@@ -83,7 +83,8 @@ double shortage_of(struct robust *r, enum bottleneck b)
 	return now;
 }
 
-double traffic_part(struct robust *r, struct program *p)
+/* Of the machine's traffic, in or out, what a program moves beyond its usual, 0..1. */
+static double traffic_part(struct robust *r, struct program *p)
 {
 	double part = 0;
 
@@ -98,6 +99,32 @@ double traffic_part(struct robust *r, struct program *p)
 		part = fmax(part, excess_of(&u, now) / r->total[f]);
 	}
 	return part;
+}
+
+/* Who waits for an answer over the network while this machine is short of something may wait for this machine; whoever
+ * computes less than usual is not asked as much: a server waits for work in the same call; and whoever begins to move most
+ * of the machine's traffic waits for nothing but the line. */
+static void learn_elsewhere(struct robust *r, struct program *p)
+{
+	double computes = program_now(r, p, FEATURE_CPU_TIME), most = 0;
+	struct usual u;
+
+	for (int b = 0; b < BOTTLENECK_COUNT; b++)
+		most = b == BOTTLENECK_NETWORK ? most : fmax(most, r->shortage[b]);
+	p->elsewhere = (struct elsewhere){.known = true, .moves = traffic_part(r, p), .here = fmin(1, most)};
+	if (isnan(computes))
+		return;
+	u = usual_of(r, p, FEATURE_CPU_TIME, computes);
+	p->elsewhere.idle = u.median > computes ? u.median - computes : 0;
+}
+
+double waits_elsewhere(struct robust *r, struct program *p, double waited)
+{
+	const struct elsewhere *e = &p->elsewhere;
+
+	if (!e->known)
+		learn_elsewhere(r, p);
+	return fmax(0, waited * (1 - e->moves) - e->idle) * (1 - e->here);
 }
 
 double network_shortage(struct robust *r)

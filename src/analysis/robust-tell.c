@@ -265,11 +265,28 @@ static int tell_charges(const struct robust *r, struct verdict *v)
 	return -ENOMEM;
 }
 
+static int list_processes(const struct robust *r, struct verdict *v)
+{
+	struct suspect *s = &v->suspect;
+	bool first = true;
+	int result = 0;
+
+	for (size_t i = 0; s->kind == CULPRIT_GROUP && result == 0 && i <= v->program->members.n; i++, first = false) {
+		const struct subject *one = first ? s->subject : v->program->members.v[i - 1];
+
+		if (one->info.kind == ENTITY_PROCESS && one->first <= r->q->at && one->last >= r->q->at && (first || one != s->subject))
+			result = VEC_PUSH(s->processes, one);
+	}
+	return result;
+}
+
 static int describe_in_full(struct robust *r, const struct dataset *wide, struct verdict *v)
 {
 	uint64_t features = wide == r->d ? UINT64_MAX : r->method->features;
 	int result = describe(r, v->program, v, features, &v->suspect);
 
+	if (result == 0)
+		result = list_processes(r, v);
 	if (result == 0)
 		result = tell_start(r, v);
 	if (result == 0)

@@ -32,6 +32,14 @@ struct job_part {
 	VEC(const struct subject *) members;
 };
 
+/* What of a program's waits for the network is not for another machine (robust-short.c); not known until it is asked for. */
+struct elsewhere {
+	bool known;
+	double moves; /* the line is full of what it moves itself: of the machine's traffic, 0..1 */
+	double idle;  /* ns/s: it computes so much less than usual */
+	double here;  /* this machine is short of something, 0..1 */
+};
+
 /* All processes of one program; or of a job (robust-jobs.c). */
 struct program {
 	const char *key;
@@ -41,6 +49,7 @@ struct program {
 	bool there; /* some member was there during the trouble */
 	bool wide;  /* of the dataset that has all features, but not all programs */
 	bool starts_known;	 /* startup was looked for */
+	struct elsewhere elsewhere;
 	struct startup *startup; /* NULL = it has not just begun, or has too few earlier starts */
 };
 
@@ -127,8 +136,9 @@ double surprise_of(const struct usual *u);
 double shortage_of(struct robust *r, enum bottleneck b);
 /* After sum_totals(): what others wait for answers over the network beyond their usual, a whole thread = 1. */
 double network_shortage(struct robust *r);
-/* Of the machine's traffic, in or out, what a program moves beyond its usual, 0..1. */
-double traffic_part(struct robust *r, struct program *p);
+/* After the shortages of all else: of the ns/s that a program waits for the network, those in which it is not this machine that
+ * it waits for. */
+double waits_elsewhere(struct robust *r, struct program *p, double waited);
 /* How bad it is to use it: the shortage, or what it is without one. */
 double shortage_for(const struct robust *r, const struct use *use);
 void weigh_disk(struct robust *r);
@@ -145,8 +155,6 @@ void sum_growth(struct robust *r);
 /* The member that uses most beyond its usual, and its part of what all of them do. */
 const struct subject *most_responsible(const struct robust *r, const struct program *p, size_t f, double *ret_part);
 bool program_is_new(const struct robust *r, const struct program *p);
-/* Of the ns/s that a program waits for the network, those in which it is not this machine that it waits for. */
-double waits_elsewhere(struct robust *r, struct program *p, double waited);
 /* 1 = *ret is worth a look, 0 = not. */
 int judge_program(struct robust *r, struct program *p, struct verdict *ret);
 

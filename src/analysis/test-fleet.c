@@ -184,19 +184,13 @@ static void only_a_drifting_clock_is_followed_by_index(void **state)
 	release(f);
 }
 
-/* The first of them is there for the last quarter only: the others' common course is told without it. */
-static void peers_are_compared_when_the_first_of_them_is_not_there(void **state)
+/* Six of one course, a row each step; the first is there for the last quarter only. */
+static struct fleet *six_peers(int64_t step, int64_t misdated)
 {
 	struct intake *in = intake_new();
 	int counter = intake_counter(in, "c", &gauge);
-	struct fleet_question q;
-	struct fleet_peers peers;
-	struct fleet_relative relative;
-	_cleanup_(select_room_free) struct select_room room = {};
-	struct usual_rows usual[6];
 	struct fleet *f;
 
-	(void)state;
 	for (int s = 0; s < 6; s++) {
 		char name[16];
 		int server;
@@ -204,16 +198,29 @@ static void peers_are_compared_when_the_first_of_them_is_not_there(void **state)
 		snprintf(name, sizeof(name), "web-%d", s);
 		server = intake_server(in, name);
 		for (int t = s ? 0 : 300; t < 400; t++)
-			assert_int_equal(intake_put(in, server, counter, t * MINUTE, (s + 1) * (100 + t % 50)), 0);
+			assert_int_equal(intake_put(in, server, counter, t * step, (s + 1) * (100 + t % 50)), 0);
+		if (misdated && s == 3)
+			assert_int_equal(intake_put(in, server, counter, misdated, 1), 0);
 	}
 	assert_int_equal(intake_finish(in, &f), 0);
 	intake_free(in);
-	q = fleet_question_default(f);
-	q.window = (struct fleet_span){390 * MINUTE, 400 * MINUTE};
+	return f;
+}
+
+/* The others' common course is found; *f is released. */
+static void assert_common_course(struct fleet *f, int64_t step)
+{
+	struct fleet_question q = fleet_question_default(f);
+	struct fleet_peers peers;
+	struct fleet_relative relative;
+	_cleanup_(select_room_free) struct select_room room = {};
+	struct usual_rows usual[6];
+
+	q.window = (struct fleet_span){390 * step, 400 * step};
 	assert_int_equal(fleet_peers_find(f, &peers), 0);
 	for (size_t s = 0; s < 6; s++)
 		assert_int_equal(usual_rows_find(&f->servers.v[s], &q, 10, &usual[s]), 0);
-	assert_int_equal(fleet_relative_find(f, &peers, usual, (size_t)counter, &room, &relative), 0);
+	assert_int_equal(fleet_relative_find(f, &peers, usual, 0, &room, &relative), 0);
 	for (size_t s = 1; s < 6; s++)
 		for (uint32_t row = 0; row < 400; row++)
 			assert_true(fabs((double)relative.v[s][row]) < .01);
@@ -222,6 +229,19 @@ static void peers_are_compared_when_the_first_of_them_is_not_there(void **state)
 		VEC_FREE(usual[s].ranges);
 	fleet_peers_free(&peers);
 	release(f);
+}
+
+static void peers_are_compared_when_the_first_of_them_is_not_there(void **state)
+{
+	(void)state;
+	assert_common_course(six_peers(MINUTE, 0), MINUTE);
+}
+
+/* Two hundred years of milliseconds have no place in memory. */
+static void a_row_of_a_wrong_year_takes_no_memory(void **state)
+{
+	(void)state;
+	assert_common_course(six_peers(NS_PER_MS, 200LL * 365 * 24 * 60 * MINUTE), NS_PER_MS);
 }
 
 /* --- the default comparison --- */
@@ -459,6 +479,7 @@ static void thresholds_in_all_views(void **state)
 
 RUN_TESTS(cmocka_unit_test(equation_1_by_hand), cmocka_unit_test(equation_2_by_hand), cmocka_unit_test(time_correlation_by_index), cmocka_unit_test(only_a_drifting_clock_is_followed_by_index),
 	  cmocka_unit_test(peers_are_compared_when_the_first_of_them_is_not_there),
+	  cmocka_unit_test(a_row_of_a_wrong_year_takes_no_memory),
 	  cmocka_unit_test(the_fault_is_found_first), cmocka_unit_test(scores_do_not_depend_on_what_they_should_not),
 	  cmocka_unit_test(a_duplicated_server_changes_no_verdict), cmocka_unit_test(a_constant_that_moves_is_flagged_not_infinite),
 	  cmocka_unit_test(names_tell_who_does_the_same), cmocka_unit_test(thresholds_in_all_views))

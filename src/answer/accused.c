@@ -4,10 +4,16 @@
 
 #define HAD_A_HAND 0.2 /* of the first one's score: whoever has less is not accused */
 
+static void accused_free_one(struct accused *a)
+{
+	free(a->name);
+	VEC_FREE(a->processes);
+}
+
 void accused_free(struct accused_list *l)
 {
 	for (size_t i = 0; i < l->list.n; i++)
-		free(l->list.v[i].name);
+		accused_free_one(&l->list.v[i]);
 	VEC_FREE(l->list);
 }
 
@@ -43,20 +49,29 @@ static enum bottleneck makes_short(const struct answer *a, const struct suspect 
 	return s->of == BOTTLENECK_CPU || s->of == BOTTLENECK_DISK || s->of == BOTTLENECK_MEMORY ? s->of : a->bottleneck;
 }
 
+static int add_process(const struct subject *s, struct accused *to)
+{
+	return VEC_PUSH(to->processes, (struct accused_process){s->info.pid, (int64_t)s->info.start});
+}
+
 static int add(const struct answer *a, const struct suspect *s, struct accused_list *ret)
 {
 	const struct subject *who = in_reach(s) ? in_reach(s) : s->subject;
-	struct accused one = {.pid = who->info.pid,
-			      .start = (int64_t)who->info.start,
-			      .of = makes_short(a, s),
-			      .group = s->kind == CULPRIT_GROUP && !s->together.n,
+	struct accused one = {.of = makes_short(a, s),
+			      .program = s->processes.n && !s->together.n,
 			      .name = entity_label(&who->info),
 			      .why_not = why_not(s)};
+	int r = one.name ? 0 : -ENOMEM;
 
-	if (one.name && VEC_PUSH(ret->list, one) == 0)
-		return 0;
-	free(one.name);
-	return -ENOMEM;
+	if (r == 0 && !s->processes.n)
+		r = add_process(who, &one);
+	for (size_t i = 0; r == 0 && i < s->processes.n; i++)
+		r = add_process(s->processes.v[i], &one);
+	if (r == 0)
+		r = VEC_PUSH(ret->list, one);
+	if (r < 0)
+		accused_free_one(&one);
+	return r;
 }
 
 int accused_of(const struct answer *a, struct accused_list *ret)

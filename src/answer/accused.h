@@ -6,11 +6,15 @@
 #include "base/vec.h"
 #include "model/finding.h"
 
-struct accused {
+struct accused_process {
 	uint32_t pid;
-	int64_t start;	     /* boot ns; 0 = not known */
+	int64_t start; /* boot ns; 0 = not known */
+};
+
+struct accused {
+	VEC(struct accused_process) processes; /* all of a group; at least one */
 	enum bottleneck of;  /* what it makes short */
-	bool group;	     /* one of several processes of its program */
+	bool program;	     /* they are processes of one program: what it begins later is one more */
 	char *name;	     /* for people */
 	const char *why_not; /* why holding it back would prove nothing; NULL = it may be tried */
 };

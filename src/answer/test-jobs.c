@@ -65,6 +65,9 @@ static void who_has_usual_work_done_all_the_time_is_named(void **state)
 	assert_int_equal(first(&st)->kind, CULPRIT_GROUP);
 	assert_true(first(&st)->members > 10);
 	assert_true(first(&st)->together.n > 10);
+	assert_ptr_equal(first(&st)->processes.v[0], make);
+	for (size_t i = 0; i < first(&st)->processes.n; i++)
+		assert_true(first(&st)->processes.v[i]->last == TICKS - 1); /* those that are there */
 	assert_string_equal(first(&st)->busiest->info.exe, "/usr/lib/cc1");
 	assert_string_equal(first(&st)->features.v[0].feature->name, "cpu.time");
 	assert_string_equal(st.answer.cause, "compile");
@@ -127,6 +130,7 @@ static void a_limit_is_passed_over_and_the_next_one_tried(void **state)
 {
 	struct subject shop = {.info = {.pid = 7, .name = (char *)"shop"}}, hog = {.info = {.pid = 8, .name = (char *)"hog"}};
 	struct subject many = {.info = {.kind = ENTITY_SHORT_LIVED, .name = (char *)"true"}}, shell = {.info = {.pid = 9, .name = (char *)"shell"}};
+	const struct subject *pair[] = {&hog, &shop};
 	struct suspect suspects[] = {
 		{.kind = CULPRIT_LIMIT, .subject = &shop, .score = 0.5, .of = BOTTLENECK_QUOTA},
 		{.kind = CULPRIT_PROCESS, .subject = &hog, .score = 0.4, .of = BOTTLENECK_CPU},
@@ -144,12 +148,20 @@ static void a_limit_is_passed_over_and_the_next_one_tried(void **state)
 	assert_int_equal(l.list.n, 4); /* whoever has a fiftieth of the guilt is not accused */
 	assert_non_null(strstr(l.list.v[0].why_not, "limit"));
 	assert_null(l.list.v[1].why_not);
-	assert_int_equal(l.list.v[1].pid, 8);
+	assert_true(l.list.v[1].processes.n == 1 && l.list.v[1].processes.v[0].pid == 8 && !l.list.v[1].program);
 	assert_int_equal(l.list.v[1].of, BOTTLENECK_CPU);
 	assert_null(l.list.v[2].why_not); /* what starts them can be held back */
-	assert_int_equal(l.list.v[2].pid, 9);
+	assert_true(l.list.v[2].processes.n == 1 && l.list.v[2].processes.v[0].pid == 9 && !l.list.v[2].program);
 	assert_string_equal(l.list.v[2].name, "shell");
 	assert_non_null(l.list.v[3].why_not);
+	accused_free(&l);
+	/* all of a group, not only the one that matters most */
+	suspects[1].kind = CULPRIT_GROUP;
+	suspects[1].processes.v = pair;
+	suspects[1].processes.n = ARRAY_SIZE(pair);
+	assert_int_equal(accused_of(&a, &l), 0);
+	assert_true(l.list.v[1].program && l.list.v[1].processes.n == 2);
+	assert_true(l.list.v[1].processes.v[0].pid == 8 && l.list.v[1].processes.v[1].pid == 7);
 	accused_free(&l);
 	a.slow = false;
 	assert_int_equal(accused_of(&a, &l), 0);

@@ -1,4 +1,4 @@
-/* whyslow calm: keeps a process held back, until it is given back or ends. */
+/* whyslow calm: keeps processes held back, until they are given back or end. */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -29,7 +29,52 @@ static const struct option_row options[] = {
 	{},
 };
 
-static int calm(const struct common *common, uint32_t pid)
+static int find_target(const uint32_t *pids, size_t n, struct target *ret)
+{
+	_cleanup_(processes_free) struct processes heads = {};
+
+	for (size_t i = 0; i < n; i++) {
+		struct process p;
+		int r = process_read(PROC, pids[i], &p);
+
+		if (r == 0)
+			r = VEC_PUSH(heads.list, p);
+		if (r < 0)
+			return r;
+	}
+	return target_of(PROC, &heads, false, ret);
+}
+
+static json_t *pids_json(const struct processes *heads)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < heads->list.n; i++)
+		json_array_append_new(list, json_integer(heads->list.v[i].pid));
+	return list;
+}
+
+static void print_calmed(const struct common *common, const struct target *t, const char *words)
+{
+	const struct process *head = target_head(t);
+	size_t n = t->heads.list.n;
+	json_t *root = json_pack("{s:s, s:I, s:o, s:b}", "schema", "whyslow.calm/1", "pid", (json_int_t)head->pid, "pids",
+				 pids_json(&t->heads), "held", 1);
+
+	if (common->json) {
+		json_dumpf(root, stdout, 0);
+		putchar('\n');
+	} else if (n > 1) {
+		printf("%s and %zu others (pid %u ...) are held back: %s.\nThey stay so until all have ended, or: whyslow calm --undo %u\n",
+		       head->name, n - 1, head->pid, words, head->pid);
+	} else {
+		printf("%s (pid %u) is held back: %s.\nIt stays so until it ends, or: whyslow calm --undo %u\n", head->name,
+		       head->pid, words, head->pid);
+	}
+	json_decref(root);
+}
+
+static int calm(const struct common *common, const uint32_t *pids, size_t n)
 {
 	struct hold_request q = {
 		.proc_root = PROC,
@@ -42,7 +87,7 @@ static int calm(const struct common *common, uint32_t pid)
 	_cleanup_(target_free) struct target t = {};
 	_cleanup_free_ char *words = NULL;
 	struct custody *c = NULL;
-	int r = target_find(PROC, pid, &t);
+	int r = find_target(pids, n, &t);
 
 	if (r == 0)
 		r = custody_begin(&q, &t, &c, &words);
@@ -54,15 +99,10 @@ static int calm(const struct common *common, uint32_t pid)
 			r = custody_end(c, true);
 	}
 	if (r < 0) {
-		log_error("%s", r == -ESRCH ? "there is no such process" : words ? words : strerror(-r));
+		log_error("%s", r == -ESRCH ? n > 1 ? "not all of these processes are there" : "there is no such process" : words ? words : strerror(-r));
 		return EXIT_CANNOT;
 	}
-	if (common->json)
-		printf("{\"schema\":\"whyslow.calm/1\",\"pid\":%u,\"held\":true}\n", pid);
-	else
-		printf("%s (pid %u) is held back: %s.\nIt stays so until it ends, or: whyslow calm --undo "
-		       "%u\n",
-		       t.head.name, pid, words, pid);
+	print_calmed(common, &t, words);
 	return EXIT_ANSWERED;
 }
 
@@ -78,7 +118,7 @@ static int undo(const struct common *common, uint32_t pid)
 	if (common->json)
 		printf("{\"schema\":\"whyslow.calm/1\",\"given_back\":%zu}\n", n);
 	else if (n)
-		printf(n == 1 ? "given back\n" : "%zu processes given back\n", n);
+		printf(n == 1 ? "given back\n" : "%zu given back\n", n);
 	else
 		log_error("nothing of yours is held back%s",
 			  pid ? " under this pid; 'whyslow calm' lists what is" : "");
@@ -89,8 +129,10 @@ static json_t *hold_json(const struct hold *h)
 {
 	char at[40];
 
-	return json_pack("{s:I, s:s, s:s, s:s, s:s?, s:I, s:s, s:b}", "pid", (json_int_t)h->pid, "name",
-			 h->name, "short", hold_short_names[h->of], "way", hold_way_names[h->way], "unit",
+	const struct process *head = h->heads.list.v;
+
+	return json_pack("{s:I, s:o, s:s, s:s, s:s, s:s?, s:I, s:s, s:b}", "pid", (json_int_t)head->pid, "pids",
+			 pids_json(&h->heads), "name", head->name, "short", hold_short_names[h->of], "way", hold_way_names[h->way], "unit",
 			 *h->unit ? h->unit : NULL, "uid", (json_int_t)h->by, "since",
 			 format_rfc3339(h->since, at, sizeof(at)), "kept", h->kept);
 }
@@ -99,10 +141,13 @@ static void print_hold(const struct hold *h)
 {
 	static const char *const words[WAY_COUNT] = {"its unit is limited", "limited", "stopped altogether",
 						     "in the idle classes"};
-	char at[40];
+	const struct process *head = h->heads.list.v;
+	char at[40], more[48] = "";
 
-	printf("%7u  %-16s  since %s  %s%s%s%s\n", h->pid, h->name, format_local(h->since, at, sizeof(at)),
-	       words[h->way], *h->unit ? ": " : "", h->unit,
+	if (h->heads.list.n > 1)
+		snprintf(more, sizeof(more), " with %zu others", h->heads.list.n - 1);
+	printf("%7u  %-16s  since %s  %s%s%s%s%s\n", head->pid, head->name, format_local(h->since, at, sizeof(at)),
+	       words[h->way], *h->unit ? ": " : "", h->unit, more,
 	       h->kept ? "" : "  (by 'confirm', for the moment)");
 }
 
@@ -133,11 +178,12 @@ static int list(const struct common *common)
 
 static int run(struct common *common, int argc, char **argv)
 {
-	uint64_t pid = 0;
+	uint32_t pids[PIDS_MAX] = {};
+	size_t n = 0;
 
-	if (argc > 2 || (argc == 2 && (parse_u64(argv[1], &pid) < 0 || !pid || pid > UINT32_MAX)))
-		return usage_error("calm",
-				   "takes one PID, or none to list what is held back: 'whyslow calm 812'");
+	if (argc > 2 || (argc == 2 && parse_pids(argv[1], pids, arg_undo ? 1 : PIDS_MAX, &n) < 0))
+		return usage_error("calm", "takes PIDS ('whyslow calm 812' or '812,813'; with --undo one), or none to list what "
+					   "is held back");
 	if (arg_short && find_name(arg_short, hold_short_names, SHORT_COUNT) < 0)
 		return usage_error("calm", "--short is cpu, disk or memory, not '%s'", arg_short);
 	if (arg_way && find_name(arg_way, hold_way_names, WAY_COUNT) < 0)
@@ -146,14 +192,14 @@ static int run(struct common *common, int argc, char **argv)
 		return say_no_rights();
 	(void)hold_sweep(PROC, common->config.store_run_dir);
 	if (arg_undo)
-		return undo(common, (uint32_t)pid);
-	return pid ? calm(common, (uint32_t)pid) : list(common);
+		return undo(common, pids[0]);
+	return n ? calm(common, pids, n) : list(common);
 }
 
 const struct verb verb_calm = {
 	.name = "calm",
 	.group = "Act",
-	.words = "[PID] ",
+	.words = "[PIDS] ",
 	.help = "keep a process held back, list those that are, give them back",
 	.options = options,
 	.remote = true,

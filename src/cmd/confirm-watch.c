@@ -21,7 +21,7 @@ static int take_culprit(struct watch *w, uint32_t pid)
 
 int watch_open(struct ring *ring, const struct target *t, struct watch *ret)
 {
-	struct watch w = {.ring = ring};
+	struct watch w = {.ring = ring, .target = t};
 	int r = wait_sums_open(ring, &w.sums);
 
 	for (size_t i = 0; r == 0 && i < t->members.list.n; i++)
@@ -69,7 +69,7 @@ static bool is_culprit(struct watch *w, const struct process_waits *p)
 {
 	if (hmap_get(&w->culprits, p->pid, 0))
 		return true;
-	return hmap_get(&w->culprits, p->parent, 0) && take_culprit(w, p->pid) == 0;
+	return (hmap_get(&w->culprits, p->parent, 0) || target_takes(w->target, p->parent, p->name)) && take_culprit(w, p->pid) == 0;
 }
 
 static bool is_wanted(const struct watch *w, uint32_t pid)

@@ -11,6 +11,7 @@
 #define VICTIMS_MAX 16
 
 struct watch {
+	const struct target *target;
 	struct ring *ring;
 	struct wait_sums *sums;
 	struct pulse *pulse;
@@ -35,7 +36,7 @@ struct victim {
 	double before, phases[2]; /* ns waited: before, let go, held back */
 };
 
-/* The ring stays the caller's. 0 or -errno. */
+/* Ring and target stay the caller's; the target may get more heads meanwhile. 0 or -errno. */
 int watch_open(struct ring *ring, const struct target *t, struct watch *ret);
 void watch_close(struct watch *w);
 int watch_look(struct watch *w, struct trial_sample *ret);

@@ -69,6 +69,23 @@ int find_name(const char *text, const char *const *names, int n)
 	return -1;
 }
 
+int parse_pids(const char *text, uint32_t *ret, size_t most, size_t *ret_n)
+{
+	_cleanup_free_ char *list = strdup(text);
+	size_t n = 0;
+	char *save;
+
+	for (char *word = list ? strtok_r(list, ",", &save) : NULL; word; word = strtok_r(NULL, ",", &save)) {
+		uint64_t pid;
+
+		if (parse_u64(word, &pid) < 0 || !pid || pid > UINT32_MAX || n == most)
+			return -EINVAL;
+		ret[n++] = (uint32_t)pid;
+	}
+	*ret_n = n;
+	return n ? 0 : -EINVAL;
+}
+
 /* -1 = by what it uses */
 static int short_of(enum bottleneck b)
 {
@@ -93,13 +110,37 @@ int say_no_rights(void)
 
 /* --- what the experiment calls --- */
 
+/* Processes of the program that have begun: they must be such as may be held back, as all others. */
+static int take_joined(struct trial_run *t)
+{
+	struct refusal_options rights = {t->common->viewer, arg_force};
+	size_t before = t->target.heads.list.n;
+	struct target now;
+	int r = target_of(PROC, &t->target.heads, true, &now);
+
+	if (r < 0)
+		return r;
+	target_free(&t->target);
+	t->target = now;
+	t->trial.joined += (uint32_t)(now.heads.list.n - before);
+	if (now.heads.list.n > before)
+		r = target_refuse(PROC, &now, &rights, &t->words);
+	return r < 0 ? r : custody_join(t->custody, &now);
+}
+
 static int change(void *data, bool held)
 {
 	struct trial_run *t = data;
 
+	int r = 0;
+
 	if (!t->custody)
 		return 0;
-	return held ? custody_hold(t->custody) : custody_let_go(t->custody);
+	if (!held)
+		return custody_let_go(t->custody);
+	if (t->target.open)
+		r = take_joined(t);
+	return r < 0 ? r : custody_hold(t->custody);
 }
 
 static void tell(const struct trial_sample *s)
@@ -123,8 +164,9 @@ static int look(void *data, struct trial_sample *s)
 	tell(s);
 	if (r == 0 && t->custody)
 		r = custody_alive(t->custody);
-	if (r == 0 && !process_lives(PROC, t->target.head.pid, t->target.head.start))
-		r = -ESRCH;
+	/* of a program that begins processes again and again some other may be there */
+	if (r == 0 && !processes_live(PROC, &t->target.heads))
+		r = t->target.open ? take_joined(t) : -ESRCH;
 	return r;
 }
 
@@ -234,27 +276,24 @@ static int run_trial(struct trial_run *t)
 			       .ready = ready,
 			       .data = t};
 
-	t->trial.pid = t->target.head.pid;
+	const struct process *head = target_head(&t->target);
+	int r = 0;
+
+	t->trial.pid = head->pid;
 	t->trial.wall = wall_now();
-	snprintf(t->trial.name, sizeof(t->trial.name), "%s", t->target.head.name);
+	snprintf(t->trial.name, sizeof(t->trial.name), "%s", head->name);
+	for (size_t i = 0; r == 0 && i < t->target.heads.list.n; i++)
+		r = VEC_PUSH(t->trial.pids, t->target.heads.list.v[i].pid);
 	draw_order(&t->trial);
-	return finish(t, experiment_run(&e, &t->trial));
+	return finish(t, r < 0 ? r : experiment_run(&e, &t->trial));
 }
 
 static int parse_victims(struct watch *w)
 {
-	_cleanup_free_ char *list = arg_victims ? strdup(arg_victims) : NULL;
-	size_t n = 0;
-	char *save;
+	size_t n;
 
-	for (char *word = list ? strtok_r(list, ",", &save) : NULL; word; word = strtok_r(NULL, ",", &save)) {
-		uint64_t pid;
-
-		if (parse_u64(word, &pid) < 0 || !pid || n == VICTIMS_MAX)
-			return usage_error("confirm", "--victim takes up to %d pids: --victim 812,813",
-					   VICTIMS_MAX);
-		w->wanted[n++] = (uint32_t)pid;
-	}
+	if (arg_victims && parse_pids(arg_victims, w->wanted, VICTIMS_MAX, &n) < 0)
+		return usage_error("confirm", "--victim takes up to %d pids: --victim 812,813", VICTIMS_MAX);
 	return EXIT_ANSWERED;
 }
 
@@ -276,17 +315,30 @@ static int confirm_target(struct trial_run *t)
 	return status;
 }
 
-static int target_of(const struct accused *who, struct target *ret)
+/* The recording has the start in ns, /proc in ticks. */
+static bool is_same(const struct accused_process *a, const struct process *p)
 {
 	int64_t tick = NS_PER_SEC / sysconf(_SC_CLK_TCK);
-	struct process p;
-	int r = process_read(PROC, who->pid, &p);
 
-	/* the recording has the start in ns, /proc in ticks */
-	if (r == 0 && who->start && llabs(who->start / tick - (int64_t)p.start) > 1)
-		r = -ESRCH;
-	/* of several processes of a program the one that the others come from */
-	return r < 0 ? r : target_find(PROC, who->group ? process_origin(PROC, who->pid) : who->pid, ret);
+	return !a->start || llabs(a->start / tick - (int64_t)p->start) <= 1;
+}
+
+/* Those of the accused that are still there. */
+static int find_target(const struct accused *who, struct target *ret)
+{
+	_cleanup_(processes_free) struct processes heads = {};
+
+	for (size_t i = 0; i < who->processes.n; i++) {
+		struct process p;
+
+		if (process_read(PROC, who->processes.v[i].pid, &p) == 0 && is_same(&who->processes.v[i], &p) &&
+		    VEC_PUSH(heads.list, p) < 0)
+			return -ENOMEM;
+	}
+	if (heads.list.n && heads.list.n < who->processes.n)
+		log_warning("%zu of %zu processes have ended: it is about the others", who->processes.n - heads.list.n,
+			    who->processes.n);
+	return target_of(PROC, &heads, who->program, ret);
 }
 
 /* 0, or -errno and *ret_why in words (the caller frees). */
@@ -299,8 +351,8 @@ static int check_target(struct trial_run *t, const struct accused *who, char **r
 		*ret_why = strdup(who->why_not);
 		return *ret_why ? -EPERM : -ENOMEM;
 	}
-	r = target_of(who, &t->target);
-	if (r == -ESRCH && asprintf(ret_why, "process %u has ended: only who is still there can be held back", who->pid) < 0)
+	r = find_target(who, &t->target);
+	if (r == -ESRCH && asprintf(ret_why, "process %u has ended: only who is still there can be held back", who->processes.v[0].pid) < 0)
 		*ret_why = NULL;
 	if (r == 0)
 		r = target_refuse(PROC, &t->target, &rights, ret_why);
@@ -330,23 +382,45 @@ static int choose_target(struct trial_run *t, const struct accused_list *l)
 	return EXIT_CANNOT;
 }
 
+/* Numbers of processes of which some are there. 0, or -errno. */
+static int accuse(const uint32_t *pids, size_t n, struct accused_list *ret)
+{
+	struct accused one = {.of = BOTTLENECK_UNCLEAR};
+	bool there = false;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct process p;
+
+		there |= process_read(PROC, pids[i], &p) == 0;
+		r = VEC_PUSH(one.processes, (struct accused_process){.pid = pids[i]});
+	}
+	if (r == 0)
+		r = there ? VEC_PUSH(ret->list, one) : -ESRCH;
+	if (r < 0)
+		VEC_FREE(one.processes);
+	return r;
+}
+
 /* A number is a process, or where there is none, a mark. */
 static int find_who(struct common *common, int argc, char **argv, struct accused_list *ret)
 {
 	const char *word = arg_mark ? arg_mark : argc == 2 ? argv[1] : NULL;
-	struct process p;
-	uint64_t number = 0;
+	uint32_t pids[PIDS_MAX] = {};
+	size_t n = 0;
+	int r = -ESRCH;
 
-	if (argc > 2 || (arg_mark && argc == 2) ||
-	    (word && (parse_u64(word, &number) < 0 || !number || number > UINT32_MAX)))
-		return usage_error("confirm", "takes a PID or a mark's number, or nothing (whoever is "
-					      "accused now): 'whyslow confirm 812'");
-	if (number && !arg_mark && process_read(PROC, (uint32_t)number, &p) == 0) {
-		struct accused one = {.pid = (uint32_t)number, .of = BOTTLENECK_UNCLEAR};
-
-		return VEC_PUSH(ret->list, one) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
-	}
-	return find_accused(common, (int64_t)number, ret);
+	if (argc > 2 || (arg_mark && argc == 2) || (word && parse_pids(word, pids, arg_mark ? 1 : PIDS_MAX, &n) < 0))
+		return usage_error("confirm", "takes PIDS or a mark's number, or nothing (whoever is "
+					      "accused now): 'whyslow confirm 812' or '812,813'");
+	if (n && !arg_mark)
+		r = accuse(pids, n, ret);
+	if (r == -ESRCH && n <= 1)
+		return find_accused(common, pids[0], ret);
+	if (r == 0)
+		return EXIT_ANSWERED;
+	log_error("%s", r == -ESRCH ? "none of these processes is there" : strerror(-r));
+	return EXIT_CANNOT;
 }
 
 static int check_options(const struct common *common)
@@ -399,7 +473,7 @@ static int run(struct common *common, int argc, char **argv)
 const struct verb verb_confirm = {
 	.name = "confirm",
 	.group = "Act",
-	.words = "[PID|ID] ",
+	.words = "[PIDS|ID] ",
 	.help = "is it really the cause? holds it back and lets it go, and sees who waits less",
 	.options = options,
 	.remote = true,

@@ -56,8 +56,8 @@ static void watch_all(const struct keeper *k, struct watched *w)
 	for (size_t i = 0; i < n; i++) {
 		watch_process(w, list[i].owner, list[i].owner_start);
 		watch_process(w, list[i].guardian, list[i].guardian_start);
-		if (list[i].kept)
-			watch_process(w, list[i].pid, list[i].start);
+		for (size_t h = 0; list[i].kept && h < list[i].heads.list.n; h++)
+			watch_process(w, list[i].heads.list.v[h].pid, list[i].heads.list.v[h].start);
 		hold_free(&list[i]);
 	}
 	free(list);

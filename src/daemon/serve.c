@@ -72,8 +72,8 @@ static const struct call calls[] = {
 	{"/api/v1/notes", "POST", "an earlier mark's note", "text/plain; charset=utf-8", {"mark"}, {MARK_NUMBER, NOTE}},
 	{"/api/v1/feedback", "POST", "whether its answer was right",
 	 "text/plain; charset=utf-8", {"feedback"}, {MARK_NUMBER, {"feedback", NULL, "right, wrong or fixed"}}},
-	{"/api/v1/confirm", "POST", "whether a process is the cause: it is held back and let go for about 20 s",
-	 NULL, {"confirm", "--json"}, {{"pid", NULL, "the process's number"}, {"short", NULL, "cpu, disk or memory: what is short"}}},
+	{"/api/v1/confirm", "POST", "whether processes are the cause: they are held back and let go for about 20 s",
+	 NULL, {"confirm", "--json"}, {{"pids", NULL, "the processes' numbers, separated by commas: held back together"}, {"short", NULL, "cpu, disk or memory: what is short"}}},
 	{"/api/v1/compare", "GET", "what changed between two stretches of time", NULL, {"compare", "--json"},
 	 {{"a", NULL, "a stretch as `whyslow compare` takes it"}, {"b", NULL, "another"}}},
 	{"/api/v1/features", "GET", "the catalogue of what is measured", NULL, {"features", "--json"}, {}},
@@ -188,22 +188,22 @@ static void posted_free(struct posted *p)
 	json_decref(p->body);
 }
 
-/* {"pid": NUMBER}, with "short" where it is known. */
+/* {"pids": "NUMBER,..."}, with "short" where it is known. */
 static int put_accused(struct posted *p, struct words *w, const struct http_exchange *e)
 {
-	const char *what;
+	const char *what, *who;
 
 	p->body = e->body.len ? json_loadb(e->body.data, e->body.len, 0, NULL) : NULL;
 	what = json_string_value(json_object_get(p->body, "short"));
-	if (json_integer_value(json_object_get(p->body, "pid")) <= 0)
+	who = json_string_value(json_object_get(p->body, "pids"));
+	if (!who || !*who || who[strspn(who, "0123456789,")])
 		return -EBADMSG;
-	snprintf(p->id, sizeof(p->id), "%lld", (long long)json_integer_value(json_object_get(p->body, "pid")));
 	if (what) {
 		w->v[w->n++] = "--short";
 		w->v[w->n++] = what;
 	}
 	w->v[w->n++] = "--";
-	w->v[w->n++] = p->id;
+	w->v[w->n++] = who;
 	return 0;
 }
 
@@ -336,7 +336,7 @@ static json_t *body_json(const struct call *c)
 
 	for (size_t i = 0; i < PARAMETERS_MAX && c->parameters[i].name; i++) {
 		const struct parameter *p = &c->parameters[i];
-		bool number = strcmp(p->name, "id") == 0 || strcmp(p->name, "pid") == 0;
+		bool number = strcmp(p->name, "id") == 0;
 
 		json_object_set_new(properties, p->name, json_pack("{s:s, s:s}", "type", number ? "integer" : "string", "description", p->help));
 	}

@@ -11,6 +11,7 @@ void suspect_free(struct suspect *s)
 	VEC_FREE(s->evidence);
 	VEC_FREE(s->features);
 	VEC_FREE(s->together);
+	VEC_FREE(s->processes);
 }
 
 void ranking_free(struct ranking *r)

@@ -63,6 +63,7 @@ struct suspect {
 	 * matters most (`subject` is who started it). Empty and NULL = a program alone. */
 	VEC(const struct subject *) together;
 	const struct subject *busiest;
+	VEC(const struct subject *) processes; /* of a group: those that were there at the end, its own subject first */
 	bool using;		       /* a victim: somebody was using it, as far as its terminal tells */
 	double score;
 	double guilt; /* in a board: what the default model accuses its program of; 0 = nothing */

@@ -6,6 +6,7 @@ const char *const trial_verdict_names[] = {"unclear", "yes", "no"};
 
 void trial_free(struct trial *t)
 {
+	VEC_FREE(t->pids);
 	VEC_FREE(t->samples);
 	VEC_FREE(t->victims);
 	free(t->unit);

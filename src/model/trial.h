@@ -36,8 +36,10 @@ struct trial_victim {
 };
 
 struct trial {
-	uint32_t pid;
+	uint32_t pid; /* the first of them */
 	char name[33];
+	VEC(uint32_t) pids; /* all that are held together, without what descends from them */
+	uint32_t joined;    /* began later, and were held with them from the next phase on */
 	char *unit;	 /* held whole; NULL = none */
 	const char *of;	 /* "cpu", "disk", "memory" */
 	const char *way; /* "unit", "limit", "freeze", "class" */

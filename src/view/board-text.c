@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "view/board.h"
+#include "view/bold.h"
 #include "view/plot.h"
 
 #define PLOT_WIDTH 72
@@ -16,7 +17,7 @@ static void put_head(const struct board *b, bool colour, FILE *out)
 	char at[40], span[32];
 	const struct answer *a = &b->everybody;
 
-	fprintf(out, "%s%s%s\n", colour ? "\033[1m" : "", b->verdict.summary, colour ? "\033[0m" : "");
+	fprintf(out, "%s%s%s\n", bold(colour), b->verdict.summary, plain(colour));
 	fprintf(out, "%s, compared with the %s before; %u processes.\n\n", format_local(a->window_end, at, sizeof(at)),
 		format_span(a->window_end - a->window_start, span, sizeof(span)), a->ranking.looked_at);
 }
@@ -29,7 +30,7 @@ static void put_bar(double score, bool colour, FILE *out)
 	fputs(colour && full ? "\033[31m" : "", out);
 	for (int i = 0; i < BAR_WIDTH; i++)
 		fputs(i < full ? "█" : " ", out);
-	fputs(colour && full ? "\033[0m" : "", out);
+	fputs(plain(colour && full), out);
 }
 
 static const char *value_of(const struct suspect *s, int feature, char *buf, size_t n)

@@ -30,28 +30,39 @@ static const char *victims_name(const struct trial *t, char *buf, size_t n)
 	return buf;
 }
 
+/* "guilty (pid 812)", "sha256sum (pid 812, 4 processes together)" */
+static const char *who_is_held(const struct trial *t, char *buf, size_t n)
+{
+	if (t->pids.n > 1)
+		snprintf(buf, n, "%s (pid %u, %zu processes together)", t->name, t->pid, t->pids.n);
+	else
+		snprintf(buf, n, "%s (pid %u)", t->name, t->pid);
+	return buf;
+}
+
 static void print_first(const struct trial *t, FILE *out)
 {
-	char a[32], b[32], who[80];
+	char a[32], b[32], who[80], held[96];
 
 	victims_name(t, who, sizeof(who));
 	waited(t, t->waits_free, a, sizeof(a));
 	waited(t, t->waits_held, b, sizeof(b));
+	who_is_held(t, held, sizeof(held));
 	switch (t->verdict) {
 	case TRIAL_YES:
 		fprintf(out,
-			"Yes: %s (pid %u) makes others wait. While it was held back, %s waited %s%s instead "
+			"Yes: %s makes others wait. While it was held back, %s waited %s%s instead "
 			"of %s.\n",
-			t->name, t->pid, who, b, t->victims.n == 1 ? " of the time" : "", a);
+			held, who, b, t->victims.n == 1 ? " of the time" : "", a);
 		break;
 	case TRIAL_NO:
 		fprintf(out,
-			"No: it is not %s (pid %u). While it was held back, %s waited %s%s, and %s while it "
+			"No: it is not %s. While it was held back, %s waited %s%s, and %s while it "
 			"was let go.\n",
-			t->name, t->pid, who, b, t->victims.n == 1 ? " of the time" : "", a);
+			held, who, b, t->victims.n == 1 ? " of the time" : "", a);
 		break;
 	case TRIAL_UNCLEAR:
-		fprintf(out, "Cannot tell whether it is %s (pid %u): %s.\n", t->name, t->pid,
+		fprintf(out, "Cannot tell whether it is %s: %s.\n", held,
 			t->reason ? t->reason : "");
 		break;
 	}
@@ -130,6 +141,9 @@ static void print_use(const struct trial *t, FILE *out)
 			"A program of normal priority came to run %.2f ms late while it was let go, %.2f ms "
 			"while it was held back.\n",
 			t->late_free / 1e6, t->late_held / 1e6);
+	if (t->joined)
+		fprintf(out, "%u more of it began meanwhile, and %s held back with it from the next phase on.\n", t->joined,
+			t->joined == 1 ? "was" : "were");
 	fputs("It has been given back.\n", out);
 }
 
@@ -140,8 +154,13 @@ void trial_text(const struct trial *t, FILE *out)
 	print_phases(t, out);
 	print_victims(t, out);
 	print_use(t, out);
-	if (t->verdict == TRIAL_YES)
-		fprintf(out, "To keep it held back: whyslow calm %u\n", t->pid);
+	/* `calm` follows no program that begins processes again and again */
+	if (t->verdict != TRIAL_YES || t->joined)
+		return;
+	fputs("To keep it held back: whyslow calm ", out);
+	for (size_t i = 0; i < t->pids.n; i++)
+		fprintf(out, "%s%u", i ? "," : "", t->pids.v[i]);
+	fputc('\n', out);
 }
 
 /* --- JSON --- */
@@ -188,6 +207,15 @@ static json_t *victims_json(const struct trial *t)
 	return list;
 }
 
+static json_t *pids_json(const struct trial *t)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < t->pids.n; i++)
+		json_array_append_new(list, json_integer(t->pids.v[i]));
+	return list;
+}
+
 int trial_json(const struct trial *t, FILE *out)
 {
 	char at[40];
@@ -202,7 +230,7 @@ int trial_json(const struct trial *t, FILE *out)
 			  number_json(t->coverage), "p", number_json(t->p), "waits_free", number_json(t->waits_free), "waits_held",
 			  number_json(t->waits_held), "use_free", number_json(t->use_free), "use_held", number_json(t->use_held),
 			  "late_free_ns", number_json(t->late_free), "late_held_ns", number_json(t->late_held));
-	json_t *lists = json_pack("{s:o, s:o, s:o}", "victims", victims_json(t), "phases", phases_json(t),
+	json_t *lists = json_pack("{s:o, s:i, s:o, s:o, s:o}", "pids", pids_json(t), "joined", (int)t->joined, "victims", victims_json(t), "phases", phases_json(t),
 				  "samples", samples_json(t));
 
 	if (!root || !more || !lists || json_object_update(root, more) < 0 ||

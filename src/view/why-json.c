@@ -22,13 +22,15 @@ static json_t *suspect_json(const struct suspect *s, size_t rank, bool matters)
 {
 	const struct entity_info *info = &s->subject->info;
 	_cleanup_free_ char *label = entity_label(info);
-	json_t *features = json_array(), *evidence = json_array();
+	json_t *features = json_array(), *evidence = json_array(), *pids = json_array();
 
 	for (size_t i = 0; i < s->features.n; i++)
 		json_array_append_new(features, feature_json(&s->features.v[i]));
 	for (size_t i = 0; i < s->evidence.n; i++)
 		json_array_append_new(evidence, text_json(s->evidence.v[i]));
-	return json_pack("{s:i, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "rank",
+	for (size_t i = 0; i < s->processes.n; i++)
+		json_array_append_new(pids, json_integer(s->processes.v[i]->info.pid));
+	return json_pack("{s:o, s:i, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "pids", pids, "rank",
 			 (int)rank, "using", s->using, "role", s->role == ROLE_PRIMARY ? "primary" : "contributing", "kind",
 			 culprit_kind_name(s->kind), "pid", (json_int_t)info->pid, "start_time", (json_int_t)info->start,
 			 "members", (json_int_t)s->members, "parent", (json_int_t)info->parent, "name", text_json(info->name),

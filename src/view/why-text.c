@@ -5,20 +5,11 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "view/bold.h"
 #include "view/plot.h"
 #include "view/why.h"
 
 #define SIMILAR_SHOWN 3
-
-static const char *bold(const struct why_text_options *o)
-{
-	return o->colour ? "\033[1m" : "";
-}
-
-static const char *plain(const struct why_text_options *o)
-{
-	return o->colour ? "\033[0m" : "";
-}
 
 static void put_feature(const struct deviation *f, FILE *out)
 {
@@ -69,9 +60,9 @@ static void put_who(const struct suspect *s, FILE *out)
 
 static void put_suspect(const struct suspect *s, unsigned rank, const struct why_text_options *o, FILE *out)
 {
-	fprintf(out, "\n %2u. %s", rank, bold(o));
+	fprintf(out, "\n %2u. %s", rank, bold(o->colour));
 	put_who(s, out);
-	fprintf(out, "%s   score %.3g", plain(o), s->score);
+	fprintf(out, "%s   score %.3g", plain(o->colour), s->score);
 	if (!isnan(s->share))
 		fprintf(out, ", %.0f %% of what all used", 100 * s->share);
 	fputc('\n', out);
@@ -170,7 +161,7 @@ void why_text(const struct answer *a, const struct why_text_options *o, FILE *ou
 {
 	char at[40], span[32];
 
-	fprintf(out, "%s%s%s\n", bold(o), a->summary, plain(o));
+	fprintf(out, "%s%s%s\n", bold(o->colour), a->summary, plain(o->colour));
 	fprintf(out, "Asked about %s", format_local(a->at, at, sizeof(at)));
 	if (a->has_history)
 		fprintf(out, ", compared with the %s before", format_span(a->window_end - a->window_start, span, sizeof(span)));

@@ -127,7 +127,7 @@ async function incidents(p, address) {
 	await p.locator("#blame td.heat").first().waitFor();
 	assert.equal(hash(p).get("mark"), "2");
 	// what acts takes nothing but a process's number
-	for (const body of ["", "{}", '{"pid": "1"}', '{"pid": -1}'])
+	for (const body of ["", "{}", '{"pids": 1}', '{"pids": "-1"}'])
 		assert.equal(await p.evaluate(async (text) => (await fetch("/api/v1/confirm", { method: "POST", body: text, headers: { "Content-Type": "application/json" } })).status, body), 400);
 	// the filter
 	await go(p, address, "view=incidents&find=indexer");

@@ -159,7 +159,7 @@ function trialOf(order) {
 	put("before", false, 2);
 	for (const held of order) put("during", held, 2.5);
 	put("after", false, 1);
-	return { schema: "whyslow.confirm/1", at: "2026-11-20T11:14:47.000Z", verdict: "yes", reason: null, pid: 4215, name: "guilty", unit: null, short: "cpu", way: "limit",
+	return { schema: "whyslow.confirm/1", at: "2026-11-20T11:14:47.000Z", verdict: "yes", reason: null, pid: 4215, pids: [4215], joined: 0, name: "guilty", unit: null, short: "cpu", way: "limit",
 		how: "it may use 1 % of one CPU (cpu.max in a control group below its own)", bound: true, effect: 0.52, low: 0.5, high: 0.54, coverage: 66 / 70, p: 1 / 70,
 		waits_free: 0.58, waits_held: 0.06, use_free: 0.43, use_held: 0.01, late_free_ns: 4e6, late_held_ns: 1e5,
 		victims: [{ pid: 4210, name: "victim", before: 0.57, free: 0.58, held: 0.06 }], phases: order.map((held) => ({ held, waits: held ? 0.06 : 0.58, late_ns: 4e6, use: held ? 0.01 : 0.43 })), samples };
@@ -185,17 +185,17 @@ async function showTrial(p) {
 async function refusesToHoldTheDead(p) {
 	const answer = await p.evaluate(async () => {
 		const { tell } = await import("/api.js");
-		return tell("confirm", { pid: 4194303 }).then(() => "held", (e) => e.message);
+		return tell("confirm", { pids: "4194303" }).then(() => "held", (e) => e.message);
 	});
 	assert.match(answer, /mark|ended|root/);
-	assert.match(await p.evaluate(async () => (await import("/api.js")).tell("confirm", { pid: "x" }).then(() => "held", (e) => e.message)), /body/);
+	assert.match(await p.evaluate(async () => (await import("/api.js")).tell("confirm", { pids: "x" }).then(() => "held", (e) => e.message)), /body/);
 }
 
 // What the interface's description lists is there, and takes what it says it takes.
 async function isAsDescribed(p) {
 	const { paths } = await p.evaluate(() => fetch("/api/v1/openapi.json").then((r) => r.json()));
 	const keys = (path) => Object.keys(paths[path].post.requestBody.content["application/json"].schema.properties);
-	assert.deepEqual([keys("/api/v1/marks"), keys("/api/v1/notes"), keys("/api/v1/feedback"), keys("/api/v1/confirm")], [["note"], ["id", "note"], ["id", "feedback"], ["pid", "short"]]);
+	assert.deepEqual([keys("/api/v1/marks"), keys("/api/v1/notes"), keys("/api/v1/feedback"), keys("/api/v1/confirm")], [["note"], ["id", "note"], ["id", "feedback"], ["pids", "short"]]);
 	for (const [path, { get }] of Object.entries(paths)) {
 		if (!get || path === "/api/v1/events" || get.parameters.some((x) => x.required)) continue;
 		const [status, said] = await p.evaluate((u) => fetch(u).then(async (r) => [r.status, await r.text()]), path);

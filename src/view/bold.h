@@ -1,0 +1,14 @@
+/* Words that stand out, where the terminal has colours. */
+#pragma once
+
+#include <stdbool.h>
+
+static inline const char *bold(bool colour)
+{
+	return colour ? "\033[1m" : "";
+}
+
+static inline const char *plain(bool colour)
+{
+	return colour ? "\033[0m" : "";
+}
