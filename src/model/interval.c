@@ -134,6 +134,13 @@ size_t segment_near(const struct cpu_line *cpu, int64_t at, size_t guess)
 	return n ? n - 1 : 0;
 }
 
+size_t sightings_near(const struct lock_line *lock, int64_t at, size_t guess)
+{
+#define SEEN(i) (lock->sightings.v[i].at <= at)
+	return SEARCH_NEAR(lock->sightings.n, guess, SEEN);
+#undef SEEN
+}
+
 size_t segment_find(const struct cpu_line *cpu, int64_t at)
 {
 	return segment_near(cpu, at, cpu->segments.n / 2);

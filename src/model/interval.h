@@ -85,7 +85,8 @@ struct interval {
 	uint32_t holder;   /* of the lock when the wait began; NOBODY */
 	uint32_t object;   /* index into timeline.locks; NOBODY */
 	uint32_t request;  /* that ended it: index into timeline.requests; NOBODY */
-	uint32_t segment;  /* runnable or interrupted: about where it begins in the CPU's segments */
+	uint32_t near; /* about where to look. Runnable or interrupted: where it begins in the CPU's segments; of a lock: in that one's
+			* sightings; else blocked: where the waker was in its intervals */
 	stack_ref kernel_stack, user_stack; /* where it slept; 0 = not taken */
 	stack_ref waker_stack;
 	uint16_t cpu;
@@ -141,6 +142,7 @@ struct disk_line {
 struct sighting {
 	int64_t at;
 	uint32_t holder; /* NOBODY: nobody as far as is known */
+	uint32_t near;	 /* about where it then was in its intervals */
 	bool inferred;	 /* handed over to it, not seen holding it */
 };
 
@@ -198,3 +200,5 @@ size_t interval_near(const struct thread_line *line, int64_t at, size_t guess);
 /* The segment that holds `at`; 0 before the first. */
 size_t segment_find(const struct cpu_line *cpu, int64_t at);
 size_t segment_near(const struct cpu_line *cpu, int64_t at, size_t guess);
+/* How many sightings were at or before `at`. */
+size_t sightings_near(const struct lock_line *lock, int64_t at, size_t guess);

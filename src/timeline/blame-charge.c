@@ -164,7 +164,7 @@ static void charge_cpu(struct charger *c, const struct step *step)
 	int64_t from = step->from;
 	size_t s;
 
-	for (s = segment_near(cpu, from, i->segment != NOBODY ? i->segment : c->segments[i->cpu]); s < cpu->segments.n && from < step->to; s++) {
+	for (s = segment_near(cpu, from, i->near != NOBODY ? i->near : c->segments[i->cpu]); s < cpu->segments.n && from < step->to; s++) {
 		const struct segment *at = &cpu->segments.v[s];
 		int64_t end = s + 1 < cpu->segments.n ? at[1].start : cpu->end;
 		uint32_t cell = known && at->kind == SEGMENT_TASK && at->who != step->thread ? known->by_thread[at->who] : 0;

@@ -19,19 +19,22 @@ struct cells {
 	int error;
 };
 
-static uint64_t cell_hash(const struct blame_cell *c)
-{
-	uint64_t a = (uint64_t)c->victim << 32 | c->id;
-	uint64_t b = (uint64_t)c->via << 32 | (uint32_t)(c->culprit << 24 | c->wait << 16 | c->root << 8 | c->flags);
-	uint64_t h = (a ^ b * 0x9e3779b97f4a7c15ull) * 0xd6e8feb86659fd93ull;
+/* What makes a cell different from others, as two numbers: compared and hashed for each part of each wait. */
+struct cell_key {
+	uint64_t who, how;
+};
 
-	return h ^ h >> 32;
+static struct cell_key cell_key(const struct blame_cell *c)
+{
+	return (struct cell_key){c->victim | (uint64_t)c->id << 32, c->via | (uint64_t)c->culprit << 32 | (uint64_t)c->wait << 40 |
+									    (uint64_t)c->root << 48 | (uint64_t)c->flags << 56};
 }
 
-static bool same_cell(const struct blame_cell *a, const struct blame_cell *b)
+static size_t first_slot(struct cell_key k, size_t size)
 {
-	return a->victim == b->victim && a->id == b->id && a->via == b->via && a->culprit == b->culprit && a->wait == b->wait &&
-	       a->root == b->root && a->flags == b->flags;
+	uint64_t h = (k.who ^ k.how * 0x9e3779b97f4a7c15ull) * 0xd6e8feb86659fd93ull;
+
+	return (size_t)((h >> 32) * size >> 32); /* by the upper bits: all of the key is in them */
 }
 
 static int cells_grow(struct cells *c)
@@ -42,7 +45,7 @@ static int cells_grow(struct cells *c)
 	if (!slots)
 		return -ENOMEM;
 	for (size_t i = c->known.first; i < c->matrix->cells.n; i++) {
-		size_t at = cell_hash(&c->matrix->cells.v[i]) & (size - 1);
+		size_t at = first_slot(cell_key(&c->matrix->cells.v[i]), size);
 
 		while (slots[at])
 			at = (at + 1) & (size - 1);
@@ -57,16 +60,18 @@ static int cells_grow(struct cells *c)
 /* Its index + 1; 0 without memory. */
 static uint32_t cells_add(struct cells *c, const struct blame_cell *part)
 {
+	struct cell_key key = cell_key(part);
 	size_t at;
 
 	if (2 * (c->matrix->cells.n - c->known.first + 1) > c->size && cells_grow(c) < 0) {
 		c->error = -ENOMEM;
 		return 0;
 	}
-	for (at = cell_hash(part) & (c->size - 1); c->slots[at] > c->known.first; at = (at + 1) & (c->size - 1)) {
+	for (at = first_slot(key, c->size); c->slots[at] > c->known.first; at = (at + 1) & (c->size - 1)) {
 		struct blame_cell *there = &c->matrix->cells.v[c->slots[at] - 1];
+		struct cell_key its = cell_key(there);
 
-		if (same_cell(there, part)) {
+		if (its.who == key.who && its.how == key.how) {
 			cell_add(there, part->ns);
 			return c->slots[at];
 		}

@@ -67,8 +67,8 @@ uint32_t build_thread(struct build *b, uint32_t tid, int64_t time);
 uint32_t thread_to(struct build *b, uint32_t thread, int64_t time, uint8_t state, uint16_t cpu);
 void thread_seen(struct build *b, uint32_t thread, int64_t since, uint8_t before, uint16_t cpu);
 uint8_t running_state(const struct build *b, uint32_t thread);
-/* From `start` to `end` it had the CPU, but interrupts used it; where about that is in the CPU's segments. */
-void thread_interrupted(struct build *b, uint32_t thread, int64_t start, int64_t end, uint8_t state, uint32_t segment);
+/* From `start` to `end` it had the CPU, but interrupts used it; near: about where in the CPU's segments. */
+void thread_interrupted(struct build *b, uint32_t thread, int64_t start, int64_t end, uint8_t state, uint32_t near);
 /* The first `ns` of the wait for a CPU that now ends were its quota's doing. */
 void thread_throttled(struct build *b, uint32_t thread, int64_t ns);
 void threads_finish(struct build *b);

@@ -60,7 +60,7 @@ static void leaves(struct build *b, uint32_t thread, const struct event *e)
 	now->early.at = 0;
 	thread_to(b, thread, (int64_t)e->time, state, e->cpu);
 	if (state_table[state].group == GROUP_RUNNABLE) {
-		now->open.segment = (uint32_t)b->t->cpus.v[e->cpu].segments.n - 1;
+		now->open.near = (uint32_t)b->t->cpus.v[e->cpu].segments.n - 1;
 		now->slept = 0;
 	} else {
 		thread_blocks(b, thread, e, state);
@@ -145,6 +145,7 @@ static void settle_senders(struct build *b, const struct event *e, int64_t start
 
 		x->waker_kind = WAKER_TASK;
 		x->waker = cpu->current;
+		x->near = (uint32_t)b->t->threads.v[x->waker].intervals.n;
 	}
 	cpu->net.n = 0;
 }
@@ -191,7 +192,7 @@ void on_migrate(struct build *b, const struct event *e)
 	before = thread_to(b, thread, (int64_t)e->time, now->open.state, e->migrate.to);
 	if (before != NOBODY)
 		b->t->threads.v[thread].intervals.v[before].flags |= INTERVAL_MOVED;
-	now->open.segment = (uint32_t)b->t->cpus.v[e->migrate.to].segments.n - 1;
+	now->open.near = (uint32_t)b->t->cpus.v[e->migrate.to].segments.n - 1;
 }
 
 /* A thread that is not the leader calls exec: it goes on under the leader's number. */

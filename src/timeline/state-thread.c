@@ -32,7 +32,7 @@ static void open_interval(struct interval *i, int64_t time, uint8_t state, uint1
 		.holder = NOBODY,
 		.object = NOBODY,
 		.request = NOBODY,
-		.segment = NOBODY,
+		.near = NOBODY,
 		.cpu = cpu,
 		.state = state,
 	};
@@ -91,7 +91,7 @@ void interval_split(struct build *b, uint32_t thread, size_t index, int64_t time
 
 /* Records of interrupts come when they end, those nested in others first: what of [start, end) was running until now
  * was this one's. */
-void thread_interrupted(struct build *b, uint32_t thread, int64_t start, int64_t end, uint8_t state, uint32_t segment)
+void thread_interrupted(struct build *b, uint32_t thread, int64_t start, int64_t end, uint8_t state, uint32_t near)
 {
 	struct thread_now *now = &b->now.v[thread];
 	struct thread_line *line = &b->t->threads.v[thread];
@@ -110,7 +110,7 @@ void thread_interrupted(struct build *b, uint32_t thread, int64_t start, int64_t
 			x = b->error ? x : &line->intervals.v[i];
 		}
 		x->state = state;
-		x->segment = segment;
+		x->near = near;
 	}
 }
 

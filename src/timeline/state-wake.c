@@ -29,7 +29,7 @@ static void sight(struct build *b, uint32_t lock, int64_t at, uint32_t holder, b
 
 	if (line->sightings.n && line->sightings.v[line->sightings.n - 1].at > at)
 		at = line->sightings.v[line->sightings.n - 1].at;
-	if (VEC_PUSH(line->sightings, (struct sighting){at, holder, inferred}) < 0)
+	if (VEC_PUSH(line->sightings, (struct sighting){at, holder, (uint32_t)b->t->threads.v[holder].intervals.n, inferred}) < 0)
 		b->error = -ENOMEM;
 }
 
@@ -40,7 +40,7 @@ static void correct_handover(struct build *b, uint32_t lock, uint32_t woken, uin
 	struct sighting *last = line->sightings.n ? &line->sightings.v[line->sightings.n - 1] : NULL;
 
 	if (last && last->inferred && last->holder == woken)
-		last->holder = holder;
+		*last = (struct sighting){last->at, holder, (uint32_t)b->t->threads.v[holder].intervals.n, true};
 }
 
 /* A number as the sleeper's pid namespace has it. Asked for again and again, so remembered while that thread lives. */
@@ -163,6 +163,7 @@ void thread_blocks(struct build *b, uint32_t thread, const struct event *e, uint
 	now->open.state = state;
 	now->open.object = lock;
 	now->open.holder = holder;
+	now->open.near = lock != NOBODY ? (uint32_t)b->t->locks.v[lock].sightings.n : NOBODY;
 	now->open.call = e->out.call;
 	join_retry(b, thread, e);
 	now->object = e->out.object;
@@ -203,6 +204,8 @@ static void name_waker(struct build *b, uint32_t thread, struct interval *i, con
 	i->waker = wake->waker;
 	i->waker_kind = wake->kind;
 	i->waker_stack = wake->stack;
+	if (wake->waker != NOBODY && i->object == NOBODY)
+		i->near = (uint32_t)b->t->threads.v[wake->waker].intervals.n;
 	if (hand_over)
 		sight(b, i->object, wake->called, thread, true);
 	if (!waits_for_disk(i->state) || wake->kind == WAKER_TASK || wake->kind == WAKER_TIMER)
@@ -219,7 +222,7 @@ void thread_woken(struct build *b, uint32_t thread, const struct wake *wake)
 	struct thread_now *now = &b->now.v[thread];
 	uint32_t ended = thread_to(b, thread, wake->at, STATE_RUNNABLE, wake->target);
 
-	now->open.segment = (uint32_t)b->t->cpus.v[wake->target].segments.n - 1;
+	now->open.near = (uint32_t)b->t->cpus.v[wake->target].segments.n - 1;
 	now->slept = ended == NOBODY ? 0 : ended + 1;
 	if (ended != NOBODY)
 		name_waker(b, thread, &b->t->threads.v[thread].intervals.v[ended], wake);

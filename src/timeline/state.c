@@ -59,7 +59,7 @@ static int add_line(struct build *b, const struct thread_line *line, int64_t bor
 					  .holder = NOBODY,
 					  .object = NOBODY,
 					  .request = NOBODY,
-					  .segment = NOBODY}};
+					  .near = NOBODY}};
 
 	return VEC_PUSH(b->t->threads, *line) < 0 || VEC_PUSH(b->now, now) < 0 ? -ENOMEM : 0;
 }

@@ -13,7 +13,7 @@ struct walk {
 	uint8_t flags;
 };
 
-static void walk(struct walk *w, uint32_t thread, int64_t from, int64_t to);
+static void walk(struct walk *w, uint32_t thread, uint32_t guess, int64_t from, int64_t to);
 
 static void put(struct walk *w, const struct interval *interval, int64_t from, int64_t to, uint8_t flags)
 {
@@ -41,8 +41,8 @@ static bool in_chain(const struct walk *w, uint32_t thread)
 	return false;
 }
 
-/* One deeper: what `thread` did while the one above it waited. */
-static void follow(struct walk *w, const struct interval *waiting, uint32_t thread, int64_t from, int64_t to)
+/* One deeper: what `thread` did while the one above it waited; about there in its intervals. */
+static void follow(struct walk *w, const struct interval *waiting, uint32_t thread, uint32_t near, int64_t from, int64_t to)
 {
 	if (from >= to)
 		return;
@@ -54,26 +54,18 @@ static void follow(struct walk *w, const struct interval *waiting, uint32_t thre
 		put(w, waiting, from, to, STEP_BLOCKED | STEP_DEEP);
 	} else {
 		w->depth++;
-		walk(w, thread, from, to);
+		walk(w, thread, near, from, to);
 		w->depth--;
 	}
 }
 
-static void follow_inferred(struct walk *w, const struct interval *i, uint32_t thread, int64_t from, int64_t to)
+static void follow_inferred(struct walk *w, const struct interval *i, uint32_t thread, uint32_t near, int64_t from, int64_t to)
 {
 	uint8_t before = w->flags;
 
 	w->flags |= STEP_INFERRED;
-	follow(w, i, thread, from, to);
+	follow(w, i, thread, near, from, to);
 	w->flags = before;
-}
-
-/* The last sighting at or before `at`; n when there is none. */
-static size_t sighting_at(const struct lock_line *lock, int64_t at)
-{
-	size_t n = FIRST_WHERE(i, lock->sightings.n, lock->sightings.v[i].at > at);
-
-	return n ? n - 1 : lock->sightings.n;
 }
 
 /* The holder at the beginning was read by the waiter itself; later ones are what other waiters read and what wakeups
@@ -82,21 +74,22 @@ static void follow_holders(struct walk *w, const struct interval *i, int64_t fro
 {
 	const struct lock_line *lock = &w->timeline->locks.v[i->object];
 	uint32_t last = i->waker_kind == WAKER_TASK ? i->waker : NOBODY;
-	size_t n = lock->sightings.n, next = sighting_at(lock, from);
-	struct sighting now = {from, i->holder, false};
+	size_t n = lock->sightings.n, next = sightings_near(lock, from, i->near);
+	struct sighting now = next ? lock->sightings.v[next - 1] : (struct sighting){.near = NOBODY};
 
-	if (next < n && lock->sightings.v[next].at > i->start)
-		now = lock->sightings.v[next];
-	next = next < n ? next + 1 : 0;
+	if (next == 0 || now.at <= i->start)
+		now = (struct sighting){from, i->holder, now.holder == i->holder ? now.near : NOBODY, false};
 	while (from < to) {
 		int64_t until = next < n && lock->sightings.v[next].at < to ? lock->sightings.v[next].at : to;
 		/* one who was handed the lock and now waits in front of it, or nobody: the waker had it */
 		uint32_t holder = now.holder == NOBODY || now.holder == w->chain[w->depth] ? last : now.holder;
 
-		if (now.inferred || holder != now.holder)
-			follow_inferred(w, i, holder, from, until);
+		if (holder != now.holder)
+			follow_inferred(w, i, holder, NOBODY, from, until);
+		else if (now.inferred)
+			follow_inferred(w, i, holder, now.near, from, until);
 		else
-			follow(w, i, holder, from, until);
+			follow(w, i, holder, now.near, from, until);
 		from = until;
 		if (next < n)
 			now = lock->sightings.v[next++];
@@ -106,7 +99,7 @@ static void follow_holders(struct walk *w, const struct interval *i, int64_t fro
 static void follow_waker(struct walk *w, const struct interval *i, int64_t from, int64_t to)
 {
 	if (i->waker_kind == WAKER_TASK)
-		follow(w, i, i->waker, from, to);
+		follow(w, i, i->waker, i->near, from, to);
 	else
 		put(w, i, from, to, STEP_BLOCKED);
 }
@@ -114,7 +107,7 @@ static void follow_waker(struct walk *w, const struct interval *i, int64_t from,
 static void follow_inferred_waker(struct walk *w, const struct interval *i, int64_t from, int64_t to)
 {
 	if (i->waker_kind == WAKER_TASK)
-		follow_inferred(w, i, i->waker, from, to);
+		follow_inferred(w, i, i->waker, i->near, from, to);
 	else
 		put(w, i, from, to, STEP_BLOCKED);
 }
@@ -124,7 +117,7 @@ static void follow_lock(struct walk *w, const struct interval *i, int64_t from, 
 	if (i->object != NOBODY)
 		follow_holders(w, i, from, to);
 	else if (i->holder != NOBODY)
-		follow(w, i, i->holder, from, to);
+		follow(w, i, i->holder, NOBODY, from, to);
 	else
 		follow_inferred_waker(w, i, from, to);
 }
@@ -142,7 +135,7 @@ static void follow_disk(struct walk *w, const struct interval *i, int64_t from, 
 static void follow_resting(struct walk *w, const struct interval *i, int64_t from, int64_t to)
 {
 	if (w->depth && (i->state == STATE_IDLE || i->state == STATE_IDLE_KERNEL) && i->waker_kind == WAKER_TASK)
-		follow(w, i, i->waker, from, to);
+		follow(w, i, i->waker, i->near, from, to);
 	else
 		put(w, i, from, to, 0);
 }
@@ -197,29 +190,48 @@ static void walk_interval(struct walk *w, const struct thread_line *line, size_t
 		i.waker = end->waker;
 		i.waker_kind = end->waker_kind;
 		i.request = end->request;
+		i.near = i.object == NOBODY ? end->near : i.near;
 	}
 	if (w->depth == 0)
 		w->top = &i;
 	(followers[i.state] ?: stay)(w, &i, from, to);
 }
 
-#define AHEAD 3 /* intervals */
+#define AHEAD	   8 /* intervals */
+#define CACHE_LINE 64
 
-/* Who had the CPU meanwhile will be asked for, and lies anywhere in memory. */
-static void fetch_ahead(const struct walk *w, const struct thread_line *line, size_t i)
+/* gcc takes a function that only prefetches for one without effect, and leaves its calls out. */
+#define ALWAYS inline __attribute__((always_inline))
+
+static ALWAYS void fetch(const void *at, size_t lines)
 {
-	const struct interval *soon = &line->intervals.v[i + AHEAD < line->intervals.n ? i + AHEAD : i];
-	const struct cpu_line *cpu = &w->timeline->cpus.v[soon->cpu];
-
-	if (soon->segment < cpu->segments.n)
-		__builtin_prefetch(&cpu->segments.v[soon->segment]);
+	for (size_t i = 0; i < lines; i++)
+		__builtin_prefetch((const char *)at + i * CACHE_LINE);
 }
 
-static void walk(struct walk *w, uint32_t thread, int64_t from, int64_t to)
+/* What will be asked for soon lies anywhere in memory: who had the CPU meanwhile, what the waker did. */
+static ALWAYS void fetch_ahead(const struct walk *w, const struct thread_line *line, size_t i)
+{
+	const struct interval *soon = &line->intervals.v[i + AHEAD < line->intervals.n ? i + AHEAD : i];
+	const struct timeline *t = w->timeline;
+	const struct cpu_line *cpu = &t->cpus.v[soon->cpu];
+	enum state_group group = state_table[soon->state].group;
+
+	if (soon->near == NOBODY)
+		return;
+	if (group == GROUP_RUNNABLE || group == GROUP_RUNNING)
+		fetch(&cpu->segments.v[soon->near], 3);
+	else if (soon->object != NOBODY)
+		fetch(&t->locks.v[soon->object].sightings.v[soon->near], 1);
+	else if (soon->waker != NOBODY)
+		fetch(&t->threads.v[soon->waker].intervals.v[soon->near - (soon->near > 2 ? 2 : 0)], 3);
+}
+
+static void walk(struct walk *w, uint32_t thread, uint32_t guess, int64_t from, int64_t to)
 {
 	const struct thread_line *line = &w->timeline->threads.v[thread];
 	uint32_t *near = w->walker->near ? &w->walker->near[thread] : NULL;
-	size_t first = interval_near(line, from, near ? *near : line->intervals.n / 2);
+	size_t first = interval_near(line, from, guess != NOBODY ? guess : near ? *near : line->intervals.n / 2);
 
 	w->chain[w->depth] = thread;
 	if (near)
@@ -246,5 +258,5 @@ void walk_thread(const struct walker *walker, uint32_t thread, int64_t from, int
 	struct walk w = {.walker = walker, .timeline = walker->timeline};
 
 	if (thread < walker->timeline->threads.n)
-		walk(&w, thread, from, to);
+		walk(&w, thread, NOBODY, from, to);
 }
