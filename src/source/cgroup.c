@@ -17,8 +17,9 @@
  *
  * Of a group that used no CPU nothing else is read but now and then: little can have moved in it. Pressure in a group is
  * pressure on the machine as well, and a group that hits a limit of memory or is robbed of a process waits for memory: where
- * the machine's pressure stood still, those files are not read either. Nearly all the cost of a tick is the kernel's work for
- * each read.
+ * the machine's pressure stood still, those files are not read either; of CPU and disk, where it has grown by less than
+ * LATE since the group's was read, for then the group's cannot have grown by more. Nearly all the cost of a tick is the
+ * kernel's work for each read.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -31,6 +32,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/str.h"
 #include "source/describe.h"
 #include "source/roster.h"
@@ -44,6 +46,7 @@
 #define WALK_COUNTED 60
 #define WALK_SOONER  5	/* a walk costs as much as many samples: not at every container that starts */
 #define QUIET_EVERY  16 /* samples between full looks at a group where nothing happens */
+#define LATE	     (10 * NS_PER_MS) /* by so much what is said of a group's pressure may lag */
 #define FILES_MAX    8
 #define NO_LIMIT     (1ull << 62) /* version 1 writes LONG_MAX, rounded to pages, for none */
 
@@ -51,18 +54,20 @@ struct group_file {
 	const char *tree; /* folder below /sys/fs/cgroup */
 	const char *name;
 	void (*take)(const char *text, struct member *m);
-	uint64_t beside; /* the machine's features of which one grows whenever this file changes; 0 = it may change without */
+	int beside;   /* the machine's feature that grows whenever this file changes, and at least as much */
+	int64_t late; /* growth of that one below which the file is not read; 0 = it changes without */
 };
 
 struct layout {
 	struct group_file
-		files[FILES_MAX + 1]; /* the first that a group has tells whether anything happened in it */
+		files[FILES_MAX + 1]; /* the first that a group has and that is read always tells whether anything happened in it */
 	const char *trees[4];	      /* those to walk */
 	const char *limit_tree, *limit_file;
 };
 
 struct group {
-	int fd[FILES_MAX]; /* < 0 = not there */
+	int fd[FILES_MAX];	   /* < 0 = not there */
+	int64_t beside[FILES_MAX]; /* what the machine's feature was when it was read */
 };
 
 struct cgroup_source {
@@ -72,8 +77,6 @@ struct cgroup_source {
 	int root_stat; /* < 0 = not there */
 	uint64_t n_groups;
 	uint64_t samples, since_walk;
-	int64_t machine[SYSTEM_FEATURE_COUNT]; /* as of the sample before */
-	uint64_t machine_present;
 };
 
 static void take_scaled(const char *text, const char *label, struct member *m, int feature, uint64_t scale)
@@ -155,15 +158,13 @@ static void take_memory_pressure(const char *text, struct member *m)
 	take_pressure(text, m, FEATURE_CG_PSI_MEMORY);
 }
 
-#define BESIDE(f) (1ull << FEATURE_PSI_##f)
-
 static const struct layout version_2 = {
 	.files = {{"", "cpu.stat", take_cpu_stat},
 		  {"", "memory.current", take_memory},
-		  {"", "memory.events", take_memory_events, BESIDE(MEMORY_SOME)},
-		  {"", "cpu.pressure", take_cpu_pressure, BESIDE(CPU_SOME)},
-		  {"", "io.pressure", take_io_pressure, BESIDE(IO_SOME)},
-		  {"", "memory.pressure", take_memory_pressure, BESIDE(MEMORY_SOME)}},
+		  {"", "memory.events", take_memory_events, FEATURE_PSI_MEMORY_SOME, 1},
+		  {"", "cpu.pressure", take_cpu_pressure, FEATURE_PSI_CPU_SOME, LATE},
+		  {"", "io.pressure", take_io_pressure, FEATURE_PSI_IO_SOME, LATE},
+		  {"", "memory.pressure", take_memory_pressure, FEATURE_PSI_MEMORY_SOME, 1}},
 	.trees = {""},
 	.limit_tree = "",
 	.limit_file = "memory.max",
@@ -174,11 +175,11 @@ static const struct layout version_1 = {
 	.files = {{"cpuacct", "cpuacct.usage", take_usage},
 		  {"memory", "memory.usage_in_bytes", take_memory},
 		  {"cpu", "cpu.stat", take_quota},
-		  {"memory", "memory.failcnt", take_fail_count, BESIDE(MEMORY_SOME)},
-		  {"memory", "memory.oom_control", take_oom_kills, BESIDE(MEMORY_SOME)},
-		  {"unified", "cpu.pressure", take_cpu_pressure, BESIDE(CPU_SOME)},
-		  {"unified", "io.pressure", take_io_pressure, BESIDE(IO_SOME)},
-		  {"unified", "memory.pressure", take_memory_pressure, BESIDE(MEMORY_SOME)}},
+		  {"memory", "memory.failcnt", take_fail_count, FEATURE_PSI_MEMORY_SOME, 1},
+		  {"memory", "memory.oom_control", take_oom_kills, FEATURE_PSI_MEMORY_SOME, 1},
+		  {"unified", "cpu.pressure", take_cpu_pressure, FEATURE_PSI_CPU_SOME, LATE},
+		  {"unified", "io.pressure", take_io_pressure, FEATURE_PSI_IO_SOME, LATE},
+		  {"unified", "memory.pressure", take_memory_pressure, FEATURE_PSI_MEMORY_SOME, 1}},
 	.trees = {"cpuacct", "memory", "unified"},
 	.limit_tree = "memory",
 	.limit_file = "memory.limit_in_bytes",
@@ -196,7 +197,7 @@ static void group_release(void *own)
 
 static struct group *group_new(void)
 {
-	struct group *g = malloc(sizeof(*g));
+	struct group *g = calloc(1, sizeof(*g));
 
 	for (size_t i = 0; g && i < FILES_MAX; i++)
 		g->fd[i] = -1;
@@ -328,55 +329,57 @@ static void walk_trees(struct cgroup_source *src)
 	}
 }
 
-/* Which of the machine's features stood still since the sample before; its source was sampled before this one. */
-static uint64_t find_still(struct cgroup_source *src, const struct tick *tick)
+/* Its source was sampled before this one; NULL = it was not. */
+static const struct sample *find_machine(const struct tick *tick)
 {
-	uint64_t still = 0;
-
-	for (size_t i = tick->samples.n; i-- > 0;) {
-		const struct sample *s = &tick->samples.v[i];
-
-		if (s->entity->info.kind != ENTITY_SYSTEM)
-			continue;
-		for (int f = FEATURE_PSI_CPU_SOME; f <= FEATURE_PSI_MEMORY_SOME; f++)
-			still |= (uint64_t)(s->values[f] == src->machine[f]) << f;
-		still &= s->present & src->machine_present;
-		memcpy(src->machine, s->values, sizeof(src->machine));
-		src->machine_present = s->present;
-		break;
-	}
-	return still;
+	for (size_t i = tick->samples.n; i-- > 0;)
+		if (tick->samples.v[i].entity->info.kind == ENTITY_SYSTEM)
+			return &tick->samples.v[i];
+	return NULL;
 }
 
-static bool has_changed(const struct group_file *file, uint64_t still)
+static bool machine_has(const struct sample *machine, const struct group_file *file)
 {
-	return !file->beside || file->beside & ~still;
+	return file->late && machine && machine->present >> file->beside & 1;
+}
+
+static bool has_changed(const struct group_file *file, int64_t when_read, const struct sample *machine)
+{
+	return !machine_has(machine, file) || machine->values[file->beside] - when_read >= file->late;
 }
 
 /* False when the group was removed: the kernel then says ENODEV. */
-static bool read_group(const struct cgroup_source *src, struct member *m, uint64_t still, bool all)
+static bool read_file(const struct group_file *file, size_t i, struct member *m, const struct sample *machine)
+{
+	struct group *g = m->own;
+	char text[1024];
+	int n = attribute_read(g->fd[i], text, sizeof(text));
+
+	if (n > 0)
+		file->take(text, m);
+	if (machine_has(machine, file))
+		g->beside[i] = machine->values[file->beside];
+	return n != -ENODEV;
+}
+
+static bool read_group(const struct cgroup_source *src, struct member *m, const struct sample *machine, bool all)
 {
 	const struct group *g = m->own;
 	int64_t cpu = m->values[FEATURE_CG_CPU], memory = m->values[FEATURE_CG_MEMORY];
 	bool looked = false;
 
 	for (size_t i = 0; g && src->layout->files[i].name; i++) {
-		char text[1024];
-		int n;
+		const struct group_file *file = &src->layout->files[i];
 
 		if (g->fd[i] < 0)
 			continue;
-		if (looked && !all && m->values[FEATURE_CG_CPU] == cpu &&
-		    m->values[FEATURE_CG_MEMORY] == memory)
+		if (looked && !all && m->values[FEATURE_CG_CPU] == cpu && m->values[FEATURE_CG_MEMORY] == memory)
 			break;
-		if (looked && !all && !has_changed(&src->layout->files[i], still))
+		if (!all && !has_changed(file, g->beside[i], machine))
 			continue;
-		looked = true;
-		n = attribute_read(g->fd[i], text, sizeof(text));
-		if (n == -ENODEV)
+		if (!read_file(file, i, m, machine))
 			return false;
-		if (n > 0)
-			src->layout->files[i].take(text, m);
+		looked |= !file->late;
 	}
 	return g;
 }
@@ -409,7 +412,7 @@ static void cgroup_sample(void *state, struct tick *tick)
 {
 	struct cgroup_source *src = state;
 	bool walked = must_walk(src);
-	uint64_t still = find_still(src, tick);
+	const struct sample *machine = find_machine(tick);
 
 	roster_begin(&src->groups);
 	if (walked)
@@ -419,7 +422,7 @@ static void cgroup_sample(void *state, struct tick *tick)
 		bool was_found = !walked || roster_saw(&src->groups, m);
 		bool full_look = walked || (src->samples + i) % QUIET_EVERY == 0;
 
-		m->sample = was_found && read_group(src, m, still, full_look) ? src->groups.sample : 0;
+		m->sample = was_found && read_group(src, m, machine, full_look) ? src->groups.sample : 0;
 	}
 	roster_put(&src->groups, tick);
 }

@@ -102,13 +102,16 @@ static void a_busy_groups_pressure_is_read_where_the_machines_has_grown(void **s
 {
 	struct tree t = tree_new("laptop");
 	struct entity *machine = entity_new(ENTITY_SYSTEM, "machine");
-	int64_t values[SYSTEM_FEATURE_COUNT] = {[FEATURE_PSI_CPU_SOME] = 5, [FEATURE_PSI_IO_SOME] = 6};
+	int64_t values[SYSTEM_FEATURE_COUNT] = {[FEATURE_PSI_CPU_SOME] = 5 * MS, [FEATURE_PSI_IO_SOME] = 6 * MS};
 
 	(void)state;
 	tree_open_source(&t, source_named("cgroup"));
 	sample_beside(&t, machine, values);
+	values[FEATURE_PSI_IO_SOME] += 5 * MS; /* enough together with the next */
+	sample_beside(&t, machine, values);
 	tree_copy(&t, "second");
-	values[FEATURE_PSI_IO_SOME]++;
+	values[FEATURE_PSI_IO_SOME] += 5 * MS;
+	values[FEATURE_PSI_CPU_SOME] += 9 * MS; /* too little to be read for */
 	sample_beside(&t, machine, values);
 	check_value(&t, ENTITY_CGROUP, NGINX, "cgroup.memory", 134213632);
 	check_value(&t, ENTITY_CGROUP, NGINX, "cgroup.psi_io", 405 * MS);
