@@ -221,6 +221,8 @@ class Stage:
         self.groups.remove()
         if "swap" in self.undo:
             self._give_swap_back(self.undo["swap"])
+        if "image" in self.undo:
+            run_quietly("umount", self.undo["image"])
         if "far" in self.undo:
             run_quietly("ip", "netns", "delete", FAR)
             run_quietly("ip", "link", "delete", "whyslow-lab0")
@@ -258,6 +260,21 @@ class Stage:
 
     def drop_swap(self):
         self._give_swap_back(self.undo.pop("swap"))
+
+    @property
+    def image_folder(self):
+        return self.work / "inside-image"
+
+    def mount_image(self, path):
+        """A new file system in the file, to be used at image_folder until unmount_image()."""
+        subprocess.run(["mkfs.ext4", "-q", "-F", path], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.image_folder.mkdir(exist_ok=True)
+        self._remember("image", str(self.image_folder))
+        if run_quietly("mount", "-o", "loop", path, self.image_folder) != 0:
+            raise SceneBroken("files cannot be mounted here")
+
+    def unmount_image(self):
+        run_quietly("umount", self.undo.pop("image"))
         UNDO.write_text(json.dumps(self.undo))
 
     def make_far(self):
@@ -325,6 +342,12 @@ class Stage:
             copy.write_bytes(path.read_bytes())
             copy.chmod(0o755)
         return copy
+
+    @staticmethod
+    def bind(actor, cpus):
+        """The program may use these CPUs only, and so what it starts from now on."""
+        for task in pathlib.Path(f"/proc/{actor.process.pid}/task").iterdir():
+            os.sched_setaffinity(int(task.name), cpus)
 
     def make_real_time(self, actor, priority):
         self.groups.allow_real_time()

@@ -1,0 +1,26 @@
+"""A program writes to a file system that lies in an image file: the disk is used by the kernel's worker for that, who is not guilty."""
+from resources import CPU, WRITING
+
+GROUP = "disk"
+RESOURCE = "io"
+FEATURES = CPU | WRITING | {"io.cancelled_bytes"}
+CAUSES = {"disk-write", "synced-writes", "written-faster-than-disk", "kernel-work"}
+NEEDS = ("fio", "mkfs.ext4", "losetup")
+
+
+def make(stage):
+    stage.file("image", 1 << 30)
+
+
+def prepare(stage, chance):
+    stage.mount_image(stage.work / "image")
+
+
+def inject(stage, chance):
+    how = chance.choice((("--bs=16k", "--fsync=1"), ("--bs=1m", "--fsync=64")))
+    return [stage.start("fio", "--name=guest", f"--filename={stage.image_folder}/disk", "--rw=write", *how, "--size=600m",
+                        "--time_based", "--runtime=300", "--fallocate=none")]
+
+
+def restore(stage):
+    stage.unmount_image()

@@ -1,0 +1,18 @@
+"""Somebody closes the database's books: he locks a table, and keeps it while he thinks; who uses it waits, and nothing computes."""
+import life
+from resources import CHILDREN, CPU, LOCKS, SWITCHING
+
+GROUP = "real"
+RESOURCE = "delay"
+FEATURES = CPU | CHILDREN | LOCKS | SWITCHING | {"wait.peer", "wait.network"}
+CAUSES = {"lock", "lock-holder", "database-upkeep"}
+NEEDS = ("postgres", "pgbench", "psql")
+
+
+def inject(stage, chance):
+    closing = f"BEGIN; LOCK TABLE pgbench_branches; SELECT pg_sleep({chance.choice((0.4, 1.2))}); COMMIT"
+    return [stage.actor("postgres"), life.keep_asking_postgres(stage, closing, "closing")]
+
+
+def restore(stage):
+    life.end_questions(stage, "LOCK TABLE")
