@@ -142,14 +142,21 @@ static void charge_memory(struct charger *c, const struct step *step)
 		charge_to(c, BY_UNKNOWN, 0, step->to - step->from, 0);
 }
 
-static void charge_segment(struct charger *c, const struct segment *s, int64_t ns)
+static void charge_segment(struct charger *c, const struct queue_cells *known, const struct segment *s, int64_t ns)
 {
 	static const uint8_t by[] = {[SEGMENT_UNKNOWN] = BY_UNKNOWN, [SEGMENT_IDLE] = BY_WAKEUP,
 				     [SEGMENT_TASK] = BY_TASK, [SEGMENT_IRQ] = BY_IRQ, [SEGMENT_SOFTIRQ] = BY_SOFTIRQ};
 	enum blamed who = by[s->kind];
+	uint32_t cell;
 
 	if (who == BY_TASK && s->who == c->step->thread)
 		who = BY_UNKNOWN; /* events are missing: it cannot have waited for itself */
+	cell = known ? known->cells[queue_place(known, who, s->who)] : 0;
+	if (known && cell > known->first) {
+		cell_add(&known->matrix->cells.v[cell - 1], ns);
+		known->matrix->charged[FOR_CPU] += ns;
+		return;
+	}
 	if (who == BY_TASK && s->who == c->step->victim)
 		who = BY_SELF;
 	charge_to(c, who, who == BY_UNKNOWN || who == BY_WAKEUP ? 0 : s->who, ns, 0);
@@ -167,21 +174,15 @@ static void charge_cpu(struct charger *c, const struct step *step)
 	for (s = segment_near(cpu, from, i->near != NOBODY ? i->near : c->segments[i->cpu]); s < cpu->segments.n && from < step->to; s++) {
 		const struct segment *at = &cpu->segments.v[s];
 		int64_t end = s + 1 < cpu->segments.n ? at[1].start : cpu->end;
-		uint32_t cell = known && at->kind == SEGMENT_TASK && at->who != step->thread ? known->by_thread[at->who] : 0;
 
 		if (end > step->to)
 			end = step->to;
 		if (end <= from || at->start > from)
 			continue;
-		if (known && cell > known->first) {
-			cell_add(&known->matrix->cells.v[cell - 1], end - from);
-			known->matrix->charged[FOR_CPU] += end - from;
-		} else {
-			charge_segment(c, at, end - from);
-		}
+		charge_segment(c, known, at, end - from);
 		from = end;
-		c->segments[i->cpu] = (uint32_t)s;
 	}
+	c->segments[i->cpu] = (uint32_t)s;
 	charge_to(c, BY_UNKNOWN, 0, step->to - from, 0);
 }
 

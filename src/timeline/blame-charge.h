@@ -20,13 +20,25 @@ struct owners {
 
 typedef void (*charge_fn)(void *user, const struct step *step, enum blamed by, uint32_t id, int64_t ns, uint8_t flags);
 
-/* The commonest charge, and its short way: another thread had the CPU that the victim was queued on, and the victim's cell for
- * it is there already. */
+#define INTERRUPTS 64 /* numbers that the short way knows */
+
+/* The commonest charge, and its short way: another thread or an interrupt had the CPU that the victim was queued on, and the victim's
+ * cell for it is there already. */
 struct queue_cells {
 	struct blame_matrix *matrix;
-	uint32_t *by_thread; /* index + 1 of the cell; up to `first`: another victim's */
-	size_t first;
+	uint32_t *cells; /* by queue_place(), index + 1; up to `first`: another victim's */
+	size_t first, threads;
 };
+
+/* Threads, interrupts, soft interrupts; the last place is everybody else's, and always 0. */
+static inline size_t queue_place(const struct queue_cells *q, enum blamed by, uint32_t id)
+{
+	if (by == BY_TASK)
+		return id;
+	if ((by == BY_IRQ || by == BY_SOFTIRQ) && id < INTERRUPTS)
+		return q->threads + (by == BY_IRQ ? 0 : INTERRUPTS) + id;
+	return q->threads + 2 * INTERRUPTS;
+}
 
 struct charger {
 	const struct timeline *timeline;

@@ -111,22 +111,18 @@ static struct blame_cell cell_of(const struct cells *c, const struct step *step,
 	return cell;
 }
 
-static bool is_queueing(const struct step *step, enum blamed by, uint8_t flags)
-{
-	return !step->depth && by == BY_TASK && !flags && state_table[step->top->state].wait == FOR_CPU;
-}
-
 static void on_charge(void *user, const struct step *step, enum blamed by, uint32_t id, int64_t ns, uint8_t flags)
 {
 	struct cells *c = user;
 	struct blame_cell cell = cell_of(c, step, by, id, ns, flags);
-	uint32_t place = cells_add(c, &cell);
+	uint32_t there = cells_add(c, &cell);
+	size_t place = queue_place(&c->known, by, id);
 
 	c->matrix->charged[cell.wait] += ns;
 	if (by == BY_UNKNOWN)
 		c->matrix->unknown[cell.wait] += ns;
-	if (is_queueing(step, by, flags))
-		c->known.by_thread[id] = place;
+	if (!step->depth && !flags && cell.wait == FOR_CPU && place < queue_place(&c->known, BY_UNKNOWN, 0))
+		c->known.cells[place] = there;
 }
 
 struct blame_walk {
@@ -284,15 +280,15 @@ int blame_build(const struct timeline *t, int64_t from, int64_t to, const uint32
 
 	n = victims ? n : t->threads.n;
 	ordered = r == 0 ? order_victims(&w.cells, victims, n) : NULL;
-	w.cells.known = (struct queue_cells){&matrix, calloc(t->threads.n + 1, sizeof(uint32_t)), 0};
-	w.walker = (struct walker){t, on_step, &w, calloc(t->threads.n + 1, sizeof(uint32_t))};
-	if (charger_open(&w.charger, t, on_charge, &w.cells) < 0 || !w.cells.known.by_thread || !w.walker.near || !ordered)
+	w.cells.known = (struct queue_cells){&matrix, calloc(t->threads.n + 2 * INTERRUPTS + 1, sizeof(uint32_t)), 0, t->threads.n};
+	w.walker = (struct walker){t, on_step, &w, true, calloc(t->threads.n + 1, sizeof(uint32_t))};
+	if (charger_open(&w.charger, t, on_charge, &w.cells) < 0 || !w.cells.known.cells || !w.walker.near || !ordered)
 		r = r ?: -ENOMEM;
 	w.charger.known = &w.cells.known;
 	r = r ?: charge_victims(&w, ordered, n);
 	charger_close(&w.charger);
 	free(w.cells.member_of);
-	free(w.cells.known.by_thread);
+	free(w.cells.known.cells);
 	free(w.walker.near);
 	free(w.cells.slots);
 	if (r < 0)

@@ -85,7 +85,7 @@ int path_build(const struct timeline *t, uint32_t thread, int64_t from, int64_t 
 		return -ERANGE;
 	r = charger_open(&w.charger, t, note_culprit, &w);
 	if (r == 0) {
-		walk_thread(&(struct walker){t, on_step, &w, NULL}, thread, from, to);
+		walk_thread(&(struct walker){t, on_step, &w, false, NULL}, thread, from, to);
 		r = w.error;
 	}
 	charger_close(&w.charger);

@@ -145,7 +145,7 @@ static void settle_senders(struct build *b, const struct event *e, int64_t start
 
 		x->waker_kind = WAKER_TASK;
 		x->waker = cpu->current;
-		x->near = (uint32_t)b->t->threads.v[x->waker].intervals.n;
+		x->near = x->object == NOBODY ? (uint32_t)b->t->threads.v[x->waker].intervals.n : x->near;
 	}
 	cpu->net.n = 0;
 }

@@ -182,23 +182,29 @@ static const struct interval *wait_end(const struct thread_line *line, size_t i)
 
 static void walk_interval(struct walk *w, const struct thread_line *line, size_t index, int64_t from, int64_t to)
 {
-	struct interval i = line->intervals.v[index];
+	const struct interval *i = &line->intervals.v[index];
+	struct interval whole;
 
-	if (i.flags & INTERVAL_RETRY) {
+	if (w->depth == 0 && w->walker->waits && state_table[i->state].wait == FOR_NONE)
+		return;
+	if (i->flags & INTERVAL_RETRY) {
 		const struct interval *end = wait_end(line, index);
 
-		i.waker = end->waker;
-		i.waker_kind = end->waker_kind;
-		i.request = end->request;
-		i.near = i.object == NOBODY ? end->near : i.near;
+		whole = *i;
+		whole.waker = end->waker;
+		whole.waker_kind = end->waker_kind;
+		whole.request = end->request;
+		whole.near = i->object == NOBODY ? end->near : i->near;
+		i = &whole;
 	}
 	if (w->depth == 0)
-		w->top = &i;
-	(followers[i.state] ?: stay)(w, &i, from, to);
+		w->top = i;
+	(followers[i->state] ?: stay)(w, i, from, to);
 }
 
 #define AHEAD	   8 /* intervals */
 #define CACHE_LINE 64
+#define FETCHED	   3 /* cache lines: a dozen segments, three intervals */
 
 /* gcc takes a function that only prefetches for one without effect, and leaves its calls out. */
 #define ALWAYS inline __attribute__((always_inline))
@@ -206,7 +212,7 @@ static void walk_interval(struct walk *w, const struct thread_line *line, size_t
 static ALWAYS void fetch(const void *at, size_t lines)
 {
 	for (size_t i = 0; i < lines; i++)
-		__builtin_prefetch((const char *)at + i * CACHE_LINE);
+		__builtin_prefetch((const void *)((uintptr_t)at + i * CACHE_LINE)); /* beyond the end does no harm */
 }
 
 /* What will be asked for soon lies anywhere in memory: who had the CPU meanwhile, what the waker did. */
@@ -220,11 +226,11 @@ static ALWAYS void fetch_ahead(const struct walk *w, const struct thread_line *l
 	if (soon->near == NOBODY)
 		return;
 	if (group == GROUP_RUNNABLE || group == GROUP_RUNNING)
-		fetch(&cpu->segments.v[soon->near], 3);
+		fetch(&cpu->segments.v[soon->near], FETCHED);
 	else if (soon->object != NOBODY)
 		fetch(&t->locks.v[soon->object].sightings.v[soon->near], 1);
 	else if (soon->waker != NOBODY)
-		fetch(&t->threads.v[soon->waker].intervals.v[soon->near - (soon->near > 2 ? 2 : 0)], 3);
+		fetch(&t->threads.v[soon->waker].intervals.v[soon->near - (soon->near > 2 ? 2 : 0)], FETCHED);
 }
 
 static void walk(struct walk *w, uint32_t thread, uint32_t guess, int64_t from, int64_t to)

@@ -37,6 +37,7 @@ struct walker {
 	const struct timeline *timeline;
 	step_fn step;
 	void *user;
+	bool waits; /* only waits of the thread asked about: what else it did is left out */
 	uint32_t *near; /* by thread: where the last look at it ended, so that the next one begins there; zeros at first. May be NULL */
 };
 
