@@ -150,9 +150,14 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 
+struct list_head {
+	struct list_head *next, *prev;
+};
+
 struct signal_struct {
 	atomic_t live; /* threads that have not begun to exit */
 	short oom_score_adj;
+	struct list_head thread_head;
 };
 
 struct cfs_bandwidth {
@@ -179,10 +184,6 @@ struct upid {
 struct pid {
 	unsigned int level;
 	struct upid numbers[1]; /* level + 1 of them: the number in each namespace, the initial one's first */
-};
-
-struct list_head {
-	struct list_head *next, *prev;
 };
 
 #if defined(__TARGET_ARCH_arm64)

@@ -25,6 +25,8 @@
 #define EXIT_RING_SIZE	 (4 << 20)
 #define ASLEEP_MAX	 65536 /* of processes whose numbers agree in 16 bits, one is remembered */
 #define MIX		 0x9e3779b97f4a7c15ull
+#define THREADS_MAX	 65536 /* of one process */
+#define OTHERS_UNKNOWN	 1 /* not all of them sleep, or they were not looked at */
 #define UNACCOUNTED_MAX	 10000000 /* ns: a tick at 100 Hz; more is a wrong clock */
 #define SCHED_NORMAL	 0
 #define SCHED_BATCH	 3
@@ -61,14 +63,14 @@ struct {
 	__type(value, struct task_sample);
 } scratch SEC(".maps");
 
-/* A process of one thread that slept when it was last read in full, by its number. It says all that a short record does:
+/* A process of which all threads slept when it was last read in full, by its number. It says all that a short record does:
  * of one that sleeps on hardly any of the kernel's own memory need be touched. */
 struct asleep {
-	u64 task; /* its address; 0 = refer to nothing */
-	u64 looks;
+	u64 task;   /* address of its leader; 0 = refer to nothing */
+	u64 looks;  /* the leader's */
 	u64 start;
-	u32 pid; /* as user space knows it */
-	u32 retelling;
+	u32 pid;    /* as user space knows it */
+	u32 others; /* looks of its other threads; 0 = it has none */
 };
 
 struct {
@@ -94,6 +96,7 @@ extern struct task_struct *bpf_task_acquire(struct task_struct *task) __ksym __w
 extern void bpf_task_release(struct task_struct *task) __ksym __weak;
 extern void bpf_rcu_read_lock(void) __ksym __weak;
 extern void bpf_rcu_read_unlock(void) __ksym __weak;
+extern void *bpf_rdonly_cast(const void *object, u32 type) __ksym __weak;
 #else
 /* For kernels that lack them: looking for them libbpf would go through the modules' types, which takes CAP_SYS_ADMIN. */
 static int bpf_iter_task_new(struct bpf_iter_task *it, struct task_struct *task, unsigned int flags)
@@ -120,6 +123,7 @@ static void bpf_rcu_read_lock(void)
 static void bpf_rcu_read_unlock(void)
 {
 }
+#define bpf_rdonly_cast(object, type) (object)
 #endif
 
 __u64 lost_exits;	     /* the ring was full */
@@ -513,7 +517,7 @@ static bool reclaims(void)
  * change its priority, take its memory away. What is rarer waits for the next full reading. */
 static u64 looks_of(struct task_struct *task)
 {
-	u64 looks = task->se.sum_exec_runtime * MIX + task->static_prio;
+	u64 looks = task->se.sum_exec_runtime * MIX + task->static_prio + ((u64)retelling << 16);
 	struct mm_struct *mm;
 
 	if (bpf_core_field_exists(struct mm_struct___old, rss_stat.count) || !reclaims())
@@ -523,15 +527,15 @@ static u64 looks_of(struct task_struct *task)
 }
 
 /* Has it slept since, a process of one thread? Then it has no more of them now. */
-static __always_inline bool has_slept(const struct asleep *before, struct task_struct *task)
+static __always_inline bool has_slept(const struct asleep *before, const struct task_struct *task, u64 looks)
 {
-	return before->task == (u64)task && before->looks == looks_of(task);
+	return before->task == (u64)task && before->looks == looks && !before->others;
 }
 
 /* ... and still does, and nothing else asks for a full record. */
 static __always_inline bool sleeps_on(const struct asleep *before, struct task_struct *task)
 {
-	return before->retelling == retelling && ((sweep_number + before->pid) & RESCAN_MASK) && !task->on_cpu && task->__state;
+	return ((sweep_number + before->pid) & RESCAN_MASK) && !task->on_cpu && task->__state;
 }
 
 static __always_inline struct asleep *asleep_of(struct task_struct *task)
@@ -541,25 +545,30 @@ static __always_inline struct asleep *asleep_of(struct task_struct *task)
 	return bpf_map_lookup_elem(&asleep, &slot);
 }
 
-/* Does it sleep, and is it the only thread of a process? Without running it cannot get more of them, nor end. */
-static bool falls_asleep(struct task_struct *task)
+static bool sleeps(struct task_struct *task)
 {
 	unsigned int state = task->__state;
 
-	return !task->on_cpu && state && (state & 0x402) != 2 && !(task->flags & PF_EXITING) && is_alone(task);
+	return !task->on_cpu && state && (state & 0x402) != 2 && !(task->flags & PF_EXITING);
 }
 
-/* After it was read in full; what changed meanwhile it has run for. */
-static void remember(struct asleep *before, struct task_struct *task, const struct task_sample *s)
+/* Read in full, a process of which this thread sleeps. */
+static void remember(struct asleep *before, struct task_struct *leader, u64 looks, u32 others)
+{
+	before->looks = looks;
+	before->others = others;
+	before->start = leader->start_boottime;
+	before->pid = group_number_of(leader);
+	before->task = (u64)leader;
+}
+
+/* Does it sleep, and is it the only thread of a process? Without running it cannot get more of them, nor end. What changed
+ * since it was read it has run for. */
+static void remember_alone(struct asleep *before, struct task_struct *task)
 {
 	before->task = 0;
-	if (!falls_asleep(task))
-		return;
-	before->looks = looks_of(task);
-	before->start = s->start;
-	before->pid = s->pid;
-	before->retelling = retelling;
-	before->task = (u64)task;
+	if (sleeps(task) && is_alone(task))
+		remember(before, task, looks_of(task), 0);
 }
 
 static void fill_short(struct task_sample_short *s, const struct asleep *before)
@@ -609,7 +618,7 @@ static long write_full(struct seq_file *seq, struct task_struct *task, struct as
 	before->task = 0;
 	r = bpf_seq_write(seq, s, s->size == TASK_SAMPLE_FULL ? TASK_SAMPLE_FULL : TASK_SAMPLE_THREAD);
 	if (r >= 0)
-		remember(before, task, s);
+		remember_alone(before, task);
 	return r;
 }
 
@@ -629,7 +638,7 @@ int sweep(struct bpf_iter__task *ctx)
 	before = asleep_of(task);
 	if (!before)
 		return 0;
-	if (has_slept(before, task) && sleeps_on(before, task))
+	if (has_slept(before, task, looks_of(task)) && sleeps_on(before, task))
 		r = write_short(ctx->meta->seq, before);
 	else
 		r = task->exit_state ? 0 : write_full(ctx->meta->seq, task, before);
@@ -650,7 +659,7 @@ static __always_inline void *place_of(struct task_walk *walk)
 	return walk->records + at;
 }
 
-static bool record(struct task_walk *walk, struct task_struct *task, struct asleep *before)
+static bool record(struct task_walk *walk, struct task_struct *task)
 {
 	struct task_sample *s = place_of(walk);
 
@@ -659,7 +668,6 @@ static bool record(struct task_walk *walk, struct task_struct *task, struct asle
 	if (!task->pid || task->exit_state) /* a CPU's idle thread; one that has ended */
 		return true;
 	fill_full(s, task);
-	remember(before, task, s);
 	walk->used += s->size;
 	return true;
 }
@@ -675,25 +683,86 @@ static __always_inline bool record_short(struct task_walk *walk, const struct as
 	return true;
 }
 
-static __always_inline bool record_threads(struct task_walk *walk, struct task_struct *leader)
+static __always_inline bool record_alone(struct task_walk *walk, struct task_struct *task, struct asleep *before)
+{
+	if (!record(walk, task))
+		return false;
+	remember_alone(before, task);
+	return true;
+}
+
+/* Places in a list of threads, as numbers: to the verifier pointers are nothing to count with. */
+struct thread_scan {
+	u64 leader, head; /* where the leader and the list itself stand in it */
+	u64 at, looks;
+};
+
+static long look_at_thread(u32 i, struct thread_scan *scan)
+{
+	struct task_struct *task = bpf_rdonly_cast((void *)(scan->at - bpf_core_field_offset(struct task_struct, thread_node)),
+						   bpf_core_type_id_kernel(struct task_struct));
+
+	if (scan->at != scan->head) {
+		if (!sleeps(task)) {
+			scan->looks = 0;
+			return 1;
+		}
+		scan->looks = (scan->looks ^ task->se.sum_exec_runtime) * MIX;
+	}
+	bpf_probe_read_kernel(&scan->at, sizeof(scan->at), &task->thread_node.next);
+	return scan->at == scan->leader;
+}
+
+/* Looks of all threads but the leader together, where all sleep: without one of these or the leader running it gets no more of
+ * them, and none ends. Not by the iterator, which takes hold of each thread: that costs as much as a record. */
+static __always_inline u32 looks_of_others(struct task_struct *leader)
+{
+	struct thread_scan scan = {};
+	u32 looks;
+
+	scan.looks = MIX;
+	bpf_probe_read_kernel(&scan.leader, sizeof(scan.leader), &leader->group_leader);
+	bpf_probe_read_kernel(&scan.head, sizeof(scan.head), &leader->signal);
+	bpf_probe_read_kernel(&scan.at, sizeof(scan.at), &leader->thread_node.next);
+	scan.leader += bpf_core_field_offset(struct task_struct, thread_node);
+	scan.head += bpf_core_field_offset(struct signal_struct, thread_head);
+	bpf_loop(THREADS_MAX, look_at_thread, &scan, 0);
+	looks = scan.looks >> 32;
+	return scan.at == scan.leader && looks ? looks : OTHERS_UNKNOWN;
+}
+
+static __always_inline bool record_each(struct task_walk *walk, struct task_struct *leader)
 {
 	struct bpf_iter_task threads;
 	struct task_struct *task;
 	bool room = true;
 
+	bpf_iter_task_new(&threads, leader, BPF_TASK_ITER_PROC_THREADS);
+	while (room && (task = bpf_iter_task_next(&threads)))
+		room = record(walk, task);
+	bpf_iter_task_destroy(&threads);
+	return room;
+}
+
+/* The others are looked at where the leader sleeps on; looks are those of before all is read: whoever runs meanwhile will look
+ * otherwise at the next walk. */
+static __always_inline bool record_threads(struct task_walk *walk, struct task_struct *leader, struct asleep *before, u64 looks)
+{
+	bool leader_slept = before->task == (u64)leader && before->looks == looks;
+	u32 others = leader_slept ? looks_of_others(leader) : OTHERS_UNKNOWN;
+	bool room;
+
+	if (others != OTHERS_UNKNOWN && before->others == others && sleeps_on(before, leader))
+		return record_short(walk, before);
 	leader = bpf_task_acquire(leader); /* the iterator wants one that is held */
 	if (!leader) {
 		walk->incomplete = 1; /* a thread that calls exec is just taking its place */
 		return false;
 	}
-	bpf_iter_task_new(&threads, leader, BPF_TASK_ITER_PROC_THREADS);
-	while (room && (task = bpf_iter_task_next(&threads))) {
-		struct asleep *before = asleep_of(task);
-
-		if (before)
-			room = record(walk, task, before);
-	}
-	bpf_iter_task_destroy(&threads);
+	room = record_each(walk, leader);
+	before->task = 0;
+	if (sleeps(leader))
+		remember(before, leader, looks, others);
 	bpf_task_release(leader);
 	return room;
 }
@@ -701,14 +770,15 @@ static __always_inline bool record_threads(struct task_walk *walk, struct task_s
 static __always_inline bool record_process(struct task_walk *walk, struct task_struct *task)
 {
 	struct asleep *before = asleep_of(task);
+	u64 looks = looks_of(task);
 	bool slept;
 
 	if (!before)
 		return true;
-	slept = has_slept(before, task);
+	slept = has_slept(before, task, looks);
 	if (slept && sleeps_on(before, task))
 		return record_short(walk, before);
-	return slept || is_alone(task) ? record(walk, task, before) : record_threads(walk, task);
+	return slept || is_alone(task) ? record_alone(walk, task, before) : record_threads(walk, task, before, looks);
 }
 
 /* Since the last walk others have used the caches. What is looked at of every process is on its way while the one before it is

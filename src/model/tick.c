@@ -16,7 +16,7 @@ void tick_begin(struct tick *t, int64_t boot, int64_t wall)
 	t->boot = boot;
 	t->wall = wall;
 	t->brief = false;
-	t->asleep = 0;
+	t->asleep = t->asleep_threads = 0;
 	t->asleep_values = 0;
 	t->samples.n = t->ended.n = t->unnamed.n = 0;
 	drop_notes(t);

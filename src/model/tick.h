@@ -38,7 +38,8 @@ struct tick {
 	int64_t boot, wall; /* ns */
 	int64_t previous_boot; /* of the tick before, 0 = first */
 	bool brief; /* set by who encodes it: processes that sleep on may be left out, if they are known as they are */
-	uint32_t asleep;	/* processes left out, each of one thread */
+	uint32_t asleep;	/* processes left out */
+	uint32_t asleep_threads;
 	uint64_t asleep_values; /* what was measured of them */
 	VEC(struct sample) samples;
 	VEC(struct entity *) ended;    /* after their last sample of this tick, if any */

@@ -50,7 +50,7 @@ static int system_open(const struct source_options *options, void **ret_state, c
 /* The source of processes was sampled before: what it saw in this tick is counted here. */
 static void count_tasks(const struct tick *tick, int64_t *values, uint64_t *present)
 {
-	int64_t processes = tick->asleep, threads = tick->asleep;
+	int64_t processes = tick->asleep, threads = tick->asleep_threads;
 
 	for (size_t i = 0; i < tick->samples.n; i++) {
 		const struct sample *s = &tick->samples.v[i];

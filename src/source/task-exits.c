@@ -32,13 +32,21 @@ static void keep_seen_that_ended(struct task_source *src)
 		qsort(src->seen.v, n, sizeof(src->seen.v[0]), compare_seen);
 }
 
-static bool seen_in_sweep(const struct task_source *src, const struct task_sample *s)
+/* Of a process that slept on the sweep told no threads: all it had then are in its sums. */
+static bool slept_in_sweep(struct task_source *src, const struct task_sample *s)
+{
+	const struct process *p = hmap_get(&src->processes, s->pid, s->start);
+
+	return p && was_seen(src, p) && place_of(src, p)->slept;
+}
+
+static bool seen_in_sweep(struct task_source *src, const struct task_sample *s)
 {
 	struct seen key = {s->tid, s->thread_start, 0};
 	const struct seen *found =
 		src->seen.n ? bsearch(&key, src->seen.v, src->seen.n, sizeof(key), compare_seen) : NULL;
 
-	return found && same_thread(found, s);
+	return (found && same_thread(found, s)) || slept_in_sweep(src, s);
 }
 
 static struct short_lived *find_short_lived(struct task_source *src, const struct process *p)

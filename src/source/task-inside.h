@@ -30,8 +30,10 @@ struct place {
 	uint64_t present; /* as last put */
 	uint32_t pid;
 	uint32_t tick; /* last sweep that saw it */
-	bool same;     /* nothing has changed since the tick before */
-	bool settled;  /* ... and whoever encodes the ticks knows it as it is */
+	uint32_t threads;
+	bool slept;   /* that sweep said only that it sleeps on */
+	bool same;    /* nothing has changed since the tick before */
+	bool settled; /* ... and whoever encodes the ticks knows it as it is */
 };
 
 /* A process between two ticks. */

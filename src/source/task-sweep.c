@@ -132,7 +132,7 @@ static void count_thread(struct task_source *src, struct tick *tick, const struc
 		p->present = p->ended_present;
 		memcpy(p->now, p->ended, sizeof(p->ended));
 	}
-	place->same = place->settled = false;
+	place->slept = place->same = place->settled = false;
 	for (int i = 0; i < THREAD_FEATURE_COUNT; i++)
 		p->now[i] += (int64_t)s->v[i];
 	p->present &= s->present | ~THREAD_MASK; /* a sum with a part missing is missing */
@@ -152,6 +152,7 @@ static void count_sleeper(struct task_source *src, const struct task_sample *s)
 
 	if (!place)
 		return;
+	place->slept = true;
 	place->same = place->tick == src->tick - 1;
 	place->tick = src->tick;
 }

@@ -123,6 +123,7 @@ static void put_living(struct task_source *src, struct tick *tick, struct place 
 	if (src->has_gpu)
 		read_gpu(src, p);
 	place->present = p->present;
+	place->threads = (uint32_t)p->now[FEATURE_THREADS];
 	tick_put(tick, p->entity, p->now, p->present);
 }
 
@@ -155,6 +156,7 @@ static void put_sleeper(struct tick *tick, struct place *place)
 		return;
 	}
 	tick->asleep++;
+	tick->asleep_threads += place->threads;
 	tick->asleep_values += (uint64_t)__builtin_popcountll(place->present);
 }
 

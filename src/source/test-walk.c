@@ -1,8 +1,13 @@
 /* Live: the walk over all tasks and the kernel's iterator tell the same. Needs root. */
 #include "base/test.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -13,6 +18,7 @@
 #define SAME_MIN      20 /* processes that did not run in between, of SLEEPERS and all else here */
 #define TICKS	      70 /* more than the 64 between two full readings */
 #define TICK_PAUSE_US 20000
+#define WORK_NS	      (20 * NS_PER_MS)
 
 struct eye {
 	void *source;
@@ -41,13 +47,23 @@ static void eye_close(struct eye *eye)
 	tick_free(&eye->tick);
 }
 
-static pid_t start_sleeper(void)
+static void *sleep_on(void *argument)
+{
+	for (;;)
+		pause();
+	return argument;
+}
+
+static pid_t start_sleeper(int more_threads)
 {
 	pid_t pid = fork();
+	pthread_t thread;
 
-	if (pid == 0)
-		for (;;)
-			pause();
+	if (pid == 0) {
+		for (int i = 0; i < more_threads; i++)
+			(void)pthread_create(&thread, NULL, sleep_on, NULL);
+		sleep_on(NULL);
+	}
 	return pid;
 }
 
@@ -115,7 +131,7 @@ static void walk_and_iterator_tell_the_same(void **state)
 
 	(void)state;
 	for (int i = 0; i < SLEEPERS; i++)
-		sleepers[i] = start_sleeper();
+		sleepers[i] = start_sleeper(i % 2 * 3);
 	eye_open(&walk, false);
 	eye_open(&iterator, true);
 	usleep(TICK_PAUSE_US);
@@ -126,7 +142,7 @@ static void walk_and_iterator_tell_the_same(void **state)
 		compare(&iterator, &walk, sleepers);
 		/* one ends and one begins: the order in which they are told of changes */
 		end_sleeper(sleepers[i % SLEEPERS]);
-		sleepers[i % SLEEPERS] = start_sleeper();
+		sleepers[i % SLEEPERS] = start_sleeper(i % 2 * 3);
 		usleep(TICK_PAUSE_US);
 	}
 	for (int i = 0; i < SLEEPERS; i++)
@@ -135,4 +151,107 @@ static void walk_and_iterator_tell_the_same(void **state)
 	eye_close(&iterator);
 }
 
-RUN_TESTS(cmocka_unit_test(walk_and_iterator_tell_the_same))
+/* --- a process of several threads --- */
+
+struct worker {
+	int ask[2], done[2];
+};
+
+static void work_for(int64_t ns)
+{
+	struct timespec t;
+
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	while (t.tv_sec * NS_PER_SEC + t.tv_nsec < ns);
+}
+
+static void *work_when_asked(void *argument)
+{
+	struct worker *w = argument;
+	char byte;
+
+	for (int64_t so_far = WORK_NS; read(w->ask[0], &byte, 1) == 1; so_far += WORK_NS) {
+		work_for(so_far);
+		(void)!write(w->done[1], &byte, 1);
+	}
+	return NULL;
+}
+
+static pid_t start_worker(struct worker *w)
+{
+	pthread_t thread;
+	pid_t pid;
+
+	assert_int_equal(pipe(w->ask) | pipe(w->done), 0);
+	pid = fork();
+	if (pid == 0) {
+		(void)pthread_create(&thread, NULL, sleep_on, NULL);
+		(void)pthread_create(&thread, NULL, work_when_asked, w);
+		sleep_on(NULL);
+	}
+	return pid;
+}
+
+static void ask_to_work(struct worker *w)
+{
+	char byte = 0;
+
+	assert_int_equal(write(w->ask[1], &byte, 1), 1);
+	assert_int_equal(read(w->done[0], &byte, 1), 1);
+}
+
+static const struct sample *look_for(struct eye *eye, pid_t pid)
+{
+	usleep(TICK_PAUSE_US);
+	eye_look(eye);
+	for (size_t i = 0; i < eye->tick.samples.n; i++)
+		if (eye->tick.samples.v[i].entity->info.pid == (uint32_t)pid)
+			return &eye->tick.samples.v[i];
+	fail_msg("process %d is not seen", pid);
+	return NULL;
+}
+
+/* The kernel's iterator reads all threads. */
+static bool can_walk(void)
+{
+	struct utsname name;
+	unsigned major = 0, minor = 0;
+	struct stat ns;
+
+	return uname(&name) == 0 && sscanf(name.release, "%u.%u", &major, &minor) == 2 && major * 1000 + minor >= 6007 &&
+	       stat("/proc/self/ns/pid", &ns) == 0 && ns.st_ino == 0xEFFFFFFCu;
+}
+
+static void a_process_sleeps_on_until_one_of_its_threads_works(void **state)
+{
+	const struct sample *s;
+	struct worker worker;
+	struct eye eye;
+	pid_t pid = start_worker(&worker);
+	bool slept = false;
+
+	(void)state;
+	eye_open(&eye, false);
+	ask_to_work(&worker); /* all threads are there */
+	for (int round = 0; round < 3; round++) {
+		int64_t before;
+
+		slept = !can_walk();
+		for (int i = 0; i < TICKS && !slept; i++)
+			slept = look_for(&eye, pid)->same;
+		assert_true(slept);
+		s = look_for(&eye, pid);
+		assert_int_equal(s->values[FEATURE_THREADS], 3);
+		before = s->values[FEATURE_CPU_TIME];
+		ask_to_work(&worker);
+		s = look_for(&eye, pid);
+		assert_false(s->same);
+		assert_true(s->values[FEATURE_CPU_TIME] - before >= WORK_NS / 2);
+	}
+	end_sleeper(pid);
+	eye_close(&eye);
+}
+
+RUN_TESTS(cmocka_unit_test(walk_and_iterator_tell_the_same),
+	  cmocka_unit_test(a_process_sleeps_on_until_one_of_its_threads_works))
