@@ -222,7 +222,7 @@ class Stage:
         if "swap" in self.undo:
             self._give_swap_back(self.undo["swap"])
         if "image" in self.undo:
-            run_quietly("umount", self.undo["image"])
+            run_quietly("umount", "--lazy", self.undo["image"])
         if "far" in self.undo:
             run_quietly("ip", "netns", "delete", FAR)
             run_quietly("ip", "link", "delete", "whyslow-lab0")
@@ -274,7 +274,8 @@ class Stage:
             raise SceneBroken("files cannot be mounted here")
 
     def unmount_image(self):
-        run_quietly("umount", self.undo.pop("image"))
+        """Lazily: who was killed may not have ended yet."""
+        run_quietly("umount", "--lazy", self.undo.pop("image"))
         UNDO.write_text(json.dumps(self.undo))
 
     def make_far(self):

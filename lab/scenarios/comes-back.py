@@ -13,16 +13,20 @@ NEEDS = ("python3",)
 SIZE, ROOM = 700, 250  # megabytes: of it, and that the group has for it
 FILLS = 6  # seconds
 PREPARES = FILLS + 2
-PROGRAM = """import mmap, signal, sys
-memory = mmap.mmap(-1, int(sys.argv[1]) << 20)
-def visit():
-    for at in range(0, len(memory), 4096):
-        memory[at] = (memory[at] + 1) % 256
+PRESS = (3, 6)
+PROGRAM = """import mmap, signal, sys, time
+size = int(sys.argv[1]) << 20
+memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+def visit(pause):
+    for part in range(0, size, 1 << 20):
+        for at in range(part, part + (1 << 20), 4096):
+            memory[at] = (memory[at] + 1) % 256
+        time.sleep(pause)
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
-visit()
+visit(0)
 signal.sigwait([signal.SIGUSR1])
 while True:
-    visit()
+    visit(0.008)
 """
 
 

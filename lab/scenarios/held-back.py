@@ -6,7 +6,7 @@ from resources import CPU, LOCKS, SWITCHING
 GROUP = "other"
 RESOURCE = "delay"
 FEATURES = CPU | LOCKS | SWITCHING
-CAUSES = {"lock", "lock-holder"}
+CAUSES = {"stopped", "lock", "lock-holder"}
 NEEDS = ("python3",)
 HELD = ("editor", "office")
 PROGRAM = """import os, signal, sys, time

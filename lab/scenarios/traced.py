@@ -4,7 +4,7 @@ from resources import CPU, LOCKS, SWITCHING, WRITING
 GROUP = "other"
 RESOURCE = "delay"
 FEATURES = CPU | LOCKS | SWITCHING | WRITING
-CAUSES = {"cpu", "cpu-group", "kernel-work", "lock", "lock-holder"}
+CAUSES = {"stopped", "cpu", "cpu-group", "kernel-work", "lock", "lock-holder"}
 NEEDS = ("strace",)
 
 

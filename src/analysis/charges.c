@@ -31,6 +31,16 @@ double charges_against(const struct charges *c, const char *program, enum bottle
 	return sum;
 }
 
+double charges_of_stops(const struct charges *c, const char *program)
+{
+	double sum = 0;
+
+	for (size_t i = 0; c && i < c->list.n; i++)
+		if (c->list.v[i].stopped && strcmp(c->list.v[i].culprit, program) == 0)
+			sum += c->list.v[i].seconds;
+	return sum;
+}
+
 static enum bottleneck bottleneck_of(enum wait_for wait)
 {
 	switch (wait) {
@@ -91,11 +101,13 @@ static bool gives_way(const struct joining *j, uint32_t thread)
 
 static int add(struct joining *j, const struct charge *one)
 {
-	uint64_t victim = hash_text(one->victim) * 64 + (uint64_t)one->of * 2 + one->inferred, culprit = hash_text(one->culprit);
+	uint64_t victim = hash_text(one->victim) * 64 + (uint64_t)one->of * 4 + one->inferred * 2 + one->stopped;
+	uint64_t culprit = hash_text(one->culprit);
 	uintptr_t place = (uintptr_t)hmap_get(&j->places, victim, culprit);
 	int r;
 
 	j->charges.total[one->of] += one->seconds;
+	j->charges.stopped += one->stopped ? one->seconds : 0;
 	if (place) {
 		j->charges.list.v[place - 1].seconds += one->seconds;
 		return 0;
@@ -112,18 +124,19 @@ static int longest_first(const void *a, const void *b)
 	return x->seconds > y->seconds ? -1 : x->seconds < y->seconds;
 }
 
+static bool ended_by_another(const struct timeline *t, const struct thread_line *victim, const struct interval *x)
+{
+	return x->waker_kind == WAKER_TASK && x->waker < t->threads.n && t->threads.v[x->waker].tgid != victim->tgid;
+}
+
 /* A thread that waits for work waits in the same way as one that waits for a lock. But work is not handed over by another
  * process: what one ends directly, and again and again (a signal, a freezer's thaw do so once), is a lock that both share. */
-static bool shares_a_lock(const struct timeline *t, const struct thread_line *victim)
+static bool again_and_again(const struct timeline *t, const struct thread_line *victim, uint8_t state)
 {
 	unsigned times = 0;
 
-	for (size_t i = 0; i < victim->intervals.n && times < HANDED_OVER; i++) {
-		const struct interval *x = &victim->intervals.v[i];
-
-		times += x->state == STATE_CONDITION && x->waker_kind == WAKER_TASK && x->waker < t->threads.n &&
-			 t->threads.v[x->waker].tgid != victim->tgid;
-	}
+	for (size_t i = 0; i < victim->intervals.n && times < HANDED_OVER; i++)
+		times += victim->intervals.v[i].state == state && ended_by_another(t, victim, &victim->intervals.v[i]);
 	return times >= HANDED_OVER;
 }
 
@@ -145,10 +158,34 @@ static int take_cell(struct joining *j, const struct blame_cell *cell)
 	own = strcmp(who->program, whom->program) == 0;
 	if (own && cell->wait != FOR_LOCK)
 		return 0;
-	if (cell->wait == FOR_CONDITION && (cell->via != NOBODY || !shares_a_lock(j->timeline, victim)))
+	if (cell->wait == FOR_CONDITION && (cell->via != NOBODY || !again_and_again(j->timeline, victim, STATE_CONDITION)))
 		return 0;
-	return add(j, &(struct charge){whom->program, who->program, of, cell->wait == FOR_CONDITION,
+	return add(j, &(struct charge){whom->program, who->program, of, cell->wait == FOR_CONDITION, false,
 				       (double)cell->ns / 1e9 / j->seconds * (own ? OF_ITS_OWN : 1)});
+}
+
+/* Who is stopped once may be left so by its user; whom another program stops and lets go on all the time has no say in it. */
+static int take_stops(struct joining *j, uint32_t thread, int64_t begin, int64_t end)
+{
+	const struct thread_line *victim = &j->timeline->threads.v[thread];
+	const struct subject *whom = victim->kernel || gives_way(j, thread) ? NULL : program_of(j, thread);
+	int r = 0;
+
+	if (!whom || !again_and_again(j->timeline, victim, STATE_STOPPED))
+		return 0;
+	for (size_t i = 0; r == 0 && i < victim->intervals.n; i++) {
+		const struct interval *x = &victim->intervals.v[i];
+		int64_t from = x->start > begin ? x->start : begin, to = x->end < end ? x->end : end;
+		const struct subject *who;
+
+		if (x->state != STATE_STOPPED || from >= to || !ended_by_another(j->timeline, victim, x))
+			continue;
+		who = program_of(j, x->waker);
+		if (who && strcmp(who->program, whom->program) != 0)
+			r = add(j, &(struct charge){whom->program, who->program, BOTTLENECK_LOCK, true, true,
+						    (double)(to - from) / 1e9 / j->seconds});
+	}
+	return r;
 }
 
 static int join(struct joining *j, const struct dataset *d, uint32_t from, uint32_t to)
@@ -170,6 +207,8 @@ static int join(struct joining *j, const struct dataset *d, uint32_t from, uint3
 		r = blame_build(j->timeline, begin, end, NULL, 0, LEVEL_THREAD, &m);
 	for (size_t i = 0; r == 0 && i < m.cells.n; i++)
 		r = take_cell(j, &m.cells.v[i]);
+	for (uint32_t i = 0; r == 0 && i < j->timeline->threads.n; i++)
+		r = take_stops(j, i, begin, end);
 	blame_matrix_free(&m);
 	if (j->charges.list.n)
 		qsort(j->charges.list.v, j->charges.list.n, sizeof(j->charges.list.v[0]), longest_first);

@@ -59,14 +59,22 @@ static double waited_more(struct robust *r, size_t f)
 	return fmin(1, sum / 1e9);
 }
 
+/* Threads that wait for work wait in the same call: only events tell them from those that wait for a lock. That somebody keeps
+ * stopping others is nothing that happens at any time. */
+static double lock_shortage(const struct charges *c)
+{
+	double total = c->total[BOTTLENECK_LOCK];
+
+	return fmin(1, total >= LOCKED_LEAST ? total : c->stopped);
+}
+
 double shortage_of(struct robust *r, enum bottleneck b)
 {
 	const struct pressure *p = &r->q->pressure;
 	double now = p->now[b], usual = isnan(p->usual[b]) ? 0 : fmin(p->usual[b], now), more = NAN;
 
-	/* threads that wait for work wait in the same call: only events tell them from those that wait for a lock */
 	if (b == BOTTLENECK_LOCK)
-		return r->joined && r->q->charges && r->q->charges->total[b] >= LOCKED_LEAST ? fmin(1, r->q->charges->total[b]) : 0;
+		return r->joined && r->q->charges ? lock_shortage(r->q->charges) : 0;
 	if (r->joined && b == BOTTLENECK_QUOTA)
 		return waited_more(r, FEATURE_WAIT_QUOTA);
 	if (isnan(now))

@@ -96,10 +96,54 @@ static void a_trace_of_another_time_says_nothing(void **state)
 	dataset_free(&d);
 }
 
+/* C lets A go on for half of each second, so many times. */
+static void hold_back(struct story *s, int times)
+{
+	story_begin(s, 2);
+	cast_thread(s, A, 100, "a", 0);
+	cast_process(s, C, "hog");
+	leave_for(s, 1, 0, 0, A, 0, 0);
+	leave_for(s, 1, 1, 0, C, 0, 0);
+	for (int i = 0; i < times; i++) {
+		leave(s, i * S + S / 2, 0, A, 0, TASK_STATE_STOPPED, 0, 0);
+		wake(s, (i + 1) * S, 1, C, A, 0);
+		leave_for(s, (i + 1) * S, 0, 0, A, 0, 0);
+	}
+	tell(s, SECONDS * S);
+}
+
+static void stops(int times, double expected)
+{
+	_cleanup_(charges_free) struct charges c = {};
+	_cleanup_(story_end) struct story s;
+	struct dataset d;
+
+	hold_back(&s, times);
+	record(&d);
+	assert_int_equal(charges_of_trace(&s.trace, &d, 0, SECONDS - 1, &c), 0);
+	assert_true(fabs(seconds(&c, charges_of_stops(&c, program(&d, 2))) - expected) < 0.01);
+	assert_true(fabs(seconds(&c, charges_against(&c, program(&d, 2), BOTTLENECK_LOCK)) - expected) < 0.01);
+	dataset_free(&d);
+}
+
+static void who_stops_another_again_and_again_is_charged(void **state)
+{
+	(void)state;
+	stops(6, 3);
+}
+
+static void who_stops_another_twice_is_not(void **state)
+{
+	(void)state;
+	stops(2, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_one_at_the_end_of_the_chain_is_charged),
+		cmocka_unit_test(who_stops_another_again_and_again_is_charged),
+		cmocka_unit_test(who_stops_another_twice_is_not),
 		cmocka_unit_test(a_trace_of_another_time_says_nothing),
 	};
 

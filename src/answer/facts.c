@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/blocks.h"
+#include "analysis/charges.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "stat/robust.h"
@@ -241,6 +242,7 @@ static int add_program(struct observer *o, const struct suspect *top, uint64_t m
 static int add_culprit(struct observer *o, const struct suspect *top, const struct dataset *wide, uint64_t narrow)
 {
 	double age = (double)(o->d->ticks.v[o->q->at].boot - (int64_t)top->subject->info.start);
+	double stops = charges_of_stops(o->q->charges, top->subject->program);
 	int r = take_who(top, &o->facts->culprit);
 
 	o->facts->named = true;
@@ -256,6 +258,8 @@ static int add_culprit(struct observer *o, const struct suspect *top, const stru
 		r = add_told(o->facts, "processes", top->members ? top->members : 1);
 	if (r == 0 && top->subject->info.start)
 		r = add_told(o->facts, "age", age);
+	if (r == 0 && stops > 0)
+		r = add_told(o->facts, "stops", 1e9 * stops);
 	return r;
 }
 

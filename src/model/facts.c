@@ -36,6 +36,8 @@ static const struct {
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
 	{{.name = "age", .unit = NS, .kind = GAUGE, .resource = RESOURCE_OTHER, .help = "how long ago it was started"},
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
+	{{.name = "stops", .unit = NS, .kind = COUNTER, .resource = RESOURCE_DELAY, .help = "time that it stops others (flight recorder)"},
+	 ENTITY_PROCESS, NULL, NULL, false, 1},
 };
 
 const struct feature *derived_feature(const char *name, enum entity_kind *ret_kind)
