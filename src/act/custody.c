@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -17,7 +16,6 @@
 
 #include "act/hold-file.h"
 #include "base/cleanup.h"
-#include "base/folder.h"
 #include "base/str.h"
 
 #define LOCK_TRIES  20	/* of 100 ms: another custody may be about to end */
@@ -49,8 +47,12 @@ static void give_back(const struct custody *c)
 		struct hold h;
 		int r = hold_file_read(c->run_dir, c->hold.id, &h);
 
-		if (r < 0)
+		if (r < 0) {
+			/* killed before the first file was whole: nothing is held yet */
+			if (r == -ENOENT)
+				(void)hold_file_remove(c->run_dir, c->hold.id);
 			return;
+		}
 		if (h.guardian == (uint32_t)getpid())
 			r = hold_undo(c->proc_root, &h);
 		else
@@ -184,22 +186,13 @@ static bool guardian_lives(struct custody *c)
 
 static int take_lock(const char *run_dir, int *ret)
 {
-	_cleanup_free_ char *folder = hold_folder(run_dir), *path = NULL;
-	_cleanup_close_ int fd = -1;
-	int r = folder ? make_folders(folder, 0700) : -ENOMEM;
+	int r = hold_lock(run_dir, ret);
 
-	if (r < 0 || asprintf(&path, "%s/.lock", folder) < 0)
-		return r < 0 ? r : -ENOMEM;
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return -errno;
-	for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; i++) {
-		if (errno != EWOULDBLOCK || i == LOCK_TRIES)
-			return errno == EWOULDBLOCK ? -EBUSY : -errno;
+	for (int i = 0; r == -EBUSY && i < LOCK_TRIES; i++) {
 		sleep_ms(100);
+		r = hold_lock(run_dir, ret);
 	}
-	*ret = TAKE_FD(fd);
-	return 0;
+	return r;
 }
 
 static void custody_free(struct custody *c)

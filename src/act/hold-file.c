@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 
 #define FIRST_LINE "whyslow.held/1"
 #define STEPS_MAX  256
+#define UNFINISHED ".new"
 
 static const char *const step_names[] = {"write", "move", "property", "freeze", "class"};
 
@@ -108,7 +110,7 @@ static int write_whole(const char *path, const struct str *text)
 int hold_file_write(const char *run_dir, const struct hold *h)
 {
 	_cleanup_free_ char *folder = hold_folder(run_dir), *path = file_of(run_dir, h->id, ""),
-			    *fresh = file_of(run_dir, h->id, ".new");
+			    *fresh = file_of(run_dir, h->id, UNFINISHED);
 	_cleanup_str_ struct str text = {};
 	int r;
 
@@ -125,7 +127,7 @@ int hold_file_write(const char *run_dir, const struct hold *h)
 
 int hold_file_remove(const char *run_dir, const char *id)
 {
-	_cleanup_free_ char *path = file_of(run_dir, id, ""), *fresh = file_of(run_dir, id, ".new");
+	_cleanup_free_ char *path = file_of(run_dir, id, ""), *fresh = file_of(run_dir, id, UNFINISHED);
 
 	if (!path || !fresh)
 		return -ENOMEM;
@@ -306,7 +308,48 @@ int hold_file_list(const char *run_dir, struct hold **ret, size_t *ret_n)
 	return 0;
 }
 
+/* --- one at a time --- */
+
+int hold_lock(const char *run_dir, int *ret_fd)
+{
+	_cleanup_free_ char *folder = hold_folder(run_dir), *path = NULL;
+	_cleanup_close_ int fd = -1;
+	int r = folder ? make_folders(folder, 0700) : -ENOMEM;
+
+	if (r < 0 || asprintf(&path, "%s/.lock", folder) < 0)
+		return r < 0 ? r : -ENOMEM;
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? -EBUSY : -errno;
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
 /* --- what nobody minds any more --- */
+
+static bool is_unfinished(const char *name)
+{
+	const char *end = strchr(name, '.');
+
+	return end && end != name && strcmp(end, UNFINISHED) == 0;
+}
+
+/* Files that nobody lives to finish; whoever holds the lock may be writing one. */
+static void remove_unfinished(const char *run_dir)
+{
+	_cleanup_free_ char *name = hold_folder(run_dir);
+	_cleanup_(close_folder) DIR *folder = name ? opendir(name) : NULL;
+	_cleanup_close_ int lock = -1;
+	struct dirent *e;
+
+	if (!folder || hold_lock(run_dir, &lock) < 0)
+		return;
+	while ((e = readdir(folder)))
+		if (is_unfinished(e->d_name))
+			(void)unlinkat(dirfd(folder), e->d_name, 0);
+}
 
 bool hold_has_owner(const char *proc_root, const struct hold *h)
 {
@@ -343,5 +386,6 @@ int hold_sweep(const char *proc_root, const char *run_dir)
 		hold_free(&list[i]);
 	}
 	free(list);
+	remove_unfinished(run_dir);
 	return first;
 }

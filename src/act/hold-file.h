@@ -17,8 +17,10 @@ char *hold_folder(const char *run_dir);
 
 /* Whether somebody lives whose it is to undo. */
 bool hold_has_owner(const char *proc_root, const struct hold *h);
-/* What nobody minds any more is undone and its file taken away; what `calm` keeps stays as long as its
- * process lives. A hold of another boot ended with it. 0, or -errno of the first that could not be undone:
+/* The lock under which files are written; closing *ret_fd lets it go. 0, -EBUSY (somebody else has it), -errno. */
+int hold_lock(const char *run_dir, int *ret_fd);
+/* What nobody minds any more is undone and its file taken away, also one that was not written to the end; what `calm`
+ * keeps stays as long as its process lives. A hold of another boot ended with it. 0, or -errno of the first that could not be undone:
  * its file stays. */
 int hold_sweep(const char *proc_root, const char *run_dir);
 /* This boot's id. 0 or -errno. */
