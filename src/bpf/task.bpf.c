@@ -714,9 +714,11 @@ static long look_at_thread(u32 i, struct thread_scan *scan)
 }
 
 /* Looks of all threads but the leader together, where all sleep: without one of these or the leader running it gets no more of
- * them, and none ends. Not by the iterator, which takes hold of each thread: that costs as much as a record. */
-static __always_inline u32 looks_of_others(struct task_struct *leader)
+ * them, and none ends. Not by the iterator, which takes hold of each thread: that costs as much as a record. (A function
+ * of its own to the verifier, which takes seconds to go through all of it else.) */
+__noinline u32 looks_of_others(u64 address_of_leader)
 {
+	const struct task_struct *leader = bpf_rdonly_cast((void *)address_of_leader, bpf_core_type_id_kernel(struct task_struct));
 	struct thread_scan scan = {};
 	u32 looks;
 
@@ -749,7 +751,7 @@ static __always_inline bool record_each(struct task_walk *walk, struct task_stru
 static __always_inline bool record_threads(struct task_walk *walk, struct task_struct *leader, struct asleep *before, u64 looks)
 {
 	bool leader_slept = before->task == (u64)leader && before->looks == looks;
-	u32 others = leader_slept ? looks_of_others(leader) : OTHERS_UNKNOWN;
+	u32 others = leader_slept ? looks_of_others(before->task) : OTHERS_UNKNOWN;
 	bool room;
 
 	if (others != OTHERS_UNKNOWN && before->others == others && sleeps_on(before, leader))
@@ -759,10 +761,12 @@ static __always_inline bool record_threads(struct task_walk *walk, struct task_s
 		walk->incomplete = 1; /* a thread that calls exec is just taking its place */
 		return false;
 	}
-	room = record_each(walk, leader);
 	before->task = 0;
 	if (sleeps(leader))
 		remember(before, leader, looks, others);
+	room = record_each(walk, leader);
+	if (!room)
+		before->task = 0;
 	bpf_task_release(leader);
 	return room;
 }
