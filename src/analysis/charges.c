@@ -14,6 +14,7 @@
 #define OF_ITS_OWN  0.2 /* a lock that only the program itself waits for slows nobody else */
 #define HANDED_OVER 4	/* times */
 #define COVERED_MIN (NS_PER_SEC / 2)
+#define VICTIMS	    512 /* charged at once */
 
 void charges_free(struct charges *c)
 {
@@ -188,11 +189,30 @@ static int take_stops(struct joining *j, uint32_t thread, int64_t begin, int64_t
 	return r;
 }
 
+/* Not of all victims at once: of thousands of threads that wait for each other there are as many cells as pairs. */
+static int take_blame(struct joining *j, int64_t begin, int64_t end)
+{
+	uint32_t n = (uint32_t)j->timeline->threads.n, victims[VICTIMS];
+	int r = 0;
+
+	for (uint32_t first = 0; r == 0 && first < n; first += VICTIMS) {
+		uint32_t some = n - first < VICTIMS ? n - first : VICTIMS;
+		struct blame_matrix m = {};
+
+		for (uint32_t i = 0; i < some; i++)
+			victims[i] = first + i;
+		r = blame_build(j->timeline, begin, end, victims, some, LEVEL_THREAD, &m);
+		for (size_t i = 0; r == 0 && i < m.cells.n; i++)
+			r = take_cell(j, &m.cells.v[i]);
+		blame_matrix_free(&m);
+	}
+	return r;
+}
+
 static int join(struct joining *j, const struct dataset *d, uint32_t from, uint32_t to)
 {
 	const struct trace *t = j->timeline->trace;
 	int64_t begin = d->ticks.v[from].wall - d->ticks.v[from].span - t->wall_offset, end = d->ticks.v[to].wall - t->wall_offset;
-	struct blame_matrix m = {};
 	int r;
 
 	if (begin < j->timeline->start)
@@ -204,12 +224,9 @@ static int join(struct joining *j, const struct dataset *d, uint32_t from, uint3
 	j->seconds = j->charges.covered = (double)(end - begin) / 1e9;
 	r = find_programs(j, d, from, to);
 	if (r == 0)
-		r = blame_build(j->timeline, begin, end, NULL, 0, LEVEL_THREAD, &m);
-	for (size_t i = 0; r == 0 && i < m.cells.n; i++)
-		r = take_cell(j, &m.cells.v[i]);
+		r = take_blame(j, begin, end);
 	for (uint32_t i = 0; r == 0 && i < j->timeline->threads.n; i++)
 		r = take_stops(j, i, begin, end);
-	blame_matrix_free(&m);
 	if (j->charges.list.n)
 		qsort(j->charges.list.v, j->charges.list.n, sizeof(j->charges.list.v[0]), longest_first);
 	return r;

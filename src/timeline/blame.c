@@ -76,8 +76,8 @@ static uint32_t cells_add(struct cells *c, const struct blame_cell *part)
 			return c->slots[at];
 		}
 	}
-	if (VEC_PUSH(c->matrix->cells, *part) < 0) {
-		c->error = -ENOMEM;
+	if (c->matrix->cells.n == BLAME_CELLS_MAX || VEC_PUSH(c->matrix->cells, *part) < 0) {
+		c->error = c->matrix->cells.n == BLAME_CELLS_MAX ? -E2BIG : -ENOMEM;
 		return 0;
 	}
 	return c->slots[at] = (uint32_t)c->matrix->cells.n;
