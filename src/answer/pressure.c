@@ -22,6 +22,8 @@
 #define GUARD_PART	5		  /* ... this part of the past */
 #define GIVES_WAY	10 /* a nice value from which on a program waits by choice */
 #define PAST_LEAST	30 /* ticks from which something can be learnt */
+#define STEADY_MAX	(1800 * NS_PER_SEC) /* what is so for longer is usual ... */
+#define STEADY_LEAST	(60 * NS_PER_SEC)   /* ... and what always was, in a recording that is as long */
 #define UPPER		0.75 /* from this quantile on a strain is a peak */
 #define CHANCE_CALM	0.003 /* that a calm moment swings to this, for each of three pressures */
 #define CHANCE_BELIEVED 0.1
@@ -134,14 +136,14 @@ static bool is_learnt(const struct question *q, int64_t t)
 	return !(q->excluded && q->excluded[t]);
 }
 
-static int learn_usual(const struct question *q, const double *by_tick, bool queue, double *ret)
+static int learn_usual(const struct question *q, const double *by_tick, int64_t to, bool queue, double *ret)
 {
-	size_t n = 0, room = q->train_to >= q->train_from ? (size_t)(q->train_to - q->train_from) + 1 : 0;
+	size_t n = 0, room = to >= q->train_from ? (size_t)(to - q->train_from) + 1 : 0;
 	_cleanup_free_ double *values = calloc(room + 1, sizeof(*values));
 
 	if (!values)
 		return -ENOMEM;
-	for (int64_t t = q->train_from; t <= q->train_to; t++)
+	for (int64_t t = q->train_from; t <= to; t++)
 		if (is_learnt(q, t))
 			values[n++] = by_tick[t];
 	n = sort_values(values, n);
@@ -206,10 +208,10 @@ int64_t pressure_last_learnt(const struct dataset *d, const struct question *q, 
 	return (int64_t)pressure_tick_before(d, focus, guard) - 1;
 }
 
-/* Goes back from `at` while a strain stays above `level`. */
-static uint32_t walk_back(const struct dataset *d, const double *strain, uint32_t at, double level)
+/* Goes back from `at`, not beyond `oldest`, while a strain stays above `level`. */
+static uint32_t walk_back(const double *strain, uint32_t at, uint32_t oldest, double level)
 {
-	uint32_t start = at, low = 0, oldest = pressure_tick_before(d, at, FOCUS_MAX);
+	uint32_t start = at, low = 0;
 
 	for (uint32_t t = at; t > oldest; t--) {
 		if (!(strain[t] >= level)) {
@@ -285,7 +287,41 @@ static uint32_t begin_of(const struct dataset *d, const struct gauge *g, uint32_
 {
 	double now = recent_strain(d, g, at), before = isnan(g->usual_strain) ? 0 : g->usual_strain;
 
-	return walk_back(d, g->strain, at, before + (now - before) / 2);
+	return walk_back(g->strain, at, pressure_tick_before(d, at, FOCUS_MAX), before + (now - before) / 2);
+}
+
+/* Up to which tick a strain's usual is learnt: what may be a trouble is not learnt from where it is more than a part of what
+ * there is to learn from. Where it began is found without knowing what is usual: where the strain had half its height. */
+static int64_t usual_until(const struct dataset *d, const struct question *q, const struct gauge *g, int64_t reaction)
+{
+	uint32_t reacted = pressure_tick_before(d, q->at, reaction > FELT ? reaction : FELT), oldest, begin, worst = q->at;
+	uint32_t first = q->train_from;
+	int64_t past;
+	bool steady;
+
+	while (first < q->at && isnan(g->strain[first]))
+		first++;
+	past = d->ticks.v[q->at].elapsed - d->ticks.v[first].elapsed;
+	for (uint32_t t = q->at; t >= reacted + FELT_TICKS - 1; t--)
+		if (felt_until(g->strain, t) > felt_until(g->strain, worst))
+			worst = t;
+	if (!pressure_is_felt(felt_until(g->strain, worst), NAN))
+		return q->train_to;
+	oldest = pressure_tick_before(d, worst, STEADY_MAX);
+	oldest = oldest > first ? oldest : first;
+	begin = walk_back(g->strain, worst, oldest, felt_until(g->strain, worst) / 2);
+	steady = begin <= oldest + GAP_TICKS && past >= STEADY_LEAST;
+	if (steady || d->ticks.v[q->at].elapsed - d->ticks.v[begin].elapsed <= past / GUARD_PART)
+		return q->train_to;
+	return pressure_last_learnt(d, q, begin);
+}
+
+static int learn_gauge(const struct dataset *d, const struct question *q, int64_t reaction, struct gauge *g)
+{
+	int64_t to = usual_until(d, q, g, reaction);
+	int r = learn_usual(q, g->strain, to, g->strain != g->pressure, &g->usual_strain);
+
+	return r < 0 ? r : learn_usual(q, g->pressure, to, false, &g->usual_pressure);
 }
 
 /* Is there a trouble at `at` or within a reaction's time before it? What the past swung to is always that of the longest one. */
@@ -347,9 +383,7 @@ int pressure_find(const struct dataset *d, struct question *q, int64_t since, in
 
 		r = gauge_read(d, q, pressures[i].what, pressures[i].feature, g);
 		if (r == 0)
-			r = learn_usual(q, g->strain, g->strain != g->pressure, &g->usual_strain);
-		if (r == 0)
-			r = learn_usual(q, g->pressure, false, &g->usual_pressure);
+			r = learn_gauge(d, q, reaction, g);
 		if (r == 0)
 			r = look_for_trouble(d, q, reaction, believed ? CHANCE_BELIEVED : CHANCE_CALM, g);
 		ret->any |= g->there;

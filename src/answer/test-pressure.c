@@ -3,9 +3,9 @@
 
 #define MANY 30
 
-/* Every 40 s the disk is waited for a half, three quarters or all of `swing` percent of 5 s, else a tenth of the time; in the
- * end `last` percent. So many programs read as much as each other. */
-static void begin_swinging(struct story *st, uint32_t first, int64_t swing, int64_t last, int programs)
+/* Every 40 s the disk is waited for a half, three quarters or all of `swing` percent of 5 s, else a tenth of the time; from
+ * tick `trouble` on `last` percent. So many programs read as much as each other. */
+static void begin_swinging(struct story *st, uint32_t first, int64_t swing, uint32_t trouble, int64_t last, int programs)
 {
 	static char names[MANY][16];
 	struct entity_info info = {.id = 77, .kind = ENTITY_SYSTEM, .name = (char *)"machine"};
@@ -20,7 +20,7 @@ static void begin_swinging(struct story *st, uint32_t first, int64_t swing, int6
 		copies[i] = add(st, names[i], first, TICKS - 1, 0);
 	}
 	for (uint32_t t = first; t < TICKS; t++) {
-		int64_t waited = t >= TICKS - 6 ? last : t % 40 < 5 ? swing * (2 + t / 40 % 3) / 4 : 10;
+		int64_t waited = t >= trouble ? last : t % 40 < 5 ? swing * (2 + t / 40 % 3) / 4 : 10;
 
 		use(machine, FEATURE_PSI_IO_SOME, t, t, waited * PERCENT);
 		for (int i = 0; i < programs; i++)
@@ -28,16 +28,21 @@ static void begin_swinging(struct story *st, uint32_t first, int64_t swing, int6
 	}
 }
 
-static bool is_slow_with(int programs, uint32_t first, int64_t swing, int64_t last, bool marked)
+static bool is_slow_since(uint32_t trouble, int programs, uint32_t first, int64_t swing, int64_t last, bool marked)
 {
 	struct story st;
 	bool slow;
 
-	begin_swinging(&st, first, swing, last, programs);
+	begin_swinging(&st, first, swing, trouble, last, programs);
 	ask(&st, marked);
 	slow = st.answer.slow && st.answer.slow_since;
 	end(&st);
 	return slow;
+}
+
+static bool is_slow_with(int programs, uint32_t first, int64_t swing, int64_t last, bool marked)
+{
+	return is_slow_since(TICKS - 6, programs, first, swing, last, marked);
 }
 
 static bool is_slow(uint32_t first, int64_t swing, int64_t last, bool marked)
@@ -81,12 +86,25 @@ static void less_is_told_where_one_program_stands_out(void **state)
 	assert_false(is_slow_with(1, 0, 40, 40, false));
 }
 
+/* A recorder that has just been started beside the trouble, or shortly before it. */
+static void a_trouble_that_fills_most_of_a_short_past_is_not_usual(void **state)
+{
+	(void)state;
+	assert_true(is_slow_since(TICKS - 22, MANY, TICKS - 36, 10, 60, false));
+	assert_true(is_slow_since(TICKS - 30, MANY, TICKS - 60, 10, 60, false));
+	assert_true(is_slow_since(TICKS - 90, MANY, TICKS - 110, 10, 60, false));
+	assert_true(is_slow_since(TICKS - 36, MANY, TICKS - 36, 10, 60, false));
+	/* what never was otherwise in minutes is */
+	assert_false(is_slow_since(TICKS - 120, MANY, TICKS - 120, 10, 60, false));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_comes_again_and_again_is_no_news),
 		cmocka_unit_test(what_goes_beyond_is_told),
 		cmocka_unit_test(of_a_short_past_more_must_be_seen),
+		cmocka_unit_test(a_trouble_that_fills_most_of_a_short_past_is_not_usual),
 		cmocka_unit_test(less_is_told_where_one_program_stands_out),
 	};
 
