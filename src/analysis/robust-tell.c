@@ -145,8 +145,10 @@ static void finish_features(struct robust *r, struct suspect *s, const struct su
 	for (size_t j = from; j < s->features.n; j++) {
 		struct deviation *dev = &s->features.v[j];
 		size_t f = (size_t)(dev->feature - subject->features);
+		double now = member_now(r, subject, f); /* one of many has a part of what all have */
+		double usual = isnan(dev->usual) || dev->observed == 0 ? 0 : dev->usual * now / dev->observed;
 
-		dev->since = since_when(r, subject, f, isnan(dev->usual) ? 0 : dev->usual, dev->observed);
+		dev->since = since_when(r, subject, f, usual, now);
 		deviation_spark(r->d, subject, f, r->q->train_from, r->q->at, dev->spark);
 	}
 }

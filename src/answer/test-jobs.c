@@ -77,6 +77,21 @@ static void who_has_usual_work_done_all_the_time_is_named(void **state)
 	end(&st);
 }
 
+/* Each of them has but a part of what all of them have. */
+static void of_several_it_is_told_since_when_they_do_it(void **state)
+{
+	struct story st;
+
+	(void)state;
+	begin_workshop(&st);
+	for (int i = 0; i < 4; i++)
+		use(start(&st, NULL, "/usr/bin/sha256sum", FROM, TICKS - 1), FEATURE_CPU_TIME, FROM, TICKS - 1, 45 * PERCENT);
+	ask_by(&st, false, &method_blame);
+	assert_string_equal(first(&st)->subject->info.name, "sha256sum");
+	assert_true(first(&st)->features.v[0].since == (1000000 + FROM) * NS_PER_SEC);
+	end(&st);
+}
+
 static void what_two_jobs_share_is_told_once(void **state)
 {
 	struct subject *make, *other;
@@ -172,6 +187,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_has_usual_work_done_all_the_time_is_named),
+		cmocka_unit_test(of_several_it_is_told_since_when_they_do_it),
 		cmocka_unit_test(what_two_jobs_share_is_told_once),
 		cmocka_unit_test(a_job_that_comes_every_now_and_then_is_no_news),
 		cmocka_unit_test(a_new_program_that_does_it_itself_is_named_and_not_its_starter),
