@@ -16,6 +16,8 @@
 #define FELT_TICKS	3    /* what is shorter is not felt */
 #define FELT		(FELT_TICKS * NS_PER_SEC)
 #define GAP_TICKS	3    /* a trouble may breathe for so long */
+#define RISE_BEFORE	5  /* ticks of calm: fewer are no beginning */
+#define RISE_CLEAR	10 /* F: what the rise explains, beside what is left */
 #define PRESSURE_LEAST	0.10 /* below this share of time nobody notices */
 #define PRESSURE_NEW	0.05 /* ... and it must be this much more than usual */
 #define GUARD		(15 * NS_PER_SEC) /* before a trouble: not learnt from, but no more than ... */
@@ -290,38 +292,82 @@ static uint32_t begin_of(const struct dataset *d, const struct gauge *g, uint32_
 	return walk_back(g->strain, at, pressure_tick_before(d, at, FOCUS_MAX), before + (now - before) / 2);
 }
 
+/* What may be a trouble, before anything is known of what is usual: its worst moment, and since when there is a recording in one
+ * piece with it. */
+struct stretch_of_trouble {
+	uint32_t first, oldest, worst; /* ticks; the first at which anything was recorded */
+};
+
+static bool find_stretch(const struct dataset *d, const struct question *q, const struct gauge *g, int64_t reaction, struct stretch_of_trouble *ret)
+{
+	uint32_t reacted = pressure_tick_before(d, q->at, reaction > FELT ? reaction : FELT);
+	struct stretch_of_trouble s = {.first = q->train_from, .worst = q->at};
+
+	for (uint32_t t = q->at; t >= reacted + FELT_TICKS - 1; t--)
+		if (felt_until(g->strain, t) > felt_until(g->strain, s.worst))
+			s.worst = t;
+	if (!pressure_is_felt(felt_until(g->strain, s.worst), NAN))
+		return false;
+	while (s.first < q->at && isnan(g->strain[s.first]))
+		s.first++;
+	s.oldest = pressure_tick_before(d, s.worst, STEADY_MAX);
+	s.oldest = s.oldest > s.first ? s.oldest : s.first;
+	*ret = s;
+	return true;
+}
+
 /* Up to which tick a strain's usual is learnt: what may be a trouble is not learnt from where it is more than a part of what
  * there is to learn from. Where it began is found without knowing what is usual: where the strain had half its height. */
-static int64_t usual_until(const struct dataset *d, const struct question *q, const struct gauge *g, int64_t reaction)
+static int64_t usual_until(const struct dataset *d, const struct question *q, const struct gauge *g, const struct stretch_of_trouble *s)
 {
-	uint32_t reacted = pressure_tick_before(d, q->at, reaction > FELT ? reaction : FELT), oldest, begin, worst = q->at;
-	uint32_t first = q->train_from;
-	int64_t past;
-	bool steady;
+	uint32_t begin = walk_back(g->strain, s->worst, s->oldest, felt_until(g->strain, s->worst) / 2);
+	int64_t past = d->ticks.v[q->at].elapsed - d->ticks.v[s->first].elapsed;
+	bool steady = begin <= s->oldest + GAP_TICKS && past >= STEADY_LEAST;
 
-	while (first < q->at && isnan(g->strain[first]))
-		first++;
-	past = d->ticks.v[q->at].elapsed - d->ticks.v[first].elapsed;
-	for (uint32_t t = q->at; t >= reacted + FELT_TICKS - 1; t--)
-		if (felt_until(g->strain, t) > felt_until(g->strain, worst))
-			worst = t;
-	if (!pressure_is_felt(felt_until(g->strain, worst), NAN))
-		return q->train_to;
-	oldest = pressure_tick_before(d, worst, STEADY_MAX);
-	oldest = oldest > first ? oldest : first;
-	begin = walk_back(g->strain, worst, oldest, felt_until(g->strain, worst) / 2);
-	steady = begin <= oldest + GAP_TICKS && past >= STEADY_LEAST;
 	if (steady || d->ticks.v[q->at].elapsed - d->ticks.v[begin].elapsed <= past / GUARD_PART)
 		return q->train_to;
 	return pressure_last_learnt(d, q, begin);
 }
 
+/* What a strain was before it rose, in a recording too short to tell what is usual: the mean before the tick that parts it best
+ * into a lower and a higher stretch (least squares, as binary segmentation does; Scott and Knott 1974), where that explains much
+ * more than chance does. NAN where it did not rise. */
+static double before_rise(const double *strain, const struct stretch_of_trouble *s)
+{
+	double all = 0, squares = 0, sum = 0, best = 0, found = NAN, n = s->worst - s->oldest + 1, before = 0;
+
+	for (uint32_t t = s->oldest; t <= s->worst; t++) {
+		all += strain[t];
+		squares += strain[t] * strain[t];
+	}
+	for (uint32_t t = s->oldest; t + FELT_TICKS <= s->worst; t++) {
+		double low, high, gain;
+
+		sum += strain[t];
+		before++;
+		low = sum / before;
+		high = (all - sum) / (n - before);
+		gain = before * (n - before) / n * (high - low) * (high - low);
+		if (before < RISE_BEFORE || gain <= best || !pressure_is_felt(high, low))
+			continue;
+		best = gain;
+		found = low;
+	}
+	return best >= RISE_CLEAR * (squares - all * all / n - best) / (n - 2) ? found : NAN;
+}
+
 static int learn_gauge(const struct dataset *d, const struct question *q, int64_t reaction, struct gauge *g)
 {
-	int64_t to = usual_until(d, q, g, reaction);
+	struct stretch_of_trouble s;
+	bool strained = find_stretch(d, q, g, reaction, &s);
+	int64_t to = strained ? usual_until(d, q, g, &s) : q->train_to;
 	int r = learn_usual(q, g->strain, to, g->strain != g->pressure, &g->usual_strain);
 
-	return r < 0 ? r : learn_usual(q, g->pressure, to, false, &g->usual_pressure);
+	if (r == 0)
+		r = learn_usual(q, g->pressure, to, false, &g->usual_pressure);
+	if (r == 0 && strained && isnan(g->usual_strain))
+		g->usual_strain = before_rise(g->strain, &s);
+	return r;
 }
 
 /* Is there a trouble at `at` or within a reaction's time before it? What the past swung to is always that of the longest one. */

@@ -98,6 +98,47 @@ static void a_trouble_that_fills_most_of_a_short_past_is_not_usual(void **state)
 	assert_false(is_slow_since(TICKS - 120, MANY, TICKS - 120, 10, 60, false));
 }
 
+static void what_always_is_so_is_told_with_who_uses_most(void **state)
+{
+	struct story st;
+
+	(void)state;
+	begin_swinging(&st, TICKS - 120, 10, TICKS - 120, 60, 3);
+	use(add(&st, "/bin/big", TICKS - 120, TICKS - 1, 0), FEATURE_IO_READ_BYTES, TICKS - 120, TICKS - 1, 500 * MB);
+	ask(&st, false);
+	assert_false(st.answer.slow);
+	assert_string_equal(st.answer.busiest.subject->info.name, "big");
+	assert_non_null(strstr(st.answer.summary, "big"));
+	end(&st);
+}
+
+/* Of 28 s in which programs always had to wait. */
+static void ask_young(struct story *st, bool somebody_is_new)
+{
+	struct why_request request = {.at = (1000000 + TICKS - 1) * NS_PER_SEC, .window = 27 * NS_PER_SEC, .method = &method_blame};
+
+	begin_swinging(st, TICKS - 28, 10, TICKS - 28, 60, 3);
+	use(add(st, "/bin/big", TICKS - 28, TICKS - 1, 0), FEATURE_IO_READ_BYTES, TICKS - 28, TICKS - 1, 500 * MB);
+	if (somebody_is_new)
+		use(add(st, "/bin/fresh", TICKS - 8, TICKS - 1, 0), FEATURE_IO_READ_BYTES, TICKS - 8, TICKS - 1, 300 * MB);
+	assert_int_equal(why_answer(&st->d, &request, &st->answer), 0);
+	assert_true(st->answer.slow);
+	assert_false(st->answer.has_history);
+}
+
+static void in_a_young_recording_who_is_new_is_named(void **state)
+{
+	struct story st;
+
+	(void)state;
+	ask_young(&st, true);
+	assert_string_equal(first(&st)->subject->info.name, "fresh");
+	end(&st);
+	ask_young(&st, false);
+	assert_string_equal(first(&st)->subject->info.name, "big");
+	end(&st);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -105,6 +146,8 @@ int main(void)
 		cmocka_unit_test(what_goes_beyond_is_told),
 		cmocka_unit_test(of_a_short_past_more_must_be_seen),
 		cmocka_unit_test(a_trouble_that_fills_most_of_a_short_past_is_not_usual),
+		cmocka_unit_test(what_always_is_so_is_told_with_who_uses_most),
+		cmocka_unit_test(in_a_young_recording_who_is_new_is_named),
 		cmocka_unit_test(less_is_told_where_one_program_stands_out),
 	};
 

@@ -6,8 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "answer/busiest.h"
 #include "answer/confidence.h"
 #include "answer/facts.h"
+#include "answer/look.h"
 #include "answer/past.h"
 #include "answer/pressure.h"
 #include "answer/using.h"
@@ -18,7 +20,6 @@
 #include "base/str.h"
 
 #define NEAR_ENOUGH   (30 * NS_PER_SEC) /* the recording must reach this close to the moment asked about */
-#define OVER	      (3 * NS_PER_SEC)	/* a pressure that ended so long ago is over */
 #define NOTES_MAX     5
 #define UPGRADE_PAUSE (60 * NS_PER_SEC) /* changes of software with less between them are one upgrade */
 #define MARK_BEFORE   (60 * NS_PER_SEC) /* a marked incident began before its press ... */
@@ -94,15 +95,6 @@ static void filter(struct ranking *r, const char *only)
 	r->suspects.n = kept;
 }
 
-static uint64_t memory_of(const struct dataset *d, const struct subject *system, uint32_t at)
-{
-	double total = system ? subject_value(d, system, FEATURE_SYS_MEM_TOTAL, at) : NAN;
-
-	if (isnan(total))
-		return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-	return (uint64_t)total;
-}
-
 static void set_window(const struct dataset *d, const struct why_request *request, struct question *q)
 {
 	int64_t from = request->at - request->window;
@@ -118,22 +110,6 @@ static void set_window(const struct dataset *d, const struct why_request *reques
 		while (q->train_to > q->at && d->ticks.v[q->train_to].wall >= from + request->window)
 			q->train_to--;
 	}
-}
-
-static int measure(const struct dataset *d, const struct why_request *request, int64_t reaction,
-		   struct question *q, struct shortages *ret)
-{
-	bool believed = request->marked || request->proc_root; /* who asks about now has a reason */
-	int r = pressure_find(d, q, request->since, reaction, believed, ret);
-
-	if (r < 0)
-		return r;
-	/* the paper's model trains on all of the past; the others on what lies before the trouble */
-	if (request->method != &method_gaussian)
-		q->train_to = pressure_last_learnt(d, q, q->focus);
-	q->cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
-	q->memory = memory_of(d, pressure_system(d, q->at), q->at);
-	return 0;
 }
 
 /* Other users' command lines may hold what is not meant for everybody. */
@@ -316,84 +292,15 @@ static int explain(const struct dataset *d, const struct loader *loader, const s
 		r = facts_of_answer(d, wide, widened ? loader->features : UINT64_MAX, q, a, &facts);
 	if (r < 0)
 		return r;
+	if (!a->slow && a->has_history && busiest_find(d, q, &a->pressure, &a->busiest) < 0) {
+		facts_free(&facts);
+		return -ENOMEM;
+	}
 	r = words_of_answer(a, &facts, causes ? causes : &built_in);
 	if (r == 0 && request->ret_facts)
 		*request->ret_facts = facts;
 	else
 		facts_free(&facts);
-	return r;
-}
-
-/* One look at the trouble: where it is, who is suspected. */
-struct look {
-	struct question q;
-	struct shortages there;
-	struct charges charges;
-	struct answer answer; /* without words */
-	bool pressed;
-};
-
-static void look_free(struct look *l)
-{
-	charges_free(&l->charges);
-	answer_free(&l->answer);
-	*l = (struct look){};
-}
-
-static void judge_look(struct look *l, const struct dataset *d, const struct why_request *request)
-{
-	const struct question *q = &l->q;
-	struct answer *a = &l->answer;
-
-	a->at = request->at;
-	a->window_start = d->ticks.v[q->train_from].wall;
-	a->window_end = d->ticks.v[q->at].wall;
-	a->has_history = q->train_to - q->train_from >= 30;
-	l->pressed = verdict_is_pressed(a, &l->there, request->method, request->marked);
-	verdict_judge(a, q, l->pressed, request->method, request->marked);
-	if (l->pressed || request->since)
-		a->slow_since = d->ticks.v[q->focus].wall - d->ticks.v[q->focus].span;
-	if (l->pressed && a->at - d->ticks.v[q->at].wall > OVER)
-		a->slow_until = d->ticks.v[q->at].wall;
-}
-
-/* q: the moment asked about and what is learnt from. 0 or -ENOMEM; *ret is the caller's either way. */
-static int look_at(const struct dataset *d, const struct why_request *request, const struct question *q,
-		   int64_t reaction, struct look *ret)
-{
-	int r;
-
-	*ret = (struct look){.q = *q, .answer.confidence = NAN};
-	r = measure(d, request, reaction, &ret->q, &ret->there);
-	if (r == 0 && request->trace && request->method == &method_blame)
-		r = charges_of_trace(request->trace, d, ret->q.focus, ret->q.at, &ret->charges);
-	ret->q.charges = &ret->charges;
-	if (r == 0)
-		r = request->method->rank(d, &ret->q, &ret->answer.ranking);
-	if (r == 0)
-		judge_look(ret, d, request);
-	return r;
-}
-
-/* Where the pressures point to a moment shortly before, and nobody stands out there, it may be something else
- * that somebody pressed the button for: then the moment of the press is looked at. */
-static int look_twice(const struct dataset *d, const struct why_request *request, const struct question *q,
-		      struct look *ret)
-{
-	int r = look_at(d, request, q, PRESSURE_REACTION, ret);
-	struct look here;
-
-	if (r < 0 || !request->marked || request->method != &method_blame || request->since ||
-	    ret->q.at == q->at || verdict_names_culprit(&ret->answer, request->method, request->marked))
-		return r;
-	r = look_at(d, request, q, 0, &here);
-	if (r == 0 && verdict_names_culprit(&here.answer, request->method, request->marked)) {
-		look_free(ret);
-		*ret = here;
-		ret->q.charges = &ret->charges;
-	} else {
-		look_free(&here);
-	}
 	return r;
 }
 
@@ -424,7 +331,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	if (r.method == &method_blame && pressure_sum_waited(d, &waited) < 0)
 		return -ENOMEM;
 	q.waited = waited;
-	result = look_twice(d, &r, &q, &look);
+	result = look_for_culprit(d, &r, &q, &look);
 	if (result < 0)
 		return result;
 	if (loader)

@@ -92,6 +92,11 @@ static char *tell_nothing(const struct answer *a)
 		str_printf(&s, "nothing unusual so far: of %u programs no more than %s is recorded", a->ranking.looked_at, span);
 	if (a->ranking.suspects.n)
 		str_puts(&s, "; the most conspicuous are listed, but none is in the way");
+	if (a->busiest.subject) {
+		str_printf(&s, "; as before, %s %.0f %% of the time, and who uses most is ", waiting_for(a->busiest.of),
+			   100 * a->pressure.now[a->busiest.of]);
+		put_culprit(&s, &a->busiest);
+	}
 	return s.data;
 }
 

@@ -40,6 +40,7 @@ void earlier_free(struct earlier *e)
 void answer_free(struct answer *a)
 {
 	ranking_free(&a->ranking);
+	suspect_free(&a->busiest);
 	for (size_t i = 0; i < a->remarks.n; i++)
 		free(a->remarks.v[i]);
 	VEC_FREE(a->remarks);

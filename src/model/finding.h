@@ -107,6 +107,7 @@ struct answer {
 	double confidence; /* NaN until calibrated */
 	enum bottleneck bottleneck;
 	struct pressure pressure;
+	struct suspect busiest; /* nothing is unusual, but programs always wait: who uses most of that; subject NULL = nobody */
 	char *cause;   /* id in the catalogue (rule/cause.h); NULL = none of the known ones */
 	char *summary; /* one sentence */
 	char *next;    /* what can be done; NULL = nothing known */

@@ -70,13 +70,14 @@ int why_json(const struct answer *a, FILE *out)
 
 	for (size_t i = 0; i < a->remarks.n; i++)
 		json_array_append_new(remarks, text_json(a->remarks.v[i]));
-	root = json_pack("{s:s, s:o, s:{s:o, s:o}, s:b, s:o, s:o, s:b, s:o, s:s, s:o, s:o, s:o, s:s, s:o, s:i, s:o, s:o, s:o, s:o}", "schema",
+	root = json_pack("{s:s, s:o, s:{s:o, s:o}, s:b, s:o, s:o, s:b, s:o, s:s, s:o, s:o, s:o, s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o}", "schema",
 			 "whyslow.why/1", "at", moment_json(a->at), "window", "start", moment_json(a->window_start), "end",
 			 moment_json(a->window_end), "slow", a->slow, "slow_since", moment_json(a->slow_since), "slow_until", moment_json(a->slow_until), "has_history",
 			 a->has_history, "confidence", number_json(a->confidence), "bottleneck", bottleneck_name(a->bottleneck),
 			 "cause", text_json(a->cause), "summary", text_json(a->summary), "next", text_json(a->next), "model", a->ranking.method, "pressure",
 			 pressure_json(&a->pressure), "looked_at", (int)a->ranking.looked_at, "remarks", remarks, "culprits",
 			 suspects_json(a->ranking.suspects.v, a->ranking.suspects.n, &a->ranking), "victims",
-			 suspects_json(a->ranking.victims.v, a->ranking.victims.n, NULL), "similar", similar_json(a));
+			 suspects_json(a->ranking.victims.v, a->ranking.victims.n, NULL), "busiest",
+			 a->busiest.subject ? suspect_json(&a->busiest, 1, false) : json_null(), "similar", similar_json(a));
 	return json_print(root, JSON_INDENT(1), out);
 }
