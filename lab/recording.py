@@ -20,10 +20,10 @@ class Asked:
     def run(self, *arguments):
         return subprocess.run([self.whyslow, *arguments, *self.here], capture_output=True, text=True, check=False)
 
-    def why(self, at, model=None):
+    def why(self, at, model=None, window=None):
         """The answer as a dictionary, and how many seconds it took. None: this whyslow has no such model."""
         begin = time.monotonic()
-        said = self.run("why", "--at", str(at), "--json", *(["--model", model] if model else []))
+        said = self.run("why", "--at", str(at), "--json", *(["--model", model] if model else []), *(["--window", window] if window else []))
         took = time.monotonic() - begin
         if said.returncode == 2 and model and "no model" in said.stderr:
             return None, took
