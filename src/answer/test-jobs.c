@@ -92,6 +92,28 @@ static void of_several_it_is_told_since_when_they_do_it(void **state)
 	end(&st);
 }
 
+static void of_one_program_alone_it_is_told_who_is_in_its_way(void **state)
+{
+	struct why_request request = {.at = (1000000 + TICKS - 1) * NS_PER_SEC, .window = 4 * 3600 * NS_PER_SEC, .method = &method_blame, .only = "editor"};
+	struct story st;
+
+	(void)state;
+	begin_workshop(&st);
+	use(start(&st, NULL, "/usr/bin/hog", FROM, TICKS - 1), FEATURE_CPU_TIME, FROM, TICKS - 1, 150 * PERCENT);
+	assert_int_equal(why_answer(&st.d, &request, &st.answer), 0);
+	assert_non_null(strstr(st.answer.summary, "hog"));
+	assert_int_equal(st.answer.ranking.suspects.n, 0);
+	assert_int_equal(st.answer.ranking.victims.n, 1);
+	assert_string_equal(st.answer.ranking.victims.v[0].subject->info.name, "editor");
+	assert_int_equal(st.answer.remarks.n, 0);
+	answer_free(&st.answer);
+	request.only = "loop"; /* has no part in it */
+	assert_int_equal(why_answer(&st.d, &request, &st.answer), 0);
+	assert_int_equal(st.answer.ranking.victims.n, 0);
+	assert_int_equal(st.answer.remarks.n, 1);
+	end(&st);
+}
+
 static void what_two_jobs_share_is_told_once(void **state)
 {
 	struct subject *make, *other;
@@ -188,6 +210,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_has_usual_work_done_all_the_time_is_named),
 		cmocka_unit_test(of_several_it_is_told_since_when_they_do_it),
+		cmocka_unit_test(of_one_program_alone_it_is_told_who_is_in_its_way),
 		cmocka_unit_test(what_two_jobs_share_is_told_once),
 		cmocka_unit_test(a_job_that_comes_every_now_and_then_is_no_news),
 		cmocka_unit_test(a_new_program_that_does_it_itself_is_named_and_not_its_starter),

@@ -1,16 +1,18 @@
 #include "answer/waits.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "answer/file-lock.h"
 #include "base/cleanup.h"
 
 static const char *const names[] = {
 #include "syscall-names.h"
 };
 
-enum object { OBJECT_NONE, OBJECT_FILE /* the call's first argument */ };
+enum object { OBJECT_NONE, OBJECT_FILE /* the call's first argument */, OBJECT_LOCK /* ... which somebody has locked */ };
 
 static const struct {
 	const char *call, *words;
@@ -48,7 +50,8 @@ static const struct {
 	{"fsync", "the disk, to keep", OBJECT_FILE},
 	{"fdatasync", "the disk, to keep", OBJECT_FILE},
 	{"sync_file_range", "the disk, to keep", OBJECT_FILE},
-	{"flock", "a lock on", OBJECT_FILE},
+	{"flock", "a lock on", OBJECT_LOCK},
+	{"fcntl", "a lock on", OBJECT_LOCK}, /* nothing else of it waits */
 	{"getdents64", "the folder", OBJECT_FILE},
 	{"wait4", "a child", OBJECT_NONE},
 	{"waitid", "a child", OBJECT_NONE},
@@ -91,6 +94,21 @@ static void write_file(const char *proc_root, unsigned pid, unsigned long long f
 		str_append(out, target, (size_t)n);
 }
 
+static void write_holder(const char *proc_root, unsigned pid, struct str *out)
+{
+	unsigned holder = file_lock_holder(proc_root, pid);
+	char path[512], name[64] = "a process that is gone,";
+	_cleanup_fclose_ FILE *f = NULL;
+
+	if (!holder)
+		return;
+	snprintf(path, sizeof(path), "%s/%u/comm", proc_root, holder);
+	f = fopen(path, "re");
+	if (f && fgets(name, sizeof(name), f))
+		name[strcspn(name, "\n")] = '\0';
+	str_printf(out, ", held by %s pid %u", name, holder);
+}
+
 void wait_words(const char *proc_root, unsigned pid, const struct capture_thread *t, struct str *out)
 {
 	const char *name = syscall_name(t->syscall);
@@ -100,10 +118,12 @@ void wait_words(const char *proc_root, unsigned pid, const struct capture_thread
 		str_puts(out, "being continued (it is stopped)");
 	} else if (call >= 0) {
 		str_puts(out, calls[call].words);
-		if (calls[call].object == OBJECT_FILE) {
+		if (calls[call].object != OBJECT_NONE) {
 			str_putc(out, ' ');
 			write_file(proc_root, pid, t->argument, out);
 		}
+		if (calls[call].object == OBJECT_LOCK)
+			write_holder(proc_root, pid, out);
 	} else if (name) {
 		str_printf(out, "the system call %s", name);
 	} else if (t->waits_in[0]) {

@@ -82,17 +82,17 @@ static bool matches(const struct suspect *s, const char *only)
 	       (label && strcmp(label, only) == 0);
 }
 
-static void filter(struct ranking *r, const char *only)
+static size_t filter(struct suspect *of, size_t n, const char *only)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < r->suspects.n; i++) {
-		if (matches(&r->suspects.v[i], only))
-			r->suspects.v[kept++] = r->suspects.v[i];
+	for (size_t i = 0; i < n; i++) {
+		if (matches(&of[i], only))
+			of[kept++] = of[i];
 		else
-			suspect_free(&r->suspects.v[i]);
+			suspect_free(&of[i]);
 	}
-	r->suspects.n = kept;
+	return kept;
 }
 
 static void set_window(const struct dataset *d, const struct why_request *request, struct question *q)
@@ -255,6 +255,19 @@ static void tell_past(struct answer *a, const struct past *past, int64_t exact)
 	       format_local(exact, at, sizeof(at)));
 }
 
+/* Judged is the whole machine, told is one: whoever else is guilty is in the sentence all the same. */
+static void tell_only(struct answer *a, const char *only)
+{
+	struct ranking *r = &a->ranking;
+
+	a->culprit_is_named = a->culprit_is_named && matches(&r->suspects.v[0], only);
+	r->suspects.n = filter(r->suspects.v, r->suspects.n, only);
+	r->victims.n = filter(r->victims.v, r->victims.n, only);
+	if (!r->suspects.n && !r->victims.n)
+		remark(a, "%s is not to blame, and waited no longer than usual for a processor, the disk or memory: "
+		       "'whyslow inspect %s' says what else it waits for, 'whyslow waits %s' whose doing that is", only, only, only);
+}
+
 /* The victim that somebody is using comes first. */
 static void find_used(struct ranking *r, const char *proc_root)
 {
@@ -338,8 +351,6 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 		tell_past(a, loader->past, a->window_start);
 	if (request->proc_root)
 		find_used(&a->ranking, request->proc_root);
-	if (request->only)
-		filter(&a->ranking, request->only);
 	verdict_choose_bottleneck(a, look.pressed, &look.there, r.marked);
 	a->confidence = confidence_of(a);
 	a->culprit_is_named = verdict_names_culprit(a, r.method, r.marked);
@@ -350,6 +361,8 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 		return result;
 	if (!a->has_history)
 		remark(a, "there is no past to compare with: judged by pressure and shares alone");
+	if (request->only)
+		tell_only(a, request->only);
 	add_notes(a, d, &look.q);
 	*ret = *a;
 	look.answer = (struct answer){};

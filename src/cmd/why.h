@@ -17,7 +17,7 @@ extern struct why_args {
 	{OPTION_TEXT, 0, "since", "TIME", &why_args.since, "when the trouble began (default: found out)"},                  \
 	{OPTION_FLAG, 0, "boot", NULL, &why_args.boot, "why did the machine's last start take so long"},                    \
 	{OPTION_SPAN, 0, "window", "SPAN", &why_args.window, "how far back to look for what is usual (default 4h)"},        \
-	{OPTION_TEXT, 0, "for", "WHO", &why_args.who, "only this pid, unit or name"},                                       \
+	{OPTION_TEXT, 0, "for", "WHO", &why_args.who, "list no other than this pid, unit or name"},                                       \
 	{OPTION_TEXT, 0, "model", "NAME", &why_args.model, "blame (default), robust (without what victims waited for), gaussian (the paper's) or unusual"},          \
 	{OPTION_TEXT, 0, "window-mode", "MODE", &why_args.window_mode, "past (default), or block: the paper's, event included"}, \
 	{OPTION_COUNT, 'n', "top", "N", &why_args.top, "how many to list (default 5)"},                                     \
