@@ -66,8 +66,29 @@ static double share_of(const struct robust *r, const struct use *use, double exc
 	return r->total[use->feature] > 0 ? disk_part(r, use) * fmin(1, excess / all_new(r, (size_t)use->feature)) : 0;
 }
 
+/* Of the disk's time that a program takes, what is beyond its usual: others may wait for what it always writes, while it reads a
+ * little more than it used to. */
+static double new_on_disk(struct robust *r, struct program *p)
+{
+	double takes = 0, more = 0;
+
+	for (size_t i = 0; i < USES; i++) {
+		size_t f = (size_t)uses[i].feature;
+		double now = uses[i].resource == BOTTLENECK_DISK ? program_now(r, p, f) : NAN, time;
+		struct usual u;
+
+		if (!(now > 0))
+			continue;
+		u = usual_of(r, p, f, now);
+		time = disk_part(r, &uses[i]) / r->total[f];
+		takes += now * time;
+		more += excess_of(&u, now) * time;
+	}
+	return takes > 0 ? more / takes : 0;
+}
+
 /* What it used of it, and what others waited for that: each is half of the evidence, where both are known. */
-static double joined_share(const struct robust *r, const struct program *p, const struct use *use, double now, double excess)
+static double joined_share(struct robust *r, struct program *p, const struct use *use, double now, double excess)
 {
 	double share = share_of(r, use, excess), charged = charged_share(r, p, use->resource);
 
@@ -77,7 +98,7 @@ static double joined_share(const struct robust *r, const struct program *p, cons
 		share *= now / (now + LINE); /* how fast the line is nobody knows: what is little fills none */
 	if (isnan(charged) || use->joined)
 		return share;
-	return (share + charged * excess / now) / 2;
+	return (share + charged * (use->resource == BOTTLENECK_DISK ? new_on_disk(r, p) : excess / now)) / 2;
 }
 
 const struct subject *most_responsible(const struct robust *r, const struct program *p, size_t f,
