@@ -12,27 +12,41 @@
 #define OLD_GUILT	0.2
 #define LATELY		(15 * NS_PER_SEC) /* before others began to wait */
 #define LINE		5e6 /* bytes a second */
+#define GROWN		0.01 /* of the memory: what programs hold more than usual is why it is short */
 #define REPORT_SCORE	1e-4
 
-static double disk_part(const struct robust *r, const struct use *use)
+/* Files in memory are no program's: where what programs hold has not grown, whoever has to free memory is who takes it. 0..1. */
+static double not_held(const struct robust *r)
+{
+	double held = 0;
+
+	if (!r->short_of_memory)
+		return 0;
+	for (size_t i = 0; i < USES; i++)
+		held += uses[i].of_memory ? r->growth[uses[i].feature] : 0;
+	return 1 - fmin(1, held / (GROWN * r->memory));
+}
+
+/* What a use can say of its resource: reads and writes share a disk. */
+static double part_of(const struct robust *r, const struct use *use)
 {
 	return use->feature == FEATURE_IO_READ_BYTES  ? r->read_part :
 	       use->feature == FEATURE_IO_WRITE_BYTES ? r->write_part :
+	       use->feature == FEATURE_DELAY_RECLAIM  ? not_held(r) :
 							1;
 }
 
-/* Of the machine's memory; when memory is short, of what came on top of the usual: a small control group can be
- * short of memory on a large machine. */
+/* Of the memory there is; when it is short, of what came on top of the usual. */
 static double share_of_memory(const struct robust *r, const struct use *use, double excess)
 {
-	double growth = r->growth[use->feature], all = (double)r->q->memory, share;
+	double growth = r->growth[use->feature], of_growth = 0;
 
-	if (all <= 0)
+	if (r->memory <= 0)
 		return 0;
-	share = excess / all;
-	if (r->q->pressure.now[BOTTLENECK_MEMORY] >= MEMORY_STALL && growth > 0)
-		share = fmax(share, excess / growth * fmin(1, growth / (0.01 * all)));
-	return fmin(1, share);
+	if (r->short_of_memory && growth > 0)
+		of_growth = excess / growth * fmin(1, growth / (GROWN * r->memory));
+	/* a group that has reached its limit and hardly waits for it is no trouble: no more than its shortage counts */
+	return fmin(1, fmax(excess / r->memory, of_growth * fmin(1, r->shortage[use->resource] / use->weight)));
 }
 
 /* What others waited on account of a program, as a share of all such waits; NaN where no events tell. */
@@ -63,7 +77,7 @@ static double share_of(const struct robust *r, const struct use *use, double exc
 		return excess / (excess + use->scale);
 	if (use->of_memory)
 		return share_of_memory(r, use, excess);
-	return r->total[use->feature] > 0 ? disk_part(r, use) * fmin(1, excess / all_new(r, (size_t)use->feature)) : 0;
+	return r->total[use->feature] > 0 ? part_of(r, use) * fmin(1, excess / all_new(r, (size_t)use->feature)) : 0;
 }
 
 /* Of the disk's time that a program takes, what is beyond its usual: others may wait for what it always writes, while it reads a
@@ -80,7 +94,7 @@ static double new_on_disk(struct robust *r, struct program *p)
 		if (!(now > 0))
 			continue;
 		u = usual_of(r, p, f, now);
-		time = disk_part(r, &uses[i]) / r->total[f];
+		time = part_of(r, &uses[i]) / r->total[f];
 		takes += now * time;
 		more += excess_of(&u, now) * time;
 	}
@@ -230,8 +244,8 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 		guilt[i] = shortage_for(r, &uses[i]) * joined_share(r, p, &uses[i], now, excess) * surprise_of(&u);
 		if (isnan(u.median))
 			guilt[i] *= youth(r, p);
-		if (uses[i].resource == BOTTLENECK_MEMORY && r->short_group && !program_is_in(p, r->short_group))
-			guilt[i] = 0; /* it has none of the group's memory */
+		if (uses[i].resource == BOTTLENECK_MEMORY && !may_have_memory(r, p))
+			guilt[i] = 0;
 		if (f == FEATURE_THREADS)
 			crowd = excess_of(&u, now);
 		if (f == FEATURE_CHILDREN_CPU)

@@ -28,6 +28,7 @@ const struct use uses[USES] = {
 	{BOTTLENECK_MEMORY, FEATURE_MEM_ANON, true, 0, 0.05, false},
 	{BOTTLENECK_MEMORY, FEATURE_MEM_SHMEM, true, 0, 0.05, false},
 	{BOTTLENECK_MEMORY, FEATURE_MEM_LOCKED, true, 0, 0.05, false},
+	{BOTTLENECK_MEMORY, FEATURE_DELAY_RECLAIM, false, 0, 0, false},
 	{BOTTLENECK_NETWORK, FEATURE_NET_RX_BYTES, false, 0, 0.01, false},
 	{BOTTLENECK_NETWORK, FEATURE_NET_TX_BYTES, false, 0, 0.01, false},
 	{BOTTLENECK_QUOTA, FEATURE_WAIT_QUOTA, false, 0, 0, true},
@@ -149,7 +150,7 @@ static int rank_all(struct robust *r, struct ranking *ret)
 		return result;
 	for (int b = 0; b < BOTTLENECK_COUNT; b++)
 		r->shortage[b] = shortage_of(r, (enum bottleneck)b);
-	r->short_group = find_short_group(r);
+	find_short_memory(r);
 	weigh_disk(r);
 	sum_totals(r);
 	sum_growth(r);

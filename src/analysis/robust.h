@@ -6,7 +6,7 @@
 #include "analysis/startup.h"
 #include "base/str.h"
 
-#define USES 13
+#define USES 14
 #define MEMORY_STALL	0.10 /* from this pressure on memory outranks CPU and disk */
 #define NEW_LEAST	0.25 /* of what all use: less that is new is not all of it */
 #define CHARGED_LEAST	0.02 /* s/s: fewer waits are no evidence */
@@ -77,6 +77,8 @@ struct robust {
 	struct hmap by_key, by_name;
 	double shortage[BOTTLENECK_COUNT]; /* 0..1 */
 	const char *short_group; /* the control group that is short of memory where the machine is not; NULL = none */
+	bool short_of_memory;	 /* it is, or the machine */
+	double memory;		 /* bytes: what it has, or the machine */
 	double read_part, write_part;	   /* of the disk's time */
 	double total[FEATURES_MAX]; /* of all programs during the trouble */
 	double growth[FEATURES_MAX]; /* what all programs have of it beyond their usual */
@@ -144,9 +146,10 @@ double shortage_for(const struct robust *r, const struct use *use);
 void weigh_disk(struct robust *r);
 /* Of a nice program, what the scheduler gives it beside a normal one; 1 for others. */
 double right_to_cpu(const struct robust *r, const struct program *p);
-/* The program's unit is this control group, or one below. */
-bool program_is_in(const struct program *p, const char *group);
-const char *find_short_group(const struct robust *r);
+/* Of a control group's memory only who is in it, or in one below, has any. */
+bool may_have_memory(const struct robust *r, const struct program *p);
+/* The control group that has run into its memory limit while the machine has enough, if somebody is known to be in it. */
+void find_short_memory(struct robust *r);
 void sum_totals(struct robust *r);
 void sum_growth(struct robust *r);
 

@@ -1,6 +1,91 @@
 /* Stories with a known end: what makes one who takes much guilty, and another not. */
 #include "answer/test-recording.h"
 
+static void set_machine(struct story *st)
+{
+	for (size_t i = 0; i < st->d.subjects.n; i++) {
+		struct subject *s = st->d.subjects.v[i];
+
+		if (s->info.kind != ENTITY_SYSTEM)
+			continue;
+		level(s, FEATURE_SYS_MEM_TOTAL, 0, 16000 * MB);
+		level(s, FEATURE_SYS_MEM_AVAILABLE, 0, 9000 * MB);
+	}
+}
+
+static void who_must_free_memory_fills_it_with_files(void **state)
+{
+	struct subject *filler, *grower;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	filler = add(&st, "/bin/filler", FROM, TICKS - 1, 0);
+	use(filler, FEATURE_DELAY_RECLAIM, FROM, TICKS - 1, 50 * PERCENT);
+	level(add(&st, "/bin/database", 0, TICKS - 1, 0), FEATURE_MEM_ANON, 0, 900 * MB);
+	press(&st, FEATURE_PSI_MEMORY_SOME, 0, 50);
+	set_machine(&st);
+	ask_by(&st, true, &method_blame);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_MEMORY);
+	assert_ptr_equal(first(&st)->subject, filler);
+	assert_string_equal(first(&st)->features.v[0].feature->name, "delay.reclaim");
+	end(&st);
+	/* a program has grown: whoever must make room for it suffers */
+	begin(&st);
+	filler = add(&st, "/bin/filler", FROM, TICKS - 1, 0);
+	use(filler, FEATURE_DELAY_RECLAIM, FROM, TICKS - 1, 50 * PERCENT);
+	grower = add(&st, "/bin/grower", 0, TICKS - 1, 0);
+	level(grower, FEATURE_MEM_ANON, 0, 100 * MB);
+	level(grower, FEATURE_MEM_ANON, FROM, 900 * MB);
+	press(&st, FEATURE_PSI_MEMORY_SOME, 0, 50);
+	set_machine(&st);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, grower);
+	assert_true(score_of(&st, filler) < first(&st)->score / 3);
+	end(&st);
+}
+
+/* A program of a small group grows to the group's limit, which makes it wait for so much of the time. */
+static struct subject *grow_to_a_limit(struct story *st, int64_t waits_percent)
+{
+	struct entity_info group = {.id = 500, .kind = ENTITY_CGROUP, .name = (char *)"/small"};
+	struct entity_info process = {.id = 501, .kind = ENTITY_PROCESS, .pid = 1501, .name = (char *)"leaky",
+				      .exe = (char *)"/bin/leaky", .unit = (char *)"/small"};
+	struct subject *limited, *leaky;
+
+	begin(st);
+	limited = dataset_define(&st->d, &group);
+	leaky = dataset_define(&st->d, &process);
+	limited->first = leaky->first = 0;
+	limited->last = leaky->last = TICKS - 1;
+	level(limited, FEATURE_CG_MEMORY, 0, 400 * MB);
+	use(limited, FEATURE_CG_MEMORY_MAX, FROM, TICKS - 1, 1000);
+	level(leaky, FEATURE_MEM_ANON, 0, 100 * MB);
+	level(leaky, FEATURE_MEM_ANON, FROM, 180 * MB);
+	press(st, FEATURE_PSI_MEMORY_SOME, 0, waits_percent);
+	set_machine(st);
+	return leaky;
+}
+
+static void a_group_at_its_limit_is_short_before_the_machine_is(void **state)
+{
+	struct subject *leaky;
+	struct story st;
+
+	(void)state;
+	leaky = grow_to_a_limit(&st, 7);
+	ask_by(&st, true, &method_blame);
+	assert_true(st.answer.slow);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_MEMORY);
+	assert_ptr_equal(first(&st)->subject, leaky);
+	end(&st);
+	/* one that has reached it and waits for nothing is no trouble */
+	grow_to_a_limit(&st, 0);
+	ask_by(&st, false, &method_blame);
+	assert_false(st.answer.slow);
+	end(&st);
+}
+
 /* Everybody waits for what the camera always writes, and it begins to read a little beside that. */
 static void who_always_is_in_the_way_is_not_guilty_of_something_else(void **state)
 {
@@ -32,6 +117,8 @@ static void who_always_is_in_the_way_is_not_guilty_of_something_else(void **stat
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_must_free_memory_fills_it_with_files),
+		cmocka_unit_test(a_group_at_its_limit_is_short_before_the_machine_is),
 		cmocka_unit_test(who_always_is_in_the_way_is_not_guilty_of_something_else),
 	};
 
