@@ -133,6 +133,7 @@ static int judge_all(struct robust *r, struct ranking *ret)
 	}
 	if (r->joined && (judge_jobs(r) < 0 || move_guilt(r) < 0))
 		return -ENOMEM;
+	forgive_who_stopped(r);
 	if (r->verdicts.n)
 		qsort(r->verdicts.v, r->verdicts.n, sizeof(r->verdicts.v[0]), by_guilt);
 	return 0;

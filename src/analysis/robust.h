@@ -59,6 +59,7 @@ struct verdict {
 	struct suspect suspect;
 	double guilt[USES];
 	double lock; /* the guilt of holding locks */
+	double still; /* of the guilt, what it goes on with at the end of the trouble, 0..1 */
 };
 
 struct robust {
@@ -160,6 +161,9 @@ const struct subject *most_responsible(const struct robust *r, const struct prog
 bool program_is_new(const struct robust *r, const struct program *p);
 /* 1 = *ret is worth a look, 0 = not. */
 int judge_program(struct robust *r, struct program *p, struct verdict *ret);
+
+/* robust-stopped.c: after all else. Whoever stopped before the end is less guilty than who goes on. */
+void forgive_who_stopped(struct robust *r);
 
 /* robust-tell.c: verdicts and victims with their features. 0 or -ENOMEM. */
 

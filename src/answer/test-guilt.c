@@ -1,6 +1,70 @@
 /* Stories with a known end: what makes one who takes much guilty, and another not. */
 #include "answer/test-recording.h"
 
+static struct subject *editor_waits(struct story *st)
+{
+	struct subject *editor = add(st, "/bin/editor", 0, TICKS - 1, 0);
+
+	use(editor, FEATURE_CPU_TIME, 0, TICKS - 1, 5 * PERCENT);
+	use(editor, FEATURE_CPU_RUN_DELAY, 0, FROM - 1, PERCENT);
+	use(editor, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 60 * PERCENT);
+	return editor;
+}
+
+/* Reads all it can as the trouble begins, and has read it after half of it. */
+static struct subject *read_ahead(struct story *st)
+{
+	struct subject *prefetch = add(st, "/bin/prefetch", FROM, TICKS - 1, 0);
+
+	use(prefetch, FEATURE_IO_READ_BYTES, FROM, FROM + TROUBLE / 2, 900 * MB);
+	press(st, FEATURE_PSI_IO_SOME, 2, 70);
+	return prefetch;
+}
+
+static void who_stopped_is_not_why_it_goes_on(void **state)
+{
+	struct subject *prefetch, *hog;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	editor_waits(&st);
+	hog = add(&st, "/bin/hog", FROM, TICKS - 1, 0);
+	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 100 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 60);
+	prefetch = read_ahead(&st);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, hog);
+	assert_true(score_of(&st, prefetch) < first(&st)->score / 3);
+	end(&st);
+	/* nobody goes on: what is left of the trouble may be its consequence */
+	begin(&st);
+	prefetch = read_ahead(&st);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, prefetch);
+	end(&st);
+}
+
+/* What was written is on its way to the disk after its writer has ended. */
+static void who_wrote_has_not_stopped(void **state)
+{
+	struct subject *copy, *hog;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	editor_waits(&st);
+	copy = add(&st, "/bin/copy", FROM, TICKS - 1, 0);
+	hog = add(&st, "/bin/hog", FROM, TICKS - 1, 0);
+	use(copy, FEATURE_IO_WRITE_BYTES, FROM, FROM + TROUBLE / 2, 900 * MB);
+	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 100 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 30);
+	press(&st, FEATURE_PSI_IO_SOME, 2, 70);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, copy);
+	end(&st);
+}
+
 static void set_machine(struct story *st)
 {
 	for (size_t i = 0; i < st->d.subjects.n; i++) {
@@ -117,6 +181,8 @@ static void who_always_is_in_the_way_is_not_guilty_of_something_else(void **stat
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_stopped_is_not_why_it_goes_on),
+		cmocka_unit_test(who_wrote_has_not_stopped),
 		cmocka_unit_test(who_must_free_memory_fills_it_with_files),
 		cmocka_unit_test(a_group_at_its_limit_is_short_before_the_machine_is),
 		cmocka_unit_test(who_always_is_in_the_way_is_not_guilty_of_something_else),
