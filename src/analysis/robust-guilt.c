@@ -115,22 +115,49 @@ static double joined_share(struct robust *r, struct program *p, const struct use
 	return (share + charged * (use->resource == BOTTLENECK_DISK ? new_on_disk(r, p) : excess / now)) / 2;
 }
 
-const struct subject *most_responsible(const struct robust *r, const struct program *p, size_t f,
-					      double *ret_part)
+/* Of those that were there before the trouble; NULL = none was. */
+static const struct subject *eldest_of(const struct robust *r, const struct program *p)
 {
-	const struct subject *best = NULL;
+	const struct subject *eldest = NULL;
+
+	for (size_t i = 0; i < p->members.n; i++) {
+		const struct subject *s = p->members.v[i];
+
+		if (s->last >= r->q->focus && s->first < r->q->focus && (!eldest || s->info.start < eldest->info.start))
+			eldest = s;
+	}
+	return eldest;
+}
+
+/* What a process did before the trouble. Of one that began after what is learnt from that is not known: where the program has a
+ * past, its eldest process does what the program always did. */
+static double member_before(struct robust *r, struct program *p, const struct subject *s, size_t f, bool eldest)
+{
+	double own = s->first < r->q->focus && r->q->train_to >= r->q->train_from ?
+			     subject_mean(r->d, s, f, r->q->train_from, (uint32_t)r->q->train_to) :
+			     NAN;
+	struct usual u;
+
+	if (!isnan(own))
+		return own;
+	if (p->members.n == 1 || !eldest)
+		return 0;
+	u = usual_of(r, p, f, program_now(r, p, f));
+	return isnan(u.median) ? 0 : fmin(u.median, member_now(r, s, f));
+}
+
+const struct subject *most_responsible(struct robust *r, struct program *p, size_t f, double *ret_part)
+{
+	const struct subject *best = NULL, *eldest = eldest_of(r, p);
 	double most = -1, sum = 0;
 
 	for (size_t i = 0; i < p->members.n; i++) {
 		const struct subject *s = p->members.v[i];
-		double now = member_now(r, s, f), before, excess;
+		double now = member_now(r, s, f), excess;
 
 		if (isnan(now) || s->last < r->q->focus)
 			continue;
-		before = s->first < r->q->focus && r->q->train_to >= r->q->train_from ?
-				 subject_mean(r->d, s, f, r->q->train_from, (uint32_t)r->q->train_to) :
-				 0;
-		excess = now - (isnan(before) ? 0 : before);
+		excess = now - member_before(r, p, s, f, s == eldest);
 		if (excess > 0)
 			sum += excess;
 		if (excess > most) {

@@ -157,7 +157,7 @@ void sum_growth(struct robust *r);
 /* robust-guilt.c: who took how much of what was short. */
 
 /* The member that uses most beyond its usual, and its part of what all of them do. */
-const struct subject *most_responsible(const struct robust *r, const struct program *p, size_t f, double *ret_part);
+const struct subject *most_responsible(struct robust *r, struct program *p, size_t f, double *ret_part);
 bool program_is_new(const struct robust *r, const struct program *p);
 /* 1 = *ret is worth a look, 0 = not. */
 int judge_program(struct robust *r, struct program *p, struct verdict *ret);

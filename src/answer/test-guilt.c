@@ -178,6 +178,32 @@ static void who_always_is_in_the_way_is_not_guilty_of_something_else(void **stat
 	end(&st);
 }
 
+/* A player was started anew shortly before others of its program begin, none of which does as much as it does. */
+static void the_eldest_does_what_its_program_always_did(void **state)
+{
+	struct subject *before, *player, *converters[3];
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	editor_waits(&st);
+	before = add(&st, "/bin/ffmpeg", 0, FROM - 12, 0);
+	player = add(&st, "/bin/ffmpeg", FROM - 10, TICKS - 1, 0);
+	use(before, FEATURE_CPU_TIME, 0, FROM - 12, 11 * PERCENT);
+	use(player, FEATURE_CPU_TIME, FROM - 10, TICKS - 1, 11 * PERCENT);
+	player->info.start = (uint64_t)((1000 + FROM - 11) * NS_PER_SEC);
+	for (uint32_t i = 0; i < 3; i++) {
+		converters[i] = add(&st, "/bin/ffmpeg", FROM + 10 * i, FROM + 10 * i + 9, 0);
+		converters[i]->info.start = (uint64_t)((1000 + FROM + 10 * i) * NS_PER_SEC);
+		use(converters[i], FEATURE_CPU_TIME, FROM + 10 * i, FROM + 10 * i + 9, 30 * PERCENT);
+	}
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 60);
+	ask_by(&st, true, &method_blame);
+	assert_int_equal(first(&st)->kind, CULPRIT_GROUP);
+	assert_ptr_not_equal(first(&st)->subject, player);
+	end(&st);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -185,6 +211,7 @@ int main(void)
 		cmocka_unit_test(who_wrote_has_not_stopped),
 		cmocka_unit_test(who_must_free_memory_fills_it_with_files),
 		cmocka_unit_test(a_group_at_its_limit_is_short_before_the_machine_is),
+		cmocka_unit_test(the_eldest_does_what_its_program_always_did),
 		cmocka_unit_test(who_always_is_in_the_way_is_not_guilty_of_something_else),
 	};
 
