@@ -88,7 +88,7 @@ struct robust {
 struct usual {
 	double median, spread, highest;
 	double always; /* what it hardly ever is below */
-	double often; /* of a counter: what it reaches a tenth of the time; of a level: the median */
+	double often; /* of a counter: what it reaches a tenth of the time; of a level, or of too few blocks: the median */
 	uint32_t n, episodes, as_high; /* blocks; runs of blocks that did the same; blocks at or above the value */
 	double fraction;	       /* of blocks that did the same */
 	bool only_value;	       /* it never was anything but the median */

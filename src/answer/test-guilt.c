@@ -204,6 +204,28 @@ static void the_eldest_does_what_its_program_always_did(void **state)
 	end(&st);
 }
 
+/* Four seconds were recorded before it became slow. */
+static void of_a_short_past_what_was_done_then_is_not_new(void **state)
+{
+	struct question q = {.at = TICKS - 1, .focus = FROM, .train_from = FROM - 8, .train_to = FROM - 5, .cpus = 2};
+	struct subject *backup, *reader;
+	struct ranking ranking = {};
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	backup = add(&st, "/bin/backup", FROM - 8, TICKS - 1, 0);
+	reader = add(&st, "/bin/reader", FROM, TICKS - 1, 0);
+	use(backup, FEATURE_IO_READ_BYTES, FROM - 8, TICKS - 1, 250 * MB);
+	use(reader, FEATURE_IO_READ_BYTES, FROM, TICKS - 1, 100 * MB);
+	q.pressure.now[BOTTLENECK_DISK] = 0.6;
+	assert_int_equal(method_blame.rank(&st.d, &q, &ranking), 0);
+	assert_true(ranking.suspects.n > 0);
+	assert_ptr_equal(ranking.suspects.v[0].subject, reader);
+	ranking_free(&ranking);
+	end(&st);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +234,7 @@ int main(void)
 		cmocka_unit_test(who_must_free_memory_fills_it_with_files),
 		cmocka_unit_test(a_group_at_its_limit_is_short_before_the_machine_is),
 		cmocka_unit_test(the_eldest_does_what_its_program_always_did),
+		cmocka_unit_test(of_a_short_past_what_was_done_then_is_not_new),
 		cmocka_unit_test(who_always_is_in_the_way_is_not_guilty_of_something_else),
 	};
 
