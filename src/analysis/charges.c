@@ -149,7 +149,8 @@ static int take_cell(struct joining *j, const struct blame_cell *cell)
 	const struct subject *who, *whom;
 	bool own;
 
-	if (cell->culprit != BY_TASK || of == BOTTLENECK_NONE || victim->kernel || gives_way(j, cell->victim))
+	/* whoever waits for its child has it do its own work: what the child waits is counted as the child's */
+	if (cell->culprit != BY_TASK || cell->wait == FOR_CHILD || of == BOTTLENECK_NONE || victim->kernel || gives_way(j, cell->victim))
 		return 0;
 	whom = program_of(j, cell->victim);
 	who = program_of(j, cell->id);

@@ -12,27 +12,41 @@
 #define OLD_GUILT	0.2
 #define LATELY		(15 * NS_PER_SEC) /* before others began to wait */
 #define LINE		5e6 /* bytes a second */
+#define GROWN		0.01 /* of the memory: what programs hold more than usual is why it is short */
 #define REPORT_SCORE	1e-4
 
-static double disk_part(const struct robust *r, const struct use *use)
+/* Files in memory are no program's: where what programs hold has not grown, whoever has to free memory is who takes it. 0..1. */
+static double not_held(const struct robust *r)
+{
+	double held = 0;
+
+	if (!r->short_of_memory)
+		return 0;
+	for (size_t i = 0; i < USES; i++)
+		held += uses[i].of_memory ? r->growth[uses[i].feature] : 0;
+	return 1 - fmin(1, held / (GROWN * r->memory));
+}
+
+/* What a use can say of its resource: reads and writes share a disk. */
+static double part_of(const struct robust *r, const struct use *use)
 {
 	return use->feature == FEATURE_IO_READ_BYTES  ? r->read_part :
 	       use->feature == FEATURE_IO_WRITE_BYTES ? r->write_part :
+	       use->feature == FEATURE_DELAY_RECLAIM  ? not_held(r) :
 							1;
 }
 
-/* Of the machine's memory; when memory is short, of what came on top of the usual: a small control group can be
- * short of memory on a large machine. */
+/* Of the memory there is; when it is short, of what came on top of the usual. */
 static double share_of_memory(const struct robust *r, const struct use *use, double excess)
 {
-	double growth = r->growth[use->feature], all = (double)r->q->memory, share;
+	double growth = r->growth[use->feature], of_growth = 0;
 
-	if (all <= 0)
+	if (r->memory <= 0)
 		return 0;
-	share = excess / all;
-	if (r->q->pressure.now[BOTTLENECK_MEMORY] >= MEMORY_STALL && growth > 0)
-		share = fmax(share, excess / growth * fmin(1, growth / (0.01 * all)));
-	return fmin(1, share);
+	if (r->short_of_memory && growth > 0)
+		of_growth = excess / growth * fmin(1, growth / (GROWN * r->memory));
+	/* a group that has reached its limit and hardly waits for it is no trouble: no more than its shortage counts */
+	return fmin(1, fmax(excess / r->memory, of_growth * fmin(1, r->shortage[use->resource] / use->weight)));
 }
 
 /* What others waited on account of a program, as a share of all such waits; NaN where no events tell. */
@@ -63,11 +77,32 @@ static double share_of(const struct robust *r, const struct use *use, double exc
 		return excess / (excess + use->scale);
 	if (use->of_memory)
 		return share_of_memory(r, use, excess);
-	return r->total[use->feature] > 0 ? disk_part(r, use) * fmin(1, excess / all_new(r, (size_t)use->feature)) : 0;
+	return r->total[use->feature] > 0 ? part_of(r, use) * fmin(1, excess / all_new(r, (size_t)use->feature)) : 0;
+}
+
+/* Of the disk's time that a program takes, what is beyond its usual: others may wait for what it always writes, while it reads a
+ * little more than it used to. */
+static double new_on_disk(struct robust *r, struct program *p)
+{
+	double takes = 0, more = 0;
+
+	for (size_t i = 0; i < USES; i++) {
+		size_t f = (size_t)uses[i].feature;
+		double now = uses[i].resource == BOTTLENECK_DISK ? program_now(r, p, f) : NAN, time;
+		struct usual u;
+
+		if (!(now > 0))
+			continue;
+		u = usual_of(r, p, f, now);
+		time = part_of(r, &uses[i]) / r->total[f];
+		takes += now * time;
+		more += excess_of(&u, now) * time;
+	}
+	return takes > 0 ? more / takes : 0;
 }
 
 /* What it used of it, and what others waited for that: each is half of the evidence, where both are known. */
-static double joined_share(const struct robust *r, const struct program *p, const struct use *use, double now, double excess)
+static double joined_share(struct robust *r, struct program *p, const struct use *use, double now, double excess)
 {
 	double share = share_of(r, use, excess), charged = charged_share(r, p, use->resource);
 
@@ -77,25 +112,52 @@ static double joined_share(const struct robust *r, const struct program *p, cons
 		share *= now / (now + LINE); /* how fast the line is nobody knows: what is little fills none */
 	if (isnan(charged) || use->joined)
 		return share;
-	return (share + charged * excess / now) / 2;
+	return (share + charged * (use->resource == BOTTLENECK_DISK ? new_on_disk(r, p) : excess / now)) / 2;
 }
 
-const struct subject *most_responsible(const struct robust *r, const struct program *p, size_t f,
-					      double *ret_part)
+/* Of those that were there before the trouble; NULL = none was. */
+static const struct subject *eldest_of(const struct robust *r, const struct program *p)
 {
-	const struct subject *best = NULL;
+	const struct subject *eldest = NULL;
+
+	for (size_t i = 0; i < p->members.n; i++) {
+		const struct subject *s = p->members.v[i];
+
+		if (s->last >= r->q->focus && s->first < r->q->focus && (!eldest || s->info.start < eldest->info.start))
+			eldest = s;
+	}
+	return eldest;
+}
+
+/* What a process did before the trouble. Of one that began after what is learnt from that is not known: where the program has a
+ * past, its eldest process does what the program always did. */
+static double member_before(struct robust *r, struct program *p, const struct subject *s, size_t f, bool eldest)
+{
+	double own = s->first < r->q->focus && r->q->train_to >= r->q->train_from ?
+			     subject_mean(r->d, s, f, r->q->train_from, (uint32_t)r->q->train_to) :
+			     NAN;
+	struct usual u;
+
+	if (!isnan(own))
+		return own;
+	if (p->members.n == 1 || !eldest)
+		return 0;
+	u = usual_of(r, p, f, program_now(r, p, f));
+	return isnan(u.median) ? 0 : fmin(u.median, member_now(r, s, f));
+}
+
+const struct subject *most_responsible(struct robust *r, struct program *p, size_t f, double *ret_part)
+{
+	const struct subject *best = NULL, *eldest = eldest_of(r, p);
 	double most = -1, sum = 0;
 
 	for (size_t i = 0; i < p->members.n; i++) {
 		const struct subject *s = p->members.v[i];
-		double now = member_now(r, s, f), before, excess;
+		double now = member_now(r, s, f), excess;
 
 		if (isnan(now) || s->last < r->q->focus)
 			continue;
-		before = s->first < r->q->focus && r->q->train_to >= r->q->train_from ?
-				 subject_mean(r->d, s, f, r->q->train_from, (uint32_t)r->q->train_to) :
-				 0;
-		excess = now - (isnan(before) ? 0 : before);
+		excess = now - member_before(r, p, s, f, s == eldest);
 		if (excess > 0)
 			sum += excess;
 		if (excess > most) {
@@ -209,8 +271,8 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 		guilt[i] = shortage_for(r, &uses[i]) * joined_share(r, p, &uses[i], now, excess) * surprise_of(&u);
 		if (isnan(u.median))
 			guilt[i] *= youth(r, p);
-		if (uses[i].resource == BOTTLENECK_MEMORY && r->short_group && !program_is_in(p, r->short_group))
-			guilt[i] = 0; /* it has none of the group's memory */
+		if (uses[i].resource == BOTTLENECK_MEMORY && !may_have_memory(r, p))
+			guilt[i] = 0;
 		if (f == FEATURE_THREADS)
 			crowd = excess_of(&u, now);
 		if (f == FEATURE_CHILDREN_CPU)

@@ -193,7 +193,7 @@ double right_to_cpu(const struct robust *r, const struct program *p)
 }
 
 /* A control group of which a program's unit is, or is below. */
-bool program_is_in(const struct program *p, const char *group)
+static bool program_is_in(const struct program *p, const char *group)
 {
 	const char *unit = p->members.v[0]->info.unit;
 	size_t n = strlen(group);
@@ -201,12 +201,10 @@ bool program_is_in(const struct program *p, const char *group)
 	return unit && strncmp(unit, group, n) == 0 && (!unit[n] || unit[n] == '/');
 }
 
-/* The control group that has run into its memory limit while the machine has enough; NULL = none, or nobody is known to
- * be in it. */
-const char *find_short_group(const struct robust *r)
+static const struct subject *short_group(const struct robust *r)
 {
 	const struct dataset *d = r->d;
-	const char *found = NULL;
+	const struct subject *found = NULL;
 	double most = GROUP_SHORT;
 
 	for (size_t i = 0; i < d->subjects.n; i++) {
@@ -224,13 +222,28 @@ const char *find_short_group(const struct robust *r)
 			subject_growth(d, s, FEATURE_CG_MEMORY_HIGH, r->q->focus, r->q->at)) / r->focus_seconds;
 		if (hits > most) {
 			most = hits;
-			found = s->info.name;
+			found = s;
 		}
 	}
 	for (size_t i = 0; found && i < r->programs.n; i++)
-		if (r->programs.v[i]->there && program_is_in(r->programs.v[i], found))
+		if (r->programs.v[i]->there && program_is_in(r->programs.v[i], found->info.name))
 			return found;
 	return NULL;
+}
+
+void find_short_memory(struct robust *r)
+{
+	const struct subject *group = short_group(r);
+	double has = group ? subject_value(r->d, group, FEATURE_CG_MEMORY, r->q->at) : NAN;
+
+	r->short_group = group ? group->info.name : NULL;
+	r->memory = has > 0 ? has : (double)r->q->memory;
+	r->short_of_memory = group || r->q->pressure.now[BOTTLENECK_MEMORY] >= MEMORY_STALL;
+}
+
+bool may_have_memory(const struct robust *r, const struct program *p)
+{
+	return !r->short_group || program_is_in(p, r->short_group);
 }
 
 void sum_totals(struct robust *r)
@@ -256,17 +269,17 @@ void sum_totals(struct robust *r)
 
 void sum_growth(struct robust *r)
 {
-	bool short_of_memory = r->q->pressure.now[BOTTLENECK_MEMORY] >= MEMORY_STALL;
-
 	for (size_t i = 0; i < r->programs.n; i++)
 		for (size_t k = 0; k < USES; k++) {
 			struct program *p = r->programs.v[i];
 			size_t f = (size_t)uses[k].feature;
-			bool asked = uses[k].of_memory ? short_of_memory : !uses[k].scale;
+			bool asked = uses[k].of_memory ? r->short_of_memory : !uses[k].scale;
 			double now = asked && p->there ? program_now(r, p, f) : NAN;
 			struct usual u;
 
 			if (isnan(now) || now < noticeable(&p->members.v[0]->features[f]) || now < NEW_LEAST / 10 * r->total[f])
+				continue;
+			if (uses[k].resource == BOTTLENECK_MEMORY && !may_have_memory(r, p))
 				continue;
 			u = usual_of(r, p, f, now);
 			r->growth[f] += excess_of(&u, now) * (uses[k].resource == BOTTLENECK_CPU ? right_to_cpu(r, p) : 1);

@@ -207,8 +207,11 @@ struct usual learn_usual(struct robust *r, const struct feature *feature, double
 			r->sorted[n++] = r->sum[i];
 	n = sort_values(r->sorted, n);
 	u.n = (uint32_t)n;
-	if (n < BLOCKS_MIN)
+	if (n < BLOCKS_MIN) {
+		/* too little to say what is usual, or how much it varies; but what it did a moment before is not new */
+		u.often = n ? quantile_sorted(r->sorted, n, 0.5) : 0;
 		return u;
+	}
 	u.median = quantile_sorted(r->sorted, n, 0.5);
 	u.always = quantile_sorted(r->sorted, n, ALWAYS);
 	u.often = feature->kind == COUNTER ? quantile_sorted(r->sorted, n, OFTEN) : u.median;
@@ -309,7 +312,7 @@ double surprise_of(const struct usual *u)
 
 double excess_of(const struct usual *u, double value)
 {
-	double usual = isnan(u->median) ? 0 : fmax(u->median, u->often);
+	double usual = isnan(u->median) ? u->often : fmax(u->median, u->often);
 
 	return value > usual ? value - usual : 0;
 }

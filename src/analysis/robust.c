@@ -10,6 +10,7 @@
  *   at its age      a program that has just begun is compared with its earlier starts at the same age instead (of the
  *                   same executable elsewhere, where it has none): starting is heavy for nearly everybody
  *   guilt           sum over resources of shortage(resource) x excess / what all programs use of it beyond their usual
+ *   over            who has stopped while another one goes on is hardly why it lasts (robust-stopped.c)
  *
  * Unusual alone is not guilty: without a shortage only what stands far out (leaks of handles, threads, memory) is
  * reported, and weakly. Several features of one resource are one piece of evidence: only the strongest counts.
@@ -28,6 +29,7 @@ const struct use uses[USES] = {
 	{BOTTLENECK_MEMORY, FEATURE_MEM_ANON, true, 0, 0.05, false},
 	{BOTTLENECK_MEMORY, FEATURE_MEM_SHMEM, true, 0, 0.05, false},
 	{BOTTLENECK_MEMORY, FEATURE_MEM_LOCKED, true, 0, 0.05, false},
+	{BOTTLENECK_MEMORY, FEATURE_DELAY_RECLAIM, false, 0, 0, false},
 	{BOTTLENECK_NETWORK, FEATURE_NET_RX_BYTES, false, 0, 0.01, false},
 	{BOTTLENECK_NETWORK, FEATURE_NET_TX_BYTES, false, 0, 0.01, false},
 	{BOTTLENECK_QUOTA, FEATURE_WAIT_QUOTA, false, 0, 0, true},
@@ -132,6 +134,7 @@ static int judge_all(struct robust *r, struct ranking *ret)
 	}
 	if (r->joined && (judge_jobs(r) < 0 || move_guilt(r) < 0))
 		return -ENOMEM;
+	forgive_who_stopped(r);
 	if (r->verdicts.n)
 		qsort(r->verdicts.v, r->verdicts.n, sizeof(r->verdicts.v[0]), by_guilt);
 	return 0;
@@ -149,7 +152,7 @@ static int rank_all(struct robust *r, struct ranking *ret)
 		return result;
 	for (int b = 0; b < BOTTLENECK_COUNT; b++)
 		r->shortage[b] = shortage_of(r, (enum bottleneck)b);
-	r->short_group = find_short_group(r);
+	find_short_memory(r);
 	weigh_disk(r);
 	sum_totals(r);
 	sum_growth(r);

@@ -6,7 +6,7 @@
 #include "analysis/startup.h"
 #include "base/str.h"
 
-#define USES 13
+#define USES 14
 #define MEMORY_STALL	0.10 /* from this pressure on memory outranks CPU and disk */
 #define NEW_LEAST	0.25 /* of what all use: less that is new is not all of it */
 #define CHARGED_LEAST	0.02 /* s/s: fewer waits are no evidence */
@@ -59,6 +59,7 @@ struct verdict {
 	struct suspect suspect;
 	double guilt[USES];
 	double lock; /* the guilt of holding locks */
+	double still; /* of the guilt, what it goes on with at the end of the trouble, 0..1 */
 };
 
 struct robust {
@@ -77,6 +78,8 @@ struct robust {
 	struct hmap by_key, by_name;
 	double shortage[BOTTLENECK_COUNT]; /* 0..1 */
 	const char *short_group; /* the control group that is short of memory where the machine is not; NULL = none */
+	bool short_of_memory;	 /* it is, or the machine */
+	double memory;		 /* bytes: what it has, or the machine */
 	double read_part, write_part;	   /* of the disk's time */
 	double total[FEATURES_MAX]; /* of all programs during the trouble */
 	double growth[FEATURES_MAX]; /* what all programs have of it beyond their usual */
@@ -85,7 +88,7 @@ struct robust {
 struct usual {
 	double median, spread, highest;
 	double always; /* what it hardly ever is below */
-	double often; /* of a counter: what it reaches a tenth of the time; of a level: the median */
+	double often; /* of a counter: what it reaches a tenth of the time; of a level, or of too few blocks: the median */
 	uint32_t n, episodes, as_high; /* blocks; runs of blocks that did the same; blocks at or above the value */
 	double fraction;	       /* of blocks that did the same */
 	bool only_value;	       /* it never was anything but the median */
@@ -144,19 +147,23 @@ double shortage_for(const struct robust *r, const struct use *use);
 void weigh_disk(struct robust *r);
 /* Of a nice program, what the scheduler gives it beside a normal one; 1 for others. */
 double right_to_cpu(const struct robust *r, const struct program *p);
-/* The program's unit is this control group, or one below. */
-bool program_is_in(const struct program *p, const char *group);
-const char *find_short_group(const struct robust *r);
+/* Of a control group's memory only who is in it, or in one below, has any. */
+bool may_have_memory(const struct robust *r, const struct program *p);
+/* The control group that has run into its memory limit while the machine has enough, if somebody is known to be in it. */
+void find_short_memory(struct robust *r);
 void sum_totals(struct robust *r);
 void sum_growth(struct robust *r);
 
 /* robust-guilt.c: who took how much of what was short. */
 
 /* The member that uses most beyond its usual, and its part of what all of them do. */
-const struct subject *most_responsible(const struct robust *r, const struct program *p, size_t f, double *ret_part);
+const struct subject *most_responsible(struct robust *r, struct program *p, size_t f, double *ret_part);
 bool program_is_new(const struct robust *r, const struct program *p);
 /* 1 = *ret is worth a look, 0 = not. */
 int judge_program(struct robust *r, struct program *p, struct verdict *ret);
+
+/* robust-stopped.c: after all else. Whoever stopped before the end is less guilty than who goes on. */
+void forgive_who_stopped(struct robust *r);
 
 /* robust-tell.c: verdicts and victims with their features. 0 or -ENOMEM. */
 

@@ -15,12 +15,12 @@ static void record(struct dataset *d)
 	static const struct {
 		uint32_t pid;
 		const char *exe;
-	} processes[] = {{100, "/bin/victim"}, {C, "/bin/hog"}, {D, "/bin/nice"}};
+	} processes[] = {{100, "/bin/victim"}, {C, "/bin/hog"}, {D, "/bin/nice"}, {A, "/bin/shell"}, {B, "/bin/child"}};
 
 	*d = (struct dataset){};
 	for (int i = 0; i <= SECONDS; i++)
 		assert_true(dataset_add_tick(d, (i + 1) * NS_PER_SEC, (i + 1) * NS_PER_SEC, NS_PER_SEC) >= 0);
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(processes); i++) {
 		struct entity_info info = {.id = (uint32_t)i + 1, .kind = ENTITY_PROCESS, .pid = processes[i].pid,
 					   .name = (char *)processes[i].exe + 5, .exe = (char *)processes[i].exe};
 		struct subject *s = dataset_define(d, &info);
@@ -137,6 +137,33 @@ static void who_stops_another_twice_is_not(void **state)
 	(void)state;
 	stops(2, 0);
 }
+
+/* A shell waits for its child, which C keeps from the CPU for six seconds. */
+static void what_a_child_waits_is_not_its_parents_as_well(void **state)
+{
+	_cleanup_(charges_free) struct charges c = {};
+	_cleanup_(story_end) struct story s;
+	struct dataset d;
+
+	(void)state;
+	story_begin(&s, 2);
+	cast_process(&s, A, "shell");
+	cast_process(&s, B, "child");
+	cast_process(&s, C, "hog");
+	leave_for(&s, 1, 0, 0, A, 0, 0);
+	leave_for(&s, 1, 1, 0, B, 0, 0);
+	leave_for(&s, S, 0, A, 0, CALL_CHILD, 0);
+	leave(&s, 2 * S, 1, B, C, 0, WAIT_ARRIVAL, 0);
+	leave(&s, 8 * S, 1, C, B, 0, WAIT_SLICE, 0);
+	wake(&s, 9 * S, 1, B, A, 0);
+	leave_for(&s, 9 * S, 0, 0, A, 0, 0);
+	tell(&s, SECONDS * S);
+	record(&d);
+	assert_int_equal(charges_of_trace(&s.trace, &d, 0, SECONDS - 1, &c), 0);
+	assert_true(fabs(seconds(&c, charges_against(&c, program(&d, 2), BOTTLENECK_CPU)) - 6) < 0.01);
+	dataset_free(&d);
+}
+
 /* More than are charged at once, all in the queue of the CPU that C has from the second second to the eighth. */
 static void thousands_that_wait_are_all_charged_for(void **state)
 {
@@ -169,6 +196,7 @@ int main(void)
 		cmocka_unit_test(the_one_at_the_end_of_the_chain_is_charged),
 		cmocka_unit_test(who_stops_another_again_and_again_is_charged),
 		cmocka_unit_test(who_stops_another_twice_is_not),
+		cmocka_unit_test(what_a_child_waits_is_not_its_parents_as_well),
 		cmocka_unit_test(a_trace_of_another_time_says_nothing),
 		cmocka_unit_test(thousands_that_wait_are_all_charged_for),
 	};

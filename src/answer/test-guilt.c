@@ -1,0 +1,242 @@
+/* Stories with a known end: what makes one who takes much guilty, and another not. */
+#include "answer/test-recording.h"
+
+static struct subject *editor_waits(struct story *st)
+{
+	struct subject *editor = add(st, "/bin/editor", 0, TICKS - 1, 0);
+
+	use(editor, FEATURE_CPU_TIME, 0, TICKS - 1, 5 * PERCENT);
+	use(editor, FEATURE_CPU_RUN_DELAY, 0, FROM - 1, PERCENT);
+	use(editor, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 60 * PERCENT);
+	return editor;
+}
+
+/* Reads all it can as the trouble begins, and has read it after half of it. */
+static struct subject *read_ahead(struct story *st)
+{
+	struct subject *prefetch = add(st, "/bin/prefetch", FROM, TICKS - 1, 0);
+
+	use(prefetch, FEATURE_IO_READ_BYTES, FROM, FROM + TROUBLE / 2, 900 * MB);
+	press(st, FEATURE_PSI_IO_SOME, 2, 70);
+	return prefetch;
+}
+
+static void who_stopped_is_not_why_it_goes_on(void **state)
+{
+	struct subject *prefetch, *hog;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	editor_waits(&st);
+	hog = add(&st, "/bin/hog", FROM, TICKS - 1, 0);
+	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 100 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 60);
+	prefetch = read_ahead(&st);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, hog);
+	assert_true(score_of(&st, prefetch) < first(&st)->score / 3);
+	end(&st);
+	/* nobody goes on: what is left of the trouble may be its consequence */
+	begin(&st);
+	prefetch = read_ahead(&st);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, prefetch);
+	end(&st);
+}
+
+/* What was written is on its way to the disk after its writer has ended. */
+static void who_wrote_has_not_stopped(void **state)
+{
+	struct subject *copy, *hog;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	editor_waits(&st);
+	copy = add(&st, "/bin/copy", FROM, TICKS - 1, 0);
+	hog = add(&st, "/bin/hog", FROM, TICKS - 1, 0);
+	use(copy, FEATURE_IO_WRITE_BYTES, FROM, FROM + TROUBLE / 2, 900 * MB);
+	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 100 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 30);
+	press(&st, FEATURE_PSI_IO_SOME, 2, 70);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, copy);
+	end(&st);
+}
+
+static void set_machine(struct story *st)
+{
+	for (size_t i = 0; i < st->d.subjects.n; i++) {
+		struct subject *s = st->d.subjects.v[i];
+
+		if (s->info.kind != ENTITY_SYSTEM)
+			continue;
+		level(s, FEATURE_SYS_MEM_TOTAL, 0, 16000 * MB);
+		level(s, FEATURE_SYS_MEM_AVAILABLE, 0, 9000 * MB);
+	}
+}
+
+static void who_must_free_memory_fills_it_with_files(void **state)
+{
+	struct subject *filler, *grower;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	filler = add(&st, "/bin/filler", FROM, TICKS - 1, 0);
+	use(filler, FEATURE_DELAY_RECLAIM, FROM, TICKS - 1, 50 * PERCENT);
+	level(add(&st, "/bin/database", 0, TICKS - 1, 0), FEATURE_MEM_ANON, 0, 900 * MB);
+	press(&st, FEATURE_PSI_MEMORY_SOME, 0, 50);
+	set_machine(&st);
+	ask_by(&st, true, &method_blame);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_MEMORY);
+	assert_ptr_equal(first(&st)->subject, filler);
+	assert_string_equal(first(&st)->features.v[0].feature->name, "delay.reclaim");
+	end(&st);
+	/* a program has grown: whoever must make room for it suffers */
+	begin(&st);
+	filler = add(&st, "/bin/filler", FROM, TICKS - 1, 0);
+	use(filler, FEATURE_DELAY_RECLAIM, FROM, TICKS - 1, 50 * PERCENT);
+	grower = add(&st, "/bin/grower", 0, TICKS - 1, 0);
+	level(grower, FEATURE_MEM_ANON, 0, 100 * MB);
+	level(grower, FEATURE_MEM_ANON, FROM, 900 * MB);
+	press(&st, FEATURE_PSI_MEMORY_SOME, 0, 50);
+	set_machine(&st);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, grower);
+	assert_true(score_of(&st, filler) < first(&st)->score / 3);
+	end(&st);
+}
+
+/* A program of a small group grows to the group's limit, which makes it wait for so much of the time. */
+static struct subject *grow_to_a_limit(struct story *st, int64_t waits_percent)
+{
+	struct entity_info group = {.id = 500, .kind = ENTITY_CGROUP, .name = (char *)"/small"};
+	struct entity_info process = {.id = 501, .kind = ENTITY_PROCESS, .pid = 1501, .name = (char *)"leaky",
+				      .exe = (char *)"/bin/leaky", .unit = (char *)"/small"};
+	struct subject *limited, *leaky;
+
+	begin(st);
+	limited = dataset_define(&st->d, &group);
+	leaky = dataset_define(&st->d, &process);
+	limited->first = leaky->first = 0;
+	limited->last = leaky->last = TICKS - 1;
+	level(limited, FEATURE_CG_MEMORY, 0, 400 * MB);
+	use(limited, FEATURE_CG_MEMORY_MAX, FROM, TICKS - 1, 1000);
+	level(leaky, FEATURE_MEM_ANON, 0, 100 * MB);
+	level(leaky, FEATURE_MEM_ANON, FROM, 180 * MB);
+	press(st, FEATURE_PSI_MEMORY_SOME, 0, waits_percent);
+	set_machine(st);
+	return leaky;
+}
+
+static void a_group_at_its_limit_is_short_before_the_machine_is(void **state)
+{
+	struct subject *leaky;
+	struct story st;
+
+	(void)state;
+	leaky = grow_to_a_limit(&st, 7);
+	ask_by(&st, true, &method_blame);
+	assert_true(st.answer.slow);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_MEMORY);
+	assert_ptr_equal(first(&st)->subject, leaky);
+	end(&st);
+	/* one that has reached it and waits for nothing is no trouble */
+	grow_to_a_limit(&st, 0);
+	ask_by(&st, false, &method_blame);
+	assert_false(st.answer.slow);
+	end(&st);
+}
+
+/* Everybody waits for what the camera always writes, and it begins to read a little beside that. */
+static void who_always_is_in_the_way_is_not_guilty_of_something_else(void **state)
+{
+	struct subject *camera, *reader;
+	struct charges charges = {.covered = TROUBLE, .total[BOTTLENECK_DISK] = 0.5};
+	struct question q = {.at = TICKS - 1, .focus = FROM, .train_to = FROM - 20, .cpus = 2, .charges = &charges};
+	struct ranking ranking = {};
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	camera = add(&st, "/bin/camera", 0, TICKS - 1, 0);
+	reader = add(&st, "/bin/reader", FROM, TICKS - 1, 0);
+	use(camera, FEATURE_IO_WRITE_BYTES, 0, TICKS - 1, 40 * MB);
+	use(camera, FEATURE_IO_READ_BYTES, FROM, TICKS - 1, MB / 4);
+	use(reader, FEATURE_IO_READ_BYTES, FROM, TICKS - 1, 5 * MB);
+	assert_true(VEC_PUSH(charges.list, (struct charge){"editor", camera->program, BOTTLENECK_DISK, false, false, 0.4}) >= 0);
+	assert_true(VEC_PUSH(charges.list, (struct charge){"editor", reader->program, BOTTLENECK_DISK, false, false, 0.1}) >= 0);
+	q.pressure.now[BOTTLENECK_DISK] = 0.6;
+	assert_int_equal(method_blame.rank(&st.d, &q, &ranking), 0);
+	assert_true(ranking.suspects.n > 0);
+	assert_ptr_equal(ranking.suspects.v[0].subject, reader);
+	assert_true(ranking.suspects.n == 1 || ranking.suspects.v[1].score < ranking.suspects.v[0].score / 3);
+	ranking_free(&ranking);
+	charges_free(&charges);
+	end(&st);
+}
+
+/* A player was started anew shortly before others of its program begin, none of which does as much as it does. */
+static void the_eldest_does_what_its_program_always_did(void **state)
+{
+	struct subject *before, *player, *converters[3];
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	editor_waits(&st);
+	before = add(&st, "/bin/ffmpeg", 0, FROM - 12, 0);
+	player = add(&st, "/bin/ffmpeg", FROM - 10, TICKS - 1, 0);
+	use(before, FEATURE_CPU_TIME, 0, FROM - 12, 11 * PERCENT);
+	use(player, FEATURE_CPU_TIME, FROM - 10, TICKS - 1, 11 * PERCENT);
+	player->info.start = (uint64_t)((1000 + FROM - 11) * NS_PER_SEC);
+	for (uint32_t i = 0; i < 3; i++) {
+		converters[i] = add(&st, "/bin/ffmpeg", FROM + 10 * i, FROM + 10 * i + 9, 0);
+		converters[i]->info.start = (uint64_t)((1000 + FROM + 10 * i) * NS_PER_SEC);
+		use(converters[i], FEATURE_CPU_TIME, FROM + 10 * i, FROM + 10 * i + 9, 30 * PERCENT);
+	}
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 60);
+	ask_by(&st, true, &method_blame);
+	assert_int_equal(first(&st)->kind, CULPRIT_GROUP);
+	assert_ptr_not_equal(first(&st)->subject, player);
+	end(&st);
+}
+
+/* Four seconds were recorded before it became slow. */
+static void of_a_short_past_what_was_done_then_is_not_new(void **state)
+{
+	struct question q = {.at = TICKS - 1, .focus = FROM, .train_from = FROM - 8, .train_to = FROM - 5, .cpus = 2};
+	struct subject *backup, *reader;
+	struct ranking ranking = {};
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	backup = add(&st, "/bin/backup", FROM - 8, TICKS - 1, 0);
+	reader = add(&st, "/bin/reader", FROM, TICKS - 1, 0);
+	use(backup, FEATURE_IO_READ_BYTES, FROM - 8, TICKS - 1, 250 * MB);
+	use(reader, FEATURE_IO_READ_BYTES, FROM, TICKS - 1, 100 * MB);
+	q.pressure.now[BOTTLENECK_DISK] = 0.6;
+	assert_int_equal(method_blame.rank(&st.d, &q, &ranking), 0);
+	assert_true(ranking.suspects.n > 0);
+	assert_ptr_equal(ranking.suspects.v[0].subject, reader);
+	ranking_free(&ranking);
+	end(&st);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_stopped_is_not_why_it_goes_on),
+		cmocka_unit_test(who_wrote_has_not_stopped),
+		cmocka_unit_test(who_must_free_memory_fills_it_with_files),
+		cmocka_unit_test(a_group_at_its_limit_is_short_before_the_machine_is),
+		cmocka_unit_test(the_eldest_does_what_its_program_always_did),
+		cmocka_unit_test(of_a_short_past_what_was_done_then_is_not_new),
+		cmocka_unit_test(who_always_is_in_the_way_is_not_guilty_of_something_else),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
