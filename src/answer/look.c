@@ -33,6 +33,9 @@ static int measure(const struct dataset *d, const struct why_request *request, i
 	/* the paper's model trains on all of the past; the others on what lies before the trouble */
 	if (request->method != &method_gaussian)
 		q->train_to = pressure_last_learnt(d, q, q->focus);
+	/* a trouble that was there from the beginning has no past, and a second or two of it are none either */
+	if (!request->since && q->train_to - q->train_from < BEFORE_LEAST)
+		q->train_to = (int64_t)q->train_from - 1;
 	q->cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 	q->memory = memory_of(d, pressure_system(d, q->at), q->at);
 	return 0;
@@ -139,7 +142,7 @@ int look_for_culprit(const struct dataset *d, const struct why_request *request,
 
 	if (r < 0 || request->method != &method_blame || request->since)
 		return r;
-	if (ret->pressed && ret->q.train_to - ret->q.train_from < BEFORE_LEAST)
+	if (ret->pressed && ret->q.train_to < ret->q.train_from)
 		return look_at_what_is_new(d, request, q, ret);
 	if (request->marked && ret->q.at != q->at && !names_culprit(ret, request))
 		return look_at_the_press(d, request, q, ret);
