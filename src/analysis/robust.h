@@ -58,7 +58,7 @@ struct verdict {
 	struct program *program;
 	struct suspect suspect;
 	double guilt[USES];
-	double lock; /* the guilt of holding locks */
+	double lock, peer; /* the guilt of holding locks, of letting another program wait */
 };
 
 struct robust {
@@ -76,6 +76,7 @@ struct robust {
 	VEC(struct verdict) verdicts;
 	struct hmap by_key, by_name;
 	double shortage[BOTTLENECK_COUNT]; /* 0..1 */
+	double *peer, peer_total; /* by charge, robust-peer.c: s/s beyond the usual; NULL = none */
 	const char *short_group; /* the control group that is short of memory where the machine is not; NULL = none */
 	double read_part, write_part;	   /* of the disk's time */
 	double total[FEATURES_MAX]; /* of all programs during the trouble */
@@ -134,6 +135,8 @@ double surprise_of(const struct usual *u);
 /* robust-short.c: what the machine was short of, and what all used of it. Fill the fields of struct robust. */
 
 double shortage_of(struct robust *r, enum bottleneck b);
+/* What a program waits beyond its usual, ns/s. */
+double more_waited(struct robust *r, struct program *p, size_t f);
 /* After sum_totals(): what others wait for answers over the network beyond their usual, a whole thread = 1. */
 double network_shortage(struct robust *r);
 /* After the shortages of all else: of the ns/s that a program waits for the network, those in which it is not this machine that
@@ -149,6 +152,12 @@ bool program_is_in(const struct program *p, const char *group);
 const char *find_short_group(const struct robust *r);
 void sum_totals(struct robust *r);
 void sum_growth(struct robust *r);
+
+/* robust-peer.c */
+
+/* Before the shortages: fills in `peer`. 0 or -ENOMEM. */
+int weigh_peers(struct robust *r);
+double guilt_of_peer(const struct robust *r, const struct program *p);
 
 /* robust-guilt.c: who took how much of what was short. */
 
