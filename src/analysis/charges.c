@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hmap.h"
 #include "timeline/blame.h"
+#include "timeline/owed.h"
 #include "timeline/state.h"
 
 #define NICE_0	    120 /* trace_thread.prio */
@@ -135,6 +137,7 @@ static int add(struct joining *j, const struct charge *one)
 	if (place) {
 		j->charges.list.v[place - 1].seconds += one->seconds;
 		j->charges.list.v[place - 1].rested += one->rested;
+		j->charges.list.v[place - 1].before += one->before;
 		return 0;
 	}
 	r = VEC_PUSH(j->charges.list, *one);
@@ -147,6 +150,14 @@ static int longest_first(const void *a, const void *b)
 	const struct charge *x = a, *y = b;
 
 	return x->seconds > y->seconds ? -1 : x->seconds < y->seconds;
+}
+
+/* Of [from, to) what lies in [begin, end). */
+static int64_t within(int64_t from, int64_t to, int64_t begin, int64_t end)
+{
+	from = from > begin ? from : begin;
+	to = to < end ? to : end;
+	return to > from ? to - from : 0;
 }
 
 static bool ended_by_another(const struct timeline *t, const struct thread_line *victim, const struct interval *x)
@@ -214,15 +225,15 @@ static int take_stops(struct joining *j, uint32_t thread, int64_t begin, int64_t
 		return 0;
 	for (size_t i = 0; r == 0 && i < victim->intervals.n; i++) {
 		const struct interval *x = &victim->intervals.v[i];
-		int64_t from = x->start > begin ? x->start : begin, to = x->end < end ? x->end : end;
+		int64_t stopped = within(x->start, x->end, begin, end);
 		const struct subject *who;
 
-		if (x->state != STATE_STOPPED || from >= to || !ended_by_another(j->timeline, victim, x))
+		if (x->state != STATE_STOPPED || !stopped || !ended_by_another(j->timeline, victim, x))
 			continue;
 		who = program_of(j, x->waker);
 		if (who && strcmp(who->program, whom->program) != 0)
 			r = add(j, &(struct charge){whom->program, who->program, BOTTLENECK_LOCK, CHARGE_STOPPED,
-						    (double)(to - from) / 1e9 / j->seconds, 0, NAN});
+						    (double)stopped / 1e9 / j->seconds, 0, NAN});
 	}
 	return r;
 }
@@ -237,13 +248,12 @@ static void take_before(struct joining *j, uint32_t thread, int64_t begin)
 	for (size_t i = interval_find(line, from); i < line->intervals.n && line->intervals.v[i].start < begin; i++) {
 		const struct interval *x = &line->intervals.v[i];
 
-		if (x->state == STATE_FULL)
-			waited += (x->end < begin ? x->end : begin) - (x->start > from ? x->start : from);
+		waited += x->state == STATE_FULL ? within(x->start, x->end, from, begin) : 0;
 	}
 	for (size_t i = 0; whom && begin - from >= BEFORE_MIN && i < j->charges.list.n; i++) {
 		struct charge *one = &j->charges.list.v[i];
 
-		if (one->of == BOTTLENECK_PEER && strcmp(one->victim, whom->program) == 0)
+		if (one->how == CHARGE_UNREAD && strcmp(one->victim, whom->program) == 0)
 			one->before = (isnan(one->before) ? 0 : one->before) + (double)waited / (double)(begin - from);
 	}
 }
@@ -268,6 +278,27 @@ static int take_blame(struct joining *j, int64_t begin, int64_t end)
 	return r;
 }
 
+/* Whoever asked a server that waits for another process of its own waits for that server. */
+static int take_owed(struct joining *j, int64_t begin, int64_t end)
+{
+	_cleanup_(owed_waits_free) struct owed_waits owed = {};
+	int64_t start = j->timeline->start;
+	bool known = begin - start >= BEFORE_MIN;
+	int r = owed_waits_find(j->timeline, &owed);
+
+	for (size_t i = 0; r == 0 && i < owed.list.n; i++) {
+		const struct owed_wait *w = &owed.list.v[i];
+		const struct subject *whom = gives_way(j, w->asker) ? NULL : program_of(j, w->asker), *who = program_of(j, w->waker);
+		int64_t before = within(w->from, w->to, start, begin), now = within(w->from, w->to, begin, end);
+
+		if (!who || !whom || who == whom || (!now && !before))
+			continue;
+		r = add(j, &(struct charge){whom->program, who->program, BOTTLENECK_PEER, CHARGE_OWED, (double)now / 1e9 / j->seconds, 0,
+					    known ? (double)before / (double)(begin - start) : NAN});
+	}
+	return r;
+}
+
 static int join(struct joining *j, const struct dataset *d, uint32_t from, uint32_t to)
 {
 	const struct trace *t = j->timeline->trace;
@@ -286,6 +317,7 @@ static int join(struct joining *j, const struct dataset *d, uint32_t from, uint3
 		r = take_blame(j, begin, end);
 	for (uint32_t i = 0; r == 0 && i < j->timeline->threads.n; i++)
 		r = take_stops(j, i, begin, end);
+	r = r ?: take_owed(j, begin, end);
 	for (uint32_t i = 0; i < j->timeline->threads.n; i++)
 		take_before(j, i, begin);
 	if (j->charges.list.n)

@@ -13,6 +13,7 @@ enum charge_how {
 	CHARGE_HELD,	 /* ... the lock itself */
 	CHARGE_INFERRED, /* ... a lock, concluded from who woke the victim */
 	CHARGE_STOPPED,	 /* no lock, but alike: it stopped the victim, by signals or as its tracer */
+	CHARGE_OWED,	 /* it slept until another process of its own let it go on, while it owed the victim an answer (timeline/owed.h) */
 	CHARGE_UNREAD,	 /* it slept instead of reading what the victim wrote to it */
 };
 
@@ -22,7 +23,7 @@ struct charge {
 	enum charge_how how;
 	double seconds; /* per second */
 	double rested;	/* ... of that, while the culprit slept by its own will */
-	double before;	/* of PEER: what the victim waited in this way before the trouble, for whomever; NaN = there are no events of that */
+	double before;	/* of PEER: what the victim waited in this way before the trouble; NaN = there are no events of that */
 };
 
 struct charges {

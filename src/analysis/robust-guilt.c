@@ -13,6 +13,7 @@
 #define LATELY		(15 * NS_PER_SEC) /* before others began to wait */
 #define LINE		5e6 /* bytes a second */
 #define REPORT_SCORE	1e-4
+#define TAKES_MUCH	0.05
 
 static double disk_part(const struct robust *r, const struct use *use)
 {
@@ -321,11 +322,13 @@ static enum culprit_kind kind_of(struct robust *r, struct program *p, const stru
 	return part < 0.7 || s->subject->info.kind == ENTITY_SHORT_LIVED ? CULPRIT_GROUP : CULPRIT_PROCESS;
 }
 
+/* What it is guilty of. */
 static enum bottleneck mainly(const struct verdict *v, size_t worst)
 {
 	if (v->lock > v->guilt[worst] && v->lock >= v->peer)
 		return BOTTLENECK_LOCK;
-	return v->peer > v->guilt[worst] ? BOTTLENECK_PEER : uses[worst].resource;
+	/* who also takes much of what is short has others wait because of that, rather than because it sleeps */
+	return v->peer > v->guilt[worst] && v->guilt[worst] < TAKES_MUCH ? BOTTLENECK_PEER : uses[worst].resource;
 }
 
 /* 1 = *ret is worth a look, 0 = not. */

@@ -7,34 +7,30 @@
 
 #include "analysis/robust.h"
 
-#define NO_PAST 0.3 /* of a victim of which nothing was seen before the trouble: whether it always waits like that nobody knows */
+#define NO_PAST 0.3 /* where nothing was seen before the trouble: whether it always waits like that nobody knows */
 
-/* *ret_before: what it waited like that before the trouble; NaN = not known. */
-static double charged_to_peers(const struct charges *c, const char *victim, double *ret_before)
+/* What a charge's victim waited in the same way, for whomever. */
+static double charged_alike(const struct charges *c, const struct charge *one)
 {
 	double sum = 0;
 
-	*ret_before = NAN;
-	for (size_t i = 0; i < c->list.n; i++) {
-		if (c->list.v[i].of != BOTTLENECK_PEER || strcmp(c->list.v[i].victim, victim) != 0)
-			continue;
-		sum += c->list.v[i].seconds;
-		*ret_before = c->list.v[i].before;
-	}
+	for (size_t i = 0; i < c->list.n; i++)
+		if (c->list.v[i].how == one->how && strcmp(c->list.v[i].victim, one->victim) == 0)
+			sum += c->list.v[i].seconds;
 	return sum;
 }
 
-/* Of what a victim waited for others, the part that is not usual, 0..1. */
-static double unusual_part(struct robust *r, const char *victim)
+/* The part of a charge that is not usual, 0..1. Where the recorder's sums cannot tell, what the events have of the time before does. */
+static double unusual_part(struct robust *r, const struct charge *one)
 {
-	struct program *p = hmap_get(&r->by_key, hash_text(victim), 0);
-	double before, charged = charged_to_peers(r->q->charges, victim, &before);
+	struct program *p = hmap_get(&r->by_key, hash_text(one->victim), 0);
+	double charged = charged_alike(r->q->charges, one);
 
-	if (!p)
+	if (!p || !(charged > 0))
 		return 0;
-	if (program_is_new(r, p))
-		return isnan(before) ? NO_PAST : fmax(0, 1 - before / charged);
-	return fmin(1, more_waited(r, p, FEATURE_WAIT_PEER) / 1e9 / charged);
+	if (one->how == CHARGE_UNREAD && !program_is_new(r, p))
+		return fmin(1, more_waited(r, p, FEATURE_WAIT_PEER) / 1e9 / charged);
+	return isnan(one->before) ? NO_PAST : fmax(0, 1 - one->before / charged);
 }
 
 int weigh_peers(struct robust *r)
@@ -48,7 +44,7 @@ int weigh_peers(struct robust *r)
 		return -ENOMEM;
 	for (size_t i = 0; i < c->list.n; i++) {
 		if (c->list.v[i].of == BOTTLENECK_PEER)
-			r->peer[i] = c->list.v[i].seconds * unusual_part(r, c->list.v[i].victim);
+			r->peer[i] = c->list.v[i].seconds * unusual_part(r, &c->list.v[i]);
 		r->peer_total += r->peer[i];
 	}
 	return 0;

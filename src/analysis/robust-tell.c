@@ -105,7 +105,7 @@ static int describe(struct robust *r, struct program *p, const struct verdict *v
 				of_feature = guilt[k];
 		if (i == FEATURE_WAIT_LOCK)
 			of_feature = v->lock;
-		if (i == FEATURE_WAIT_PEER)
+		if (i == FEATURE_WAIT_PEER && v->suspect.of == BOTTLENECK_PEER)
 			of_feature = v->peer;
 		if (describe_feature(r, p, i, of_feature, s) < 0)
 			return -ENOMEM;

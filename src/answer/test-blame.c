@@ -175,8 +175,8 @@ static void who_fills_the_line_is_why_answers_come_late(void **state)
 	end(&st);
 }
 
-/* Guilt of a reader that sleeps 60 % of the time, of which its writer waits `usually` anyway. */
-static double guilt_of_reader(int64_t usually)
+/* Guilt of a reader or server that sleeps 60 % of the time, of which its writer or client waits `usually` anyway. */
+static double guilt_of_sleeper(enum charge_how how, int64_t usually, double before)
 {
 	struct story st;
 	struct subject *writer, *reader;
@@ -190,7 +190,7 @@ static double guilt_of_reader(int64_t usually)
 	reader = add(&st, "/bin/reader", 0, TICKS - 1, 0);
 	use(writer, FEATURE_WAIT_PEER, 0, FROM - 1, usually * PERCENT);
 	use(writer, FEATURE_WAIT_PEER, FROM, TICKS - 1, 60 * PERCENT);
-	assert_int_equal(VEC_PUSH(charges.list, (struct charge){writer->program, reader->program, BOTTLENECK_PEER, CHARGE_UNREAD, 0.6, 0.6, NAN}), 0);
+	assert_int_equal(VEC_PUSH(charges.list, (struct charge){writer->program, reader->program, BOTTLENECK_PEER, how, 0.6, 0.6, before}), 0);
 	assert_int_equal(method_blame.rank(&st.d, &q, &ranking), 0);
 	score = ranking.suspects.n ? ranking.suspects.v[0].score : 0;
 	if (ranking.suspects.n)
@@ -204,8 +204,11 @@ static double guilt_of_reader(int64_t usually)
 static void who_writes_to_a_slower_one_as_ever_has_nothing_to_complain_of(void **state)
 {
 	(void)state;
-	assert_true(guilt_of_reader(1) > 0.5);
-	assert_true(guilt_of_reader(60) < 0.01);
+	assert_true(guilt_of_sleeper(CHARGE_UNREAD, 1, NAN) > 0.5);
+	assert_true(guilt_of_sleeper(CHARGE_UNREAD, 60, NAN) < 0.01);
+	/* what the sums of the recorder cannot tell events do */
+	assert_true(guilt_of_sleeper(CHARGE_OWED, 60, 0) > 0.5);
+	assert_true(guilt_of_sleeper(CHARGE_OWED, 0, 0.6) < 0.01);
 }
 
 static void who_always_is_big_may_do_more(void **state)
