@@ -10,7 +10,7 @@ import { formatSpan } from "./axis.js";
 
 const TOP = "16";
 const WAITS = { cpu: "a CPU", quota: "its CPU quota", lock: "a lock", disk: "a disk", fault: "a page from a disk", memory: "memory", interrupt: "interrupts",
-	other: "the kernel", peer: "others' data", network: "the network", condition: "a condition", child: "a child", unclear: "something unclear" };
+	other: "the kernel", reader: "a reader", peer: "others' data", network: "the network", condition: "a condition", child: "a child", unclear: "something unclear" };
 
 let parts = null, question = null, blame = null;
 

@@ -24,7 +24,7 @@ export const USES = [
 	{ key: "cpuidle", text: "idle", height: 0.12 },
 	{ key: "unknown", text: "not known", height: 0.12 },
 ];
-const BY_WAIT = { cpu: "ready", quota: "ready", lock: "lock", disk: "disk", fault: "disk", memory: "memory", interrupt: "interrupt", other: "other", unclear: "other", peer: "awaited", network: "awaited", condition: "awaited", child: "awaited" };
+const BY_WAIT = { cpu: "ready", quota: "ready", lock: "lock", disk: "disk", fault: "disk", memory: "memory", interrupt: "interrupt", other: "other", unclear: "other", reader: "awaited", peer: "awaited", network: "awaited", condition: "awaited", child: "awaited" };
 const BY_USE = { chosen: "chosen", other: "otherprogram", system: "system", idle: "cpuidle", unknown: "unknown" };
 
 export const classOfState = (state) => BY_WAIT[state.wait] ?? (state.name === "running" ? "running" : state.name === "running_kernel" ? "kernel" : state.name === "unknown" ? "unknown" : "resting");

@@ -4,7 +4,7 @@ from resources import LOCKS, SWITCHING
 GROUP = "cpu"
 RESOURCE = "delay"
 FEATURES = LOCKS | SWITCHING | {"threads.count"}
-CAUSES = {"lock", "lock-holder"}
+CAUSES = {"lock-held", "lock-holder"}
 
 
 def inject(stage, chance):

@@ -4,7 +4,7 @@ from resources import LOCKS, SWITCHING
 GROUP = "other"
 RESOURCE = "delay"
 FEATURES = LOCKS | SWITCHING
-CAUSES = {"lock", "lock-holder"}
+CAUSES = {"lock-held"}
 NEEDS = ("perl", "python3")
 TILL = """use Fcntl ":flock"; use Time::HiRes "sleep"; open my $book, ">>", $ARGV[0];
 while (1) { flock $book, LOCK_EX; sleep 0.002; flock $book, LOCK_UN; sleep 0.02; }"""

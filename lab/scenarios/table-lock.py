@@ -5,7 +5,7 @@ from resources import CHILDREN, CPU, LOCKS, SWITCHING
 GROUP = "real"
 RESOURCE = "delay"
 FEATURES = CPU | CHILDREN | LOCKS | SWITCHING | {"wait.peer", "wait.network"}
-CAUSES = {"lock", "lock-holder", "database-upkeep"}
+CAUSES = {"waits-inside"}
 NEEDS = ("postgres", "pgbench", "psql")
 
 

@@ -1,12 +1,15 @@
 #include "analysis/charges.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hmap.h"
 #include "timeline/blame.h"
+#include "timeline/owed.h"
 #include "timeline/state.h"
 
 #define NICE_0	    120 /* trace_thread.prio */
@@ -14,6 +17,7 @@
 #define OF_ITS_OWN  0.2 /* a lock that only the program itself waits for slows nobody else */
 #define HANDED_OVER 4	/* times */
 #define COVERED_MIN (NS_PER_SEC / 2)
+#define BEFORE_MIN  (2 * NS_PER_SEC)
 #define VICTIMS	    512 /* charged at once */
 
 void charges_free(struct charges *c)
@@ -32,14 +36,33 @@ double charges_against(const struct charges *c, const char *program, enum bottle
 	return sum;
 }
 
-double charges_of_stops(const struct charges *c, const char *program)
+static bool is_against(const struct charge *one, const char *program)
+{
+	return strcmp(one->culprit, program) == 0 && strcmp(one->victim, program) != 0;
+}
+
+double charges_by(const struct charges *c, const char *program, enum charge_how how, double *ret_rested)
 {
 	double sum = 0;
 
-	for (size_t i = 0; c && i < c->list.n; i++)
-		if (c->list.v[i].stopped && strcmp(c->list.v[i].culprit, program) == 0)
-			sum += c->list.v[i].seconds;
+	*ret_rested = 0;
+	for (size_t i = 0; c && i < c->list.n; i++) {
+		const struct charge *one = &c->list.v[i];
+
+		if (one->how != how || !is_against(one, program))
+			continue;
+		sum += one->seconds;
+		*ret_rested += one->rested;
+	}
 	return sum;
+}
+
+const char *charges_victim(const struct charges *c, const char *program, enum bottleneck of)
+{
+	for (size_t i = 0; c && i < c->list.n; i++)
+		if (c->list.v[i].of == of && is_against(&c->list.v[i], program))
+			return c->list.v[i].victim;
+	return NULL;
 }
 
 static enum bottleneck bottleneck_of(enum wait_for wait)
@@ -56,6 +79,8 @@ static enum bottleneck bottleneck_of(enum wait_for wait)
 	case FOR_LOCK:
 	case FOR_CONDITION:
 		return BOTTLENECK_LOCK;
+	case FOR_READER:
+		return BOTTLENECK_PEER;
 	default:
 		return BOTTLENECK_NONE;
 	}
@@ -102,15 +127,17 @@ static bool gives_way(const struct joining *j, uint32_t thread)
 
 static int add(struct joining *j, const struct charge *one)
 {
-	uint64_t victim = hash_text(one->victim) * 64 + (uint64_t)one->of * 4 + one->inferred * 2 + one->stopped;
+	uint64_t victim = hash_text(one->victim) * 256 + (uint64_t)one->of * 16 + one->how;
 	uint64_t culprit = hash_text(one->culprit);
 	uintptr_t place = (uintptr_t)hmap_get(&j->places, victim, culprit);
 	int r;
 
 	j->charges.total[one->of] += one->seconds;
-	j->charges.stopped += one->stopped ? one->seconds : 0;
+	j->charges.stopped += one->how == CHARGE_STOPPED ? one->seconds : 0;
 	if (place) {
 		j->charges.list.v[place - 1].seconds += one->seconds;
+		j->charges.list.v[place - 1].rested += one->rested;
+		j->charges.list.v[place - 1].before += one->before;
 		return 0;
 	}
 	r = VEC_PUSH(j->charges.list, *one);
@@ -123,6 +150,14 @@ static int longest_first(const void *a, const void *b)
 	const struct charge *x = a, *y = b;
 
 	return x->seconds > y->seconds ? -1 : x->seconds < y->seconds;
+}
+
+/* Of [from, to) what lies in [begin, end). */
+static int64_t within(int64_t from, int64_t to, int64_t begin, int64_t end)
+{
+	from = from > begin ? from : begin;
+	to = to < end ? to : end;
+	return to > from ? to - from : 0;
 }
 
 static bool ended_by_another(const struct timeline *t, const struct thread_line *victim, const struct interval *x)
@@ -141,12 +176,22 @@ static bool again_and_again(const struct timeline *t, const struct thread_line *
 	return times >= HANDED_OVER;
 }
 
+static enum charge_how how_of(const struct blame_cell *cell)
+{
+	if (cell->wait == FOR_CONDITION)
+		return CHARGE_INFERRED;
+	if (cell->via != NOBODY || cell->root != FOR_NONE)
+		return CHARGE_USED;
+	return cell->wait == FOR_LOCK ? CHARGE_HELD : cell->wait == FOR_READER ? CHARGE_UNREAD : CHARGE_USED;
+}
+
 static int take_cell(struct joining *j, const struct blame_cell *cell)
 {
 	const struct thread_line *victim = &j->timeline->threads.v[cell->victim];
 	/* whom the holder of a lock waited for is to blame for that */
 	enum bottleneck of = bottleneck_of(cell->root != FOR_NONE ? cell->root : cell->wait);
 	const struct subject *who, *whom;
+	double seconds;
 	bool own;
 
 	/* whoever waits for its child has it do its own work: what the child waits is counted as the child's */
@@ -160,10 +205,14 @@ static int take_cell(struct joining *j, const struct blame_cell *cell)
 	own = strcmp(who->program, whom->program) == 0;
 	if (own && cell->wait != FOR_LOCK)
 		return 0;
+	/* a reader that computes has no time: who writes to it goes as fast as it does */
+	if (of == BOTTLENECK_PEER && !(cell->flags & BLAME_RESTED))
+		return 0;
 	if (cell->wait == FOR_CONDITION && (cell->via != NOBODY || !again_and_again(j->timeline, victim, STATE_CONDITION)))
 		return 0;
-	return add(j, &(struct charge){whom->program, who->program, of, cell->wait == FOR_CONDITION, false,
-				       (double)cell->ns / 1e9 / j->seconds * (own ? OF_ITS_OWN : 1)});
+	seconds = (double)cell->ns / 1e9 / j->seconds * (own ? OF_ITS_OWN : 1);
+	return add(j, &(struct charge){whom->program, who->program, of, how_of(cell), seconds,
+				       cell->flags & BLAME_RESTED ? seconds : 0, NAN});
 }
 
 /* Who is stopped once may be left so by its user; whom another program stops and lets go on all the time has no say in it. */
@@ -177,17 +226,37 @@ static int take_stops(struct joining *j, uint32_t thread, int64_t begin, int64_t
 		return 0;
 	for (size_t i = 0; r == 0 && i < victim->intervals.n; i++) {
 		const struct interval *x = &victim->intervals.v[i];
-		int64_t from = x->start > begin ? x->start : begin, to = x->end < end ? x->end : end;
+		int64_t stopped = within(x->start, x->end, begin, end);
 		const struct subject *who;
 
-		if (x->state != STATE_STOPPED || from >= to || !ended_by_another(j->timeline, victim, x))
+		if (x->state != STATE_STOPPED || !stopped || !ended_by_another(j->timeline, victim, x))
 			continue;
 		who = program_of(j, x->waker);
 		if (who && strcmp(who->program, whom->program) != 0)
-			r = add(j, &(struct charge){whom->program, who->program, BOTTLENECK_LOCK, true, true,
-						    (double)(to - from) / 1e9 / j->seconds});
+			r = add(j, &(struct charge){whom->program, who->program, BOTTLENECK_LOCK, CHARGE_STOPPED,
+						    (double)stopped / 1e9 / j->seconds, 0, NAN});
 	}
 	return r;
+}
+
+/* What a thread waited for readers before the trouble is its program's. */
+static void take_before(struct joining *j, uint32_t thread, int64_t begin)
+{
+	const struct thread_line *line = &j->timeline->threads.v[thread];
+	const struct subject *whom = program_of(j, thread);
+	int64_t from = j->timeline->start, waited = 0;
+
+	for (size_t i = interval_find(line, from); i < line->intervals.n && line->intervals.v[i].start < begin; i++) {
+		const struct interval *x = &line->intervals.v[i];
+
+		waited += x->state == STATE_FULL ? within(x->start, x->end, from, begin) : 0;
+	}
+	for (size_t i = 0; whom && begin - from >= BEFORE_MIN && i < j->charges.list.n; i++) {
+		struct charge *one = &j->charges.list.v[i];
+
+		if (one->how == CHARGE_UNREAD && strcmp(one->victim, whom->program) == 0)
+			one->before = (isnan(one->before) ? 0 : one->before) + (double)waited / (double)(begin - from);
+	}
 }
 
 /* Not of all victims at once: of thousands of threads that wait for each other there are as many cells as pairs. */
@@ -210,6 +279,27 @@ static int take_blame(struct joining *j, int64_t begin, int64_t end)
 	return r;
 }
 
+/* Whoever asked a server that waits for another process of its own waits for that server. */
+static int take_owed(struct joining *j, int64_t begin, int64_t end)
+{
+	_cleanup_(owed_waits_free) struct owed_waits owed = {};
+	int64_t start = j->timeline->start;
+	bool known = begin - start >= BEFORE_MIN;
+	int r = owed_waits_find(j->timeline, &owed);
+
+	for (size_t i = 0; r == 0 && i < owed.list.n; i++) {
+		const struct owed_wait *w = &owed.list.v[i];
+		const struct subject *whom = gives_way(j, w->asker) ? NULL : program_of(j, w->asker), *who = program_of(j, w->waker);
+		int64_t before = within(w->from, w->to, start, begin), now = within(w->from, w->to, begin, end);
+
+		if (!who || !whom || who == whom || (!now && !before))
+			continue;
+		r = add(j, &(struct charge){whom->program, who->program, BOTTLENECK_PEER, CHARGE_OWED, (double)now / 1e9 / j->seconds, 0,
+					    known ? (double)before / (double)(begin - start) : NAN});
+	}
+	return r;
+}
+
 static int join(struct joining *j, const struct dataset *d, uint32_t from, uint32_t to)
 {
 	const struct trace *t = j->timeline->trace;
@@ -228,6 +318,9 @@ static int join(struct joining *j, const struct dataset *d, uint32_t from, uint3
 		r = take_blame(j, begin, end);
 	for (uint32_t i = 0; r == 0 && i < j->timeline->threads.n; i++)
 		r = take_stops(j, i, begin, end);
+	r = r ?: take_owed(j, begin, end);
+	for (uint32_t i = 0; i < j->timeline->threads.n; i++)
+		take_before(j, i, begin);
 	if (j->charges.list.n)
 		qsort(j->charges.list.v, j->charges.list.n, sizeof(j->charges.list.v[0]), longest_first);
 	return r;

@@ -1,18 +1,29 @@
 /* Who made whom wait, by program: the flight recorder's events (model/blame.h) brought together with the recording's
  * programs. What a program made itself wait for is no charge, but for locks of
- * its own; who is niced waits by choice, and is nobody's victim. Whom another program stops again and again waits for that one. */
+ * its own; who is niced waits by choice, and is nobody's victim. Whom another program stops again and again waits for that one, as does
+ * who writes what that one does not read. */
 #pragma once
 
 #include "model/blame.h"
 #include "model/dataset.h"
 #include "model/finding.h"
 
+enum charge_how {
+	CHARGE_USED,	 /* the culprit had what the victim wanted, or kept from it whoever the victim waited for */
+	CHARGE_HELD,	 /* ... the lock itself */
+	CHARGE_INFERRED, /* ... a lock, concluded from who woke the victim */
+	CHARGE_STOPPED,	 /* no lock, but alike: it stopped the victim, by signals or as its tracer */
+	CHARGE_OWED,	 /* it slept until another process of its own let it go on, while it owed the victim an answer (timeline/owed.h) */
+	CHARGE_UNREAD,	 /* it slept instead of reading what the victim wrote to it */
+};
+
 struct charge {
 	const char *victim, *culprit; /* subject.program; belongs to the dataset */
-	enum bottleneck of;	      /* what the victim waited for, or whoever held it up: CPU, DISK, MEMORY or LOCK */
-	bool inferred;		      /* of a lock: who held it was concluded from who woke the victim */
-	bool stopped;		      /* no lock, but alike: the culprit stopped the victim, by signals or as its tracer */
-	double seconds;		      /* per second */
+	enum bottleneck of;	      /* what the victim waited for, or whoever held it up: CPU, DISK, MEMORY, LOCK or PEER */
+	enum charge_how how;
+	double seconds; /* per second */
+	double rested;	/* ... of that, while the culprit slept by its own will */
+	double before;	/* of PEER: what the victim waited in this way before the trouble; NaN = there are no events of that */
 };
 
 struct charges {
@@ -27,5 +38,7 @@ int charges_of_trace(const struct trace *t, const struct dataset *d, uint32_t fr
 void charges_free(struct charges *c);
 /* Seconds per second that others waited on account of a program; 0 where none are known. */
 double charges_against(const struct charges *c, const char *program, enum bottleneck of);
-/* ... of that, while it had stopped them. */
-double charges_of_stops(const struct charges *c, const char *program);
+/* Seconds per second that others, not its own processes, waited on account of a program in this way; *ret_rested of it while it slept. */
+double charges_by(const struct charges *c, const char *program, enum charge_how how, double *ret_rested);
+/* Whom it made wait longest; NULL = nobody but itself. */
+const char *charges_victim(const struct charges *c, const char *program, enum bottleneck of);

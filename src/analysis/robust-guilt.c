@@ -14,6 +14,7 @@
 #define LINE		5e6 /* bytes a second */
 #define GROWN		0.01 /* of the memory: what programs hold more than usual is why it is short */
 #define REPORT_SCORE	1e-4
+#define TAKES_MUCH	0.05
 
 /* Files in memory are no program's: where what programs hold has not grown, whoever has to free memory is who takes it. 0..1. */
 static double not_held(const struct robust *r)
@@ -169,6 +170,15 @@ const struct subject *most_responsible(struct robust *r, struct program *p, size
 	return best;
 }
 
+/* Of whoever is guilty of no use of anything: a process that is there. */
+static const struct subject *one_that_is_there(const struct robust *r, const struct program *p)
+{
+	for (size_t i = 0; i < p->members.n; i++)
+		if (p->members.v[i]->first <= r->q->at && p->members.v[i]->last >= r->q->at)
+			return p->members.v[i];
+	return NULL;
+}
+
 bool began_lately(const struct robust *r, const struct subject *s)
 {
 	int64_t trouble = r->d->ticks.v[r->q->focus].boot - r->d->ticks.v[r->q->focus].span;
@@ -242,8 +252,9 @@ static bool is_of_jobs(const struct use *use)
 }
 
 /* The guilt of a program by each use; *ret_worst = the use with the most. */
-static double guilt_of(struct robust *r, struct program *p, double guilt[USES], size_t *ret_worst, double *ret_lock)
+static double guilt_of(struct robust *r, struct program *p, struct verdict *v, size_t *ret_worst)
 {
+	double *guilt = v->guilt;
 	double by_resource[BOTTLENECK_COUNT] = {}, sum = 0, worst = 0, crowd = 0;
 	size_t cpu = 0, threads = USES - 1; /* their places in `uses` */
 
@@ -286,7 +297,8 @@ static double guilt_of(struct robust *r, struct program *p, double guilt[USES], 
 			*ret_worst = i;
 		}
 	}
-	*ret_lock = by_resource[BOTTLENECK_LOCK] = p->root ? 0 : guilt_of_lock(r, p);
+	v->lock = by_resource[BOTTLENECK_LOCK] = p->root ? 0 : guilt_of_lock(r, p);
+	v->peer = by_resource[BOTTLENECK_PEER] = p->root ? 0 : guilt_of_peer(r, p);
 	for (size_t i = 0; i < BOTTLENECK_COUNT; i++)
 		sum += by_resource[i];
 	/* a CPU taken by hundreds of threads is first of all too many threads */
@@ -372,22 +384,32 @@ static enum culprit_kind kind_of(struct robust *r, struct program *p, const stru
 	return part < 0.7 || s->subject->info.kind == ENTITY_SHORT_LIVED ? CULPRIT_GROUP : CULPRIT_PROCESS;
 }
 
+/* What it is guilty of. */
+static enum bottleneck mainly(const struct verdict *v, size_t worst)
+{
+	if (v->lock > v->guilt[worst] && v->lock >= v->peer)
+		return BOTTLENECK_LOCK;
+	/* who also takes much of what is short has others wait because of that, rather than because it sleeps */
+	return v->peer > v->guilt[worst] && v->guilt[worst] < TAKES_MUCH ? BOTTLENECK_PEER : uses[worst].resource;
+}
+
 /* 1 = *ret is worth a look, 0 = not. */
 int judge_program(struct robust *r, struct program *p, struct verdict *ret)
 {
 	struct suspect *s = &ret->suspect;
 	size_t worst = 0;
-	double part, lock;
+	double part;
 
 	ret->program = p;
-	s->score = guilt_of(r, p, ret->guilt, &worst, &lock);
+	s->score = guilt_of(r, p, ret, &worst);
 	if (works_for_others(p) || is_recorder(p))
 		s->score *= 0.25;
 	if (s->score < REPORT_SCORE)
 		return 0;
-	s->of = lock > ret->guilt[worst] ? BOTTLENECK_LOCK : uses[worst].resource;
-	ret->lock = lock;
+	s->of = mainly(ret, worst);
 	s->subject = most_responsible(r, p, (size_t)uses[worst].feature, &part);
+	if (!s->subject && s->of == BOTTLENECK_PEER)
+		s->subject = one_that_is_there(r, p);
 	if (!s->subject)
 		return 0;
 	s->members = count_members(r, p);

@@ -5,7 +5,7 @@
 #include "analysis/robust.h"
 
 #define WAIT_LEAST	5e7  /* ns/s: a twentieth of a thread */
-#define LOCKED_LEAST	0.3  /* s/s: less than that is waited for locks at any time */
+#define LOCKED_LEAST	0.3  /* s/s: less than that is waited for locks and others at any time */
 #define GROUP_SHORT	1   /* times a second that a control group runs into its memory limit */
 #define ENOUGH_MEMORY	0.1 /* of the machine's that can be had: then what is short is the group's */
 
@@ -37,8 +37,7 @@ static double new_waiting(struct robust *r, enum entity_kind kind, size_t f)
 	return isnan(u.median) ? 1 : fmax(0, 1 - u.median / now);
 }
 
-/* What a program waits beyond its usual, ns/s. */
-static double more_waited(struct robust *r, struct program *p, size_t f)
+double more_waited(struct robust *r, struct program *p, size_t f)
 {
 	double now = p->there ? program_now(r, p, f) : NAN;
 	struct usual u;
@@ -75,6 +74,8 @@ double shortage_of(struct robust *r, enum bottleneck b)
 
 	if (b == BOTTLENECK_LOCK)
 		return r->joined && r->q->charges ? lock_shortage(r->q->charges) : 0;
+	if (b == BOTTLENECK_PEER)
+		return r->peer_total >= LOCKED_LEAST ? fmin(1, r->peer_total) : 0;
 	if (r->joined && b == BOTTLENECK_QUOTA)
 		return waited_more(r, FEATURE_WAIT_QUOTA);
 	if (isnan(now))

@@ -105,6 +105,8 @@ static int describe(struct robust *r, struct program *p, const struct verdict *v
 				of_feature = guilt[k];
 		if (i == FEATURE_WAIT_LOCK)
 			of_feature = v->lock;
+		if (i == FEATURE_WAIT_PEER && v->suspect.of == BOTTLENECK_PEER)
+			of_feature = v->peer;
 		if (describe_feature(r, p, i, of_feature, s) < 0)
 			return -ENOMEM;
 	}
@@ -241,6 +243,24 @@ void put_program(const struct robust *r, struct str *s, const char *key)
 	free(label);
 }
 
+/* Whom a charge is about, whatever the way: once. 0 for one that was told of already. */
+static double told_together(const struct charges *c, size_t at)
+{
+	const struct charge *one = &c->list.v[at];
+	double sum = 0;
+
+	for (size_t i = 0; i < c->list.n; i++) {
+		const struct charge *other = &c->list.v[i];
+
+		if (other->of != one->of || strcmp(other->culprit, one->culprit) != 0 || strcmp(other->victim, one->victim) != 0)
+			continue;
+		if (i < at)
+			return 0;
+		sum += other->seconds;
+	}
+	return sum;
+}
+
 /* Who waited for it, and how much, where events were kept of that. */
 static int tell_charges(const struct robust *r, struct verdict *v)
 {
@@ -254,12 +274,16 @@ static int tell_charges(const struct robust *r, struct verdict *v)
 	str_printf(&text, "others waited %.2g s in each second on its account:", all);
 	for (size_t i = 0; i < c->list.n && told < CHARGES_TOLD; i++) {
 		const struct charge *one = &c->list.v[i];
+		double seconds;
 
 		if (one->of != v->suspect.of || strcmp(one->culprit, v->program->key) != 0)
 			continue;
+		seconds = told_together(c, i);
+		if (!(seconds > 0))
+			continue;
 		str_puts(&text, told++ ? ", " : " ");
 		put_program(r, &text, one->victim);
-		str_printf(&text, " %.0f %%", 100 * one->seconds / all);
+		str_printf(&text, " %.0f %%", 100 * seconds / all);
 	}
 	if (!text.error && VEC_PUSH(v->suspect.evidence, text.data) == 0)
 		return 0;

@@ -110,6 +110,7 @@ static void robust_free(struct robust *r)
 	free(r->sum);
 	free(r->one);
 	free(r->sorted);
+	free(r->peer);
 }
 
 static int by_guilt(const void *a, const void *b)
@@ -150,6 +151,7 @@ static int rank_all(struct robust *r, struct ranking *ret)
 		result = make_blocks(r);
 	if (result < 0)
 		return result;
+	result = r->joined ? weigh_peers(r) : 0;
 	for (int b = 0; b < BOTTLENECK_COUNT; b++)
 		r->shortage[b] = shortage_of(r, (enum bottleneck)b);
 	find_short_memory(r);
@@ -158,7 +160,7 @@ static int rank_all(struct robust *r, struct ranking *ret)
 	sum_growth(r);
 	if (r->joined)
 		r->shortage[BOTTLENECK_NETWORK] = network_shortage(r);
-	result = judge_all(r, ret);
+	result = result ?: judge_all(r, ret);
 	if (result == 0)
 		result = describe_verdicts(r, ret);
 	if (result == 0)
@@ -201,7 +203,7 @@ static int blame_rank(const struct dataset *d, const struct question *q, struct 
 
 /* what says whom somebody waited for */
 #define OF_BLAME \
-	(BIT(SCHED_NICE) | BIT(WAIT_LOCK) | BIT(WAIT_QUOTA) | BIT(WAIT_NETWORK) | BIT(NET_RX_CALLS) | BIT(NET_TX_CALLS))
+	(BIT(SCHED_NICE) | BIT(WAIT_LOCK) | BIT(WAIT_PEER) | BIT(WAIT_QUOTA) | BIT(WAIT_NETWORK) | BIT(NET_RX_CALLS) | BIT(NET_TX_CALLS))
 
 const struct method method_robust = {
 	.name = "robust",

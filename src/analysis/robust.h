@@ -58,7 +58,7 @@ struct verdict {
 	struct program *program;
 	struct suspect suspect;
 	double guilt[USES];
-	double lock; /* the guilt of holding locks */
+	double lock, peer; /* the guilt of holding locks, of letting another program wait */
 	double still; /* of the guilt, what it goes on with at the end of the trouble, 0..1 */
 };
 
@@ -77,6 +77,7 @@ struct robust {
 	VEC(struct verdict) verdicts;
 	struct hmap by_key, by_name;
 	double shortage[BOTTLENECK_COUNT]; /* 0..1 */
+	double *peer, peer_total; /* by charge, robust-peer.c: s/s beyond the usual; NULL = none */
 	const char *short_group; /* the control group that is short of memory where the machine is not; NULL = none */
 	bool short_of_memory;	 /* it is, or the machine */
 	double memory;		 /* bytes: what it has, or the machine */
@@ -137,6 +138,8 @@ double surprise_of(const struct usual *u);
 /* robust-short.c: what the machine was short of, and what all used of it. Fill the fields of struct robust. */
 
 double shortage_of(struct robust *r, enum bottleneck b);
+/* What a program waits beyond its usual, ns/s. */
+double more_waited(struct robust *r, struct program *p, size_t f);
 /* After sum_totals(): what others wait for answers over the network beyond their usual, a whole thread = 1. */
 double network_shortage(struct robust *r);
 /* After the shortages of all else: of the ns/s that a program waits for the network, those in which it is not this machine that
@@ -153,6 +156,12 @@ bool may_have_memory(const struct robust *r, const struct program *p);
 void find_short_memory(struct robust *r);
 void sum_totals(struct robust *r);
 void sum_growth(struct robust *r);
+
+/* robust-peer.c */
+
+/* Before the shortages: fills in `peer`. 0 or -ENOMEM. */
+int weigh_peers(struct robust *r);
+double guilt_of_peer(const struct robust *r, const struct program *p);
 
 /* robust-guilt.c: who took how much of what was short. */
 

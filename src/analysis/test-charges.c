@@ -117,12 +117,47 @@ static void stops(int times, double expected)
 	_cleanup_(charges_free) struct charges c = {};
 	_cleanup_(story_end) struct story s;
 	struct dataset d;
+	double rested;
 
 	hold_back(&s, times);
 	record(&d);
 	assert_int_equal(charges_of_trace(&s.trace, &d, 0, SECONDS - 1, &c), 0);
-	assert_true(fabs(seconds(&c, charges_of_stops(&c, program(&d, 2))) - expected) < 0.01);
+	assert_true(fabs(seconds(&c, charges_by(&c, program(&d, 2), CHARGE_STOPPED, &rested)) - expected) < 0.01);
 	assert_true(fabs(seconds(&c, charges_against(&c, program(&d, 2), BOTTLENECK_LOCK)) - expected) < 0.01);
+	dataset_free(&d);
+}
+
+/* A writes to C, who sleeps from the seventh second to the ninth, and before that for half a second. */
+static void who_sleeps_instead_of_reading_is_charged(void **state)
+{
+	_cleanup_(charges_free) struct charges c = {};
+	_cleanup_(story_end) struct story s;
+	struct dataset d;
+	double rested;
+
+	(void)state;
+	story_begin(&s, 2);
+	cast_thread(&s, A, 100, "a", 0);
+	cast_process(&s, C, "hog");
+	leave_for(&s, 1, 0, 0, A, 0, 0);
+	leave_for(&s, 1, 1, 0, C, 0, 0);
+	for (int i = 0; i < 2; i++) {
+		int64_t from = i ? 7 * S : 2 * S, to = i ? 9 * S : 2 * S + S / 2;
+
+		leave_for(&s, from, 1, C, 0, CALL_SLEEP, 0);
+		leave_in(&s, from, 0, A, 0, CALL_PIPE, 1);
+		wake_in(&s, to, 1, 0, C, 1, WAKEUP_IN_IRQ, EVENT_TIMER_VECTOR);
+		leave_for(&s, to, 1, 0, C, 0, 0);
+		wake(&s, to + 1, 1, C, A, 0);
+		leave_for(&s, to + 1, 0, 0, A, 0, 0);
+	}
+	tell(&s, SECONDS * S);
+	record(&d);
+	assert_int_equal(charges_of_trace(&s.trace, &d, 5, SECONDS - 1, &c), 0);
+	assert_true(fabs(seconds(&c, charges_by(&c, program(&d, 2), CHARGE_UNREAD, &rested)) - 2) < 0.01);
+	assert_true(fabs(seconds(&c, rested) - 2) < 0.01);
+	assert_string_equal(charges_victim(&c, program(&d, 2), BOTTLENECK_PEER), program(&d, 1));
+	assert_true(fabs(c.list.v[0].before - 0.1) < 0.01);
 	dataset_free(&d);
 }
 
@@ -194,6 +229,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_one_at_the_end_of_the_chain_is_charged),
+		cmocka_unit_test(who_sleeps_instead_of_reading_is_charged),
 		cmocka_unit_test(who_stops_another_again_and_again_is_charged),
 		cmocka_unit_test(who_stops_another_twice_is_not),
 		cmocka_unit_test(what_a_child_waits_is_not_its_parents_as_well),

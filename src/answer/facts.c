@@ -239,10 +239,36 @@ static int add_program(struct observer *o, const struct suspect *top, uint64_t m
 	return r;
 }
 
+static int add_told_if(struct facts *facts, const char *name, double now)
+{
+	return now > 0 ? add_told(facts, name, now) : 0;
+}
+
+#define OF_NOTE 0.2 /* of what others wait for its locks */
+
+/* How the culprit was in others' way, as far as the flight recorder saw it, and what it did meanwhile. */
+static int add_ways(struct observer *o, const char *program)
+{
+	double rests, rested, stops = charges_by(o->q->charges, program, CHARGE_STOPPED, &rests);
+	double unread = charges_by(o->q->charges, program, CHARGE_UNREAD, &rests);
+	double owes = charges_by(o->q->charges, program, CHARGE_OWED, &rests);
+	double holds = charges_by(o->q->charges, program, CHARGE_HELD, &rested);
+	int r = add_told_if(o->facts, "stops", 1e9 * stops);
+
+	holds += charges_by(o->q->charges, program, CHARGE_INFERRED, &rests);
+	rested += rests;
+
+	r = r ?: add_told_if(o->facts, "holds", 1e9 * holds);
+	r = r ?: add_told_if(o->facts, "unread", 1e9 * unread);
+	r = r ?: add_told_if(o->facts, "owes", 1e9 * owes);
+	if (rested > OF_NOTE * holds)
+		r = r ?: add_told(o->facts, "rests", 1e9 * rested);
+	return r;
+}
+
 static int add_culprit(struct observer *o, const struct suspect *top, const struct dataset *wide, uint64_t narrow)
 {
 	double age = (double)(o->d->ticks.v[o->q->at].boot - (int64_t)top->subject->info.start);
-	double stops = charges_of_stops(o->q->charges, top->subject->program);
 	int r = take_who(top, &o->facts->culprit);
 
 	o->facts->named = true;
@@ -258,12 +284,36 @@ static int add_culprit(struct observer *o, const struct suspect *top, const stru
 		r = add_told(o->facts, "processes", top->members ? top->members : 1);
 	if (r == 0 && top->subject->info.start)
 		r = add_told(o->facts, "age", age);
-	if (r == 0 && stops > 0)
-		r = add_told(o->facts, "stops", 1e9 * stops);
-	return r;
+	return r ?: add_ways(o, top->subject->program);
 }
 
 /* --- those who waited --- */
+
+/* Where a lock or another program is waited for events say who does. */
+static const struct subject *charged_victim(const struct observer *o, const struct answer *a)
+{
+	const struct suspect *top = a->culprit_is_named && a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
+	const char *program = NULL;
+
+	if (top && (a->bottleneck == BOTTLENECK_LOCK || a->bottleneck == BOTTLENECK_PEER))
+		program = charges_victim(o->q->charges, top->subject->program, a->bottleneck);
+	for (size_t i = 0; program && i < o->d->subjects.n; i++) {
+		const struct subject *s = o->d->subjects.v[i];
+
+		if (s->info.kind == ENTITY_PROCESS && s->first <= o->q->at && s->last >= o->q->focus && strcmp(s->program, program) == 0)
+			return s;
+	}
+	return NULL;
+}
+
+static int add_victim(struct observer *o, const struct answer *a)
+{
+	const struct suspect charged = {.subject = charged_victim(o, a), .members = 1};
+
+	if (charged.subject)
+		return take_who(&charged, &o->facts->victim);
+	return a->ranking.victims.n ? take_who(&a->ranking.victims.v[0], &o->facts->victim) : 0;
+}
 
 /* One feature of all victims: those for whom it rose, together; a program that always waits for work tells nothing. */
 static int add_victims(struct observer *o, const struct answer *a)
@@ -296,7 +346,7 @@ static int add_victims(struct observer *o, const struct answer *a)
 		if (facts_add(o->facts, fact) < 0)
 			return -ENOMEM;
 	}
-	return r->victims.n ? take_who(&r->victims.v[0], &o->facts->victim) : 0;
+	return add_victim(o, a);
 }
 
 static int add_said(struct observer *o)

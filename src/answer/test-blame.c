@@ -175,6 +175,42 @@ static void who_fills_the_line_is_why_answers_come_late(void **state)
 	end(&st);
 }
 
+/* Guilt of a reader or server that sleeps 60 % of the time, of which its writer or client waits `usually` anyway. */
+static double guilt_of_sleeper(enum charge_how how, int64_t usually, double before)
+{
+	struct story st;
+	struct subject *writer, *reader;
+	struct charges charges = {};
+	struct question q = {.at = TICKS - 1, .focus = FROM, .train_to = FROM - 1, .cpus = 2, .charges = &charges};
+	struct ranking ranking = {};
+	double score;
+
+	begin(&st);
+	writer = add(&st, "/bin/writer", 0, TICKS - 1, 0);
+	reader = add(&st, "/bin/reader", 0, TICKS - 1, 0);
+	use(writer, FEATURE_WAIT_PEER, 0, FROM - 1, usually * PERCENT);
+	use(writer, FEATURE_WAIT_PEER, FROM, TICKS - 1, 60 * PERCENT);
+	assert_int_equal(VEC_PUSH(charges.list, (struct charge){writer->program, reader->program, BOTTLENECK_PEER, how, 0.6, 0.6, before}), 0);
+	assert_int_equal(method_blame.rank(&st.d, &q, &ranking), 0);
+	score = ranking.suspects.n ? ranking.suspects.v[0].score : 0;
+	if (ranking.suspects.n)
+		assert_ptr_equal(ranking.suspects.v[0].subject, reader);
+	ranking_free(&ranking);
+	charges_free(&charges);
+	end(&st);
+	return score;
+}
+
+static void who_writes_to_a_slower_one_as_ever_has_nothing_to_complain_of(void **state)
+{
+	(void)state;
+	assert_true(guilt_of_sleeper(CHARGE_UNREAD, 1, NAN) > 0.5);
+	assert_true(guilt_of_sleeper(CHARGE_UNREAD, 60, NAN) < 0.01);
+	/* what the sums of the recorder cannot tell events do */
+	assert_true(guilt_of_sleeper(CHARGE_OWED, 60, 0) > 0.5);
+	assert_true(guilt_of_sleeper(CHARGE_OWED, 0, 0.6) < 0.01);
+}
+
 static void who_always_is_big_may_do_more(void **state)
 {
 	struct subject *editor, *renderer;
@@ -481,6 +517,7 @@ int main(void)
 		cmocka_unit_test(who_uses_a_limit_up_is_named_and_not_the_limit),
 		cmocka_unit_test(an_answer_that_comes_late_is_not_this_machines_fault),
 		cmocka_unit_test(who_fills_the_line_is_why_answers_come_late),
+		cmocka_unit_test(who_writes_to_a_slower_one_as_ever_has_nothing_to_complain_of),
 		cmocka_unit_test(who_always_is_big_may_do_more),
 		cmocka_unit_test(who_computes_and_is_in_nobodys_way_is_slow_by_itself),
 		cmocka_unit_test(who_asks_is_guilty_of_the_answers),

@@ -166,8 +166,8 @@ static void who_always_is_in_the_way_is_not_guilty_of_something_else(void **stat
 	use(camera, FEATURE_IO_WRITE_BYTES, 0, TICKS - 1, 40 * MB);
 	use(camera, FEATURE_IO_READ_BYTES, FROM, TICKS - 1, MB / 4);
 	use(reader, FEATURE_IO_READ_BYTES, FROM, TICKS - 1, 5 * MB);
-	assert_true(VEC_PUSH(charges.list, (struct charge){"editor", camera->program, BOTTLENECK_DISK, false, false, 0.4}) >= 0);
-	assert_true(VEC_PUSH(charges.list, (struct charge){"editor", reader->program, BOTTLENECK_DISK, false, false, 0.1}) >= 0);
+	assert_true(VEC_PUSH(charges.list, (struct charge){.victim = "editor", .culprit = camera->program, .of = BOTTLENECK_DISK, .seconds = 0.4}) >= 0);
+	assert_true(VEC_PUSH(charges.list, (struct charge){.victim = "editor", .culprit = reader->program, .of = BOTTLENECK_DISK, .seconds = 0.1}) >= 0);
 	q.pressure.now[BOTTLENECK_DISK] = 0.6;
 	assert_int_equal(method_blame.rank(&st.d, &q, &ranking), 0);
 	assert_true(ranking.suspects.n > 0);

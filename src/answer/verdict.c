@@ -42,7 +42,7 @@ static double enough_to_name(const struct answer *a, bool marked)
 /* Using a lot of what is not short is nobody's fault; of what no pressure is measured for, it may be. */
 static bool accuses(const struct answer *a, const struct suspect *top, bool marked)
 {
-	bool shared = top->of == BOTTLENECK_CPU || top->of == BOTTLENECK_DISK || top->of == BOTTLENECK_LOCK;
+	bool shared = top->of == BOTTLENECK_CPU || top->of == BOTTLENECK_DISK || top->of == BOTTLENECK_LOCK || top->of == BOTTLENECK_PEER;
 
 	if (marked)
 		return top->score >= (shared && !(top->share >= TOOK_MUCH) ? enough_to_name(a, marked) : ACCUSE_MARKED);
@@ -109,8 +109,17 @@ static enum bottleneck bottleneck_of(enum resource resource)
 /* No pressure is measured for these. */
 static bool is_not_the_machines(const struct suspect *top, double enough)
 {
-	return (top->of == BOTTLENECK_REMOTE && top->score >= ACCUSE_MARKED) ||
-	       ((top->of == BOTTLENECK_LOCK || top->of == BOTTLENECK_QUOTA || top->of == BOTTLENECK_NETWORK) && top->score >= enough);
+	switch (top->of) {
+	case BOTTLENECK_REMOTE:
+		return top->score >= ACCUSE_MARKED;
+	case BOTTLENECK_LOCK:
+	case BOTTLENECK_PEER:
+	case BOTTLENECK_QUOTA:
+	case BOTTLENECK_NETWORK:
+		return top->score >= enough;
+	default:
+		return false;
+	}
 }
 
 static enum bottleneck without_pressure(const struct answer *a, const struct suspect *top)

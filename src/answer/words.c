@@ -23,6 +23,8 @@ static const char *waiting_for(enum bottleneck b)
 		return "the network is busy";
 	case BOTTLENECK_LOCK:
 		return "programs wait for locks";
+	case BOTTLENECK_PEER:
+		return "programs wait for another one";
 	case BOTTLENECK_QUOTA:
 		return "programs are held back by a limit";
 	default:

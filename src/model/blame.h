@@ -26,6 +26,7 @@ enum blamed {
 enum blame_flags {
 	BLAME_MODELLED = 1, /* shared by a model, not seen: requests ahead, memory */
 	BLAME_INFERRED = 2, /* the holder was concluded from the wakeup */
+	BLAME_RESTED = 4,   /* meanwhile the culprit slept by its own will */
 };
 
 /* A victim, who was in its way, and how. */

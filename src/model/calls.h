@@ -97,6 +97,21 @@
 	C(59, 221, CALL_FILE)	   /* execve */                                                       \
 	C(322, 281, CALL_FILE)	   /* execveat */
 
+/* Those that give data away to what their first argument is: C(x86-64, arm64). Who sleeps in one does so because there is no room. */
+#define CALLS_THAT_GIVE(C)                                                                              \
+	C(1, 64)    /* write */                                                                        \
+	C(18, 68)   /* pwrite64 */                                                                     \
+	C(20, 66)   /* writev */                                                                       \
+	C(296, 70)  /* pwritev */                                                                      \
+	C(328, 287) /* pwritev2 */                                                                     \
+	C(40, 71)   /* sendfile */                                                                     \
+	C(278, 75)  /* vmsplice */                                                                     \
+	C(44, 206)  /* sendto */                                                                       \
+	C(46, 211)  /* sendmsg */                                                                      \
+	C(307, 269) /* sendmmsg */                                                                     \
+	C(69, 189)  /* msgsnd */                                                                       \
+	C(242, 182) /* mq_timedsend */
+
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
 #define CALL_ROW(x86, arm, call) [(arm) < 0 ? CALLS_MAX - 1 : (arm)] = (call),
 #define CALL_NUMBER_FUTEX 98

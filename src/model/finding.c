@@ -96,7 +96,7 @@ const char *bottleneck_name(enum bottleneck b)
 		[BOTTLENECK_DISK] = "disk",	    [BOTTLENECK_NETWORK] = "network", [BOTTLENECK_LOCK] = "lock",
 		[BOTTLENECK_QUOTA] = "quota",	    [BOTTLENECK_THERMAL] = "thermal", [BOTTLENECK_STEAL] = "steal",
 		[BOTTLENECK_INTERRUPT] = "interrupt", [BOTTLENECK_REMOTE] = "remote", [BOTTLENECK_SELF] = "self",
-		[BOTTLENECK_UNCLEAR] = "unclear",
+		[BOTTLENECK_PEER] = "peer",	    [BOTTLENECK_UNCLEAR] = "unclear",
 	};
 
 	return b < BOTTLENECK_COUNT ? names[b] : "unclear";

@@ -45,6 +45,7 @@ enum bottleneck {
 	BOTTLENECK_INTERRUPT,
 	BOTTLENECK_REMOTE,
 	BOTTLENECK_SELF,
+	BOTTLENECK_PEER, /* another program of this machine, which does not go on */
 	BOTTLENECK_UNCLEAR,
 	BOTTLENECK_COUNT
 };

@@ -24,6 +24,7 @@ enum interval_state {
 	STATE_SOFTIRQ,		    /* has the CPU, which does softirq work */
 	STATE_CONDITION,	    /* a futex without a holder: waits for a signal of another thread */
 	STATE_UNINTERRUPTIBLE,	    /* in the kernel, nothing says on what */
+	STATE_FULL,		    /* would write to a pipe, local socket or terminal, and whoever reads that has left no room */
 	INTERVAL_STATES
 };
 
@@ -40,6 +41,7 @@ enum wait_for {
 	FOR_MEMORY,
 	FOR_INTERRUPT, /* had the CPU, but interrupts used it */
 	FOR_OTHER,
+	FOR_READER, /* who writes wants to go on: no one waits for work in a write */
 	FOR_PEER, /* from here on: awaited */
 	FOR_NETWORK,
 	FOR_CONDITION,

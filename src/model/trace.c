@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "model/calls.h"
 #include "model/trace-sort.h"
 
 #define CPUS_MAX  8192
@@ -494,4 +495,19 @@ const char *trace_symbol(const struct trace *t, uint32_t process, uint64_t addre
 size_t trace_find(const struct trace *t, uint64_t time)
 {
 	return FIRST_WHERE(i, t->n_events, t->events[i].time >= time);
+}
+
+bool trace_gives(const struct trace *t, int16_t syscall)
+{
+#define NUMBERS(x86, arm) {x86, arm},
+	static const struct {
+		int16_t x86, arm;
+	} gives[] = {CALLS_THAT_GIVE(NUMBERS)};
+#undef NUMBERS
+	bool arm = t->machine && strcmp(t->machine, "aarch64") == 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(gives); i++)
+		if ((arm ? gives[i].arm : gives[i].x86) == syscall)
+			return true;
+	return false;
 }

@@ -162,6 +162,9 @@ const char *trace_symbol(const struct trace *t, uint32_t process, uint64_t addre
 
 /* The index of the first event at or after `time`. */
 size_t trace_find(const struct trace *t, uint64_t time);
+/* Whether a system call, by its number on the recording machine, gives data away: write, send ... */
+bool trace_gives(const struct trace *t, int16_t syscall);
+
 static inline int64_t trace_wall(const struct trace *t, uint64_t time)
 {
 	return (int64_t)time + t->wall_offset;

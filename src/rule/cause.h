@@ -8,7 +8,7 @@
  *
  *   cause      cause ID [of fleet] when CONDITION say TEXT ... next TEXT ...
  *   CONDITION  as in rule.h, but of facts (model/facts.h):
- *     short of RESOURCE                 cpu memory disk network lock quota thermal steal interrupt remote self none
+ *     short of RESOURCE                 cpu memory disk network lock quota thermal steal interrupt remote self peer none
  *     nobody                            no program is named
  *     culprit named PATTERN             its name, its executable or its unit
  *     culprit is KIND                   process group kernel cgroup disk host limit

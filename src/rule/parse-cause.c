@@ -24,7 +24,7 @@ static int take_short(struct parser *p, struct comparison *c)
 		c->direction = b;
 		return 0;
 	}
-	return r < 0 ? r : parser_expected(p, "cpu, memory, disk, network, lock, quota, thermal, steal, interrupt, remote, self or none");
+	return r < 0 ? r : parser_expected(p, "cpu, memory, disk, network, lock, quota, thermal, steal, interrupt, remote, self, peer or none");
 }
 
 static int take_kind(struct parser *p, struct comparison *c)

@@ -191,9 +191,9 @@ static void charge_quota(struct charger *c, const struct step *step)
 	charge_to(c, BY_QUOTA, c->timeline->threads.v[step->thread].unit, step->to - step->from, 0);
 }
 
-static void charge_thread(struct charger *c, const struct step *step)
+static void charge_thread(struct charger *c, const struct step *step, uint8_t flags)
 {
-	charge_to(c, step->thread == step->victim ? BY_SELF : BY_TASK, step->thread, step->to - step->from, 0);
+	charge_to(c, step->thread == step->victim ? BY_SELF : BY_TASK, step->thread, step->to - step->from, flags);
 }
 
 /* A wait in which nobody could be followed: what ended it. */
@@ -238,7 +238,7 @@ static void charge_resting(struct charger *c, const struct step *step)
 	if (step->interval->state == STATE_IDLE && step->interval->waker_kind == WAKER_NETWORK)
 		charge_to(c, BY_REMOTE, 0, step->to - step->from, 0);
 	else
-		charge_thread(c, step);
+		charge_thread(c, step, BLAME_RESTED);
 }
 
 static void charge_running(struct charger *c, const struct step *step)
@@ -250,7 +250,7 @@ static void charge_running(struct charger *c, const struct step *step)
 	else if (state == STATE_RECLAIMING)
 		charge_memory(c, step);
 	else
-		charge_thread(c, step);
+		charge_thread(c, step, 0);
 }
 
 static void charge_runnable(struct charger *c, const struct step *step)

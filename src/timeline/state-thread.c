@@ -155,7 +155,8 @@ static void finish_silent(struct build *b, uint32_t thread)
 	now->lock_object = known->object;
 	now->lock_flags = known->lock_flags;
 	now->lock_holder = known->owner;
-	state = refine_wait(b, thread, state, known->facts.state, known->object, now->open.start, &lock, &holder);
+	state = state_of_giving(b, state, known->facts.call, known->syscall);
+	state = refine_wait(b, thread, state, known->facts, known->object, now->open.start, &lock, &holder);
 	now = &b->now.v[thread];
 	now->open.state = state;
 	now->open.object = lock;

@@ -91,7 +91,7 @@ static bool kernel_lock(const struct thread_now *now)
 	return !(now->lock_flags & (LOCK_FUTEX | LOCK_FUTEX_PI));
 }
 
-uint8_t refine_wait(struct build *b, uint32_t thread, uint8_t state, uint8_t task_state, uint64_t object, int64_t time,
+uint8_t refine_wait(struct build *b, uint32_t thread, uint8_t state, struct wait_facts facts, uint64_t object, int64_t time,
 		    uint32_t *ret_lock, uint32_t *ret_holder)
 {
 	bool told = b->now.v[thread].lock_object || b->now.v[thread].lock_flags;
@@ -104,7 +104,7 @@ uint8_t refine_wait(struct build *b, uint32_t thread, uint8_t state, uint8_t tas
 	now->lock_object = 0;
 	now->lock_flags = 0;
 	now->lock_holder = 0;
-	if (state == STATE_OTHER && task_state & TASK_STATE_BLOCKED)
+	if (state == STATE_OTHER && facts.state & TASK_STATE_BLOCKED)
 		return STATE_UNINTERRUPTIBLE;
 	if (state != STATE_LOCK && state != STATE_KERNEL_LOCK)
 		return state;
@@ -117,7 +117,7 @@ uint8_t refine_wait(struct build *b, uint32_t thread, uint8_t state, uint8_t tas
 	*ret_lock = lock;
 	*ret_holder = holder;
 	/* between two holders the word beside it is 0: what once had a holder is a lock */
-	return state == STATE_LOCK && lock == NOBODY ? STATE_CONDITION : state;
+	return state == STATE_LOCK && facts.call != CALL_FILE_LOCK && lock == NOBODY ? STATE_CONDITION : state;
 }
 
 void on_lock(struct build *b, const struct event *e)
@@ -151,6 +151,13 @@ static void join_retry(struct build *b, uint32_t thread, const struct event *e)
 		before->flags |= INTERVAL_RETRY;
 }
 
+uint8_t state_of_giving(const struct build *b, uint8_t state, uint8_t call, int16_t syscall)
+{
+	bool to_somebody = state == STATE_PEER || (state == STATE_IDLE && call == CALL_TERMINAL);
+
+	return to_somebody && trace_gives(b->trace, syscall) ? STATE_FULL : state;
+}
+
 void thread_blocks(struct build *b, uint32_t thread, const struct event *e, uint8_t state)
 {
 	uint32_t lock = NOBODY, holder = NOBODY;
@@ -158,7 +165,8 @@ void thread_blocks(struct build *b, uint32_t thread, const struct event *e, uint
 
 	if (state == STATE_ENDED)
 		return;
-	state = refine_wait(b, thread, state, e->out.state, e->out.object, (int64_t)e->time, &lock, &holder);
+	state = state_of_giving(b, state, e->out.call, e->out.syscall);
+	state = refine_wait(b, thread, state, event_facts(e), e->out.object, (int64_t)e->time, &lock, &holder);
 	now = &b->now.v[thread];
 	now->open.state = state;
 	now->open.object = lock;

@@ -330,6 +330,50 @@ static void idle_is_no_wait(void **state)
 	assert_int_equal(charged(&s, A, FOR_PEER, BY_TASK, B), 190);
 }
 
+#define WRITE 1 /* the number of the call, x86-64 */
+#define READ  0
+
+/* A writes to a pipe that is full until B reads; B reads from one that is empty until A writes. */
+static void blocked_writing_is_no_waiting_for_work(void **state)
+{
+	STORY(s, 2);
+	cast_process(&s, A, "writer");
+	cast_process(&s, B, "reader");
+	leave_for(&s, 1, 0, 0, A, 0, 0);
+	leave_for(&s, 1, 1, 0, B, 0, 0);
+	leave_in(&s, 100, 1, B, 0, CALL_PIPE, READ);
+	wake(&s, 150, 0, A, B, 1);
+	leave_for(&s, 150, 1, 0, B, 0, 0);
+	leave_for(&s, 160, 1, B, 0, CALL_SLEEP, 0);
+	leave_in(&s, 200, 0, A, 0, CALL_PIPE, WRITE);
+	wake_in(&s, 900, 1, 0, B, 1, WAKEUP_IN_IRQ, EVENT_TIMER_VECTOR);
+	leave_for(&s, 900, 1, 0, B, 0, 0);
+	wake(&s, 950, 1, B, A, 0);
+	leave_for(&s, 950, 0, 0, A, 0, 0);
+	tell(&s, 1000);
+	assert_int_equal(in_state(&s, A, STATE_FULL), 750);
+	assert_int_equal(charged(&s, A, FOR_READER, BY_TASK, B), 750);
+	assert_int_equal(charged(&s, B, FOR_PEER, BY_TASK, A), 50);
+	for (size_t i = 0; i < s.blame.cells.n; i++)
+		if (s.blame.cells.v[i].flags & BLAME_RESTED)
+			assert_int_equal(s.blame.cells.v[i].ns, 700 * US);
+}
+
+/* What a lock of a file is has no owner that the waiter could read: whoever gave it away had it. */
+static void lock_of_a_file(void **state)
+{
+	STORY(s, 2);
+	cast_process(&s, A, "till");
+	cast_process(&s, B, "export");
+	leave_for(&s, 1, 0, 0, A, 0, 0);
+	leave_for(&s, 1, 1, 0, B, 0, 0);
+	leave_for(&s, 100, 0, A, 0, CALL_FILE_LOCK, 0);
+	wake(&s, 800, 1, B, A, 0);
+	leave_for(&s, 800, 0, 0, A, 0, 0);
+	tell(&s, 1000);
+	assert_int_equal(charged(&s, A, FOR_LOCK, BY_TASK, B), 700);
+}
+
 /* Lock owners are numbers of the sleeper's pid namespace: 7 there is B here, and not the 7 here. */
 static void pid_namespace(void **state)
 {
@@ -423,5 +467,6 @@ RUN_TESTS(cmocka_unit_test(figure_3), cmocka_unit_test(figure_4), cmocka_unit_te
 	  cmocka_unit_test(fsync_with_scheduler), cmocka_unit_test(fsync_without_scheduler),
 	  cmocka_unit_test(journal_and_writeback), cmocka_unit_test(faults_behind_reclaim), cmocka_unit_test(softirq_flood),
 	  cmocka_unit_test(no_bystander_is_named), cmocka_unit_test(loopback_sender_is_named),
-	  cmocka_unit_test(idle_is_no_wait), cmocka_unit_test(pid_namespace), cmocka_unit_test(deadlock),
+	  cmocka_unit_test(idle_is_no_wait), cmocka_unit_test(blocked_writing_is_no_waiting_for_work),
+	  cmocka_unit_test(lock_of_a_file), cmocka_unit_test(pid_namespace), cmocka_unit_test(deadlock),
 	  cmocka_unit_test(condition), cmocka_unit_test(at_the_level_of_processes))

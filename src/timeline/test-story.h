@@ -71,6 +71,12 @@ static inline void leave_for(struct story *s, int64_t us, uint16_t cpu, uint32_t
 			      .out = {.next = next, .state = TASK_STATE_SLEEPS, .call = call, .object = object}}, us);
 }
 
+static inline void leave_in(struct story *s, int64_t us, uint16_t cpu, uint32_t prev, uint32_t next, uint8_t call, int16_t syscall)
+{
+	say(s, (struct event){.kind = EVENT_SWITCH, .cpu = cpu, .thread = prev,
+			      .out = {.next = next, .state = TASK_STATE_SLEEPS, .call = call, .syscall = syscall}}, us);
+}
+
 static inline void wait_lock(struct story *s, int64_t us, uint16_t cpu, uint32_t prev, uint32_t next, uint64_t address,
 			     uint32_t owner)
 {

@@ -159,6 +159,7 @@ static void (*const followers[INTERVAL_STATES])(struct walk *, const struct inte
 	[STATE_RECLAIM] = follow_nobody,
 	[STATE_NETWORK] = follow_waker,
 	[STATE_PEER] = follow_waker,
+	[STATE_FULL] = follow_waker,
 	[STATE_CONDITION] = follow_inferred_waker,
 	[STATE_CHILD] = follow_waker,
 	[STATE_UNINTERRUPTIBLE] = follow_inferred_waker,

@@ -119,7 +119,7 @@ static const char *relation(uint8_t wait)
 	static const char *const words[FOR_COUNT] = {
 		[FOR_LOCK] = "which held the lock",	[FOR_PEER] = "at the other end",
 		[FOR_NETWORK] = "at the other end",	[FOR_CHILD] = "the child",
-		[FOR_CONDITION] = "which was to signal",
+		[FOR_CONDITION] = "which was to signal", [FOR_READER] = "which was to read",
 	};
 
 	return words[wait] ? words[wait] : "which worked for it";
@@ -138,6 +138,7 @@ char *via_words(const struct timeline *t, const struct blame_matrix *m, const st
 		[FOR_MEMORY] = {"used the memory that", " wanted"},
 		[FOR_INTERRUPT] = {"interrupted", ""},
 	};
+	static const char *const did[FOR_COUNT] = {[FOR_LOCK] = "held it", [FOR_READER] = "did not read"};
 	uint8_t root = acts[c->root].before ? c->root : FOR_NONE;
 	char who[LABEL_SIZE];
 
@@ -145,8 +146,8 @@ char *via_words(const struct timeline *t, const struct blame_matrix *m, const st
 	if (c->via != NOBODY)
 		snprintf(buf, n, "%s %s%s, %s", acts[root].before, member_label(t, m, c->via, who, sizeof(who)), acts[root].after,
 			 relation(c->wait));
-	else if (c->wait == FOR_LOCK && (c->culprit == BY_TASK || c->culprit == BY_SELF))
-		snprintf(buf, n, "held it");
+	else if (did[c->wait] && (c->culprit == BY_TASK || c->culprit == BY_SELF))
+		snprintf(buf, n, "%s%s", did[c->wait], c->flags & BLAME_RESTED ? " and slept" : "");
 	return buf;
 }
 

@@ -1,0 +1,115 @@
+#include "timeline/owed.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+
+#define AT_ONCE NS_PER_SEC /* from being asked to sleeping: what is later is about something else */
+
+struct server {
+	const struct timeline *t;
+	uint32_t thread, asker; /* NOBODY: it owes nothing */
+	int64_t asked, since;	/* since when it is known to owe the answer without a break */
+	int64_t from;		/* since when it sleeps; 0 = it went on. A timer's wakeup does not end that: it looked, and slept on */
+	size_t first;		/* of what it waited for this answer */
+};
+
+/* In which servers wait for requests, and for whatever else. */
+static bool waits_for_anybody(const struct interval *x)
+{
+	return x->state == STATE_IDLE || x->state == STATE_PEER || x->state == STATE_NETWORK;
+}
+
+/* Whether `who` ended a sleep of `whom` within (from, to]. */
+static bool woke(const struct timeline *t, uint32_t who, uint32_t whom, int64_t from, int64_t to)
+{
+	const struct thread_line *line = &t->threads.v[whom];
+
+	for (size_t i = interval_find(line, from); i < line->intervals.n && line->intervals.v[i].start < to; i++) {
+		const struct interval *x = &line->intervals.v[i];
+
+		if (x->waker_kind == WAKER_TASK && x->waker == who && x->end <= to)
+			return true;
+	}
+	return false;
+}
+
+static bool is_child(const struct timeline *t, uint32_t thread, uint32_t tgid)
+{
+	const struct trace_thread *known = trace_thread(t->trace, t->threads.v[thread].tid, (uint64_t)t->end);
+
+	return known && known->parent == tgid;
+}
+
+/* Up to `at`. What it did in between was for the asker if that one was answered then. */
+static void settle(struct server *s, int64_t at, struct owed_waits *ret)
+{
+	if (ret->list.n > s->first && !woke(s->t, s->thread, s->asker, ret->list.v[ret->list.n - 1].to, at))
+		ret->list.n = s->first;
+	s->asker = NOBODY;
+	s->first = ret->list.n;
+}
+
+static void ask(struct server *s, const struct interval *x, struct owed_waits *ret)
+{
+	settle(s, x->start, ret);
+	s->asker = x->waker;
+	s->asked = s->since = x->end;
+	s->from = 0;
+}
+
+static int sleep_owing(struct server *s, const struct interval *x, bool by_sibling, struct owed_waits *ret)
+{
+	const struct timeline *t = s->t;
+	int64_t from = s->from ?: x->start;
+
+	s->since = x->end;
+	s->from = x->waker_kind == WAKER_TASK ? 0 : from;
+	if (!by_sibling || is_child(t, x->waker, t->threads.v[s->thread].tgid) || woke(t, s->thread, x->waker, s->asked, x->end))
+		return 0;
+	return VEC_PUSH(ret->list, (struct owed_wait){s->asker, s->thread, x->waker, from, x->end});
+}
+
+static int look_at(struct server *s, const struct interval *x, struct owed_waits *ret)
+{
+	const struct thread_line *line = &s->t->threads.v[s->thread], *waker = line;
+
+	if (x->waker_kind == WAKER_TASK && x->waker < s->t->threads.n)
+		waker = &s->t->threads.v[x->waker];
+	if (waker->program != line->program && !waker->kernel)
+		ask(s, x, ret);
+	else if (s->asker == NOBODY)
+		return 0;
+	else if (x->start - s->since > AT_ONCE || woke(s->t, s->thread, s->asker, s->since, x->start))
+		settle(s, x->start, ret);
+	else
+		return sleep_owing(s, x, waker->tgid != line->tgid && !waker->kernel, ret);
+	return 0;
+}
+
+void owed_waits_free(struct owed_waits *w)
+{
+	VEC_FREE(w->list);
+}
+
+int owed_waits_find(const struct timeline *t, struct owed_waits *ret)
+{
+	struct owed_waits found = {};
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < t->threads.n; i++) {
+		const struct thread_line *line = &t->threads.v[i];
+		struct server s = {.t = t, .thread = i, .asker = NOBODY, .first = found.list.n};
+
+		for (size_t k = 0; r == 0 && !line->kernel && k < line->intervals.n; k++)
+			if (waits_for_anybody(&line->intervals.v[k]))
+				r = look_at(&s, &line->intervals.v[k], &found);
+		if (r == 0)
+			settle(&s, t->end, &found);
+	}
+	if (r < 0)
+		owed_waits_free(&found);
+	else
+		*ret = found;
+	return r;
+}

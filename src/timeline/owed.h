@@ -1,0 +1,19 @@
+/* Servers that sleep although they owe somebody an answer: another program woke one (asked it), and before it woke that one in its turn (answered)
+ * it slept until another process of its own program let it go on, which it had not asked for anything. Such is a lock between the processes
+ * of a database, whatever call they wait in; an event loop that waits for work looks the same but for that it owes nothing. */
+#pragma once
+
+#include "model/interval.h"
+
+struct owed_wait {
+	uint32_t asker, server, waker; /* threads */
+	int64_t from, to;
+};
+
+struct owed_waits {
+	VEC(struct owed_wait) list;
+};
+
+/* All of the timeline. 0 or -ENOMEM. */
+int owed_waits_find(const struct timeline *t, struct owed_waits *ret);
+void owed_waits_free(struct owed_waits *w);
