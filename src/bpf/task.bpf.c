@@ -22,6 +22,7 @@
 #define S_IFMT		 0170000
 #define S_IFSOCK	 0140000
 #define MSG_PEEK	 2
+#define EXTRA_SLOTS	 8192 /* a power of two */
 #define EXIT_RING_SIZE	 (4 << 20)
 #define ASLEEP_MAX	 65536 /* of processes whose numbers agree in 16 bits, one is remembered */
 #define MIX		 0x9e3779b97f4a7c15ull
@@ -36,8 +37,10 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* What a process has done that the kernel does not add up itself. Hangs on the thread group's leader. */
+/* What a process has done that the kernel does not add up itself. It has the slot that its number says, if nobody else has it; else
+ * this hangs on the thread group's leader: asking the kernel for that meets a dozen cache misses. */
 struct process_extra {
+	u64 owner; /* in a slot: whose it is; 0 = nobody's, and all else is 0 */
 	u64 rx_bytes, tx_bytes, rx_calls, tx_calls;
 	u64 fd_hash; /* of the bitmap of open descriptors when sockets were counted */
 	u64 ran;     /* CPU time of the leader at that moment */
@@ -51,6 +54,13 @@ struct {
 	__type(key, int);
 	__type(value, struct process_extra);
 } extras SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, EXTRA_SLOTS);
+	__type(key, u32);
+	__type(value, struct process_extra);
+} extra_slots SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -198,6 +208,47 @@ static u32 number_of(struct task_struct *task)
 static u32 group_number_of(struct task_struct *task)
 {
 	return in_namespace ? number_of(task->group_leader) : task->tgid;
+}
+
+/* A process keeps its number and its start, whichever of its threads calls exec. */
+static __always_inline u64 owner_of(struct task_struct *task)
+{
+	return (task->group_leader->start_boottime * MIX + task->tgid) | 1;
+}
+
+/* For one that has no slot, and was not found in its own. */
+static __noinline struct process_extra *extra_elsewhere(struct task_struct *task, struct process_extra *slot, u64 owner)
+{
+	bool create = !(task->flags & PF_EXITING); /* its last word may have been spoken already */
+	struct process_extra *extra = bpf_task_storage_get(&extras, task->group_leader, 0, 0);
+
+	if (extra || !create)
+		return extra;
+	if (slot && !slot->owner && !__sync_val_compare_and_swap(&slot->owner, 0, owner))
+		return slot;
+	return bpf_task_storage_get(&extras, task->group_leader, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+}
+
+static __always_inline struct process_extra *extra_of(struct task_struct *task)
+{
+	u32 key = task->tgid & (EXTRA_SLOTS - 1);
+	struct process_extra *slot = bpf_map_lookup_elem(&extra_slots, &key);
+	u64 owner = owner_of(task);
+
+	return slot && slot->owner == owner ? slot : extra_elsewhere(task, slot, owner);
+}
+
+/* The slot is wiped before it is nobody's: who claims it finds it empty. */
+static void release_extra(struct process_extra *extra)
+{
+	volatile u64 *words = (u64 *)extra;
+
+	if (!extra || !extra->owner)
+		return;
+	for (u32 i = 1; i < sizeof(*extra) / sizeof(*words); i++)
+		words[i] = 0;
+	barrier();
+	*(volatile u64 *)&extra->owner = 0;
 }
 
 static __always_inline void read_identity(struct task_sample *s, struct task_struct *task)
@@ -513,7 +564,7 @@ static void read_process(struct task_sample *s, struct task_struct *task)
 	SET(s, SCHED_POLICY, task->policy);
 	read_quota(s, task); /* first: its loop is verified once for each way that leads to it */
 	if (mm) {
-		extra = bpf_task_storage_get(&extras, task->group_leader, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		extra = extra_of(task);
 		read_memory(s, mm);
 		read_files(s, task, extra);
 		SET(s, OOM_SCORE_ADJ, (s64)task->signal->oom_score_adj);
@@ -844,23 +895,18 @@ int walk(void *ctx)
 	return 0;
 }
 
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(on_exit, struct task_struct *task)
+static __always_inline void tell_exit(struct task_struct *task, const struct process_extra *extra, bool last)
 {
-	struct process_extra *extra;
 	struct task_sample *s;
 
-	if (in_namespace && !number_of(task))
-		return 0; /* of the machine outside of the recorder's namespace */
 	s = bpf_ringbuf_reserve(&exits, sizeof(*s), 0);
 	if (!s) {
 		__sync_fetch_and_add(&lost_exits, 1);
-		return 0;
+		return;
 	}
 	read_identity(s, task);
 	s->flags |= TASK_IS_EXIT;
-	/* two threads that end at the same moment may both find nobody alive */
-	if (task->signal->live.counter == 0) {
+	if (last) {
 		s->flags |= TASK_GROUP_DEAD;
 		if (task->children.next != task->children.prev)
 			__sync_fetch_and_add(&retelling, 1); /* they get another parent, and most sleep */
@@ -870,12 +916,24 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	s->v[FEATURE_CPU_TIME] += unaccounted(task);
 	for (int i = THREAD_FEATURE_COUNT; i < PROCESS_FEATURE_COUNT; i++)
 		s->v[i] = 0;
-	extra = bpf_task_storage_get(&extras, task->group_leader, 0, 0);
 	put_traffic(s, extra);
 	if (bpf_ringbuf_query(&exits, BPF_RB_AVAIL_DATA) > EXIT_RING_SIZE / 2)
 		bpf_ringbuf_submit(s, BPF_RB_FORCE_WAKEUP);
 	else
 		bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	/* two threads that end at the same moment may both find nobody alive */
+	bool last = task->signal->live.counter == 0;
+	struct process_extra *extra = extra_of(task);
+
+	if (!in_namespace || number_of(task)) /* else of the machine outside of the recorder's namespace */
+		tell_exit(task, extra, last);
+	if (last)
+		release_extra(extra);
 	return 0;
 }
 
@@ -912,7 +970,7 @@ static void add_traffic(int bytes, bool sent)
 
 	if (bytes < 0 || (task->flags & PF_KTHREAD))
 		return;
-	extra = bpf_task_storage_get(&extras, task->group_leader, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	extra = extra_of(task);
 	if (!extra)
 		return;
 	if (sent) {
