@@ -52,9 +52,11 @@ static __noinline stack_ref stack_of_waker(void *ctx, struct ring_thread *t)
 static __always_inline void note_waking(void *ctx, struct ring_cpu *c, u32 cpu, struct task_struct *task, struct ring_waking *w,
 					bool here)
 {
-	struct ring_thread *t;
+	struct ring_thread *t = thread_of(task);
 	u16 vector;
 
+	if (t)
+		t->noted = 1;
 	w->thread = task->pid;
 	w->waker = c->current;
 	w->cpu = cpu;
@@ -65,7 +67,6 @@ static __always_inline void note_waking(void *ctx, struct ring_cpu *c, u32 cpu, 
 	if (here)
 		return;
 	w->time = bpf_ktime_get_ns();
-	t = thread_of(task);
 	if (stacks_on && t && waited_long(t, w->time) && is_own_doing(w->context, vector, c->current))
 		w->stack = stack_of_waker(ctx, t);
 }
@@ -153,7 +154,7 @@ static __noinline void tell_wait(struct ring_cpu *c, u32 cpu, u64 now, struct ta
 	commit(e, EVENT_WAITED, 0);
 }
 
-/* It began here, unless another CPU has noted that it did there. */
+/* It began here, unless another CPU has noted that it did there (`w`, NULL where none can have). */
 static __always_inline u8 fill_waker(struct event *e, u64 now, u32 cpu, struct ring_cpu *c, const struct ring_waking *w,
 				     bool new)
 {
@@ -162,7 +163,7 @@ static __always_inline u8 fill_waker(struct event *e, u64 now, u32 cpu, struct r
 
 	e->wakeup.since_waking = 0;
 	e->wakeup.stack = 0;
-	if (!unlikely(!new && w->thread)) {
+	if (!unlikely(!new && w && w->thread)) {
 		e->wakeup.waker = c->current;
 		context = waker_context(c, &vector);
 		e->wakeup.vector = vector;
@@ -221,13 +222,13 @@ static __always_inline int wake(void *ctx, struct task_struct *task, u8 flags)
 	struct rq *rq = task->se.cfs_rq->rq;
 	struct ring_cpu *c = cpu_at(cpu), *there = cpu_at(target);
 	struct ring_thread *t = thread_of(task);
-	struct ring_waking *w = waking_of(task->pid);
+	struct ring_waking *w = unlikely(!t || t->noted) ? waking_of(task->pid) : NULL;
 	bool away = t && t->state == STATE_RUNNING && !task->on_cpu; /* it left untold */
 	bool queued = t && !away && !(flags & WAKEUP_NEW) && (t->state == STATE_RUNNING || state_is_runnable(t->state));
 	struct event *e;
 	u64 now;
 
-	if (unlikely(!c || !there || !w))
+	if (unlikely(!c || !there))
 		return 0;
 	/* of a thread that did not leave the scheduler asked for no time */
 	now = unlikely(queued) ? bpf_ktime_get_ns() : scheduler_time(there, rq);
@@ -248,8 +249,10 @@ static __always_inline int wake(void *ctx, struct task_struct *task, u8 flags)
 		if (unlikely(flags & WAKEUP_NO_WAKING))
 			count_loss(true);
 	}
-	if (w->thread == task->pid)
+	if (unlikely(w && w->thread == task->pid))
 		w->thread = 0;
+	if (t)
+		t->noted = 0;
 	if (unlikely(away))
 		settle_untold(t, task, now, now - there->offset, 0);
 	if (check_kernel && t && !queued)

@@ -22,10 +22,13 @@
 #define S_IFMT		 0170000
 #define S_IFSOCK	 0140000
 #define MSG_PEEK	 2
+#define EXTRA_SLOTS	 8192 /* a power of two */
 #define EXIT_RING_SIZE	 (4 << 20)
 #define ASLEEP_MAX	 65536 /* of processes whose numbers agree in 16 bits, one is remembered */
 #define MIX		 0x9e3779b97f4a7c15ull
 #define THREADS_MAX	 65536 /* of one process */
+#define ORDER_MAX	 65536 /* processes whose place in the walk is remembered */
+#define AHEAD		 8     /* processes on their way into the cache while one is recorded */
 #define OTHERS_UNKNOWN	 1 /* not all of them sleep, or they were not looked at */
 #define UNACCOUNTED_MAX	 10000000 /* ns: a tick at 100 Hz; more is a wrong clock */
 #define SCHED_NORMAL	 0
@@ -34,8 +37,10 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* What a process has done that the kernel does not add up itself. Hangs on the thread group's leader. */
+/* What a process has done that the kernel does not add up itself. It has the slot that its number says, if nobody else has it; else
+ * this hangs on the thread group's leader: asking the kernel for that meets a dozen cache misses. */
 struct process_extra {
+	u64 owner; /* in a slot: whose it is; 0 = nobody's, and all else is 0 */
 	u64 rx_bytes, tx_bytes, rx_calls, tx_calls;
 	u64 fd_hash; /* of the bitmap of open descriptors when sockets were counted */
 	u64 ran;     /* CPU time of the leader at that moment */
@@ -49,6 +54,13 @@ struct {
 	__type(key, int);
 	__type(value, struct process_extra);
 } extras SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, EXTRA_SLOTS);
+	__type(key, u32);
+	__type(value, struct process_extra);
+} extra_slots SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -79,6 +91,14 @@ struct {
 	__type(key, u32);
 	__type(value, struct asleep);
 } asleep SEC(".maps");
+
+/* Addresses of the leaders that the last walk met, in its order. They may be gone: good for nothing but a touch. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, ORDER_MAX);
+	__type(key, u32);
+	__type(value, u64);
+} order SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -141,6 +161,9 @@ const volatile bool in_namespace = false; /* the recorder has a pid namespace of
 __u64 own_namespace;
 __u32 own_level;
 
+/* How many processes this walk has met. To the verifier a local variable that counts is another loop at each turn. */
+__u32 met;
+
 /* CLOCK_MONOTONIC minus the scheduler's clock, measured at every sweep; 0 = not yet */
 __s64 clock_offset;
 
@@ -185,6 +208,47 @@ static u32 number_of(struct task_struct *task)
 static u32 group_number_of(struct task_struct *task)
 {
 	return in_namespace ? number_of(task->group_leader) : task->tgid;
+}
+
+/* A process keeps its number and its start, whichever of its threads calls exec. */
+static __always_inline u64 owner_of(struct task_struct *task)
+{
+	return (task->group_leader->start_boottime * MIX + task->tgid) | 1;
+}
+
+/* For one that has no slot, and was not found in its own. */
+static __noinline struct process_extra *extra_elsewhere(struct task_struct *task, struct process_extra *slot, u64 owner)
+{
+	bool create = !(task->flags & PF_EXITING); /* its last word may have been spoken already */
+	struct process_extra *extra = bpf_task_storage_get(&extras, task->group_leader, 0, 0);
+
+	if (extra || !create)
+		return extra;
+	if (slot && !slot->owner && !__sync_val_compare_and_swap(&slot->owner, 0, owner))
+		return slot;
+	return bpf_task_storage_get(&extras, task->group_leader, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+}
+
+static __always_inline struct process_extra *extra_of(struct task_struct *task)
+{
+	u32 key = task->tgid & (EXTRA_SLOTS - 1);
+	struct process_extra *slot = bpf_map_lookup_elem(&extra_slots, &key);
+	u64 owner = owner_of(task);
+
+	return slot && slot->owner == owner ? slot : extra_elsewhere(task, slot, owner);
+}
+
+/* The slot is wiped before it is nobody's: who claims it finds it empty. */
+static void release_extra(struct process_extra *extra)
+{
+	volatile u64 *words = (u64 *)extra;
+
+	if (!extra || !extra->owner)
+		return;
+	for (u32 i = 1; i < sizeof(*extra) / sizeof(*words); i++)
+		words[i] = 0;
+	barrier();
+	*(volatile u64 *)&extra->owner = 0;
 }
 
 static __always_inline void read_identity(struct task_sample *s, struct task_struct *task)
@@ -500,7 +564,7 @@ static void read_process(struct task_sample *s, struct task_struct *task)
 	SET(s, SCHED_POLICY, task->policy);
 	read_quota(s, task); /* first: its loop is verified once for each way that leads to it */
 	if (mm) {
-		extra = bpf_task_storage_get(&extras, task->group_leader, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		extra = extra_of(task);
 		read_memory(s, mm);
 		read_files(s, task, extra);
 		SET(s, OOM_SCORE_ADJ, (s64)task->signal->oom_score_adj);
@@ -751,7 +815,8 @@ static __always_inline bool record_each(struct task_walk *walk, struct task_stru
 static __always_inline bool record_threads(struct task_walk *walk, struct task_struct *leader, struct asleep *before, u64 looks)
 {
 	bool leader_slept = before->task == (u64)leader && before->looks == looks;
-	u32 others = leader_slept ? looks_of_others(before->task) : OTHERS_UNKNOWN;
+	/* as a number, which the compiler must not take for the pointer that it equals */
+	u32 others = leader_slept ? looks_of_others(*(volatile u64 *)&before->task) : OTHERS_UNKNOWN;
 	bool room;
 
 	if (others != OTHERS_UNKNOWN && before->others == others && sleeps_on(before, leader))
@@ -785,15 +850,21 @@ static __always_inline bool record_process(struct task_walk *walk, struct task_s
 	return slept || is_alone(task) ? record_alone(walk, task, before) : record_threads(walk, task, before, looks);
 }
 
-/* Since the last walk others have used the caches. What is looked at of every process is on its way while the one before it is
- * being recorded. */
-static __always_inline void fetch(struct task_struct *task)
+/* Since the last walk others have used the caches, and where the next process lies stands in the one before it. By the order of
+ * the last walk what is looked at of the one that comes in a while is on its way already, and that of several at a time. */
+static __always_inline void fetch_ahead(struct task_struct *task)
 {
-	struct asleep *before = asleep_of(task);
+	u32 at = met++, ahead = at + AHEAD;
+	u64 *here = bpf_map_lookup_elem(&order, &at), *there = bpf_map_lookup_elem(&order, &ahead);
+	struct task_struct *coming;
 
-	asm volatile("" : : "r"(task->__state), "r"(task->static_prio), "r"(task->se.sum_exec_runtime), "r"(task->tasks.next));
-	if (before)
-		asm volatile("" : : "r"(before->task));
+	if (here)
+		*here = (u64)task;
+	if (!there)
+		return;
+	coming = bpf_rdonly_cast((void *)*there, bpf_core_type_id_kernel(struct task_struct));
+	asm volatile("" : : "r"(coming->__state), "r"(coming->static_prio), "r"(coming->se.sum_exec_runtime),
+		     "r"(coming->tasks.next), "r"(coming->pid));
 }
 
 /* By process: the iterator over all threads would look up each one's group, a cache miss that most can do without. */
@@ -801,7 +872,7 @@ SEC("syscall")
 int walk(void *ctx)
 {
 	struct bpf_iter_task it;
-	struct task_struct *task, *next;
+	struct task_struct *task;
 	struct task_walk *walk;
 	u32 zero = 0;
 
@@ -810,40 +881,32 @@ int walk(void *ctx)
 		return 0;
 	measure_clock_offset();
 	walk->used = 0;
+	met = 0;
 	walk->incomplete = 0;
 	bpf_rcu_read_lock();
 	bpf_iter_task_new(&it, NULL, BPF_TASK_ITER_ALL_PROCS);
-	task = bpf_iter_task_next(&it);
-	while (task) {
-		next = bpf_iter_task_next(&it);
-		if (next)
-			fetch(next);
+	while ((task = bpf_iter_task_next(&it))) {
+		fetch_ahead(task);
 		if (!record_process(walk, task))
 			break;
-		task = next;
 	}
 	bpf_iter_task_destroy(&it);
 	bpf_rcu_read_unlock();
 	return 0;
 }
 
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(on_exit, struct task_struct *task)
+static __always_inline void tell_exit(struct task_struct *task, const struct process_extra *extra, bool last)
 {
-	struct process_extra *extra;
 	struct task_sample *s;
 
-	if (in_namespace && !number_of(task))
-		return 0; /* of the machine outside of the recorder's namespace */
 	s = bpf_ringbuf_reserve(&exits, sizeof(*s), 0);
 	if (!s) {
 		__sync_fetch_and_add(&lost_exits, 1);
-		return 0;
+		return;
 	}
 	read_identity(s, task);
 	s->flags |= TASK_IS_EXIT;
-	/* two threads that end at the same moment may both find nobody alive */
-	if (task->signal->live.counter == 0) {
+	if (last) {
 		s->flags |= TASK_GROUP_DEAD;
 		if (task->children.next != task->children.prev)
 			__sync_fetch_and_add(&retelling, 1); /* they get another parent, and most sleep */
@@ -853,12 +916,24 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	s->v[FEATURE_CPU_TIME] += unaccounted(task);
 	for (int i = THREAD_FEATURE_COUNT; i < PROCESS_FEATURE_COUNT; i++)
 		s->v[i] = 0;
-	extra = bpf_task_storage_get(&extras, task->group_leader, 0, 0);
 	put_traffic(s, extra);
 	if (bpf_ringbuf_query(&exits, BPF_RB_AVAIL_DATA) > EXIT_RING_SIZE / 2)
 		bpf_ringbuf_submit(s, BPF_RB_FORCE_WAKEUP);
 	else
 		bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	/* two threads that end at the same moment may both find nobody alive */
+	bool last = task->signal->live.counter == 0;
+	struct process_extra *extra = extra_of(task);
+
+	if (!in_namespace || number_of(task)) /* else of the machine outside of the recorder's namespace */
+		tell_exit(task, extra, last);
+	if (last)
+		release_extra(extra);
 	return 0;
 }
 
@@ -895,7 +970,7 @@ static void add_traffic(int bytes, bool sent)
 
 	if (bytes < 0 || (task->flags & PF_KTHREAD))
 		return;
-	extra = bpf_task_storage_get(&extras, task->group_leader, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	extra = extra_of(task);
 	if (!extra)
 		return;
 	if (sent) {

@@ -69,7 +69,7 @@ struct ring_thread {
 	event_u8 state;	   /* enum thread_state */
 	event_u8 lock_flags; /* LOCK_ flags; 0 = it waits for no kernel lock */
 	event_u8 call;	   /* enum wait_call of `file` */
-	event_u8 spare;
+	event_u8 noted;	   /* a CPU has noted that it wakes it: only then its ring_waking is looked at, a cache miss */
 	event_u32 file_number; /* the descriptor of the file it last waited for */
 	event_u64 inode;       /* that file's */
 	event_u64 file_place, file_seen; /* where it waited for it, and when that was looked at */
@@ -102,7 +102,8 @@ struct ring_waking {
 	event_u32 spare2;
 };
 
-/* What a CPU is doing. */
+/* What a CPU is doing. What an interrupt, the wake-up in it and the switch after it need stands in as few cache lines as can be: a CPU
+ * that comes out of its idle state finds none of them. */
 struct ring_cpu {
 	event_u64 head[RING_GENERATIONS]; /* records reserved */
 	event_u64 since;    /* when the thread that runs came */
@@ -110,25 +111,31 @@ struct ring_cpu {
 	event_u64 measured; /* when that was, by the run queue's clock */
 	event_u32 current;  /* who; 0 = idle */
 	event_u32 arrival;  /* the last thread that was woken or moved here since */
-	event_u64 deadline[RING_LEVELS];
 	event_u64 queue_at; /* until when the run queue is accounted for */
 	event_u32 queued;   /* runnable threads, the running one included */
-	event_u32 softirq;  /* vector + 1 of the one being served; 0 = none */
 	event_u32 irq;	    /* line + 1; EVENT_TIMER_VECTOR + 1 = the timer; 0 = none */
+
 	event_u32 irq_woken; /* threads woken by this interrupt */
+	event_u32 softirq;  /* vector + 1 of the one being served; 0 = none */
 	event_u64 imposed;  /* in this stint */
 	event_u64 stolen;   /* in this stint */
-	event_u64 irq_from, softirq_from;
-	event_u64 softirq_nested; /* irq_total when the soft interrupt began */
-	event_u64 irq_total;
-	/* added up since the programs were attached, ns */
-	event_u64 idle, irq_time, timer_time;
-	event_u64 softirq_time[RING_SOFTIRQS];
+	event_u64 irq_from;
+	/* added up since the programs were attached, ns or numbers */
+	event_u64 irq_total, timer_time;
+	event_u64 wakeups;
+	event_u64 largest_burst;
+
+	event_u64 switches;
+	event_u64 idle;
+	event_u64 deadline[RING_LEVELS]; /* of the thread that runs and of the groups above it */
+
 	event_u64 at_length[RING_LENGTHS]; /* time with so many runnable threads */
 	event_u64 seen_length[RING_LENGTHS]; /* timer interrupts that met so many: what a sampler sees */
 	event_u64 bursts[RING_BURSTS];	     /* timer interrupts that woke so many */
-	event_u64 largest_burst;
-	event_u64 switches, wakeups;
+	event_u64 softirq_from;
+	event_u64 softirq_nested; /* irq_total when the soft interrupt began */
+	event_u64 softirq_time[RING_SOFTIRQS];
+	event_u64 irq_time;
 	event_u64 missed; /* switches that the kernel did not tell: another thread left than had come */
 	event_u64 made_up; /* such switches whose moment was known nevertheless */
 } __attribute__((aligned(128)));

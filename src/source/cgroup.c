@@ -46,7 +46,7 @@
 #define WALK_COUNTED 60
 #define WALK_SOONER  5	/* a walk costs as much as many samples: not at every container that starts */
 #define QUIET_EVERY  16 /* samples between full looks at a group where nothing happens */
-#define LATE	     (10 * NS_PER_MS) /* by so much what is said of a group's pressure may lag */
+#define LATE	     (50 * NS_PER_MS) /* by so much what is said of a group's pressure may lag, for up to QUIET_EVERY samples */
 #define FILES_MAX    8
 #define NO_LIMIT     (1ull << 62) /* version 1 writes LONG_MAX, rounded to pages, for none */
 

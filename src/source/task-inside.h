@@ -72,6 +72,12 @@ struct seen {
 	uint64_t start, exec_id;
 };
 
+/* A record of a thread that ran, and where in the roll its process was looked for. */
+struct ran {
+	const struct task_sample *sample;
+	size_t cursor;
+};
+
 struct task_source {
 	struct task_bpf *skel;
 	struct bpf_link *iter;
@@ -91,7 +97,8 @@ struct task_source {
 	VEC(struct place) roll;
 	size_t cursor, holes;	 /* the place last found; places of those that have gone */
 	VEC(struct process *) unseen; /* known only by an exit */
-	VEC(struct seen) seen;
+	VEC(struct ran) ran;	       /* of the records in hand */
+	VEC(struct seen) seen;	       /* threads of which the sweep told */
 	VEC(struct task_sample) exits; /* read from the ring, not yet counted */
 	VEC(struct task_sample) later;
 	VEC(struct seen) announced; /* their exits are counted; a sweep may see them once more */

@@ -85,6 +85,7 @@ static int load_programs(struct task_source *src, const struct source_options *o
 	bpf_program__set_autoload(src->skel->progs.on_group_reclaim, can->reclaim);
 	bpf_program__set_autoload(src->skel->progs.walk, walks);
 	bpf_map__set_autocreate(src->skel->maps.walked, walks);
+	bpf_map__set_autocreate(src->skel->maps.order, walks);
 	r = task_bpf__load(src->skel);
 	if (r < 0) {
 		task_bpf__destroy(src->skel);

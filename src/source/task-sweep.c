@@ -167,34 +167,14 @@ static bool was_announced(struct task_source *src, const struct task_sample *s)
 
 static void take_sample(struct task_source *src, struct tick *tick, const struct task_sample *s)
 {
-	bool sleeps = s->flags & TASK_SLEEPS_ON; /* then that is all the record says */
-	struct seen seen = {s->tid, s->thread_start, sleeps ? 0 : s->exec_id};
+	struct seen seen = {s->tid, s->thread_start, s->exec_id};
 
 	if ((s->flags & TASK_IS_EXITING) && was_announced(src, s)) {
 		(void)VEC_PUSH(src->lingering, seen);
 		return;
 	}
 	(void)VEC_PUSH(src->seen, seen);
-	if (sleeps)
-		count_sleeper(src, s);
-	else
-		count_thread(src, tick, s);
-}
-
-/* Takes whole records; returns the bytes they had. */
-static size_t take_samples(struct task_source *src, struct tick *tick, const char *records, size_t n)
-{
-	size_t at = 0;
-
-	while (n - at >= TASK_SAMPLE_SHORT) {
-		const struct task_sample *s = (const void *)(records + at);
-
-		if (s->size < TASK_SAMPLE_SHORT || s->size > n - at)
-			break;
-		take_sample(src, tick, s);
-		at += s->size;
-	}
-	return at;
+	count_thread(src, tick, s);
 }
 
 static void fetch(const void *from, size_t n)
@@ -205,20 +185,42 @@ static void fetch(const void *from, size_t n)
 
 /* A second's work of others has left nothing of the processes in the caches. Those that did something are fetched all
  * at once: their misses then take the time of a few. */
-static void fetch_those_that_ran(struct task_source *src, const char *records, size_t n)
+static void fetch_one_that_ran(struct task_source *src, struct tick *tick, const struct task_sample *s)
 {
-	for (size_t at = 0; n - at >= TASK_SAMPLE_SHORT;) {
-		const struct task_sample *s = (const void *)(records + at);
-		const struct place *place = find_place(src, s);
+	const struct place *place = find_place(src, s);
 
-		at += s->size;
-		if (!place || s->flags & TASK_SLEEPS_ON)
-			continue;
+	if (place)
 		fetch(place->process, sizeof(*place->process));
-		if (place->entity)
-			fetch(place->entity, sizeof(*place->entity) + PROCESS_FEATURE_COUNT * sizeof(int64_t));
+	if (place && place->entity)
+		fetch(place->entity, sizeof(*place->entity) + PROCESS_FEATURE_COUNT * sizeof(int64_t));
+	if (VEC_PUSH(src->ran, (struct ran){s, src->cursor}) < 0)
+		take_sample(src, tick, s);
+}
+
+/* Takes whole records, those of sleepers first; returns the bytes they had. */
+static size_t take_samples(struct task_source *src, struct tick *tick, const char *records, size_t n)
+{
+	size_t at = 0, cursor;
+
+	src->ran.n = 0;
+	while (n - at >= TASK_SAMPLE_SHORT) {
+		const struct task_sample *s = (const void *)(records + at);
+
+		if (s->size < TASK_SAMPLE_SHORT || s->size > n - at)
+			break;
+		if (s->flags & TASK_SLEEPS_ON) /* then that is all the record says */
+			count_sleeper(src, s);
+		else
+			fetch_one_that_ran(src, tick, s);
+		at += s->size;
 	}
-	src->cursor = 0;
+	cursor = src->cursor;
+	for (size_t i = 0; i < src->ran.n; i++) {
+		src->cursor = src->ran.v[i].cursor;
+		take_sample(src, tick, src->ran.v[i].sample);
+	}
+	src->cursor = cursor;
+	return at;
 }
 
 static void iterate(struct task_source *src, struct tick *tick)
@@ -251,7 +253,6 @@ static int walk(struct task_source *src, struct tick *tick)
 	int r = bpf_prog_test_run_opts(bpf_program__fd(src->skel->progs.walk), &options);
 
 	if (r == 0 && !src->walked->incomplete) {
-		fetch_those_that_ran(src, src->walked->records, src->walked->used);
 		take_samples(src, tick, src->walked->records, src->walked->used);
 		return 0;
 	}

@@ -257,6 +257,7 @@ static void task_close(void *state)
 	VEC_FREE(src->past_groups);
 	VEC_FREE(src->roll);
 	VEC_FREE(src->unseen);
+	VEC_FREE(src->ran);
 	VEC_FREE(src->seen);
 	VEC_FREE(src->exits);
 	VEC_FREE(src->later);

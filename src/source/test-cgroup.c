@@ -107,11 +107,11 @@ static void a_busy_groups_pressure_is_read_where_the_machines_has_grown(void **s
 	(void)state;
 	tree_open_source(&t, source_named("cgroup"));
 	sample_beside(&t, machine, values);
-	values[FEATURE_PSI_IO_SOME] += 5 * MS; /* enough together with the next */
+	values[FEATURE_PSI_IO_SOME] += 25 * MS; /* enough together with the next */
 	sample_beside(&t, machine, values);
 	tree_copy(&t, "second");
-	values[FEATURE_PSI_IO_SOME] += 5 * MS;
-	values[FEATURE_PSI_CPU_SOME] += 9 * MS; /* too little to be read for */
+	values[FEATURE_PSI_IO_SOME] += 25 * MS;
+	values[FEATURE_PSI_CPU_SOME] += 49 * MS; /* too little to be read for */
 	sample_beside(&t, machine, values);
 	check_value(&t, ENTITY_CGROUP, NGINX, "cgroup.memory", 134213632);
 	check_value(&t, ENTITY_CGROUP, NGINX, "cgroup.psi_io", 405 * MS);
