@@ -116,7 +116,9 @@ static inline void contest_init(struct contest *c)
 /* The victim's side, for so long. */
 static inline void contest_lose(struct contest *c, int64_t span)
 {
-	for (int64_t end = now() + span, began, queued; now() < end;) {
+	int64_t end = now() + span, began, queued;
+
+	while (!c->stop) {
 		sem_wait(&c->locked);
 		queued = run_delay();
 		began = now();
