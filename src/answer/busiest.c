@@ -6,7 +6,6 @@
 
 #include "answer/pressure.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/hmap.h"
 
 static const struct {
@@ -36,20 +35,6 @@ static enum bottleneck most_waited_for(const struct pressure *p)
 	return found;
 }
 
-static double now_of(const struct dataset *d, const struct question *q, const struct subject *s, size_t f)
-{
-	int64_t span = d->ticks.v[q->at].elapsed - d->ticks.v[q->focus].elapsed + d->ticks.v[q->focus].span;
-	double value = NAN;
-
-	if (s->last < q->focus || s->first > q->at || !subject_has(s, f))
-		return 0;
-	if (s->features[f].kind != COUNTER)
-		value = s->last >= q->at ? subject_value(d, s, f, q->at) : NAN;
-	else if (span > 0)
-		value = subject_growth(d, s, f, s->first > q->focus ? s->first : q->focus, q->at) * 1e9 / (double)span;
-	return isnan(value) ? 0 : value;
-}
-
 static struct user *user_of(struct hmap *users, const struct subject *s)
 {
 	uint64_t hash = hash_text(s->program);
@@ -74,8 +59,8 @@ static int sum_by_program(const struct dataset *d, const struct question *q, siz
 
 		if ((s->info.kind != ENTITY_PROCESS && s->info.kind != ENTITY_SHORT_LIVED) || s->first > s->last)
 			continue;
-		now = now_of(d, q, s, f);
-		if (now <= 0)
+		now = subject_during(d, s, f, q->focus, q->at);
+		if (!(now > 0))
 			continue;
 		u = user_of(users, s);
 		if (!u)

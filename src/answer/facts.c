@@ -24,7 +24,6 @@ struct observer {
 	const struct question *q;
 	struct blocks blocks;
 	double *sum, *sorted; /* by block */
-	double seconds;	      /* of the trouble */
 	struct facts *facts;
 };
 
@@ -38,7 +37,7 @@ static int open_observer(struct observer *o, const struct dataset *d, const stru
 	int64_t trouble = d->ticks.v[q->at].elapsed - d->ticks.v[q->focus].elapsed + d->ticks.v[q->focus].span;
 	int64_t wanted = blocks_recorded(d, q) / BLOCKS_WANTED, length = trouble / 2;
 
-	*o = (struct observer){.d = d, .q = q, .facts = facts, .seconds = fmax((double)trouble, 1e8) / 1e9};
+	*o = (struct observer){.d = d, .q = q, .facts = facts};
 	length = length < BLOCK_MIN ? BLOCK_MIN : length > BLOCK_MAX ? BLOCK_MAX : length;
 	if (length > wanted)
 		length = wanted;
@@ -54,20 +53,6 @@ static void close_observer(struct observer *o)
 	blocks_free(&o->blocks);
 	free(o->sum);
 	free(o->sorted);
-}
-
-static double now_of(const struct observer *o, const struct subject *s, size_t f)
-{
-	uint32_t from = s->first > o->q->focus ? s->first : o->q->focus, to = s->last < o->q->at ? s->last : o->q->at;
-
-	if (from > to || !subject_has(s, f))
-		return NAN;
-	if (s->features[f].kind == COUNTER)
-		return subject_growth(o->d, s, f, from, to) / o->seconds;
-	/* a program's level is what is there now; a machine's may swing */
-	if (s->info.kind == ENTITY_SYSTEM || s->features[f].kind == SAMPLED_GAUGE)
-		return subject_mean(o->d, s, f, from, to);
-	return s->last >= o->q->at ? subject_value(o->d, s, f, o->q->at) : NAN;
 }
 
 /* What of the time before says what is usual: NaN without history. */
@@ -99,7 +84,7 @@ static bool observe(struct observer *o, const struct together *t, size_t f, stru
 	bool any = false;
 
 	for (size_t i = 0; i < t->v.n; i++) {
-		double now = now_of(o, t->v.v[i], f);
+		double now = subject_during(o->d, t->v.v[i], f, o->q->focus, o->q->at);
 
 		any |= !isnan(now);
 		sum += isnan(now) ? 0 : now;

@@ -400,6 +400,19 @@ double subject_mean(const struct dataset *d, const struct subject *s, size_t fea
 	return span > 0 ? subject_growth(d, s, feature, from, to) / ((double)span / 1e9) : NAN;
 }
 
+double subject_during(const struct dataset *d, const struct subject *s, size_t feature, uint32_t from, uint32_t to)
+{
+	uint32_t first = s->first > from ? s->first : from, last = s->last < to ? s->last : to;
+
+	if (first > last || !subject_has(s, feature))
+		return NAN;
+	if (s->features[feature].kind == COUNTER)
+		return subject_growth(d, s, feature, first, last) / fmax((double)span_of(d, from, to) / 1e9, 0.1);
+	if (s->info.kind == ENTITY_SYSTEM || s->features[feature].kind == SAMPLED_GAUGE)
+		return subject_mean(d, s, feature, first, last);
+	return s->last >= to ? subject_value(d, s, feature, to) : NAN;
+}
+
 double subject_value(const struct dataset *d, const struct subject *s, size_t feature, uint32_t tick)
 {
 	return subject_mean(d, s, feature, tick, tick);
