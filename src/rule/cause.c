@@ -194,9 +194,10 @@ static bool put_usual(const struct fact *fact, struct str *out)
 	return true;
 }
 
+/* One process is not worth a word: a sentence leaves out what it says of how many they are. */
 static bool put_members(const struct fact_who *w, struct str *out)
 {
-	if (!w->members)
+	if (w->members < 2)
 		return false;
 	str_printf(out, "%u", w->members);
 	return true;

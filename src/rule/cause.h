@@ -20,7 +20,8 @@
  *
  * Texts that follow each other are joined. In them {QUANTITY}, {usual QUANTITY} and {victims QUANTITY} are values,
  * {name QUANTITY} is the disk, file system ... that has the highest one, and {culprit}, {pid}, {unit}, {victim} names; what
- * stands in [brackets] is left out where one of these is not known.
+ * stands in [brackets] is left out where one of these is not known ({processes}: how many the culprit has, known where
+ * it has more than one).
  */
 #pragma once
 

@@ -108,6 +108,21 @@ static void what_is_not_known_is_left_out_of_the_words(void **state)
 	assert_string_equal(known, "updatedb reads 5.0 MB/s, usually 1.0 MB/s.");
 }
 
+static void that_there_is_one_process_is_not_said(void **state)
+{
+	static const char words[] = "{culprit}[, in {processes} processes,] computes";
+	_cleanup_(facts_free) struct facts f = {};
+	_cleanup_free_ char *one = NULL, *many = NULL;
+
+	(void)state;
+	read_facts(disk, &f);
+	one = cause_words(words, &f);
+	f.culprit.members = 3;
+	many = cause_words(words, &f);
+	assert_string_equal(one, "updatedb computes");
+	assert_string_equal(many, "updatedb, in 3 processes, computes");
+}
+
 static void facts_survive_being_written(void **state)
 {
 	static const char more[] = "slow\tyes\tdisk\tprocess\n"
@@ -180,6 +195,7 @@ int main(void)
 		cmocka_unit_test(written_ones_are_the_same),
 		cmocka_unit_test(it_holds_where_all_of_it_does),
 		cmocka_unit_test(what_is_not_known_is_left_out_of_the_words),
+	  cmocka_unit_test(that_there_is_one_process_is_not_said),
 		cmocka_unit_test(facts_survive_being_written),
 		cmocka_unit_test(of_parts_any_or_what_is_said),
 		cmocka_unit_test(what_is_wrong_is_said),
