@@ -97,6 +97,7 @@ def act(stage, case, recorder, before):
     took = recorder.why(mark)[1]
     if strangers > STRANGERS_AT_MOST:
         raise SceneBroken(f"others used {strangers:.2f} CPUs, most of it {most}")
+    stage.expect_no_failure(culprits)
     stage.watch(pressed + AFTERWARDS - time.time())
     stage.expect_alive(except_for=culprits)
     innocents = [actor for actor in stage.actors if actor not in culprits]

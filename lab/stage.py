@@ -363,6 +363,12 @@ class Stage:
             if actor not in except_for and actor.process.poll() is not None:
                 raise SceneBroken(f"{actor.name} ended by itself (status {actor.process.returncode}): its case would mean nothing")
 
+    def expect_no_failure(self, actors):
+        """One that is done already is fine; one that could not do its part is not."""
+        for actor in actors:
+            if actor.process.poll():
+                raise SceneBroken(f"{actor.name} failed (status {actor.process.returncode}): its case would mean nothing")
+
     def stop(self, actor):
         for pid in actor.pids():
             try:

@@ -15,5 +15,5 @@ def inject(stage, chance):
         stage.start("burn", threads, percent, name=name)
     stage.start("serve", 40, 300, 120, name="browser")
     if chance.random() < 0.5:
-        return [stage.start("stress-ng", "--cpu", 3, "--cpu-method", "hash", "--quiet")]
+        return [stage.start("stress-ng", "--cpu", 3, "--cpu-method", "fft", "--quiet")]
     return [stage.start("sh", "-c", "while :; do python3 -c 'import json, http.server, email, asyncio, unittest'; done", name="plugins")]
