@@ -445,7 +445,9 @@ static void loop(struct daemon *d, int signal_fd)
 			moment = next_moment(&grid, d->interval);
 		}
 		say_alive(d);
-		if (!(ready > 0 && fds[1].revents) && monotonic_now() < moment)
+		if (ready > 0 && fds[1].revents && !recorder_drain(d->recorder))
+			moment = 0;
+		if (monotonic_now() < moment)
 			continue;
 		tick(d);
 		moment = next_moment(&grid, d->interval);

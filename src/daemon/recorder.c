@@ -333,6 +333,13 @@ int recorder_wake_fd(const struct recorder *r)
 	return first->source->wake_fd ? first->source->wake_fd(first->state) : -1;
 }
 
+bool recorder_drain(struct recorder *r)
+{
+	const struct opened *first = &r->sources[0];
+
+	return !first->source->drain || first->source->drain(first->state);
+}
+
 const char *recorder_missing(const struct recorder *r)
 {
 	return r->missing.data ? r->missing.data : "";

@@ -41,8 +41,10 @@ int recorder_tick(struct recorder *r, bool key, struct str *frame);
 void recorder_note(struct recorder *r, enum note_kind kind, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Readable when a source wants a sample before the next tick; -1 = never. */
+/* Readable when a source has more than it should leave until the next tick; -1 = never. */
 int recorder_wake_fd(const struct recorder *r);
+/* Takes that in. False: it is too much to keep, a sample is wanted at once. */
+bool recorder_drain(struct recorder *r);
 /* What could not be opened, a line each, for the log and `doctor`; belongs to the recorder. */
 const char *recorder_missing(const struct recorder *r);
 /* Processes are read from /proc because BPF cannot be had. */

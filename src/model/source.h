@@ -29,7 +29,9 @@ struct source {
 	/* Puts this moment's samples. Errors are the source's own to survive: it puts what it has. */
 	void (*sample)(void *state, struct tick *tick);
 	void (*close)(void *state);
-	/* A descriptor that becomes readable when the source must be sampled before the next tick, or -1. May be NULL. */
+	/* A descriptor that becomes readable when the source has more than it should leave until the next tick, or -1; `drain`
+	 * takes that in, and is false where it is too much to keep: then it must be sampled at once. Both may be NULL. */
 	int (*wake_fd)(void *state);
+	bool (*drain)(void *state);
 	unsigned every; /* sampled at every n-th tick; 0 = 1 */
 };

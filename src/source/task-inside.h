@@ -20,6 +20,7 @@
 	(1ull << FEATURE_THREADS | 1ull << FEATURE_THREADS_RUNNING | 1ull << FEATURE_THREADS_RUNNABLE | \
 	 1ull << FEATURE_THREADS_BLOCKED)
 #define THREAD_MASK	((1ull << THREAD_FEATURE_COUNT) - 1)
+#define EXITS_AT_MOST	8192 /* kept from one tick to the next */
 #define SWEEP_READ_SIZE (64 << 10) /* of the buffer */
 
 /* A process's place among those that live: all that a tick touches of one that sleeps on. */
@@ -83,6 +84,7 @@ struct task_source {
 	struct bpf_link *iter;
 	struct task_walk *walked; /* NULL = by the iterator only */
 	struct ring_buffer *ring;
+	int wake_fd; /* readable: half of the ring is full */
 	char *buffer;
 	uint32_t tick;
 	uint64_t lost;

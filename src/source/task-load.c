@@ -2,6 +2,7 @@
 #include <bpf/btf.h>
 #include <errno.h>
 #include <stdio.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -100,6 +101,19 @@ static void map_walked(struct task_source *src)
 
 	src->walked = at == MAP_FAILED ? NULL : at;
 }
+
+/* Readable once the kernel has woken us, at half of the ring: the ring itself is readable as long as anything is in it, which
+ * while programs end by the thousand it always is. */
+static int open_wake(struct task_source *src)
+{
+	struct epoll_event edge = {.events = EPOLLIN | EPOLLET};
+
+	src->wake_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (src->wake_fd < 0 || epoll_ctl(src->wake_fd, EPOLL_CTL_ADD, bpf_map__fd(src->skel->maps.exits), &edge) < 0)
+		return -errno;
+	return 0;
+}
+
 static int on_exit_record(void *context, void *data, size_t size)
 {
 	struct task_source *src = context;
@@ -132,5 +146,5 @@ int task_load(struct task_source *src, const struct source_options *options)
 	if (!src->iter)
 		return -errno;
 	src->ring = ring_buffer__new(bpf_map__fd(src->skel->maps.exits), on_exit_record, src, NULL);
-	return src->ring ? 0 : -errno;
+	return src->ring ? open_wake(src) : -errno;
 }

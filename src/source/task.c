@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -237,6 +238,7 @@ static void task_close(void *state)
 
 	if (!src)
 		return;
+	close_fd(&src->wake_fd);
 	ring_buffer__free(src->ring);
 	if (src->walked)
 		munmap(src->walked, sizeof(*src->walked));
@@ -275,6 +277,7 @@ static int task_open(const struct source_options *options, void **ret_state, con
 
 	if (!src)
 		return -ENOMEM;
+	src->wake_fd = -1;
 	src->own_pid = (uint32_t)getpid();
 	src->proc_root = options->proc_root;
 	src->has_gpu = gpu_is_there(options->sys_root);
@@ -295,7 +298,17 @@ static int task_wake_fd(void *state)
 {
 	struct task_source *src = state;
 
-	return ring_buffer__epoll_fd(src->ring);
+	return src->wake_fd;
+}
+
+static bool task_drain(void *state)
+{
+	struct task_source *src = state;
+	struct epoll_event told;
+
+	(void)epoll_wait(src->wake_fd, &told, 1, 0); /* an edge is told until it is asked for */
+	ring_buffer__consume(src->ring);
+	return src->exits.n < EXITS_AT_MOST;
 }
 
 const struct source source_task = {
@@ -305,4 +318,5 @@ const struct source source_task = {
 	.sample = task_sample,
 	.close = task_close,
 	.wake_fd = task_wake_fd,
+	.drain = task_drain,
 };

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -344,6 +345,37 @@ static void each_child_is_counted_once(int n, size_t memory, long every_ms)
 	watch_close(&w);
 }
 
+static pid_t start_and_end(void)
+{
+	pid_t pid = vfork();
+
+	if (pid == 0)
+		_exit(0);
+	return waitpid(pid, NULL, 0);
+}
+
+/* However fast programs end: what wakes the recorder is that half of the ring is full, not that there is something in it. */
+static void a_storm_of_exits_is_taken_in_between_two_ticks(void **state)
+{
+	struct watch w = watch_open();
+	struct pollfd wake = {source_task.wake_fd(w.source), POLLIN, 0};
+	int64_t before;
+
+	(void)state;
+	watch_tick(&w);
+	before = watch_value(&w, getpid(), FEATURE_CHILDREN_SHORT);
+	for (int i = 0; i < 5000; i++)
+		assert_true(start_and_end() > 0);
+	assert_int_equal(poll(&wake, 1, 0), 1);
+	assert_true(source_task.drain(w.source));
+	for (int i = 0; i < 100; i++)
+		assert_true(start_and_end() > 0);
+	assert_int_equal(poll(&wake, 1, 0), 0);
+	watch_tick(&w);
+	assert_int_equal(watch_value(&w, getpid(), FEATURE_CHILDREN_SHORT) - before, 5100);
+	watch_close(&w);
+}
+
 static void short_lived_processes_are_counted_once(void **state)
 {
 	(void)state;
@@ -534,6 +566,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums_hold_while_threads_come_and_go),
+		cmocka_unit_test(a_storm_of_exits_is_taken_in_between_two_ticks),
 		cmocka_unit_test(short_lived_processes_are_counted_once),
 		cmocka_unit_test(ending_slowly_is_ending_once),
 		cmocka_unit_test(exec_is_described_anew),
