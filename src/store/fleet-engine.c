@@ -24,11 +24,6 @@ const struct fleet *fleet_engine_fleet(const struct fleet_engine *e)
 	return e->fleet;
 }
 
-struct fleet_span fleet_engine_extent(const struct fleet_engine *e)
-{
-	return e->extent;
-}
-
 /* --- what there is --- */
 
 static int take_table(void *data, size_t n, char *const *f)

@@ -46,7 +46,8 @@ static int detach(struct store *s)
 	return r;
 }
 
-int store_prepare_marks(struct store *s, const char *format, sqlite3_stmt **ret)
+/* As store_prepare(); every %s of the text stands for the schema that holds the marks, wherever they are by now. */
+static int prepare_marks(struct store *s, const char *format, sqlite3_stmt **ret)
 {
 	bool may_move = sqlite3_get_autocommit(s->db); /* within a transaction everything stays where it is */
 	struct str sql = {};
@@ -85,7 +86,7 @@ static int bind(sqlite3_stmt *stmt, int column, const struct mark_value *v)
 static int try_change(struct store *s, const char *format, const struct mark_value *values, size_t n)
 {
 	sqlite3_stmt *stmt;
-	int r = store_prepare_marks(s, format, &stmt);
+	int r = prepare_marks(s, format, &stmt);
 
 	if (r < 0)
 		return r;
@@ -230,7 +231,7 @@ int store_copy_marks(struct store *from, struct store *to)
 static int same_event(struct store *s, int64_t wall, uint32_t uid, int64_t *ret_id)
 {
 	sqlite3_stmt *stmt;
-	int r = store_prepare_marks(s, "SELECT id FROM %s.mark WHERE uid = ? AND undone = 0 AND presses > 0 AND last >= ? AND last <= ? ORDER BY id DESC LIMIT 1",
+	int r = prepare_marks(s, "SELECT id FROM %s.mark WHERE uid = ? AND undone = 0 AND presses > 0 AND last >= ? AND last <= ? ORDER BY id DESC LIMIT 1",
 			&stmt);
 
 	if (r < 0)
@@ -326,7 +327,7 @@ int store_mark_undo(struct store *s, uint32_t uid, int64_t *ret_id)
 {
 	sqlite3_stmt *stmt;
 	int64_t id = 0;
-	int r = store_prepare_marks(s, "SELECT id FROM %s.mark WHERE undone = 0 AND presses > 0 AND (?1 = 0 OR uid = ?1) ORDER BY id DESC LIMIT 1", &stmt);
+	int r = prepare_marks(s, "SELECT id FROM %s.mark WHERE undone = 0 AND presses > 0 AND (?1 = 0 OR uid = ?1) ORDER BY id DESC LIMIT 1", &stmt);
 
 	if (r < 0)
 		return r;
@@ -377,7 +378,7 @@ int store_marks(struct store *s, int64_t from, int64_t to, struct mark **ret, si
 {
 	VEC(struct mark) marks = {};
 	sqlite3_stmt *stmt;
-	int r = store_prepare_marks(s,
+	int r = prepare_marks(s,
 			"SELECT id, wall, last, presses, uid, note, feedback FROM %s.mark"
 			" WHERE undone = 0 AND wall BETWEEN ? AND ? ORDER BY wall, id",
 			&stmt);
