@@ -1,6 +1,5 @@
 #include "analysis/fleet-analysis.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 

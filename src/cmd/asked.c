@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "daemon/capture.h"
-#include "daemon/request.h"
 #include "model/trace-hide.h"
 #include "store/trace-file.h"
 #include "store/trace-folder.h"

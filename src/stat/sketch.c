@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-
 #define PART_BITS 6
 #define EXACT	  (2u << PART_BITS) /* below it every value is a bucket */
 

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/folder.h"
 #include "store/internal.h"
 #include "store/journal.h"

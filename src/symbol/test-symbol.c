@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "symbol/jit.h"
 #include "symbol/kernel.h"
 #include "symbol/object.h"
