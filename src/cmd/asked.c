@@ -28,6 +28,10 @@ int asked_about(struct common *common, const char *text, struct asked *a)
 	if (!store)
 		return -EIO;
 	r = store_mark_get(store, (int64_t)id, &mark);
+	if (r < 0 && r != -ENOENT) {
+		log_error("%s", store_error(store));
+		r = -EIO;
+	}
 	store_close(store);
 	if (r < 0)
 		return r;

@@ -19,6 +19,13 @@ void mark_free(struct mark *m)
 	*m = (struct mark){};
 }
 
+void marks_free(struct mark *marks, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		mark_free(&marks[i]);
+	free(marks);
+}
+
 /* Marks are pressed while the disk is starved, so while a recorder runs they live beside its journal: RUN/marks.db,
  * attached as "run", and the writer copies them to the store when it next writes. */
 static const char *schema_of(const struct store *s)
@@ -378,7 +385,7 @@ int store_marks(struct store *s, int64_t from, int64_t to, struct mark **ret, si
 {
 	VEC(struct mark) marks = {};
 	sqlite3_stmt *stmt;
-	int r = prepare_marks(s,
+	int code, r = prepare_marks(s,
 			"SELECT id, wall, last, presses, uid, note, feedback FROM %s.mark"
 			" WHERE undone = 0 AND wall BETWEEN ? AND ? ORDER BY wall, id",
 			&stmt);
@@ -387,7 +394,7 @@ int store_marks(struct store *s, int64_t from, int64_t to, struct mark **ret, si
 		return r;
 	sqlite3_bind_int64(stmt, 1, from);
 	sqlite3_bind_int64(stmt, 2, to);
-	while (sqlite3_step(stmt) == SQLITE_ROW) {
+	while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
 		const char *note = (const char *)sqlite3_column_text(stmt, 5);
 		int presses = sqlite3_column_int(stmt, 3);
 		struct mark m = {
@@ -404,10 +411,14 @@ int store_marks(struct store *s, int64_t from, int64_t to, struct mark **ret, si
 		if (VEC_PUSH(marks, m) < 0)
 			mark_free(&m);
 	}
+	if (code != SQLITE_DONE)
+		r = store_fail(s, code, "cannot read");
 	sqlite3_finalize(stmt);
 	*ret = marks.v;
 	*ret_n = marks.n;
-	return 0;
+	if (r < 0)
+		marks_free(*ret, *ret_n);
+	return r;
 }
 
 int store_mark_get(struct store *s, int64_t id, struct mark *ret)
@@ -419,14 +430,12 @@ int store_mark_get(struct store *s, int64_t id, struct mark *ret)
 	if (r < 0)
 		return r;
 	r = -ENOENT;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		if (marks[i].id == id) {
 			*ret = marks[i];
+			marks[i] = (struct mark){};
 			r = 0;
-		} else {
-			mark_free(&marks[i]);
 		}
-	}
-	free(marks);
+	marks_free(marks, n);
 	return r;
 }
