@@ -1,7 +1,6 @@
 /* Works between the timer's interrupts and sleeps through each: nearly all of a CPU, and next to nothing by tick-sampled
  * counters. dodger [SECONDS] */
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 

@@ -1,6 +1,5 @@
 /* The fleet's default comparison on public data: bench/fleet-eval DATA smd|asd|petshop|nezha|stories. Protocols: the data's README.
  * Prints lines "RESULT NAME VALUE" for bench/eval-fleet, and others for people. */
-#include <errno.h>
 #include <glob.h>
 #include <jansson.h>
 #include <math.h>

@@ -2,7 +2,6 @@
  * and has each trace parsed and freed. Prints how many spans there were. */
 #include <jansson.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "source/span-json.h"
 
@@ -27,7 +26,7 @@ int main(int argc, char **argv)
 		fputs("usage: json-alone FILE\n", stderr);
 		return 2;
 	}
-	if (json_elements(&reader, &in, "data", count) < 0 || faults.n[SPAN_FAULT_SYNTAX])
+	if (json_elements(&reader, &in, (const char *const[]){"data", NULL}, count) < 0 || faults.n[SPAN_FAULT_SYNTAX])
 		return 1;
 	input_close(&in);
 	printf("%zu\n", spans);

@@ -7,7 +7,6 @@
  * counters, which so depend on each other as the kernel's do. The machine's own entities are in it, and fifty
  * control groups.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,5 @@
 /* A segment's frames: pieces of [length u16][payload], each given the header that belongs to it, so that what lies behind
  * the checksum is reached. */
-#include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 
 #include "fuzz/target.h"

@@ -2,7 +2,6 @@
  * any mutation would come further than to them: the input is a row of sections as kind (1 byte), length (2), bytes. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <zstd.h>

@@ -1,7 +1,5 @@
 /* Announces what it reads, as the recorder does: lines "ID EVENT NOTE". For tests/agent. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "daemon/announce.h"
 

@@ -17,7 +17,6 @@
 
 #include "act/custody.h"
 #include "act/hold-file.h"
-#include "act/place.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 

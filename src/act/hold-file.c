@@ -351,7 +351,8 @@ static void remove_unfinished(const char *run_dir)
 			(void)unlinkat(dirfd(folder), e->d_name, 0);
 }
 
-bool hold_has_owner(const char *proc_root, const struct hold *h)
+/* Whether somebody lives whose it is to undo. */
+static bool has_owner(const char *proc_root, const struct hold *h)
 {
 	return (h->owner && process_lives(proc_root, h->owner, h->owner_start)) ||
 	       (h->guardian && process_lives(proc_root, h->guardian, h->guardian_start));
@@ -362,7 +363,7 @@ static int sweep_one(const char *proc_root, const char *run_dir, const char *boo
 	int r = 0;
 
 	if (strcmp(h->boot, boot) == 0) {
-		if (hold_has_owner(proc_root, h) || (h->kept && processes_live(proc_root, &h->heads)))
+		if (has_owner(proc_root, h) || (h->kept && processes_live(proc_root, &h->heads)))
 			return 0;
 		r = hold_undo(proc_root, h);
 	}

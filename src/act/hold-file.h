@@ -15,8 +15,6 @@ int hold_file_list(const char *run_dir, struct hold **ret, size_t *ret_n);
 /* RUN/held; the caller frees. */
 char *hold_folder(const char *run_dir);
 
-/* Whether somebody lives whose it is to undo. */
-bool hold_has_owner(const char *proc_root, const struct hold *h);
 /* The lock under which files are written; closing *ret_fd lets it go. 0, -EBUSY (somebody else has it), -errno. */
 int hold_lock(const char *run_dir, int *ret_fd);
 /* What nobody minds any more is undone and its file taken away, also one that was not written to the end; what `calm`

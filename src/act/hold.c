@@ -2,10 +2,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "act/unit.h"
-#include "base/cleanup.h"
 
 const char *const hold_short_names[SHORT_COUNT] = {"cpu", "disk", "memory"};
 const char *const hold_way_names[WAY_COUNT] = {"unit", "limit", "freeze", "class"};

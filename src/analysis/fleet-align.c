@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-
 #define LATE_SHARE 20 /* a twentieth of the window */
 
 void fleet_alignment_free(struct fleet_alignment *a)

@@ -1,12 +1,11 @@
 #include "analysis/fleet-analysis.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
 extern const struct fleet_analysis fleet_within, fleet_between, fleet_deviation, fleet_alarm, fleet_correlation, fleet_explain, fleet_runs;
 
-const struct fleet_analysis *const fleet_analyses[] = {
+static const struct fleet_analysis *const fleet_analyses[] = {
 	&fleet_deviation, &fleet_alarm, &fleet_within, &fleet_between, &fleet_correlation, &fleet_explain, &fleet_runs, NULL,
 };
 

@@ -12,7 +12,6 @@ struct fleet_analysis {
 	int (*run)(const struct fleet_question *q, struct fleet_findings *ret);
 };
 
-extern const struct fleet_analysis *const fleet_analyses[]; /* NULL-terminated */
 const struct fleet_analysis *fleet_analysis_find(const char *name);
 
 /* The window and all of the rest as a question about all servers and counters, with defaults. */

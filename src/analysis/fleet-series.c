@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -46,7 +45,8 @@ void fleet_series_close(struct fleet_series *d)
 	fleet_peers_free(&d->peers);
 }
 
-int fleet_series_twin_counter(const struct fleet_series *d, size_t counter)
+/* The reference's index of a counter, or -ENOENT. */
+static int twin_counter(const struct fleet_series *d, size_t counter)
 {
 	const struct fleet_question *q = d->q;
 
@@ -121,7 +121,7 @@ static int judge(const struct fleet_series *d, size_t server, const float *now, 
 int fleet_series_judge(const struct fleet_series *d, size_t server, size_t counter, const float *relative,
 		       struct select_room *room, struct fleet_finding *ret, float *scores)
 {
-	int ref_counter = fleet_series_twin_counter(d, counter);
+	int ref_counter = twin_counter(d, counter);
 	const float *now = d->q->fleet->servers.v[server].column[counter], *before;
 	_cleanup_free_ float *others = NULL;
 	struct usual_blocks blocks = {};

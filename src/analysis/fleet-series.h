@@ -21,8 +21,6 @@ struct fleet_series {
 /* The question must outlive it. 0 or -ENOMEM; free it in either case. */
 int fleet_series_open(const struct fleet_question *q, struct fleet_series *ret);
 void fleet_series_close(struct fleet_series *s);
-/* The reference's index of a counter, or -ENOENT. */
-int fleet_series_twin_counter(const struct fleet_series *s, size_t counter);
 /* What the servers of a role have in common, to be given to fleet_series_judge(). 0 or -ENOMEM. */
 int fleet_series_relative(const struct fleet_series *s, size_t counter, struct select_room *room, struct fleet_relative *ret);
 /* Judges one. `scores` (may be NULL) gets the score of each of usual[server].blocks windows of the usual time, NaN where

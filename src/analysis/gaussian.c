@@ -11,7 +11,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "analysis/gaussian.h"
 #include "analysis/method.h"

@@ -79,33 +79,5 @@ int groups_correct(struct group_judgement *judgements, size_t n, const struct gr
 /* Requests: z of each against the mean and standard deviation of the older groups' requests (SDiag: "to identify the
  * outlier groups and requests"). */
 double request_z(double duration, const struct version_group *older, size_t n);
-/* Robust: how many times the usual p99 distance from the median a request is off, (x - p50) / (p99 - p50); > 1 is rare
- * by construction. NaN of an empty sketch. */
-double request_excess(double duration, const struct sketch *usual);
 
-/* A change of the mean over parts (buckets), split exactly into what its parts did and what their mix did:
- *
- *   after - before = sum_i (m1_i - m0_i) (w0_i + w1_i) / 2  +  sum_i (w1_i - w0_i) (m0_i + m1_i) / 2
- *		      within the parts			       mix shift (Simpson)
- *
- * A part that is there on one side only is mix: its other mean is taken as its own. */
-struct mix_part {
-	double count[2], mean[2]; /* before, after */
-};
-struct mix_change {
-	double before, after;
-	double within, mix;
-};
-struct mix_change mix_change(const struct mix_part *parts, size_t n);
-
-/* Did a function really grow, or did its cost move there from others? Of each function its cost per request before and
- * after, in the same unit, and the standard error of the difference. */
-struct cost {
-	double before, after, error;
-};
-enum cost_change { COST_SAME, COST_GREW, COST_SHRANK, COST_MOVED_IN, COST_MOVED_OUT };
-/* FBDetect (SOSP 2024): a function grew if the whole did as well; what the whole did not grow by was moved. ret_change
- * has n places; *ret_moved is the cost that changed places. */
-void costs_classify(const struct cost *costs, size_t n, enum cost_change *ret_change, double *ret_grown, double *ret_moved);
-const char *cost_change_name(enum cost_change change);
 const char *group_method_name(enum group_method method);

@@ -34,7 +34,7 @@ struct span_causes {
 	bool alike;	       /* all kinds became slower by the same: no attribute tells them apart */
 };
 
-/* `f` has the two sides as span_change_forest() makes them, finished. Without attributes to look at, or with too few requests,
+/* `f` has the two sides as span_sides_of() makes them, finished. Without attributes to look at, or with too few requests,
  * looked_at is empty. 0 or -ENOMEM. */
 int span_causes_find(const struct forest *f, struct span_causes *ret);
 void span_causes_free(struct span_causes *c);

@@ -2,138 +2,12 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "analysis/span-vertex.h"
 #include "stat/rank.h"
-#include "stat/welch.h"
 
-#define FAN_OUT	  1.25 /* more calls a parent call than this times before */
-#define SERIAL	  0.5  /* of what a vertex added, if lost overlap explains it */
-#define SERIAL_LEAST 0.95 /* of the calls at a time there were */
-#define SHRINK	  3    /* calls: scores of services that were called less count less */
-#define HOST_SLOWER 2  /* times the other hosts' mean */
-#define LEAF_ATTRIBUTES 256
-
-static uint32_t side_set(struct names *names, enum span_side side)
-{
-	const char *value = span_side_name(side);
-	struct attribute one = {names_text(names, "side", 4), names_text(names, value, strlen(value))};
-
-	return names_set(names, 0, &one, 1);
-}
-
-/* "agent version": so that it is no attribute's name. */
-static uint32_t version_key(struct names *names, uint32_t package)
-{
-	char text[NAME_TEXT_MAX];
-
-	snprintf(text, sizeof(text), "%s version", names_get(names, package));
-	return names_text(names, text, strlen(text));
-}
-
-/* The group's leaves, what they ran as among their attributes: sides put versions together. */
-static int label_leaves(struct names *names, const struct group *from, struct group *to)
-{
-	struct attribute v[LEAF_ATTRIBUTES];
-	uint32_t versions[LEAF_ATTRIBUTES];
-	const struct attribute_set *set = names_get_set(names, from->versions);
-	size_t n_versions = set->n < LEAF_ATTRIBUTES / 2 ? set->n : LEAF_ATTRIBUTES / 2;
-
-	to->leaves.v = calloc(from->leaves.n + 1, sizeof(*to->leaves.v));
-	if (!to->leaves.v)
-		return -ENOMEM;
-	for (size_t i = 0; i < n_versions; i++)
-		versions[i] = version_key(names, set->v[i].key);
-	for (size_t i = 0; i < from->leaves.n; i++) {
-		const struct attribute_set *own = names_get_set(names, from->leaves.v[i].set);
-		size_t n = 0;
-
-		set = names_get_set(names, from->versions);
-		for (size_t k = 0; k < n_versions; k++)
-			v[n++] = (struct attribute){versions[k], set->v[k].value};
-		for (uint32_t k = 0; k < own->n && n < LEAF_ATTRIBUTES; k++)
-			v[n++] = own->v[k];
-		to->leaves.v[i] = from->leaves.v[i];
-		if (from->leaves.v[i].set)
-			to->leaves.v[i].set = names_set(names, own->service, v, n);
-	}
-	return 0;
-}
-
-/* A copy of the forest's frame whose groups are labelled by their side; all but the leaves is shared. */
-static int relabel(const struct forest *f, enum span_side (*side)(void *, const struct bucket *, const struct group *),
-		   void *state, struct forest *ret)
-{
-	struct bucket *buckets = calloc(f->buckets.n + 1, sizeof(*buckets));
-	struct forest copy = *f;
-	int r = buckets ? 0 : -ENOMEM;
-
-	for (size_t i = 0; r == 0 && i < f->buckets.n; i++) {
-		const struct bucket *b = &f->buckets.v[i];
-		struct group *groups = calloc(b->groups.n + 1, sizeof(*groups));
-
-		buckets[i] = *b;
-		buckets[i].groups.v = groups;
-		buckets[i].groups.n = 0;
-		for (size_t j = 0; groups && j < b->groups.n; j++) {
-			enum span_side which = side(state, b, &b->groups.v[j]);
-			struct group *g = &groups[buckets[i].groups.n];
-
-			if (which == SIDE_NONE || r < 0)
-				continue;
-			*g = b->groups.v[j];
-			r = label_leaves(f->names, &b->groups.v[j], g);
-			g->versions = side_set(f->names, which);
-			buckets[i].groups.n++;
-		}
-		r = groups ? r : -ENOMEM;
-	}
-	copy.buckets.v = buckets;
-	if (r == 0)
-		r = forest_merge(ret, &copy);
-	for (size_t i = 0; buckets && i < f->buckets.n; i++) {
-		if (!buckets[i].groups.v || buckets[i].groups.v == f->buckets.v[i].groups.v)
-			continue;
-		for (size_t j = 0; j < buckets[i].groups.n; j++)
-			free(buckets[i].groups.v[j].leaves.v);
-		free(buckets[i].groups.v);
-	}
-	free(buckets);
-	return r;
-}
-
-int span_change_forest(const struct forest *f, enum span_side (*side)(void *, const struct bucket *, const struct group *),
-		       void *state, struct forest *ret)
-{
-	return relabel(f, side, state, ret);
-}
-
-struct whole {
-	const struct forest *f;
-	enum span_side side;
-	bool (*selected)(const struct forest *f, const struct bucket *b);
-};
-
-static enum span_side whole_side(void *state, const struct bucket *b, const struct group *g)
-{
-	const struct whole *w = state;
-
-	(void)g;
-	return !w->selected || w->selected(w->f, b) ? w->side : SIDE_NONE;
-}
-
-int span_change_add(struct forest *ret, const struct forest *part, enum span_side side,
-		    bool (*selected)(const struct forest *f, const struct bucket *b))
-{
-	struct whole w = {part, side, selected};
-	struct forest copy = *part;
-
-	if (side == SIDE_BASELINE)
-		copy.places.n = 0; /* hosts are told apart in the candidate */
-	return relabel(&copy, whole_side, &w, ret);
-}
+#define SHRINK 3 /* calls: scores of services that were called less count less */
 
 void span_change_free(struct span_change *c)
 {
@@ -141,11 +15,6 @@ void span_change_free(struct span_change *c)
 		VEC_FREE(c->buckets.v[i].vertices);
 	VEC_FREE(c->buckets);
 	VEC_FREE(c->services);
-}
-
-const char *span_side_name(enum span_side side)
-{
-	return side == SIDE_BASELINE ? "baseline" : "candidate";
 }
 
 const char *span_reason_name(enum span_reason reason)
@@ -162,208 +31,7 @@ const char *span_verdict_name(enum span_verdict verdict)
 	return names[verdict];
 }
 
-static double ratio(long double a, long double b)
-{
-	return b > 0 ? (double)(a / b) : NAN;
-}
-
-/* --- one vertex ------------------------------------------------------------------------------------------------------- */
-
-static const struct cell *cell_of(const struct group *g, uint32_t vertex)
-{
-	return g && vertex != NO_VERTEX ? group_cell(g, vertex) : NULL;
-}
-
-static double of_request(const struct group *g, const struct cell *c)
-{
-	return c ? ratio((long double)c->path.sum, (long double)g->total.count) : 0;
-}
-
-static double calls_of(const struct forest *f, const struct group *g, const struct cell *c)
-{
-	const struct cell *parent = c ? cell_of(g, f->vertices.v[c->vertex].parent) : NULL;
-
-	return c ? ratio((long double)c->duration.count, parent ? (long double)parent->duration.count : (long double)g->total.count) : 0;
-}
-
-static double each_of(const struct cell *c)
-{
-	return c ? ratio((long double)c->self, (long double)c->duration.count) : NAN;
-}
-
-static double parallel_of(const struct cell *c)
-{
-	return c ? ratio((long double)c->called, (long double)c->busy) : NAN;
-}
-
-/* Variance of a vertex's time on the path over all requests: those that have none there count as 0. */
-static double path_variance(const struct group *g, const struct cell *c)
-{
-	double n = (double)g->total.count, m, squares;
-
-	if (!c || !g->total.count)
-		return 0;
-	m = (double)((long double)c->path.sum / (long double)g->total.count);
-	squares = (double)(((long double)c->path.square_high * 0x1p128L + (long double)c->path.square_low) / (long double)n);
-	return squares > m * m ? squares - m * m : 0;
-}
-
-static double path_p(const struct group *a, const struct group *b, const struct cell *x, const struct cell *y)
-{
-	double na = moments_effective(&a->total), nb = moments_effective(&b->total);
-	double error = sqrt(path_variance(a, x) / na + path_variance(b, y) / nb);
-
-	return error > 0 ? normal_p((of_request(b, y) - of_request(a, x)) / error) : 1;
-}
-
-static struct sample_moments sample_of(const struct moments *m)
-{
-	return (struct sample_moments){moments_effective(m), moments_mean(m), moments_variance(m)};
-}
-
-/* By Welch's test: a single call that took forever makes no mean sure. */
-static bool surely_greater(const struct moments *a, const struct moments *b, double level)
-{
-	const struct sample_moments x = sample_of(a), y = sample_of(b);
-	double df = 0, t = welch_t(&y, &x, &df);
-
-	return t > 0 && student_p(t, df) <= level;
-}
-
-/* One host whose calls take much longer than the others', when the others have not changed as much. */
-static bool single_host(const struct forest *f, uint32_t bucket, uint32_t vertex, struct vertex_change *v)
-{
-	const struct place *worst = NULL;
-	struct moments others = {};
-	size_t hosts = 0;
-
-	for (size_t i = 0; i < f->places.n; i++) {
-		const struct place *p = &f->places.v[i];
-
-		if (p->bucket != bucket || p->vertex != vertex || p->path.samples < 5)
-			continue;
-		hosts++;
-		if (!worst || moments_mean(&p->path) > moments_mean(&worst->path))
-			worst = p;
-	}
-	for (size_t i = 0; i < f->places.n && worst; i++)
-		if (f->places.v[i].bucket == bucket && f->places.v[i].vertex == vertex && &f->places.v[i] != worst)
-			moments_merge(&others, &f->places.v[i].path);
-	if (hosts < 3 || moments_mean(&worst->path) < HOST_SLOWER * moments_mean(&others))
-		return false;
-	if (2 * worst->path.count > others.count || !surely_greater(&worst->path, &others, SPAN_Q / (double)hosts))
-		return false;
-	v->host = worst->host;
-	v->host_mean = moments_mean(&worst->path);
-	v->others_mean = moments_mean(&others);
-	return true;
-}
-
-/* How much longer children ran per call of their parent than they would at the parallelism of before, ns. */
-static double overlap_lost(const struct cell *x, const struct cell *y)
-{
-	double parallel = parallel_of(x);
-
-	return ratio((long double)y->busy, (long double)y->duration.count) -
-	       ratio((long double)y->called, (long double)y->duration.count) / parallel;
-}
-
-/* Its own siblings, or those of what called it, ran side by side before and do so less: that is most of what it adds. */
-static bool serialised(const struct forest *f, const struct group *a, const struct group *b, struct vertex_change *v)
-{
-	if (v->each_after > 1.5 * v->each_before)
-		return false;
-	for (uint32_t u = v->vertex; u != NO_VERTEX; u = f->vertices.v[u].parent) {
-		const struct cell *x = cell_of(a, f->vertices.v[u].parent), *y = cell_of(b, f->vertices.v[u].parent);
-		double before = parallel_of(x), gain;
-
-		if (!y || !(before > 1.1) || parallel_of(y) > SERIAL_LEAST * before)
-			continue;
-		gain = (v->after - v->before) * (double)b->total.count / (double)y->duration.count;
-		if (overlap_lost(x, y) < SERIAL * gain)
-			continue;
-		v->through = u;
-		v->parallel_before = before;
-		v->parallel_after = parallel_of(y);
-		return true;
-	}
-	return false;
-}
-
-/* It, or what called it, is called more often by its caller. */
-static bool fanned_out(const struct forest *f, const struct group *a, const struct group *b, struct vertex_change *v)
-{
-	for (uint32_t u = v->vertex; u != NO_VERTEX; u = f->vertices.v[u].parent) {
-		double before = calls_of(f, a, cell_of(a, u)), after = calls_of(f, b, cell_of(b, u));
-
-		if (!(before > 0 && after > FAN_OUT * before))
-			continue;
-		v->through = u;
-		v->calls_before = before;
-		v->calls_after = after;
-		return true;
-	}
-	return false;
-}
-
-static bool retried(const struct forest *f, const struct group *a, const struct group *b, struct vertex_change *v)
-{
-	for (uint32_t u = v->vertex; u != NO_VERTEX; u = f->vertices.v[u].parent) {
-		const struct cell *x = cell_of(a, u), *y = cell_of(b, u);
-		double before = x ? ratio((long double)x->retries, (long double)x->duration.count) : 0;
-
-		if (!y || !(ratio((long double)y->retries, (long double)y->duration.count) > before + .02))
-			continue;
-		v->through = u;
-		v->calls_before = calls_of(f, a, x);
-		v->calls_after = calls_of(f, b, y);
-		return v->calls_after > 1.02 * v->calls_before;
-	}
-	return false;
-}
-
-static enum span_reason reason_of(const struct forest *f, uint32_t bucket, const struct group *a, const struct group *b,
-				  const struct cell *x, const struct cell *y, struct vertex_change *v)
-{
-	if (v->after <= v->before || !y)
-		return REASON_NONE;
-	if (!x)
-		return REASON_NEW;
-	if (retried(f, a, b, v))
-		return REASON_RETRIES;
-	if (fanned_out(f, a, b, v))
-		return REASON_MORE_CALLS;
-	if (serialised(f, a, b, v))
-		return REASON_SEQUENTIAL;
-	return single_host(f, bucket, v->vertex, v) ? REASON_ONE_HOST : REASON_SLOWER;
-}
-
-static int compare_vertex(const struct forest *f, struct bucket_change *c, uint32_t vertex)
-{
-	const struct cell *x = cell_of(c->before, vertex), *y = cell_of(c->after, vertex);
-	struct vertex_change v = {
-		.vertex = vertex,
-		.through = vertex,
-		.before = of_request(c->before, x),
-		.after = of_request(c->after, y),
-		.calls_before = calls_of(f, c->before, x),
-		.calls_after = calls_of(f, c->after, y),
-		.each_before = each_of(x),
-		.each_after = each_of(y),
-		.parallel_before = parallel_of(x),
-		.parallel_after = parallel_of(y),
-		.p = path_p(c->before, c->after, x, y),
-	};
-
-	if (!x && !y)
-		return 0;
-	if (v.p <= SPAN_Q) {
-		c->gained += fmax(0, v.after - v.before);
-		c->lost += fmax(0, v.before - v.after);
-	}
-	v.reason = reason_of(f, c->bucket, c->before, c->after, x, y, &v);
-	return VEC_PUSH(c->vertices, v);
-}
+/* --- one bucket ------------------------------------------------------------------------------------------------------- */
 
 static int by_gain(const void *a, const void *b)
 {
@@ -373,11 +41,9 @@ static int by_gain(const void *a, const void *b)
 	return dx > dy ? -1 : dx < dy ? 1 : x->vertex < y->vertex ? -1 : x->vertex > y->vertex;
 }
 
-/* --- one bucket ------------------------------------------------------------------------------------------------------- */
-
 double moments_p(const struct moments *before, const struct moments *after, double superiority)
 {
-	const struct sample_moments a = sample_of(before), b = sample_of(after);
+	const struct sample_moments a = moments_sample(before), b = moments_sample(after);
 	double df = 0, t = welch_t(&a, &b, &df), by_mean = isnan(t) ? 1 : student_p(t, df),
 	       by_rank = mann_whitney_p(superiority, a.n, b.n);
 
@@ -444,7 +110,7 @@ static int compare_bucket(const struct forest *f, uint32_t index, const uint32_t
 	if (c.before && c.after) {
 		test_bucket(&c);
 		for (uint32_t v = 0; r == 0 && v < f->vertices.n; v++)
-			r = compare_vertex(f, &c, v);
+			r = span_change_vertex(f, &c, v);
 		qsort(c.vertices.v, c.vertices.n, sizeof(*c.vertices.v), by_gain);
 	}
 	if (r == 0)
@@ -519,7 +185,7 @@ static void split_mix(struct span_change *c)
 
 static int add_service(struct span_change *ret, uint32_t service, const struct cell *x, const struct cell *y)
 {
-	double before = each_of(x), calls = moments_count(&y->duration);
+	double before = cell_each(x), calls = moments_count(&y->duration);
 	struct service_change *s = NULL;
 
 	for (size_t i = 0; i < ret->services.n && !s; i++)
@@ -531,7 +197,7 @@ static int add_service(struct span_change *ret, uint32_t service, const struct c
 		s = &ret->services.v[ret->services.n - 1];
 	}
 	s->expected += before * calls;
-	s->got += each_of(y) * calls;
+	s->got += cell_each(y) * calls;
 	s->calls += fmin((double)x->duration.samples, (double)y->duration.samples);
 	return 0;
 }
@@ -568,7 +234,7 @@ static int compare_services(const struct forest *f, struct span_change *ret)
 
 int span_change(const struct forest *f, struct span_change *ret)
 {
-	const uint32_t sets[2] = {side_set(f->names, SIDE_BASELINE), side_set(f->names, SIDE_CANDIDATE)};
+	const uint32_t sets[2] = {span_side_set(f->names, SIDE_BASELINE), span_side_set(f->names, SIDE_CANDIDATE)};
 	int r = 0;
 
 	*ret = (struct span_change){};

@@ -1,14 +1,12 @@
 /* Two sets of requests side by side: which bucket became slower, where on its critical path the milliseconds went, and
  * by what: slower calls, more calls, retries, calls one after another that were side by side, a single slow host.
  *
- * Both sets are the two groups of each bucket of one forest (span_change_forest()), so that vertices are the same. With
+ * Both sets are the two groups of each bucket of one forest (analysis/span-sides.h), so that vertices are the same. With
  * the rule 'tolerant' or 'strict' the vertices' shares of the critical path add up to the change of the mean exactly.
  */
 #pragma once
 
-#include "timeline/forest.h"
-
-enum span_side { SIDE_NONE, SIDE_BASELINE, SIDE_CANDIDATE };
+#include "analysis/span-sides.h"
 
 #define SPAN_TOLERANCE 0.05 /* a change of the mean below this is no regression */
 #define SPAN_Q	       0.01 /* Benjamini-Hochberg over buckets */
@@ -71,19 +69,11 @@ struct span_change {
 	uint32_t only_before, only_after; /* buckets that one side does not have */
 };
 
-/* Gives *ret both sides of f: each bucket's groups put together by what `side` says. Neither is finished. */
-int span_change_forest(const struct forest *f, enum span_side (*side)(void *state, const struct bucket *b, const struct group *g),
-		       void *state, struct forest *ret);
-/* The same for two forests; `selected` says which buckets, NULL = all. */
-int span_change_add(struct forest *ret, const struct forest *part, enum span_side side,
-		    bool (*selected)(const struct forest *f, const struct bucket *b));
 /* `f` is finished and outlives *ret. 0 or -ENOMEM. */
 int span_change(const struct forest *f, struct span_change *ret);
 void span_change_free(struct span_change *c);
 /* Twice the smaller p of Welch's test of means and of the rank test (superiority = P(after > before) + half of equal). */
 double moments_p(const struct moments *before, const struct moments *after, double superiority);
-/* "baseline", "candidate": the value of the one attribute that the sides' groups have as versions. */
-const char *span_side_name(enum span_side side);
 const char *span_reason_name(enum span_reason reason);
 const char *span_verdict_name(enum span_verdict verdict);
 /* What a gate says: SLOWER if any bucket is, UNCLEAR if most traffic cannot be told, else SAME. */

@@ -1,10 +1,8 @@
 #include "base/test.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/fleet-align.h"
 #include "analysis/fleet-analysis.h"

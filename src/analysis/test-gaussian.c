@@ -1,7 +1,6 @@
 #include "base/test.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "analysis/gaussian.h"
 #include "analysis/method.h"

@@ -2,7 +2,6 @@
 #include "base/test.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,7 +93,7 @@ static void find(slowdown *slow, unsigned n, uint64_t weight, struct span_causes
 	assert_int_equal(forest_init(&sides, names, 1), 0);
 	add_side(&f, "v1", as_before, n, weight);
 	add_side(&f, "v2", slow, n, weight);
-	assert_int_equal(span_change_forest(&f, by_version, names, &sides), 0);
+	assert_int_equal(span_sides_of(&f, by_version, names, &sides), 0);
 	assert_int_equal(forest_finish(&sides), 0);
 	assert_int_equal(span_causes_find(&sides, ret), 0);
 	forest_free(&f);

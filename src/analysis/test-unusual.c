@@ -2,8 +2,6 @@
 #include "base/test.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "analysis/method.h"
 #include "base/clock.h"

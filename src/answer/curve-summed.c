@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "answer/curve.h"
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/vec.h"
 

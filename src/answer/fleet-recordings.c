@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "model/fleet-source.h"
 
-#include <dirent.h>
 #include <fnmatch.h>
 #include <glob.h>
 #include <sys/stat.h>

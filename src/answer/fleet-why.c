@@ -2,9 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -69,7 +67,9 @@ static void find_stretch(const struct fleet *f, size_t server, int counter, stru
 	}
 }
 
-int fleet_find_window(const struct fleet *f, int server, int counter, struct fleet_span *ret)
+/* The stretch in which a symptom (of a server; -1: of the fleet's highest) lay farthest from its usual: *ret. -ENODATA: it
+ * never did. */
+static int window_of_symptom(const struct fleet *f, int server, int counter, struct fleet_span *ret)
 {
 	_cleanup_(select_room_free) struct select_room room = {};
 	struct stretch_found best = {};
@@ -116,7 +116,7 @@ static int find_window(struct fleet_question *q, struct fleet_answer *a)
 
 	if (window_given(q))
 		return 0;
-	r = q->counter >= 0 ? fleet_find_window(q->fleet, q->server, q->counter, &q->window) : find_any_window(q->fleet, &q->window);
+	r = q->counter >= 0 ? window_of_symptom(q->fleet, q->server, q->counter, &q->window) : find_any_window(q->fleet, &q->window);
 	if (r < 0)
 		return r;
 	widen(q->fleet, &q->window);

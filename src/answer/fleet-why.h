@@ -21,6 +21,3 @@ struct fleet_answer {
 /* q: symptom (-1: to be found), window and usual time. 0, -ENODATA, -ENOMEM. */
 int fleet_why_answer(const struct fleet_question *q, const struct causes *causes, struct fleet_answer *ret);
 void fleet_answer_free(struct fleet_answer *a);
-/* The stretch in which a symptom (of a server; -1: of the fleet's highest) lay farthest from its usual: *ret. -ENODATA: it
- * never did. */
-int fleet_find_window(const struct fleet *f, int server, int counter, struct fleet_span *ret);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,120 +10,40 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "answer/inspect-frames.h"
 #include "answer/inspect-words.h"
 #include "answer/owner.h"
 #include "answer/waits.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "symbol/symbolize.h"
-#include "symbol/unwind.h"
 
-#define FRAMES_MAX   128
-#define REFRESH	     NS_PER_SEC /* at most so often the process's mappings are read again */
-#define THREADS_MAX  20000
-#define PLACES_MAX   100000 /* distinct instructions of all threads */
-#define LINES_BUDGET (2 * NS_PER_SEC)
-
-_Static_assert(UNWIND_REGISTERS <= CAPTURE_REGISTERS, "registers of a capture");
-
-/* A frame, named. */
-struct frame {
-	const char *name;  /* for trees: functions as a whole */
-	const char *place; /* "stress+0x11e4" */
-	const char *start; /* "stress+0x11d0" */
-	const char *file;
-	uint32_t line;
-	bool kernel, foreign; /* foreign: the C library's, no function of the program's own */
-	bool stub;	      /* where every thread begins */
-};
+#define THREADS_MAX 20000
+#define PLACES_MAX  100000 /* distinct instructions of all threads */
 
 struct inspector {
-	char *proc_root;
-	uint32_t pid;
-	struct modules modules;
-	struct unwinder *unwinder;
-	struct symbolizer *symbolizer;
-	int64_t modules_at; /* boot ns */
-	int64_t began, ended;
+	struct frame_namer namer;
+	int64_t began, ended; /* boot ns */
 	struct inspection result;
 	struct hmap threads; /* (tid, start) -> index + 1 */
-	struct hmap texts;   /* (hash, length) -> char * */
 	struct hmap counted; /* ((thread, list), name) -> index + 1 of a place in the thread's list */
 	uint64_t places;
-	uint64_t nameless[16]; /* frames, by reason */
-	uint64_t incomplete;   /* chains that did not reach their thread's beginning */
-	uint64_t chains;
 };
-
-static const char *own(struct inspector *i, const char *text, size_t n)
-{
-	uint64_t hash = hash_bytes(text, n);
-	char *kept = hmap_get(&i->texts, hash, n);
-
-	if (kept)
-		return kept;
-	kept = strndup(text, n);
-	if (kept && hmap_put(&i->texts, hash, n, kept) < 0) {
-		free(kept);
-		return "";
-	}
-	return kept ? kept : "";
-}
-
-static const char *take_text(struct inspector *i, struct str *text)
-{
-	const char *kept = own(i, text->data ? text->data : "", text->len);
-
-	str_clear(text);
-	return kept;
-}
 
 static void *as_value(size_t index)
 {
 	return (void *)((uintptr_t)index + 1); /* NOLINT(performance-no-int-to-ptr) */
 }
 
-/* --- the process's code --- */
-
-static int read_modules(struct inspector *i)
-{
-	struct modules fresh;
-	int r = modules_read(i->proc_root, i->pid, &fresh);
-
-	i->modules_at = boot_now();
-	if (r < 0)
-		return r;
-	unwinder_free(i->unwinder);
-	i->unwinder = NULL;
-	modules_free(&i->modules);
-	i->modules = fresh;
-	(void)unwinder_new(&i->modules, &i->unwinder);
-	return 0;
-}
-
-/* Code that was mapped since: libraries opened late. */
-static void refresh_modules(struct inspector *i, uint64_t address)
-{
-	if (modules_find(&i->modules, address) || boot_now() - i->modules_at < REFRESH)
-		return;
-	(void)read_modules(i);
-}
-
 int inspector_new(const char *proc_root, uint32_t pid, struct inspector **ret)
 {
-	const struct symbolizer_options options = {
-		.root = "", .proc_root = proc_root, .lines = true, .lines_budget = LINES_BUDGET};
 	struct inspector *i = calloc(1, sizeof(*i));
 	int r;
 
 	if (!i)
 		return -ENOMEM;
-	i->pid = i->result.pid = pid;
+	i->result.pid = pid;
 	i->result.cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
-	i->proc_root = strdup(proc_root);
-	r = i->proc_root ? symbolizer_new(&options, &i->symbolizer) : -ENOMEM;
-	if (r == 0)
-		r = read_modules(i);
+	r = frame_namer_open(proc_root, pid, &i->namer);
 	if (r < 0) {
 		inspector_free(i);
 		return r;
@@ -136,143 +57,11 @@ void inspector_free(struct inspector *i)
 {
 	if (!i)
 		return;
-	unwinder_free(i->unwinder);
-	modules_free(&i->modules);
-	symbolizer_free(i->symbolizer);
-	HMAP_FOREACH(slot, &i->texts)
-	free(slot->value);
-	hmap_free(&i->texts);
+	frame_namer_close(&i->namer);
 	hmap_free(&i->threads);
 	hmap_free(&i->counted);
 	inspection_free(&i->result);
-	free(i->proc_root);
 	free(i);
-}
-
-/* --- frames --- */
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static bool is_library(const struct symbol *s)
-{
-	static const char *const libraries[] = {"libc.so", "libc-",	 "libc.musl", "ld-linux",
-						"ld-musl", "libpthread", "libstdc++"};
-	const char *module = last_part(s->module);
-
-	for (size_t i = 0; i < ARRAY_SIZE(libraries); i++)
-		if (strncmp(module, libraries[i], strlen(libraries[i])) == 0)
-			return true;
-	return false;
-}
-
-/* Where threads and programs begin before their own code does. */
-static bool is_stub(const struct symbol *s)
-{
-	static const char *const names[] = {"_start",
-					    "__libc_start_main",
-					    "__libc_start_call_main",
-					    "__libc_start_main_impl",
-					    "start_thread",
-					    "clone",
-					    "clone3",
-					    "__clone",
-					    "__clone3",
-					    "_dl_start",
-					    "_dl_start_user",
-					    "__clone_internal"};
-	for (size_t i = 0; s->name && i < ARRAY_SIZE(names); i++)
-		if (strcmp(s->name, names[i]) == 0)
-			return true;
-	return false;
-}
-
-static struct frame make_frame(struct inspector *i, const struct symbol *s)
-{
-	struct frame f = {.file = s->file,
-			  .line = s->line,
-			  .kernel = s->kernel,
-			  .foreign = is_library(s) || is_stub(s),
-			  .stub = is_stub(s)};
-	struct str text = {};
-
-	symbol_write(s, false, &text);
-	if (s->kernel)
-		str_puts(&text, " [kernel]");
-	f.name = take_text(i, &text);
-	if (s->kernel)
-		symbol_write(s, true, &text);
-	else
-		symbol_write_place(s, &text);
-	f.place = take_text(i, &text);
-	symbol_write_start(s, &text);
-	f.start = take_text(i, &text);
-	str_free(&text);
-	if (s->nameless < ARRAY_SIZE(i->nameless))
-		i->nameless[s->nameless]++;
-	return f;
-}
-
-static size_t name_user(struct inspector *i, const uint64_t *addresses, size_t n, struct frame *ret,
-			size_t max)
-{
-	size_t total = 0;
-
-	for (size_t k = 0; k < n && total < max; k++) {
-		struct symbol symbols[8];
-		size_t parts;
-
-		refresh_modules(i, addresses[k]);
-		parts = symbolize_process(i->symbolizer, &i->modules, addresses[k], symbols,
-					  ARRAY_SIZE(symbols));
-		for (size_t p = 0; p < parts && total < max; p++)
-			ret[total++] = make_frame(i, &symbols[p]);
-	}
-	return total;
-}
-
-static size_t name_kernel(struct inspector *i, const struct capture_thread *t, struct frame *ret, size_t max)
-{
-	size_t n = 0;
-
-	for (unsigned k = 0; k < t->n_kernel && n < max; k++) {
-		struct symbol symbol;
-
-		/* entry code, the same for everybody */
-		symbolize_kernel(i->symbolizer, t->kernel[k], &symbol);
-		if (symbol.name &&
-		    (strncmp(symbol.name, "entry_", 6) == 0 || strncmp(symbol.name, "asm_", 4) == 0 ||
-		     strcmp(symbol.name, "ret_from_fork_asm") == 0))
-			continue;
-		ret[n++] = make_frame(i, &symbol);
-	}
-	return n;
-}
-
-/* By call frame information; where that ends early and frame pointers lead further, by those. */
-static size_t unwind_user(struct inspector *i, const struct capture_thread *t, const uint64_t *user,
-			  uint64_t *ret, size_t max, bool *ret_complete)
-{
-	size_t n = 0, from_pointers = t->n_user;
-
-	*ret_complete = false;
-	if (t->has_registers) {
-		refresh_modules(i, t->registers[UNWIND_PC]);
-		ret[0] = t->registers[UNWIND_PC];
-		n = 1;
-		if (i->unwinder)
-			n = unwind(i->unwinder, (const uint64_t *)t->registers, t->stack, t->stack_size, ret,
-				   max, ret_complete);
-	}
-	if (*ret_complete || from_pointers <= n)
-		return n;
-	for (n = 0; n < from_pointers && n < max; n++)
-		ret[n] = user[n] - (n ? 1 : 0);
-	return n;
 }
 
 /* --- threads --- */
@@ -362,24 +151,23 @@ static struct inspected_place place_of(const struct frame *f)
 	return (struct inspected_place){f->name, f->place, f->file, f->line, 0};
 }
 
-static void take_sample(struct inspector *i, struct inspected_thread *thread, const struct frame *frames,
-			size_t n)
+static void take_sample(struct inspector *i, struct inspected_thread *thread, const struct chain *c)
 {
-	struct inspected_place p = place_of(&frames[0]);
+	struct inspected_place p = place_of(&c->frames[0]);
 
 	i->result.samples++;
 	thread->samples++;
 	count_place(i, thread, LIST_INSTRUCTIONS, &thread->instructions, &p);
-	p.place = frames[0].start;
+	p.place = c->frames[0].start;
 	count_place(i, thread, LIST_FUNCTIONS, &thread->functions, &p);
-	add_path(&i->result.top_down, frames, n, false, NULL);
-	add_path(&i->result.bottom_up, frames, n, true, NULL);
+	add_path(&i->result.top_down, c->frames, c->n, false, NULL);
+	add_path(&i->result.bottom_up, c->frames, c->n, true, NULL);
 }
 
 static void take_look(struct inspector *i, struct inspected_thread *thread, const struct capture_thread *t,
-		      const struct frame *frames, size_t n, size_t n_kernel, int64_t now)
+		      const struct chain *c, int64_t now)
 {
-	const struct frame *mine = own_code(frames + n_kernel, n - n_kernel);
+	const struct frame *mine = own_code(c->frames + c->n_kernel, c->n - c->n_kernel);
 	struct inspected_place p = {};
 	struct str words = {};
 
@@ -399,47 +187,34 @@ static void take_look(struct inspector *i, struct inspected_thread *thread, cons
 	thread->last_seen = now;
 	if (t->state <= CAPTURE_RUNNABLE)
 		return;
-	wait_words(i->proc_root, i->pid, t, &words);
-	p.function = take_text(i, &words);
+	wait_words(i->namer.proc_root, i->namer.pid, t, &words);
+	p.function = frame_namer_keep(&i->namer, &words);
 	if (mine) {
 		p.place = mine->name;
 		p.file = mine->file;
 		p.line = mine->line;
 	}
 	count_place(i, thread, LIST_WAITS, &thread->waits, &p);
-	add_path(&i->result.waits, frames, n, true, p.function);
+	add_path(&i->result.waits, c->frames, c->n, true, p.function);
 	str_free(&words);
 }
 
 void inspector_take(struct inspector *i, const struct capture_thread *t, const uint64_t *user, int64_t now)
 {
 	struct inspected_thread *thread = find_thread(i, t, now);
-	struct frame frames[2 * FRAMES_MAX];
-	uint64_t addresses[FRAMES_MAX];
-	bool complete = false,
-	     unwinds = t->kind == CAPTURE_SAMPLE || (t->state != CAPTURE_RUNNING && t->has_registers);
-	size_t n_kernel, n;
+	struct chain chain;
 
 	if (!thread)
 		return;
-	n = n_kernel = t->kind == CAPTURE_LOOK && t->state == CAPTURE_RUNNING
-			       ? 0
-			       : name_kernel(i, t, frames, FRAMES_MAX);
-	if (unwinds) {
-		size_t found = unwind_user(i, t, user, addresses, FRAMES_MAX, &complete);
-
-		n += name_user(i, addresses, found, frames + n, ARRAY_SIZE(frames) - n);
-		i->chains++;
-		i->incomplete += !complete;
-	}
-	if ((complete || (!t->has_registers && n)) && !thread->begins)
-		note_beginning(thread, frames, n);
-	while (n > 1 && frames[n - 1].stub)
-		n--; /* the same for everybody */
-	if (t->kind == CAPTURE_SAMPLE && n)
-		take_sample(i, thread, frames, n);
+	frame_namer_name(&i->namer, t, user, &chain);
+	if ((chain.complete || (!t->has_registers && chain.n)) && !thread->begins)
+		note_beginning(thread, chain.frames, chain.n);
+	while (chain.n > 1 && chain.frames[chain.n - 1].stub)
+		chain.n--; /* the same for everybody */
+	if (t->kind == CAPTURE_SAMPLE && chain.n)
+		take_sample(i, thread, &chain);
 	else if (t->kind == CAPTURE_LOOK)
-		take_look(i, thread, t, frames, n, n_kernel, now);
+		take_look(i, thread, t, &chain, now);
 }
 
 void inspector_end_look(struct inspector *i, int64_t now)
@@ -511,7 +286,7 @@ static char *find_path(const struct inspector *i, const struct capture_file *f)
 		struct stat st;
 		ssize_t n;
 
-		snprintf(path, sizeof(path), "%s/%u/fd/%u", i->proc_root, i->pid, fd);
+		snprintf(path, sizeof(path), "%s/%u/fd/%u", i->namer.proc_root, i->namer.pid, fd);
 		if (stat(path, &st) < 0 || st.st_ino != f->inode || major(st.st_dev) != f->device >> 20 ||
 		    minor(st.st_dev) != (f->device & 0xfffff))
 			continue;
@@ -533,42 +308,34 @@ static void finish_files(struct inspector *i, const struct inspected_counts *cou
 	}
 }
 
-static void finish_remarks(struct inspector *i)
+__attribute__((format(printf, 2, 3))) static void remark(struct inspection *n, const char *format, ...)
 {
-	struct inspection *n = &i->result;
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) >= 0 && VEC_PUSH(n->remarks, text) < 0)
+		free(text);
+	va_end(args);
+}
+
+static void finish_remarks(struct inspection *n, const struct frame_namer *namer)
+{
 	uint64_t frames = 0;
 
-	for (size_t k = 0; k < ARRAY_SIZE(i->nameless); k++)
-		frames += i->nameless[k];
-	for (size_t k = 1; k < ARRAY_SIZE(i->nameless); k++) {
-		char *text;
-
-		if (i->nameless[k] * 50 < frames || !nameless_text((enum nameless)k))
-			continue;
-		if (asprintf(&text, "%.0f %% of the frames have no name: %s",
-			     100.0 * (double)i->nameless[k] / (double)frames,
-			     nameless_text((enum nameless)k)) >= 0 &&
-		    VEC_PUSH(n->remarks, text) < 0)
-			free(text);
-	}
-	if (i->incomplete * 20 > i->chains) {
-		char *text;
-
-		if (asprintf(&text,
-			     "%.0f %% of the call chains do not reach their thread's beginning (code without "
-			     "call frame information, or deeper than 8 KiB of stack)",
-			     100.0 * (double)i->incomplete / (double)i->chains) >= 0 &&
-		    VEC_PUSH(n->remarks, text) < 0)
-			free(text);
-	}
-	if (n->lost) {
-		char *text;
-
-		if (asprintf(&text, "%llu samples were lost: the machine was too busy to take them",
-			     (unsigned long long)n->lost) >= 0 &&
-		    VEC_PUSH(n->remarks, text) < 0)
-			free(text);
-	}
+	for (size_t k = 0; k < ARRAY_SIZE(namer->nameless); k++)
+		frames += namer->nameless[k];
+	for (size_t k = 1; frames && k < ARRAY_SIZE(namer->nameless); k++)
+		if (namer->nameless[k] * 50 >= frames && nameless_text((enum nameless)k))
+			remark(n, "%.0f %% of the frames have no name: %s",
+			       100.0 * (double)namer->nameless[k] / (double)frames, nameless_text((enum nameless)k));
+	if (namer->incomplete * 20 > namer->chains)
+		remark(n,
+		       "%.0f %% of the call chains do not reach their thread's beginning (code without call frame "
+		       "information, or deeper than 8 KiB of stack)",
+		       100.0 * (double)namer->incomplete / (double)namer->chains);
+	if (n->lost)
+		remark(n, "%llu samples were lost: the machine was too busy to take them", (unsigned long long)n->lost);
 }
 
 void inspector_describe(struct inspector *i, char *exe, char *cmdline, char *unit, char *container)
@@ -580,10 +347,10 @@ void inspector_describe(struct inspector *i, char *exe, char *cmdline, char *uni
 	n->cmdline = cmdline;
 	n->unit = unit;
 	n->container = container;
-	snprintf(root, sizeof(root), "%s/%u/root", i->proc_root, i->pid);
+	snprintf(root, sizeof(root), "%s/%u/root", i->namer.proc_root, i->namer.pid);
 	if (n->exe)
 		(void)package_of(root, n->exe, &n->package, &n->version);
-	read_limits(i->proc_root, i->pid, n);
+	read_limits(i->namer.proc_root, i->namer.pid, n);
 	i->began = boot_now(); /* the looking itself */
 }
 
@@ -595,7 +362,7 @@ int inspector_finish(struct inspector *i, const struct inspected_counts *counts,
 	n->lost = counts->lost;
 	finish_threads(i);
 	finish_files(i, counts);
-	finish_remarks(i);
+	finish_remarks(n, &i->namer);
 	path_tree_sort(&n->top_down);
 	path_tree_sort(&n->bottom_up);
 	path_tree_sort(&n->waits);

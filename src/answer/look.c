@@ -1,6 +1,5 @@
 #include "answer/look.h"
 
-#include <errno.h>
 #include <math.h>
 #include <unistd.h>
 

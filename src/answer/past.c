@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
-
 #define GAUGE_COVERED \
 	0.9 /* a level that did not change is in no summary: below this the program's sum is not known */
 

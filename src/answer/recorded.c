@@ -92,7 +92,7 @@ static int take_subject(const struct dataset *d, const struct subject *s, uint32
 	return 0;
 }
 
-int recorded_of(const struct dataset *d, int64_t from, int64_t to, struct recorded *ret)
+static int take_dataset(const struct dataset *d, int64_t from, int64_t to, struct recorded *ret)
 {
 	struct recorded r = {};
 	uint32_t first = 0;
@@ -120,7 +120,7 @@ int recorded_read(struct store *s, int64_t from, int64_t to, struct recorded *re
 	int r = store_load_filtered(s, from, to, &filter, &d, &damaged);
 
 	if (r == 0)
-		r = recorded_of(&d, from, to, ret);
+		r = take_dataset(&d, from, to, ret);
 	dataset_free(&d);
 	return r;
 }

@@ -3,9 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "answer/curve.h"
 #include "base/clock.h"

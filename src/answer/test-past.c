@@ -1,7 +1,6 @@
 /* A window that is longer than what is read tick by tick: the summaries must tell what was before. */
 #include "answer/test-stored.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

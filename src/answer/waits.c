@@ -61,7 +61,8 @@ static const struct {
 	{"sync", "the disk, to keep everything", OBJECT_NONE},
 };
 
-const char *syscall_name(int number)
+/* A system call's name; NULL = not known. */
+static const char *syscall_name(int number)
 {
 	return number >= 0 && (size_t)number < ARRAY_SIZE(names) ? names[number] : NULL;
 }

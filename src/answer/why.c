@@ -1,7 +1,6 @@
 #include "answer/why.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

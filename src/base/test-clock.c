@@ -1,7 +1,6 @@
 #include "base/test.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"

@@ -1,4 +1,3 @@
-#include <unistd.h>
 
 #include "cmd/verb.h"
 #include "daemon/agent.h"

@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "daemon/capture.h"
-#include "daemon/request.h"
 #include "model/trace-hide.h"
 #include "store/trace-file.h"
 #include "store/trace-folder.h"
@@ -29,6 +28,10 @@ int asked_about(struct common *common, const char *text, struct asked *a)
 	if (!store)
 		return -EIO;
 	r = store_mark_get(store, (int64_t)id, &mark);
+	if (r < 0 && r != -ENOENT) {
+		log_error("%s", store_error(store));
+		r = -EIO;
+	}
 	store_close(store);
 	if (r < 0)
 		return r;

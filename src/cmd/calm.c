@@ -99,7 +99,10 @@ static int calm(const struct common *common, const uint32_t *pids, size_t n)
 			r = custody_end(c, true);
 	}
 	if (r < 0) {
-		log_error("%s", r == -ESRCH ? n > 1 ? "not all of these processes are there" : "there is no such process" : words ? words : strerror(-r));
+		if (r == -ESRCH)
+			log_error(n > 1 ? "not all of these processes are there" : "there is no process %u", pids[0]);
+		else
+			log_error("%s", words ? words : strerror(-r));
 		return EXIT_CANNOT;
 	}
 	print_calmed(common, &t, words);

@@ -1,5 +1,4 @@
 /* What this kernel and these rights give, and the exact command that mends each gap. */
-#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

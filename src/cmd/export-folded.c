@@ -1,8 +1,6 @@
 #include "cmd/export-folded.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"

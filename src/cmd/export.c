@@ -152,7 +152,7 @@ static int export_window(struct common *common, int64_t from, int64_t to)
 	if (r < 0)
 		log_error("%s", store_error(store));
 	status = r < 0 ? EXIT_CANNOT : write_out(&d);
-	if (r == 0 && !d.ticks.n)
+	if (status == EXIT_NOTHING_FOUND)
 		log_warning("nothing is recorded in that time");
 	if (r == 0 && damaged)
 		log_warning("%u parts of the recording are damaged and were left out", damaged);

@@ -152,7 +152,8 @@ void fleet_close(struct fleet *f)
 	free(f);
 }
 
-bool fleet_time(const struct fleet *f, const char *text, int64_t *ret)
+/* TIME (with the data's end as "now") into wall ns. False after saying what is wrong. */
+static bool read_time(const struct fleet *f, const char *text, int64_t *ret)
 {
 	int64_t first, last;
 
@@ -191,7 +192,8 @@ static const char *server_name(const struct fleet *f, size_t i)
 	return f->servers.v[i].name;
 }
 
-int fleet_named_counter(const struct fleet *f, const char *name)
+/* The index, or -1 after saying what there is instead. */
+static int named_counter(const struct fleet *f, const char *name)
 {
 	int i = fleet_find_counter(f, name), found = -1;
 
@@ -209,7 +211,7 @@ int fleet_named_counter(const struct fleet *f, const char *name)
 	return -1;
 }
 
-int fleet_named_server(const struct fleet *f, const char *name)
+static int named_server(const struct fleet *f, const char *name)
 {
 	int i = fleet_find_server(f, name);
 
@@ -238,13 +240,13 @@ static bool ask_statistic(const char *text, struct fleet_question *q)
 
 static bool ask_times(const struct fleet_args *args, const struct fleet *f, struct fleet_question *q)
 {
-	if (args->from && !fleet_time(f, args->from, &q->window.from))
+	if (args->from && !read_time(f, args->from, &q->window.from))
 		return false;
-	if (args->to && !fleet_time(f, args->to, &q->window.to))
+	if (args->to && !read_time(f, args->to, &q->window.to))
 		return false;
-	if (args->usual_from && !fleet_time(f, args->usual_from, &q->usual.from))
+	if (args->usual_from && !read_time(f, args->usual_from, &q->usual.from))
 		return false;
-	if (args->usual_to && !fleet_time(f, args->usual_to, &q->usual.to))
+	if (args->usual_to && !read_time(f, args->usual_to, &q->usual.to))
 		return false;
 	if (q->window.from < q->window.to && q->usual.from < q->usual.to)
 		return true;
@@ -269,9 +271,9 @@ bool fleet_ask(const struct fleet_args *args, const struct fleet *f, struct flee
 			return false;
 		}
 	}
-	if (args->server && (q->server = fleet_named_server(f, args->server)) < 0)
+	if (args->server && (q->server = named_server(f, args->server)) < 0)
 		return false;
-	return !args->counter || (q->counter = fleet_named_counter(f, args->counter)) >= 0;
+	return !args->counter || (q->counter = named_counter(f, args->counter)) >= 0;
 }
 
 int fleet_analysis_failed(const char *analysis, int r)

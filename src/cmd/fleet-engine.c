@@ -1,6 +1,5 @@
 #include "cmd/fleet-engine.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -19,7 +19,6 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "base/vec.h"
 #include "cmd/fleet.h"
 #include "rule/pad-xml.h"
 

@@ -1,6 +1,5 @@
 #include "cmd/fleet.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>

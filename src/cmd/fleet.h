@@ -49,13 +49,8 @@ int fleet_dispatch(struct common *common, int argc, char **argv);
  * counter's name or a part of it, when no other is needed. The caller frees with fleet_close(). */
 struct fleet *fleet_open(const struct fleet_args *args, const char *location, const char *wanted);
 void fleet_close(struct fleet *f);
-/* TIME (with the data's end as "now") into wall ns. False after saying what is wrong. */
-bool fleet_time(const struct fleet *f, const char *text, int64_t *ret);
 /* Window, usual time, server, counter, statistic and threshold of the options. False after saying what is wrong. */
 bool fleet_ask(const struct fleet_args *args, const struct fleet *f, struct fleet_question *ret);
-/* The index, or -1 after saying what there is instead. */
-int fleet_named_counter(const struct fleet *f, const char *name);
-int fleet_named_server(const struct fleet *f, const char *name);
 /* Runs an analysis and prints what it found. Exit status. */
 int fleet_tell(struct common *common, const struct fleet_args *args, const char *analysis, const struct fleet_question *q,
 	       const char *headline);

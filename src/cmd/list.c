@@ -241,9 +241,8 @@ static int newest(struct store *store, int64_t from, int64_t after, const struct
 			print_new(common, &marks[i]);
 		*ret_id = marks[i].id;
 		*ret_wall = marks[i].wall;
-		mark_free(&marks[i]);
 	}
-	free(marks);
+	marks_free(marks, n);
 	return 0;
 }
 
@@ -270,6 +269,8 @@ static int run(struct common *common, int argc, char **argv)
 
 	if (argc > 1)
 		return usage_error("list", "takes no words: '%s'", argv[1]);
+	if (arg_split && !arg_by_program)
+		return usage_error("list", "--split counts programs: it goes with --by-program");
 	store = open_common_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
@@ -288,9 +289,7 @@ static int run(struct common *common, int argc, char **argv)
 	status = arg_by_program ? list_by_program(common, store, marks, n) :
 		 arg_alike	? list_alike(common, store, marks, n) :
 				  list_marks(common, marks, n);
-	for (size_t i = 0; i < n; i++)
-		mark_free(&marks[i]);
-	free(marks);
+	marks_free(marks, n);
 	store_close(store);
 	return status;
 }

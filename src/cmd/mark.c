@@ -88,6 +88,8 @@ static int run(struct common *common, int argc, char **argv)
 	struct store *store;
 	int status;
 
+	if (common->from_file && !arg_undo && !arg_id)
+		return usage_error("mark", "--from is a recording of the past: the button is of now, and goes without it");
 	for (int i = 1; i < argc; i++)
 		str_printf(&note, "%s%s", i > 1 ? " " : "", argv[i]);
 	if (arg_trace) {

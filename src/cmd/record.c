@@ -1,4 +1,3 @@
-#include <errno.h>
 
 #include "base/log.h"
 #include "cmd/verb.h"

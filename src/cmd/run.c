@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,13 +30,14 @@ static int pidfd_of(pid_t pid)
 	return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-/* The command starts only after the first sample, so that its whole life is seen. */
+/* The command starts only after the first sample, so that its whole life is seen: when it is told to on *ret_go, which
+ * says a byte where it cannot be run, and closes where it is. */
 static pid_t spawn_waiting(char **argv, int *ret_go)
 {
 	int go[2];
 	pid_t pid;
 
-	if (pipe(go) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) < 0)
 		return -errno;
 	pid = fork();
 	if (pid == 0) {
@@ -44,9 +46,9 @@ static pid_t spawn_waiting(char **argv, int *ret_go)
 		close(go[1]);
 		if (read(go[0], &byte, 1) != 1)
 			_exit(127);
-		close(go[0]);
 		execvp(argv[0], argv);
 		log_error("cannot run %s: %s", argv[0], strerror(errno));
+		(void)!write(go[0], "f", 1);
 		_exit(127);
 	}
 	close(go[0]);
@@ -64,7 +66,6 @@ static int64_t watch(struct recorder *recorder, pid_t pid, int go, struct str *f
 	recorder_tick(recorder, true, frames);
 	start = boot_now();
 	(void)!write(go, "g", 1);
-	close(go);
 	while (poll(&ended, 1, TICK_MS) <= 0)
 		(void)recorder_tick(recorder, false, frames);
 	end = boot_now();
@@ -143,10 +144,13 @@ static int run(struct common *common, int argc, char **argv)
 	struct recorder *recorder;
 	struct account account = {};
 	struct dataset d = {};
+	_cleanup_close_ int go = -1;
+	bool cannot_run;
 	int64_t wall;
-	int go = -1, status;
+	int status;
 	size_t used;
 	pid_t pid;
+	char byte;
 
 	if (argc < 2)
 		return usage_error("run", "takes a command: whyslow run -- make -j2");
@@ -163,13 +167,14 @@ static int run(struct common *common, int argc, char **argv)
 	signal(SIGINT, SIG_IGN); /* the command gets it; its end is ours */
 	wall = watch(recorder, pid, go, &frames);
 	waitpid(pid, &status, 0);
+	cannot_run = read(go, &byte, 1) == 1;
 	status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	(void)frames_read(frames.data, frames.len, INT64_MIN, INT64_MAX, &d, &used);
 	dataset_finish(&d);
 	account_tree(&d, (uint32_t)pid, wall, &account);
 	if (common->json)
 		print_json(&account, status);
-	else
+	else if (!cannot_run)
 		print_text(&account, argv[1]);
 	recorder_close(recorder);
 	dataset_free(&d);

@@ -1,4 +1,3 @@
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +29,8 @@ static void print_captures(const struct common *common, const struct capture *li
 		printf("%s%s\n", common->json && i ? "," : "", common->json ? list[i].json : list[i].text);
 	if (common->json)
 		fputs("]}\n", stdout);
+	else if (!n)
+		puts("nothing was looked into meanwhile");
 }
 
 static void print_summaries(const struct capture *list, size_t n, const char *id)
@@ -81,11 +82,13 @@ static int show_mark(struct common *common, const char *text)
 	if (!store)
 		return EXIT_CANNOT;
 	r = store_mark_get(store, (int64_t)id, &mark);
-	store_close(store);
-	if (r < 0) {
+	if (r == -ENOENT)
 		log_error("there is no mark %s; 'whyslow list' shows them", text);
+	else if (r < 0)
+		log_error("%s", store_error(store));
+	store_close(store);
+	if (r < 0)
 		return EXIT_CANNOT;
-	}
 	if (arg_captures) {
 		mark_free(&mark);
 		return show_captures(common, (int64_t)id, text);

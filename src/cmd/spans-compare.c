@@ -94,7 +94,7 @@ static int sides_by_version(const struct forest *f, struct sides *ret)
 		return -ENODATA;
 	ret->before = strdup(spans_arg.baseline ? spans_arg.baseline : "all other versions");
 	ret->after = strdup(spans_arg.candidate ? spans_arg.candidate : "all other versions");
-	return span_change_forest(f, by_version, &c, &ret->forest);
+	return span_sides_of(f, by_version, &c, &ret->forest);
 }
 
 static int split_files(char *list, char ***ret, size_t *ret_n)
@@ -120,7 +120,7 @@ static int add_side(struct common *common, size_t n, char **files, enum span_sid
 
 	if (r < 0)
 		return r;
-	r = span_change_add(&ret->forest, &f, side, spans_selected);
+	r = span_sides_add(&ret->forest, &f, side, spans_selected);
 	if (r == -EEXIST)
 		log_error("the two sides were read with different --rule or --by");
 	forest_free(&f);
@@ -211,7 +211,7 @@ static int find_causes_anywhere(struct suspicion *s, struct sides *ret)
 	int r = forest_init(&everywhere, s->f->names, spans_arg.slot);
 
 	if (r == 0)
-		r = span_change_forest(s->f, by_suspect_anywhere, s, &everywhere);
+		r = span_sides_of(s->f, by_suspect_anywhere, s, &everywhere);
 	if (r == 0)
 		r = forest_finish(&everywhere);
 	if (r == 0)
@@ -230,13 +230,13 @@ static int sides_by_suspect(const struct forest *f, struct sides *ret)
 	if (r < 0)
 		return r;
 	if (!ret->suspects.list.n)
-		return span_change_forest(f, by_version, &all, &ret->forest);
+		return span_sides_of(f, by_version, &all, &ret->forest);
 	s.suspect = &ret->suspects.list.v[0];
 	if (asprintf(&ret->after, "%s %s", names_get(f->names, s.suspect->package), names_get(f->names, s.suspect->version)) < 0 ||
 	    asprintf(&ret->before, "other versions of %s", names_get(f->names, s.suspect->package)) < 0)
 		return -ENOMEM;
 	r = find_causes_anywhere(&s, ret);
-	return r < 0 ? r : span_change_forest(f, by_suspect, &s, &ret->forest);
+	return r < 0 ? r : span_sides_of(f, by_suspect, &s, &ret->forest);
 }
 
 /* Files can be read again, by time; a pipe or what was summed cannot. */

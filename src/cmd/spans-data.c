@@ -60,7 +60,8 @@ int spans_pipeline_options(size_t n_files, struct pipeline_options *ret)
 	return 0;
 }
 
-char *spans_store_file(const struct common *common)
+/* "/var/lib/whyslow/spans.db", or --store. Caller frees. */
+static char *file_of_store(const struct common *common)
 {
 	const char *file = common->config.store_file, *slash = strrchr(file, '/');
 	char *text;
@@ -74,7 +75,7 @@ char *spans_store_file(const struct common *common)
 
 struct span_store *spans_open_store(const struct common *common, bool write)
 {
-	_cleanup_free_ char *file = spans_store_file(common), *error = NULL;
+	_cleanup_free_ char *file = file_of_store(common), *error = NULL;
 	struct span_store *store;
 	int r = file ? span_store_open(file, write, &store, &error) : -ENOMEM;
 

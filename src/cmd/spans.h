@@ -50,8 +50,6 @@ int spans_work_options(struct work_options *ret);
 int spans_forest_of(struct common *common, size_t n, char **data, struct names **ret_names, struct forest *ret);
 /* spans forest --functions: exit status. */
 int spans_functions(struct common *common, size_t n, char **data);
-/* "/var/lib/whyslow/spans.db", or --store. Caller frees. */
-char *spans_store_file(const struct common *common);
 struct span_store *spans_open_store(const struct common *common, bool write);
 int spans_store_forest(struct span_store *store, const char *key, const char *source, struct forest *f);
 

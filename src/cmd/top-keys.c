@@ -4,7 +4,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/str.h"
 #include "cmd/top-view.h"
 
 #define STEP	   (10 * NS_PER_SEC)

@@ -61,7 +61,10 @@ static int read_config(struct common *c)
 	if ((r == -ENOENT || r == -EACCES) && !c->config_file)
 		r = 0; /* where the administrator keeps it to himself, users have the defaults */
 	if (r < 0) {
-		log_error("%s", error ? error : strerror(-r));
+		if (error)
+			log_error("%s", error);
+		else
+			log_error("cannot read the settings in %s: %s", path, strerror(-r));
 		return r;
 	}
 	if (c->store_file || c->from_file) {

@@ -125,9 +125,7 @@ static void compare_with_earlier(struct common *common, struct store *store, int
 		return;
 	(void)told_find_like(store, marks, n, mark, common->viewer, a);
 	told_calibrate(store, marks, n, common->viewer, a);
-	for (size_t i = 0; i < n; i++)
-		mark_free(&marks[i]);
-	free(marks);
+	marks_free(marks, n);
 	if (!mark || common->from_file || why_args.who || why_args.model || why_args.since || store_open(&paths, STORE_MARK, &keep, &error) < 0)
 		return;
 	(void)told_keep(keep, mark, common->viewer, a);

@@ -1,9 +1,7 @@
 #include "daemon/agent.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -2,7 +2,6 @@
 #include <X11/XKBlib.h>
 #include <X11/Xlib.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 

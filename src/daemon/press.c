@@ -13,7 +13,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/log.h"
 #include "daemon/notification.h"
 
 #define AGAIN	     NS_PER_SEC /* a second press within it is the same one */

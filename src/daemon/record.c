@@ -214,8 +214,12 @@ static int take_lock(struct daemon *d)
 	if (asprintf(&path, "%s/lock", d->options->config->store_run_dir) < 0)
 		return -ENOMEM;
 	d->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (d->lock_fd < 0)
-		return -errno;
+	if (d->lock_fd < 0) {
+		int r = -errno;
+
+		log_error("cannot write %s: %s; choose another store.run_dir", path, strerror(-r));
+		return r;
+	}
 	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) < 0) {
 		log_error("another recorder is running here (%s is locked): stop it first, or give this one another store.run_dir",
 			  path);

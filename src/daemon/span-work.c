@@ -237,7 +237,9 @@ static int put_joins(const char *specs, struct str *out, char **ret_error)
 	return r;
 }
 
-int work_question(const struct work_options *o, char **ret, char **ret_error)
+/* What a set of parts answers: how requests are read and grouped, and of what time; files that have a say by what they
+ * hold. The same text on every worker. 0, -errno with *ret_error; caller frees both. */
+static int work_question(const struct work_options *o, char **ret, char **ret_error)
 {
 	const struct pipeline_options *p = &o->pipeline;
 	_cleanup_str_ struct str s = {};

@@ -22,9 +22,6 @@ struct work_options {
 	const volatile sig_atomic_t *ended; /* ends after the piece at hand; may be NULL */
 };
 
-/* What a set of parts answers: how requests are read and grouped, and of what time; files that have a say by what they
- * hold. The same text on every worker. 0, -errno with *ret_error; caller frees both. */
-int work_question(const struct work_options *o, char **ret, char **ret_error);
 
 /* All pieces of the tables, with `jobs` threads, in this process: into *ret (not finished). 0 or -errno with *ret_error. */
 int work_load(const struct work_options *o, char *const *urls, size_t n, unsigned jobs, struct forest *ret,

@@ -1,6 +1,5 @@
 #include "base/test.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -443,7 +443,7 @@ static void test_the_reason_of_a_regression_is_told(void **state)
 		load(&o, s.data, s.len, 1, &all, &faults);
 		assert_int_equal(forest_finish(&all), 0);
 		assert_int_equal(forest_init(&two, names, 60000000000), 0);
-		assert_int_equal(span_change_forest(&all, by_version, names, &two), 0);
+		assert_int_equal(span_sides_of(&all, by_version, names, &two), 0);
 		assert_int_equal(forest_finish(&two), 0);
 		assert_int_equal(span_change(&two, &c), 0);
 		assert_int_equal(c.buckets.v[0].verdict, VERDICT_SLOWER);

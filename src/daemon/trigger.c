@@ -341,7 +341,9 @@ static int read_rules(const struct triggers *t, struct rules *ret, char **ret_er
 {
 	int r = t->rules_file ? rules_read(t->rules_file, ret, ret_error) : -ENOENT;
 
-	if (r == -ENOENT)
+	if (r == -EACCES)
+		log_warning("%s may not be read by this user: the rules that are built in count", t->rules_file);
+	if (r == -ENOENT || r == -EACCES)
 		return rules_parse(default_rules, "built-in rules", ret, ret_error);
 	if (r < 0 && !*ret_error && asprintf(ret_error, "%s: %s", t->rules_file, strerror(-r)) < 0)
 		*ret_error = NULL;

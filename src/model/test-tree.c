@@ -1,7 +1,5 @@
 #include "base/test.h"
 
-#include <string.h>
-
 #include "model/tree.h"
 
 static void add(struct path_tree *t, uint64_t weight, const char *a, const char *b, const char *c)

@@ -1,36 +1,5 @@
 #include "model/trace.h"
 
-const char *thread_state_name(enum thread_state s)
-{
-	static const char *const names[STATE_COUNT] = {
-		[STATE_UNKNOWN] = "unknown",
-		[STATE_RUNNING] = "running",
-		[STATE_RUNNABLE] = "runnable",
-		[STATE_PREEMPTED_SLICE] = "preempted: slice used",
-		[STATE_PREEMPTED_ARRIVAL] = "preempted: overtaken",
-		[STATE_PREEMPTED_CLASS] = "preempted: higher class",
-		[STATE_PREEMPTED_OTHER] = "preempted: other",
-		[STATE_YIELDED] = "yielded",
-		[STATE_QUOTA] = "quota",
-		[STATE_LOCK] = "lock",
-		[STATE_KERNEL_LOCK] = "kernel lock",
-		[STATE_DISK] = "disk",
-		[STATE_FAULT] = "page fault",
-		[STATE_RECLAIM] = "reclaim",
-		[STATE_NETWORK] = "network",
-		[STATE_PEER] = "pipe or local socket",
-		[STATE_TIMER] = "timer",
-		[STATE_IDLE] = "idle",
-		[STATE_CHILD] = "child",
-		[STATE_STOPPED] = "stopped",
-		[STATE_ENDED] = "ended",
-		[STATE_IDLE_KERNEL] = "idle kernel thread",
-		[STATE_OTHER] = "other",
-	};
-
-	return s >= 0 && s < STATE_COUNT ? names[s] : names[STATE_UNKNOWN];
-}
-
 const char *event_kind_name(enum event_kind k)
 {
 	static const char *const names[EVENT_KIND_END] = {

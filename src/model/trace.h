@@ -170,6 +170,5 @@ static inline int64_t trace_wall(const struct trace *t, uint64_t time)
 	return (int64_t)time + t->wall_offset;
 }
 
-/* Words for people and for JSON: "running", "quota" ... */
-const char *thread_state_name(enum thread_state s);
+/* In a word: "switch", "wakeup" ... */
 const char *event_kind_name(enum event_kind k);

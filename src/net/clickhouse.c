@@ -1,8 +1,6 @@
 #include "net/clickhouse-inside.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

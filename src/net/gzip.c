@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-#include "base/cleanup.h"
-
 #define PIECE	     (32 << 10)
 #define WINDOW_GZIP  (15 + 16)
 #define WINDOW_EITHER (15 + 32)

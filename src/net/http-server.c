@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <netdb.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,6 +130,8 @@ static int parse_listen(const char *text, struct sockaddr_storage *ret, socklen_
 			colon[-1] = '\0';
 		}
 	}
+	if (atol(port) > UINT16_MAX) /* getaddrinfo() would take what is left of it */
+		return fail_with(ret_error, -EINVAL, "cannot listen on '%s': ports end at %d", text, UINT16_MAX);
 	code = getaddrinfo(host ? (*host ? host : NULL) : "127.0.0.1", port, &want, &found);
 	if (code != 0)
 		return fail_with(ret_error, -EINVAL, "cannot listen on '%s' (write ADDRESS:PORT): %s", text, gai_strerror(code));

@@ -1,6 +1,5 @@
 #include "net/test-clickhouse.h"
 
-#include <math.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"

@@ -590,6 +590,18 @@ static void a_bad_certificate_file_is_said(void **state)
 	free(error);
 }
 
+static void a_port_that_cannot_be_is_said(void **state)
+{
+	struct http_server_options o = {.listen = "127.0.0.1:99999", .routes = routes, .token_file = token_file};
+	struct http_server *server;
+	char *error = NULL;
+
+	(void)state;
+	assert_int_equal(http_server_start(&o, &server, &error), -EINVAL);
+	assert_non_null(strstr(error, "65535"));
+	free(error);
+}
+
 /* Any bytes as a request: an answer or none, but no crash. */
 static void mutated_requests_do_no_harm(void **state)
 {
@@ -654,6 +666,7 @@ int main(void)
 		cmocka_unit_test(certificates_are_checked),
 		cmocka_unit_test(an_end_of_a_certificate_is_told),
 		cmocka_unit_test(a_bad_certificate_file_is_said),
+	  cmocka_unit_test(a_port_that_cannot_be_is_said),
 		cmocka_unit_test(mutated_requests_do_no_harm),
 	};
 

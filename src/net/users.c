@@ -1,6 +1,5 @@
 #include "net/users.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-
 #define NOTHING 0.05 /* of what a person could notice */
 
 static bool is_named(const struct fact_who *w, const char *pattern)

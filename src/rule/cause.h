@@ -47,9 +47,7 @@ struct causes {
 int causes_parse(const char *text, const char *file, struct causes *ret, char **ret_error);
 /* Those compiled in (share/causes). 0 or -ENOMEM. */
 int causes_default(struct causes *ret);
-/* Appends a file's, or those of all files in a folder, by name. As above, and -ENOENT. */
-int causes_read(const char *path, struct causes *ret, char **ret_error);
-/* The user's first, so that they win, then those compiled in. `folder` need not be there. */
+/* The user's first, so that they win, then those compiled in. `folder` need not be there, or readable. */
 int causes_load(const char *folder, struct causes *ret, char **ret_error);
 void causes_free(struct causes *c);
 /* In the grammar; parsing it again gives the same cause. */

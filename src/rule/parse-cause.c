@@ -273,7 +273,8 @@ static int read_folder(const char *path, struct causes *ret, char **ret_error)
 	return r;
 }
 
-int causes_read(const char *path, struct causes *ret, char **ret_error)
+/* Appends a file's, or those of all files in a folder, by name. As causes_parse(), and -ENOENT. */
+static int read_causes(const char *path, struct causes *ret, char **ret_error)
 {
 	struct stat st;
 
@@ -295,7 +296,8 @@ int causes_default(struct causes *ret)
 
 int causes_load(const char *folder, struct causes *ret, char **ret_error)
 {
-	int r = folder ? causes_read(folder, ret, ret_error) : 0;
+	int r = folder ? read_causes(folder, ret, ret_error) : 0;
 
-	return r < 0 && r != -ENOENT ? r : causes_default(ret);
+	/* where the administrator keeps them to himself, users have those compiled in */
+	return r < 0 && r != -ENOENT && r != -EACCES ? r : causes_default(ret);
 }

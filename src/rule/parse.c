@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "rule/parser.h"
 
 #define RULES_FILE_MAX (1 << 20)

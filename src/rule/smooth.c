@@ -1,7 +1,6 @@
 #include "rule/smooth.h"
 
 #include <math.h>
-#include <string.h>
 
 static double median_of(const double *values, unsigned n)
 {

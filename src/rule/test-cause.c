@@ -2,7 +2,6 @@
 #include "base/test.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,5 @@
 #include "base/test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/clock.h"
 #include "rule/machine.h"
 #include "rule/smooth.h"

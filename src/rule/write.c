@@ -1,7 +1,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "model/finding.h"
 #include "rule/cause.h"
 #include "rule/rule.h"

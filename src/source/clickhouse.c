@@ -7,7 +7,6 @@
  * Without a table those of these names that the database has are read. Series come whole, one a row.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

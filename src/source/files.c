@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <glob.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

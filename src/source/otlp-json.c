@@ -2,9 +2,7 @@
  * [{"spans": []}]}]}, one such object or one on each line, as the collector's file exporter writes them. Also as Tempo
  * ({"batches": []}, {"trace": {}}) and Jaeger's query service ({"result": {}}) hand it out, several in an array, and with the
  * names of the protobuf definition (resource_spans), as protobuf libraries write it on request. */
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "source/span-json.h"

@@ -20,7 +20,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/cleanup.h"
 #include "base/hmap.h"
 #include "base/str.h"

@@ -391,8 +391,3 @@ const struct ring_counts *ring_counts(const struct ring *r)
 {
 	return r->counts;
 }
-
-uint64_t ring_slots(const struct ring *r)
-{
-	return r->slots;
-}

@@ -63,7 +63,6 @@ void ring_look_back(struct ring *r, uint64_t since, void (*each)(const struct ri
 /* The CPUs' counters, live; *ret_n of them. */
 const struct ring_cpu *ring_cpus(const struct ring *r, uint32_t *ret_n);
 const struct ring_counts *ring_counts(const struct ring *r);
-uint64_t ring_slots(const struct ring *r); /* of one CPU's generation */
 
 /* What this kernel cannot tell, a line each; for `doctor`. Belongs to the caller. NULL = nothing is missing. */
 char *ring_missing(void);

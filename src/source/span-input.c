@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/cleanup.h"
 #include "source/stream.h"
 
 #define JOINED	 4096		   /* bytes that are copied at least where two pieces meet */

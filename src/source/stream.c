@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -29,7 +28,7 @@ struct format {
 
 struct stream {
 	int fd;
-	uint64_t size, done;
+	uint64_t done;
 	const struct format *format; /* NULL = plain */
 	union {
 		z_stream zlib;
@@ -165,7 +164,6 @@ static int recognise(struct stream *s)
 int stream_open(const char *path, struct stream **ret)
 {
 	struct stream *s = calloc(1, sizeof(*s));
-	struct stat st;
 	int r = 0;
 
 	if (!s)
@@ -176,8 +174,6 @@ int stream_open(const char *path, struct stream **ret)
 		r = -errno;
 	else if (!s->in)
 		r = -ENOMEM;
-	else if (fstat(s->fd, &st) == 0)
-		s->size = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
 	if (r == 0)
 		r = recognise(s);
 	if (r < 0) {
@@ -341,9 +337,4 @@ void stream_head(const char *path, char *to, size_t n)
 uint64_t stream_done(const struct stream *s)
 {
 	return s->done;
-}
-
-uint64_t stream_size(const struct stream *s)
-{
-	return s->size;
 }

@@ -25,6 +25,5 @@ ssize_t stream_read(struct stream *s, void *to, size_t n);
 int stream_read_all(const char *path, struct str *out);
 /* How a file begins, as text with a NUL behind it: in `n` bytes, "" of one that cannot be read. */
 void stream_head(const char *path, char *to, size_t n);
-/* Bytes of the file that were consumed, as they lie on disk, and of the whole; 0 = not known. */
+/* Bytes of the file that were consumed, as they lie on disk. */
 uint64_t stream_done(const struct stream *s);
-uint64_t stream_size(const struct stream *s);

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "source/source.h"
 #include "source/system.h"
 
 #define ANSWERED 3000 /* ms within which the SYN is sent again */

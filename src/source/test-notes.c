@@ -1,8 +1,6 @@
 /* Kernel messages, software, starts. */
 #include "source/test-tree.h"
 
-#include <unistd.h>
-
 static void append(const struct tree *t, const char *path, const char *text)
 {
 	char name[PATH_MAX];

@@ -1,6 +1,5 @@
 #include "source/test-intake.h"
 
-#include <fcntl.h>
 #include <sys/wait.h>
 
 extern const struct fleet_source fleet_source_pcp;

@@ -2,7 +2,6 @@
  * a wake-up that the test causes. */
 #include "source/ring.h"
 
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

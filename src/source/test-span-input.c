@@ -1,7 +1,6 @@
 /* Files in pieces: whatever is asked for, every reader gets the file's bytes. */
 #include "base/test.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

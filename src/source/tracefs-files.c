@@ -1,13 +1,11 @@
 #include "source/tracefs-files.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/hmap.h"
 #include "base/str.h"
 #include "model/classify.h"

@@ -2,10 +2,8 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "stat/robust.h"
 
 #define LEAST_WINDOWS 4

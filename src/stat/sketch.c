@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-
 #define PART_BITS 6
 #define EXACT	  (2u << PART_BITS) /* below it every value is a bucket */
 
@@ -126,11 +124,6 @@ int sketch_merge(struct sketch *s, const struct sketch *part)
 	return 0;
 }
 
-uint64_t sketch_weight(const struct sketch *s)
-{
-	return s->weight;
-}
-
 static double within(const struct sketch *s, double value)
 {
 	return fmin(fmax(value, (double)s->least), (double)s->greatest);
@@ -151,23 +144,6 @@ double sketch_quantile(const struct sketch *s, double q)
 			return within(s, bucket_value(s->first + i));
 	}
 	return (double)s->greatest;
-}
-
-double sketch_share_above(const struct sketch *s, double x)
-{
-	double above = 0;
-
-	if (!s->weight)
-		return NAN;
-	for (uint32_t i = 0; i < s->n; i++) {
-		double start = (double)bucket_start(s->first + i), end = (double)bucket_end(s->first + i) + 1;
-
-		if (x < start)
-			above += (double)s->counts[i];
-		else if (x < end - 1)
-			above += (double)s->counts[i] * (end - x) / (end - start);
-	}
-	return above / (double)s->weight;
 }
 
 double sketch_superiority(const struct sketch *a, const struct sketch *b)

@@ -26,13 +26,9 @@ int sketch_add(struct sketch *s, uint64_t value, uint64_t weight);
 void sketch_prefetch(const struct sketch *s, uint64_t value);
 /* 0 or -ENOMEM, then `s` is as before. */
 int sketch_merge(struct sketch *s, const struct sketch *part);
-/* Sum of weights. */
-uint64_t sketch_weight(const struct sketch *s);
 /* The least value with at least the share q (0..1) of the weight at or below it; q = 0 and 1 are the exact least and
  * greatest. NaN of nothing. */
 double sketch_quantile(const struct sketch *s, double q);
-/* Share of the weight in values above x, counting the bucket of x by its part above x. NaN of nothing. */
-double sketch_share_above(const struct sketch *s, double x);
 /* One test for every pair of quantile functions: P(b > a) + P(b = a)/2, buckets as ties. NaN if one is empty. */
 double sketch_superiority(const struct sketch *a, const struct sketch *b);
 /* The canonical bytes; equal sketches give equal bytes. 0 or -errno of `out`. */

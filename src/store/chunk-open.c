@@ -416,13 +416,3 @@ void chunk_close(struct chunk *c)
 	free(c->meta);
 	free(c);
 }
-
-size_t chunk_values(const struct chunk *c)
-{
-	size_t n = 0;
-
-	for (size_t k = 0; k < ENTITY_KIND_END; k++)
-		for (size_t i = 0; i < c->kinds[k].n_columns; i++)
-			n += c->kinds[k].columns[i].n_values;
-	return n;
-}

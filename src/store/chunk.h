@@ -31,7 +31,6 @@ int chunk_open(const void *bytes, size_t n, const uint64_t *features, struct chu
 size_t chunk_head_size(const void *bytes, size_t n);
 int chunk_open_head(const void *bytes, size_t n, struct chunk **ret);
 void chunk_close(struct chunk *c);
-size_t chunk_values(const struct chunk *c);
 int chunk_plan(struct chunk *c, struct dataset *into, const struct load_filter *filter);
 int chunk_decode(struct chunk *c);
 /* Takes back what a chunk that could not be decoded was to put. */

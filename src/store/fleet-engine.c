@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,11 +21,6 @@ const char *fleet_engine_error(const struct fleet_engine *e)
 const struct fleet *fleet_engine_fleet(const struct fleet_engine *e)
 {
 	return e->fleet;
-}
-
-struct fleet_span fleet_engine_extent(const struct fleet_engine *e)
-{
-	return e->extent;
 }
 
 /* --- what there is --- */

@@ -25,8 +25,6 @@ const char *fleet_engine_error(const struct fleet_engine *e);
 /* Names, kinds, interval and remarks of what the table has, and of each server its first and last time as if they were its
  * only rows; no columns. For questions and views. */
 const struct fleet *fleet_engine_fleet(const struct fleet_engine *e);
-/* A description of the table's time: of all servers. */
-struct fleet_span fleet_engine_extent(const struct fleet_engine *e);
 
 /* As the analysis of that name run on the same data. question->fleet is fleet_engine_fleet(); question->reference is NULL
  * (the `usual` time of the same table), or fleet_engine_fleet() of `reference`. 0, -EOPNOTSUPP (an analysis, or Spearman,

@@ -54,8 +54,6 @@ void store_make_private(const char *file);
 
 /* mark.c: uses RUN/marks.db if a recorder keeps one. */
 int store_find_marks(struct store *s);
-/* As store_prepare(); every %s of the text stands for the schema that holds the marks, wherever they are by now. */
-int store_prepare_marks(struct store *s, const char *format, sqlite3_stmt **ret);
 struct mark_value {
 	enum { MARK_NUMBER, MARK_TEXT, MARK_BYTES } kind;
 	int64_t number; /* of bytes: how many */

@@ -19,6 +19,13 @@ void mark_free(struct mark *m)
 	*m = (struct mark){};
 }
 
+void marks_free(struct mark *marks, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		mark_free(&marks[i]);
+	free(marks);
+}
+
 /* Marks are pressed while the disk is starved, so while a recorder runs they live beside its journal: RUN/marks.db,
  * attached as "run", and the writer copies them to the store when it next writes. */
 static const char *schema_of(const struct store *s)
@@ -46,7 +53,8 @@ static int detach(struct store *s)
 	return r;
 }
 
-int store_prepare_marks(struct store *s, const char *format, sqlite3_stmt **ret)
+/* As store_prepare(); every %s of the text stands for the schema that holds the marks, wherever they are by now. */
+static int prepare_marks(struct store *s, const char *format, sqlite3_stmt **ret)
 {
 	bool may_move = sqlite3_get_autocommit(s->db); /* within a transaction everything stays where it is */
 	struct str sql = {};
@@ -85,7 +93,7 @@ static int bind(sqlite3_stmt *stmt, int column, const struct mark_value *v)
 static int try_change(struct store *s, const char *format, const struct mark_value *values, size_t n)
 {
 	sqlite3_stmt *stmt;
-	int r = store_prepare_marks(s, format, &stmt);
+	int r = prepare_marks(s, format, &stmt);
 
 	if (r < 0)
 		return r;
@@ -230,7 +238,7 @@ int store_copy_marks(struct store *from, struct store *to)
 static int same_event(struct store *s, int64_t wall, uint32_t uid, int64_t *ret_id)
 {
 	sqlite3_stmt *stmt;
-	int r = store_prepare_marks(s, "SELECT id FROM %s.mark WHERE uid = ? AND undone = 0 AND presses > 0 AND last >= ? AND last <= ? ORDER BY id DESC LIMIT 1",
+	int r = prepare_marks(s, "SELECT id FROM %s.mark WHERE uid = ? AND undone = 0 AND presses > 0 AND last >= ? AND last <= ? ORDER BY id DESC LIMIT 1",
 			&stmt);
 
 	if (r < 0)
@@ -326,7 +334,7 @@ int store_mark_undo(struct store *s, uint32_t uid, int64_t *ret_id)
 {
 	sqlite3_stmt *stmt;
 	int64_t id = 0;
-	int r = store_prepare_marks(s, "SELECT id FROM %s.mark WHERE undone = 0 AND presses > 0 AND (?1 = 0 OR uid = ?1) ORDER BY id DESC LIMIT 1", &stmt);
+	int r = prepare_marks(s, "SELECT id FROM %s.mark WHERE undone = 0 AND presses > 0 AND (?1 = 0 OR uid = ?1) ORDER BY id DESC LIMIT 1", &stmt);
 
 	if (r < 0)
 		return r;
@@ -377,7 +385,7 @@ int store_marks(struct store *s, int64_t from, int64_t to, struct mark **ret, si
 {
 	VEC(struct mark) marks = {};
 	sqlite3_stmt *stmt;
-	int r = store_prepare_marks(s,
+	int code, r = prepare_marks(s,
 			"SELECT id, wall, last, presses, uid, note, feedback FROM %s.mark"
 			" WHERE undone = 0 AND wall BETWEEN ? AND ? ORDER BY wall, id",
 			&stmt);
@@ -386,7 +394,7 @@ int store_marks(struct store *s, int64_t from, int64_t to, struct mark **ret, si
 		return r;
 	sqlite3_bind_int64(stmt, 1, from);
 	sqlite3_bind_int64(stmt, 2, to);
-	while (sqlite3_step(stmt) == SQLITE_ROW) {
+	while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
 		const char *note = (const char *)sqlite3_column_text(stmt, 5);
 		int presses = sqlite3_column_int(stmt, 3);
 		struct mark m = {
@@ -403,10 +411,14 @@ int store_marks(struct store *s, int64_t from, int64_t to, struct mark **ret, si
 		if (VEC_PUSH(marks, m) < 0)
 			mark_free(&m);
 	}
+	if (code != SQLITE_DONE)
+		r = store_fail(s, code, "cannot read");
 	sqlite3_finalize(stmt);
 	*ret = marks.v;
 	*ret_n = marks.n;
-	return 0;
+	if (r < 0)
+		marks_free(*ret, *ret_n);
+	return r;
 }
 
 int store_mark_get(struct store *s, int64_t id, struct mark *ret)
@@ -418,14 +430,12 @@ int store_mark_get(struct store *s, int64_t id, struct mark *ret)
 	if (r < 0)
 		return r;
 	r = -ENOENT;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		if (marks[i].id == id) {
 			*ret = marks[i];
+			marks[i] = (struct mark){};
 			r = 0;
-		} else {
-			mark_free(&marks[i]);
 		}
-	}
-	free(marks);
+	marks_free(marks, n);
 	return r;
 }

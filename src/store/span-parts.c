@@ -32,11 +32,6 @@ const char *span_parts_error(const struct span_parts *p)
 	return p->error ? p->error : clickhouse_error(p->clickhouse);
 }
 
-const char *span_parts_shard(const struct span_parts *p)
-{
-	return p->shard;
-}
-
 void span_parts_close(struct span_parts *p)
 {
 	if (!p)

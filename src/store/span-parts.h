@@ -17,8 +17,6 @@ struct span_parts;
 int span_parts_open(const char *url, bool write, struct span_parts **ret, char **ret_error);
 void span_parts_close(struct span_parts *p);
 const char *span_parts_error(const struct span_parts *p);
-/* What tells this shard from others: its host's name and its folder. */
-const char *span_parts_shard(const struct span_parts *p);
 
 struct span_piece {
 	const char *question, *shard; /* lent */

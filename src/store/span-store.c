@@ -136,19 +136,6 @@ int span_store_put(struct span_store *s, const struct span_part *part)
 	return r;
 }
 
-bool span_store_has(struct span_store *s, const char *key)
-{
-	sqlite3_stmt *q;
-	bool found;
-
-	if (sqlite3_prepare_v2(s->db, "SELECT 1 FROM part WHERE key = ?", -1, &q, NULL) != SQLITE_OK)
-		return false;
-	sqlite3_bind_text(q, 1, key, -1, SQLITE_STATIC);
-	found = sqlite3_step(q) == SQLITE_ROW;
-	sqlite3_finalize(q);
-	return found;
-}
-
 static int read_part(struct span_store *s, sqlite3_stmt *q, void *state,
 		     int (*each)(void *state, const struct span_part *part))
 {

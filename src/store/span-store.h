@@ -26,7 +26,6 @@ void span_store_close(struct span_store *s);
 const char *span_store_error(const struct span_store *s);
 /* 0 or -errno: the part is on disk when this returns. */
 int span_store_put(struct span_store *s, const struct span_part *part);
-bool span_store_has(struct span_store *s, const char *key);
 /* Parts that overlap [from, to], oldest first. `each` returns 0 or -errno that ends it. */
 int span_store_each(struct span_store *s, int64_t from, int64_t to, void *state,
 		    int (*each)(void *state, const struct span_part *part));

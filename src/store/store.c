@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/folder.h"
 #include "store/internal.h"
 #include "store/journal.h"
@@ -73,7 +72,9 @@ int store_fail(struct store *s, int code, const char *what)
 
 	free(s->error);
 	s->error = NULL;
-	if (r == -ENOSPC)
+	if (code == SQLITE_NOTADB)
+		remedy = ": it is no recording";
+	else if (r == -ENOSPC)
 		remedy = ": the disk is full; free some space, or lower store.max_size";
 	else if (r == -EROFS)
 		remedy = ": the file system is read-only; point store.file at a writable place";
@@ -221,6 +222,13 @@ static bool cannot_write(const char *file)
 	return access(slash ? folder : ".", W_OK) < 0;
 }
 
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 static int open_database(struct store *s, enum store_mode mode)
 {
 	int flags = mode != STORE_READ ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE;
@@ -279,6 +287,12 @@ int store_open(const struct store_paths *paths, enum store_mode mode, struct sto
 	else if (access(s->file, F_OK) < 0) {
 		r = -errno;
 		if (asprintf(ret_error, "nothing is recorded in %s: start the recorder first (whyslow record)", s->file) < 0)
+			*ret_error = NULL;
+		goto failed;
+	}
+	if (is_folder(s->file)) {
+		r = -EISDIR;
+		if (asprintf(ret_error, "%s is a folder: name the recording in it", s->file) < 0)
 			*ret_error = NULL;
 		goto failed;
 	}

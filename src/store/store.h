@@ -138,6 +138,7 @@ struct mark {
 	char *note; /* may be NULL */
 };
 void mark_free(struct mark *m);
+void marks_free(struct mark *marks, size_t n);
 
 /* A press. One within 5 s after the last press of the newest mark by the same user is the same event. *ret_id. */
 int store_mark(struct store *s, int64_t wall, uint32_t uid, const char *note, int64_t *ret_id);
@@ -175,5 +176,5 @@ int store_mark_feedback(struct store *s, int64_t id, uint32_t uid, enum feedback
 /* Takes back the newest mark of a user (root: of anybody); *ret_id says which. */
 int store_mark_undo(struct store *s, uint32_t uid, int64_t *ret_id);
 int store_mark_get(struct store *s, int64_t id, struct mark *ret);
-/* Oldest first. The caller frees each with mark_free() and the array. */
+/* Oldest first; the caller frees them with marks_free(). A damaged recording is an error. */
 int store_marks(struct store *s, int64_t from, int64_t to, struct mark **ret, size_t *ret_n);

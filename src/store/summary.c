@@ -1,10 +1,8 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <zstd.h>
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/vec.h"
 #include "store/internal.h"

@@ -383,10 +383,12 @@ static void a_corrupted_page_is_said(void **state)
 {
 	struct fixture *f = *state;
 	struct dataset d = {};
+	struct mark *marks;
 	char rubbish[4096];
 	unsigned damaged;
 	struct stat st;
 	int fd, r;
+	size_t n;
 
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(store_compact(f->store, record(f, 600)), 0);
@@ -401,6 +403,7 @@ static void a_corrupted_page_is_said(void **state)
 	r = store_load(f->store, INT64_MIN, INT64_MAX, &d, &damaged);
 	assert_int_equal(r, -EUCLEAN);
 	assert_non_null(strstr(store_error(f->store), "move it away"));
+	assert_int_equal(store_marks(f->store, INT64_MIN, INT64_MAX, &marks, &n), -EUCLEAN);
 	dataset_free(&d);
 }
 
@@ -415,9 +418,13 @@ static void no_database_at_all_is_said(void **state)
 	for (int i = 0; i < 1000; i++)
 		fputs("this is no database ", out);
 	fclose(out);
-	opens_with(f, STORE_READ, -EUCLEAN, "damaged");
+	opens_with(f, STORE_READ, -EUCLEAN, "no recording");
 	unlink(f->file);
 	opens_with(f, STORE_READ, -ENOENT, "start the recorder");
+	mkdir(f->file, 0700);
+	opens_with(f, STORE_READ, -EISDIR, "folder");
+	opens_with(f, STORE_WRITE, -EISDIR, "folder");
+	rmdir(f->file);
 }
 
 /* A disk of one megabyte, where the rights allow it. */

@@ -378,7 +378,7 @@ static int check_head(struct input *in)
 	if (r < 0)
 		return r;
 	if (memcmp(head, TRACE_MAGIC, 8) != 0) {
-		*in->error = strdup("this is no whyslow trace");
+		*in->error = strdup("this is no whyslow trace ('whyslow export --format trace' writes one; those of marks are in traces/ beside the recording)");
 		return -EBADMSG;
 	}
 	memcpy(&version, head + 8, 4);

@@ -24,7 +24,6 @@ struct entry {
 struct jit_map {
 	VEC(struct entry) entries;
 	struct str text;
-	uint64_t damaged;
 };
 
 void jit_map_free(struct jit_map *m)
@@ -43,15 +42,13 @@ static void read_line(struct jit_map *m, char *line)
 
 	line[strcspn(line, "\n")] = '\0';
 	if (sscanf(line, "%" SCNx64 " %" SCNx64 " %n", &e.address, &e.size, &used) < 2 || !used ||
-	    !line[used] || e.address + e.size < e.address) {
-		m->damaged++;
+	    !line[used] || e.address + e.size < e.address)
 		return;
-	}
 	for (char *c = line + used; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 127)
 			*c = '?'; /* names are shown on terminals */
-	if (str_append(&m->text, line + used, strlen(line + used) + 1) < 0 || VEC_PUSH(m->entries, e) < 0)
-		m->damaged++;
+	if (str_append(&m->text, line + used, strlen(line + used) + 1) == 0)
+		(void)VEC_PUSH(m->entries, e);
 }
 
 static int by_address(const void *left, const void *right)
@@ -135,9 +132,4 @@ const char *jit_map_find(const struct jit_map *m, uint64_t address, uint64_t *re
 		return NULL;
 	*ret_offset = address - best->address;
 	return m->text.data + best->name;
-}
-
-uint64_t jit_map_damaged(const struct jit_map *m)
-{
-	return m->damaged;
 }

@@ -20,5 +20,3 @@ int jit_map_parse(FILE *f, struct jit_map **ret);
 void jit_map_free(struct jit_map *m);
 /* The newest entry that has an address; the name belongs to the map. */
 const char *jit_map_find(const struct jit_map *m, uint64_t address, uint64_t *ret_offset);
-/* Lines that could not be read. */
-uint64_t jit_map_damaged(const struct jit_map *m);

@@ -297,20 +297,6 @@ const struct build_id *modules_identify(struct modules *m, uint32_t index)
 	return &module->build_id;
 }
 
-int modules_place(struct modules *m, uint64_t address, struct place *ret)
-{
-	const struct mapping *at = modules_find(m, address);
-
-	if (!at)
-		return -ENOENT;
-	*ret = (struct place){.build_id = *modules_identify(m, at->module), .offset = address};
-	if (m->modules.v[at->module].kind == MODULE_MEMORY)
-		return 0;
-	ret->path = m->modules.v[at->module].path;
-	ret->offset = at->offset + (address - at->start);
-	return 0;
-}
-
 bool build_id_equal(const struct build_id *a, const struct build_id *b)
 {
 	return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
@@ -326,27 +312,4 @@ char *build_id_format(const struct build_id *id, char *buf)
 	}
 	buf[2 * id->size] = '\0';
 	return buf;
-}
-
-static int digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-int build_id_parse(const char *text, struct build_id *ret)
-{
-	struct build_id id = {};
-	size_t n = strlen(text);
-
-	if (n % 2 || n > 2 * BUILD_ID_MAX)
-		return -EINVAL;
-	for (size_t i = 0; i < n; i += 2) {
-		int high = digit(text[i]), low = digit(text[i + 1]);
-
-		if (high < 0 || low < 0)
-			return -EINVAL;
-		id.bytes[id.size++] = (uint8_t)(high << 4 | low);
-	}
-	*ret = id;
-	return 0;
 }

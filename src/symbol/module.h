@@ -64,16 +64,12 @@ const struct mapping *modules_find(const struct modules *m, uint64_t address);
 int modules_open(const struct modules *m, const struct module *module);
 /* Reads the build-id, once. Its size stays 0 where the file has none or cannot be opened. */
 const struct build_id *modules_identify(struct modules *m, uint32_t module);
-/* Where an address lies; `path` belongs to the modules. -ENOENT outside of all code. */
-int modules_place(struct modules *m, uint64_t address, struct place *ret);
 
 /* Of an open ELF file. 0 or -errno; -ENOENT where it has none. */
 int build_id_read(int fd, struct build_id *ret);
 bool build_id_equal(const struct build_id *a, const struct build_id *b);
 /* Hexadecimal, "" where it is not known; buf of at least 2 * BUILD_ID_MAX + 1 bytes, returned. */
 char *build_id_format(const struct build_id *id, char *buf);
-/* 0 or -EINVAL. */
-int build_id_parse(const char *text, struct build_id *ret);
 
 /* Opens a regular file whose path is meant below a root, so that a container's absolute links stay inside of
  * it. Never blocks on a pipe. A descriptor or -errno. */

@@ -1,12 +1,10 @@
 #include "symbol/test-stress.h"
 
-#include <errno.h>
 #include <linux/elf.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 
-#include "base/cleanup.h"
 #include "symbol/symbolize.h"
 #include "symbol/unwind.h"
 

@@ -7,8 +7,6 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-
 /* The one stack being walked: libdwfl asks for it in pieces. */
 struct walk {
 	const uint64_t *registers;

@@ -35,7 +35,7 @@ void charger_close(struct charger *c)
 	free(c->segments);
 }
 
-void owners_add(struct owners *o, uint32_t thread, int64_t weight)
+static void add_owner(struct owners *o, uint32_t thread, int64_t weight)
 {
 	size_t i = 0;
 
@@ -82,7 +82,7 @@ static void find_allocators(struct charger *c, struct owners *o, int64_t to, uin
 		const struct freeing *f = &t->freeings.v[i];
 
 		if (f->at >= to - RECLAIM_LOOK_BACK && (!f->group || t->threads.v[f->thread].unit == unit))
-			owners_add(o, f->thread, (int64_t)(f->pages & INT32_MAX));
+			add_owner(o, f->thread, (int64_t)(f->pages & INT32_MAX));
 	}
 }
 
@@ -91,7 +91,7 @@ static void find_dirtiers(struct charger *c, struct owners *o, int64_t to, uint3
 	(void)unit;
 	for (size_t i = 0; i < c->timeline->dirtyings.n && c->timeline->dirtyings.v[i].at < to; i++)
 		if (c->timeline->dirtyings.v[i].at >= to - DIRTY_LOOK_BACK)
-			owners_add(o, c->timeline->dirtyings.v[i].thread, (int64_t)c->timeline->dirtyings.v[i].bytes);
+			add_owner(o, c->timeline->dirtyings.v[i].thread, (int64_t)c->timeline->dirtyings.v[i].bytes);
 }
 
 /* NULL without memory. */
@@ -116,7 +116,7 @@ static const struct owners *remembered(struct charger *c, struct hmap *memo, int
 static void owners_add_shares(struct owners *o, const struct owners *shares, int64_t weight)
 {
 	for (size_t i = 0; i < shares->n; i++)
-		owners_add(o, shares->v[i].thread, (int64_t)((__int128)weight * shares->v[i].weight / shares->total));
+		add_owner(o, shares->v[i].thread, (int64_t)((__int128)weight * shares->v[i].weight / shares->total));
 }
 
 void owners_add_cause(struct charger *c, struct owners *o, uint32_t thread, bool write, int64_t at, int64_t weight)
@@ -130,7 +130,7 @@ void owners_add_cause(struct charger *c, struct owners *o, uint32_t thread, bool
 	if (shares && shares->total > 0)
 		owners_add_shares(o, shares, weight);
 	else
-		owners_add(o, thread, weight);
+		add_owner(o, thread, weight);
 }
 
 static void charge_memory(struct charger *c, const struct step *step)

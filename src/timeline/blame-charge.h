@@ -70,7 +70,6 @@ static inline void charge_to(struct charger *c, enum blamed by, uint32_t id, int
 		c->charge(c->user, c->step, by, id, ns, flags | (c->step->flags & STEP_INFERRED ? BLAME_INFERRED : 0));
 }
 
-void owners_add(struct owners *o, uint32_t thread, int64_t weight);
 /* Charges ns in proportion to the weights: nothing is lost by rounding. False when there is nobody. */
 bool owners_charge(struct charger *c, const struct owners *o, int64_t ns);
 /* A thread's part; what the kernel does for others is charged on: paging out to those who freed memory in the second

@@ -1,7 +1,5 @@
 #include "timeline/owed.h"
 
-#include <errno.h>
-
 #include "base/clock.h"
 
 #define AT_ONCE NS_PER_SEC /* from being asked to sleeping: what is later is about something else */

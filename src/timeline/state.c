@@ -1,6 +1,5 @@
 #include "timeline/state.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,6 @@
 
 #include <stddef.h>
 
-#include "base/vec.h"
-
 struct walk {
 	const struct walker *walker;
 	const struct timeline *timeline;

@@ -3,8 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/clock.h"
-
 json_t *unit_json(const struct feature *f)
 {
 	char unit[64];

@@ -1,11 +1,11 @@
 #include <math.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "view/export.h"
 #include "view/fleet.h"
 
-char *fleet_value(const struct fleet *f, int counter, double value, char *buf, size_t n)
+/* "3.2 M", "0.41", "-": a value of a counter, with its unit where known. Returns buf. */
+static char *value_text(const struct fleet *f, int counter, double value, char *buf, size_t n)
 {
 	static const char *const sizes[] = {"", " k", " M", " G", " T", " P"};
 	const struct fleet_counter *c = counter >= 0 ? &f->counters.v[counter] : NULL;
@@ -62,7 +62,7 @@ static void finding_text(const struct fleet *f, const struct fleet_finding *x, F
 
 	fprintf(out, "  %8.3g  %-24s %-32s", x->score, fleet_server_name(f, x->server), x->counter >= 0 ? f->counters.v[x->counter].name : "");
 	if (!isnan(x->observed))
-		fprintf(out, " %s (usual %s)", fleet_value(f, x->counter, x->observed, a, sizeof(a)), fleet_value(f, x->counter, x->usual, b, sizeof(b)));
+		fprintf(out, " %s (usual %s)", value_text(f, x->counter, x->observed, a, sizeof(a)), value_text(f, x->counter, x->usual, b, sizeof(b)));
 	if (!isnan(x->r))
 		fprintf(out, " r %+.3f", x->r);
 	if (x->lag)

@@ -18,7 +18,5 @@ void fleet_view_csv(const struct fleet_view *v, FILE *out);
 void fleet_view_svg(const struct fleet_view *v, FILE *out);
 json_t *fleet_view_json(const struct fleet_view *v);
 
-/* "3.2 M", "0.41", "-": a value of a counter, with its unit where known. Returns buf. */
-char *fleet_value(const struct fleet *f, int counter, double value, char *buf, size_t n);
 /* A name of a server, a counter, or "all servers". */
 const char *fleet_server_name(const struct fleet *f, int server);

@@ -1,5 +1,4 @@
 #include <jansson.h>
-#include <math.h>
 
 #include "view/inspect.h"
 #include "view/json.h"

@@ -1,6 +1,5 @@
 /* Schemas "whyslow.timeline/1" and "whyslow.instant/1": the threads view, and one interval of it. */
 #include <errno.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"

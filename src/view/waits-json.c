@@ -1,4 +1,3 @@
-#include <errno.h>
 #include <jansson.h>
 
 #include "base/clock.h"

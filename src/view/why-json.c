@@ -1,9 +1,7 @@
-#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "view/finding-json.h"
 #include "view/json.h"
 #include "view/plot.h"

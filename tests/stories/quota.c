@@ -1,5 +1,4 @@
 /* A group may use a fifth of a CPU, and its thread wants all: most of its time it is throttled. $1 = the group's folder. */
-#include <fcntl.h>
 
 #include "story.h"
 

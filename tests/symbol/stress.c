@@ -12,7 +12,6 @@
  *
  * Prints a line "ready" when all run, and ends with its standard input.
  */
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
