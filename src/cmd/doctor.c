@@ -46,11 +46,13 @@ static void check_bpf(struct finding_row *row)
 	void *state;
 	int r = source_task.open(&options_here, &state, &why);
 
-	row->good = r == 0;
+	row->good = r == 0 && !why;
 	if (r == 0)
 		source_task.close(state);
-	snprintf(row->state, sizeof(row->state), "%s", r == 0 ? "the BPF programs load: every process in one pass" : why);
-	if (r < 0)
+	snprintf(row->state, sizeof(row->state), "%s", why ? why : "the BPF programs load: every process in one pass");
+	if (r == 0)
+		row->remedy = "boot Linux 6.7 or later, and run the recorder on the host; if you do, please report it, with uname -a";
+	else
 		row->remedy = geteuid() ? "sudo whyslow doctor" : "apt-get install linux-image-amd64    # and boot it";
 }
 

@@ -323,6 +323,8 @@ static int open_all(struct daemon *d)
 		log_error("%s", error ? error : strerror(-r));
 	else if (recorder_is_partial(d->recorder))
 		log_warning("reading /proc, which shows less and costs more:\n%s", recorder_missing(d->recorder));
+	else if (*recorder_missing(d->recorder))
+		log_info("not to be had here, or for more than usual:\n%s", recorder_missing(d->recorder));
 	return r;
 }
 

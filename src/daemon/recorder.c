@@ -17,6 +17,7 @@
 struct opened {
 	const struct source *source;
 	void *state;
+	const char *dearer; /* what it said when it was opened; NULL = nothing */
 };
 
 struct description {
@@ -170,7 +171,7 @@ static int open_source(struct recorder *r, const struct source *source, const st
 		str_printf(&r->missing, "%s: %s\n", source->name, why);
 	if (result < 0)
 		return result;
-	r->sources[r->n_sources++] = (struct opened){source, state};
+	r->sources[r->n_sources++] = (struct opened){source, state, why};
 	return 0;
 }
 
@@ -351,7 +352,7 @@ bool recorder_is_partial(const struct recorder *r)
 
 const char *recorder_process_source(const struct recorder *r)
 {
-	return r->sources[0].source->name;
+	return r->sources[0].dearer ?: r->sources[0].source->name;
 }
 
 double recorder_busy(const struct recorder *r)

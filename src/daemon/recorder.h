@@ -45,10 +45,11 @@ void recorder_note(struct recorder *r, enum note_kind kind, const char *format, 
 int recorder_wake_fd(const struct recorder *r);
 /* Takes that in. False: it is too much to keep, a sample is wanted at once. */
 bool recorder_drain(struct recorder *r);
-/* What could not be opened, a line each, for the log and `doctor`; belongs to the recorder. */
+/* What could not be opened, or is had for more than usual, a line each, for the log and `doctor`; belongs to the recorder. */
 const char *recorder_missing(const struct recorder *r);
 /* Processes are read from /proc because BPF cannot be had. */
 bool recorder_is_partial(const struct recorder *r);
+/* How processes are read, for a status: the source's name, or in words why that is not done as cheaply as it might be. */
 const char *recorder_process_source(const struct recorder *r);
 /* How busy the machine was in the last tick: CPU time of all processes over the time that passed (2.0 = two CPUs). */
 double recorder_busy(const struct recorder *r);

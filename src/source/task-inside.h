@@ -135,8 +135,9 @@ static inline bool same_thread(const struct seen *seen, const struct task_sample
 	       seen->exec_id <= last_word->exec_id;
 }
 
-/* Loads and attaches everything. 0 or -errno; task_close() releases what was made. */
-int task_load(struct task_source *src, const struct source_options *options);
+/* Loads and attaches everything. 0, and *ret_dearer in words where the kernel's iterator has to do what a walk would have done for
+ * less; or -errno. task_close() releases what was made. */
+int task_load(struct task_source *src, const struct source_options *options, const char **ret_dearer);
 
 /* Reads every living process into its `now`. */
 void task_sweep(struct task_source *src, struct tick *tick);

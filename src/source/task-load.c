@@ -31,15 +31,21 @@ static bool sees_all_tasks(void)
 	return stat("/proc/self/ns/pid", &ns) == 0 && ns.st_ino == PID_NS_INIT_INO;
 }
 
-static bool can_walk(const struct btf *vmlinux)
+#define BY_ITERATOR ": processes are read by its iterator, at about twice the cost"
+
+/* NULL = it can. */
+static const char *why_no_walk(const struct btf *vmlinux)
 {
-	return knows(vmlinux, "bpf_iter_task_new") && knows(vmlinux, "bpf_rcu_read_lock") && sees_all_tasks();
+	if (!knows(vmlinux, "bpf_iter_task_new") || !knows(vmlinux, "bpf_rcu_read_lock"))
+		return "this kernel (before 6.7) has no walk over all tasks" BY_ITERATOR;
+	return sees_all_tasks() ? NULL : "in a pid namespace the kernel allows no walk over its tasks" BY_ITERATOR;
 }
 
 /* What a kernel has of what the programs would use. */
 struct abilities {
 	bool lengths; /* of what goes through sockets: 6.3 */
 	bool walks;   /* 6.7 */
+	const char *no_walk; /* why not; NULL also where it was not to */
 	bool reclaim; /* signs of it */
 };
 
@@ -58,7 +64,8 @@ static int look_at_kernel(const struct source_options *options, struct abilities
 	if (!vmlinux)
 		return -EOPNOTSUPP;
 	ret->lengths = traces(vmlinux, "sock_send_length");
-	ret->walks = !options->iterator && can_walk(vmlinux);
+	ret->no_walk = options->iterator ? NULL : why_no_walk(vmlinux);
+	ret->walks = !options->iterator && !ret->no_walk;
 	ret->reclaim = traces(vmlinux, "mm_vmscan_kswapd_wake") && traces(vmlinux, "mm_vmscan_direct_reclaim_begin") &&
 		       traces(vmlinux, "mm_vmscan_memcg_reclaim_begin");
 	btf__free(vmlinux);
@@ -123,20 +130,30 @@ static int on_exit_record(void *context, void *data, size_t size)
 	return 0;
 }
 
-int task_load(struct task_source *src, const struct source_options *options)
+/* With the walk if that may be, else without. */
+static int load_best(struct task_source *src, const struct source_options *options, const struct abilities *can, const char **ret_dearer)
+{
+	int r = can->walks ? load_programs(src, options, can, true) : -EOPNOTSUPP;
+
+	if (r == 0) {
+		map_walked(src);
+		return 0;
+	}
+	r = load_programs(src, options, can, false);
+	if (r == 0)
+		*ret_dearer = can->walks ? "this kernel refuses the walk over all tasks" BY_ITERATOR : can->no_walk;
+	return r;
+}
+
+int task_load(struct task_source *src, const struct source_options *options, const char **ret_dearer)
 {
 	struct abilities can;
 	int r;
 
 	libbpf_set_print(NULL); /* what it would say is no help to a user */
 	r = look_at_kernel(options, &can);
-	if (r < 0)
-		return r;
-	r = can.walks ? load_programs(src, options, &can, true) : -EOPNOTSUPP;
 	if (r == 0)
-		map_walked(src);
-	else
-		r = load_programs(src, options, &can, false);
+		r = load_best(src, options, &can, ret_dearer);
 	if (r < 0)
 		return r;
 	r = task_bpf__attach(src->skel);

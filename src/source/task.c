@@ -282,7 +282,7 @@ static int task_open(const struct source_options *options, void **ret_state, con
 	src->proc_root = options->proc_root;
 	src->has_gpu = gpu_is_there(options->sys_root);
 	src->buffer = malloc(SWEEP_READ_SIZE);
-	r = src->buffer ? task_load(src, options) : -ENOMEM;
+	r = src->buffer ? task_load(src, options, ret_why) : -ENOMEM;
 	if (r < 0) {
 		task_close(src);
 		*ret_why = r == -EPERM || r == -EACCES ?

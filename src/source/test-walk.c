@@ -1,10 +1,16 @@
 /* Live: the walk over all tasks and the kernel's iterator tell the same. Needs root. */
 #include "base/test.h"
 
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/bpf.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -253,5 +259,54 @@ static void a_process_sleeps_on_until_one_of_its_threads_works(void **state)
 	eye_close(&eye);
 }
 
-RUN_TESTS(cmocka_unit_test(walk_and_iterator_tell_the_same),
+/* --- a kernel that refuses --- */
+
+static bool refusing;
+
+static bool is_walk(const union bpf_attr *attr)
+{
+	return attr->prog_type == BPF_PROG_TYPE_SYSCALL && strcmp(attr->prog_name, "walk") == 0;
+}
+
+/* libbpf's calls come by here, as its dynamic linker finds this one first. */
+long syscall(long number, ...)
+{
+	long (*further)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+	long a[6];
+	va_list list;
+
+	va_start(list, number);
+	for (size_t i = 0; i < 6; i++)
+		a[i] = va_arg(list, long);
+	va_end(list);
+	if (refusing && number == SYS_bpf && a[0] == BPF_PROG_LOAD && is_walk((const union bpf_attr *)a[1])) {
+		errno = EACCES;
+		return -1;
+	}
+	return further(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+static void who_is_refused_the_walk_says_so_and_goes_on(void **state)
+{
+	struct source_options options = {.proc_root = "/proc", .sys_root = "/sys", .sockets = true};
+	const char *why = NULL;
+	struct eye eye = {};
+
+	(void)state;
+	if (!can_walk())
+		skip();
+	assert_int_equal(source_task.open(&options, &eye.source, &why), 0);
+	assert_null(why);
+	source_task.close(eye.source);
+	refusing = true;
+	assert_int_equal(source_task.open(&options, &eye.source, &why), 0);
+	refusing = false;
+	assert_non_null(why);
+	assert_non_null(strstr(why, "refuses the walk"));
+	eye_look(&eye);
+	assert_true(eye.tick.samples.n > 0);
+	eye_close(&eye);
+}
+
+RUN_TESTS(cmocka_unit_test(walk_and_iterator_tell_the_same), cmocka_unit_test(who_is_refused_the_walk_says_so_and_goes_on),
 	  cmocka_unit_test(a_process_sleeps_on_until_one_of_its_threads_works))

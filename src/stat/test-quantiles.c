@@ -50,6 +50,36 @@ static void codes_keep_order_and_eight_per_mille(void **state)
 	}
 }
 
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* However they are sorted: the k-th of n is the least with a rank of k / n. */
+static void few_and_many_are_sorted(void **state)
+{
+	double values[100], q[QUANTILES];
+
+	(void)state;
+	for (size_t n = 1; n <= 100; n++) {
+		struct weighted w[100], room[100];
+
+		for (size_t i = 0; i < n; i++) {
+			values[i] = value_of_code(value_code(draw((unsigned)n, (unsigned)i)));
+			w[i] = (struct weighted){value_code(values[i]), 1};
+		}
+		qsort(values, n, sizeof(values[0]), ascending);
+		quantiles_of(w, room, n, q);
+		for (size_t i = 0; i < QUANTILES; i++) {
+			size_t reached = (size_t)ceil(quantile_rank[i] * (double)n);
+
+			assert_true(q[i] == values[reached ? reached - 1 : 0]);
+		}
+	}
+}
+
 static void weights_count(void **state)
 {
 	struct weighted w[] = {{value_code(8), 1},
@@ -118,6 +148,7 @@ static void one_part_stays_what_it_is(void **state)
 	assert_true(merged.mean == 3 && merged.variance == 2);
 }
 
-RUN_TESTS(cmocka_unit_test(codes_keep_order_and_eight_per_mille), cmocka_unit_test(weights_count),
+RUN_TESTS(cmocka_unit_test(codes_keep_order_and_eight_per_mille), cmocka_unit_test(few_and_many_are_sorted),
+	  cmocka_unit_test(weights_count),
 	  cmocka_unit_test(a_jump_is_a_jump), cmocka_unit_test(merged_ranks_lie_within_their_error),
 	  cmocka_unit_test(one_part_stays_what_it_is))

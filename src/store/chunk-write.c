@@ -3,13 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
-#include <zstd.h>
 
 #include "base/cleanup.h"
+#include "store/blocks.h"
 #include "store/chunk-writer.h"
 #include "store/chunk.h"
 
-#define META_LEVEL 12
+#define META_LEVEL 9
+#define META_BLOCK ((size_t)16 << 10) /* what columns of one kind have to say is like, and unlike the next kind's */
 
 /* --- tokens --- */
 
@@ -362,20 +363,31 @@ static int put_all(struct writer *w)
 	return r < 0 ? r : w->meta.error ? w->meta.error : w->streams.error;
 }
 
+static int pack_meta(const struct str *meta, struct str *packed)
+{
+	VEC(size_t) ends = {};
+	int r = 0;
+
+	for (size_t at = 0; r == 0 && at < meta->len; at = ends.v[ends.n - 1])
+		r = VEC_PUSH(ends, meta->len - at < META_BLOCK ? meta->len : at + META_BLOCK);
+	if (r == 0)
+		r = blocks_pack(meta->data, (struct block_ends){ends.v, ends.n}, META_LEVEL, packed);
+	VEC_FREE(ends);
+	return r;
+}
+
 static int assemble(const struct writer *w, struct str *out)
 {
-	size_t start = out->len, bound = ZSTD_compressBound(w->meta.len), n;
-	_cleanup_free_ void *packed = malloc(bound);
+	size_t start = out->len;
+	_cleanup_str_ struct str packed = {};
 	uint32_t crc = 0;
+	int r = pack_meta(&w->meta, &packed);
 
-	if (!packed)
-		return -ENOMEM;
-	n = ZSTD_compress(packed, bound, w->meta.data, w->meta.len, META_LEVEL);
-	if (ZSTD_isError(n))
-		return -EIO;
+	if (r < 0)
+		return r;
 	str_append(out, &crc, sizeof(crc));
 	str_put_varint(out, w->meta.len);
-	str_put_blob(out, packed, n);
+	str_put_blob(out, packed.data, packed.len);
 	str_append(out, w->streams.data, w->streams.len);
 	if (out->error)
 		return out->error;

@@ -1,0 +1,101 @@
+/* Of the programs that read tasks: what a process has sent and received, and how many sockets it has. */
+#pragma once
+
+#include "bpf/task-state.h"
+
+#define EXTRA_SLOTS	 8192 /* a power of two */
+
+/* What a process has done that the kernel does not add up itself. It has the slot that its number says, if nobody else has it; else
+ * this hangs on the thread group's leader: asking the kernel for that meets a dozen cache misses. */
+struct process_extra {
+	u64 owner; /* in a slot: whose it is; 0 = nobody's, and all else is 0 */
+	u64 rx_bytes, tx_bytes, rx_calls, tx_calls;
+	u64 fd_hash; /* of the bitmap of open descriptors when sockets were counted */
+	u64 ran;     /* CPU time of the leader at that moment */
+	u32 sockets;
+	u32 counted;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct process_extra);
+} extras SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, EXTRA_SLOTS);
+	__type(key, u32);
+	__type(value, struct process_extra);
+} extra_slots SEC(".maps");
+
+/* A process keeps its number and its start, whichever of its threads calls exec. */
+static __always_inline u64 owner_of(struct task_struct *task)
+{
+	return (task->group_leader->start_boottime * MIX + task->tgid) | 1;
+}
+
+/* For one that has no slot, and was not found in its own. */
+static __noinline struct process_extra *extra_elsewhere(struct task_struct *task, struct process_extra *slot, u64 owner)
+{
+	bool create = !(task->flags & PF_EXITING); /* its last word may have been spoken already */
+	struct process_extra *extra = bpf_task_storage_get(&extras, task->group_leader, 0, 0);
+
+	if (extra || !create)
+		return extra;
+	if (slot && !slot->owner && !__sync_val_compare_and_swap(&slot->owner, 0, owner))
+		return slot;
+	return bpf_task_storage_get(&extras, task->group_leader, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+}
+
+static __always_inline struct process_extra *extra_of(struct task_struct *task)
+{
+	u32 key = task->tgid & (EXTRA_SLOTS - 1);
+	struct process_extra *slot = bpf_map_lookup_elem(&extra_slots, &key);
+	u64 owner = owner_of(task);
+
+	return slot && slot->owner == owner ? slot : extra_elsewhere(task, slot, owner);
+}
+
+/* The slot is wiped before it is nobody's: who claims it finds it empty. */
+static void release_extra(struct process_extra *extra)
+{
+	volatile u64 *words = (u64 *)extra;
+
+	if (!extra || !extra->owner)
+		return;
+	for (u32 i = 1; i < sizeof(*extra) / sizeof(*words); i++)
+		words[i] = 0;
+	barrier();
+	*(volatile u64 *)&extra->owner = 0;
+}
+
+static __always_inline void put_traffic(struct task_sample *s, const struct process_extra *extra)
+{
+	if (!has_socket_lengths || !extra)
+		return;
+	SET(s, NET_RX_BYTES, extra->rx_bytes);
+	SET(s, NET_TX_BYTES, extra->tx_bytes);
+	SET(s, NET_RX_CALLS, extra->rx_calls);
+	SET(s, NET_TX_CALLS, extra->tx_calls);
+}
+
+static void add_traffic(int bytes, bool sent)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct process_extra *extra;
+
+	if (bytes < 0 || (task->flags & PF_KTHREAD))
+		return;
+	extra = extra_of(task);
+	if (!extra)
+		return;
+	if (sent) {
+		__sync_fetch_and_add(&extra->tx_bytes, bytes);
+		__sync_fetch_and_add(&extra->tx_calls, 1);
+	} else {
+		__sync_fetch_and_add(&extra->rx_bytes, bytes);
+		__sync_fetch_and_add(&extra->rx_calls, 1);
+	}
+}

@@ -1,0 +1,43 @@
+#include "store/blocks.h"
+
+#include <errno.h>
+#include <zstd.h>
+
+static int pack_all(ZSTD_CCtx *zstd, const char *bytes, struct block_ends ends, ZSTD_outBuffer *to)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < ends.n; i++) {
+		ZSTD_inBuffer from = {bytes + at, ends.v[i] - at, 0};
+
+		/* nothing is left over: there is room for all of it */
+		if (ZSTD_compressStream2(zstd, to, &from, i + 1 < ends.n ? ZSTD_e_flush : ZSTD_e_end))
+			return -EIO;
+		at = ends.v[i];
+	}
+	return 0;
+}
+
+/* Each block beyond those that the bound counts on has a header, and an end of its stream of symbols. */
+#define BLOCK_BOUND 64
+
+int blocks_pack(const char *bytes, struct block_ends ends, int level, struct str *out)
+{
+	size_t n = ends.n ? ends.v[ends.n - 1] : 0, bound = ZSTD_compressBound(n) + ends.n * BLOCK_BOUND;
+	ZSTD_CCtx *zstd = ZSTD_createCCtx();
+	ZSTD_outBuffer to = {};
+	int r = zstd ? str_reserve(out, bound) : -ENOMEM;
+
+	if (r == 0) {
+		to = (ZSTD_outBuffer){out->data + out->len, bound, 0};
+		if (ZSTD_isError(ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, level)) ||
+		    ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(zstd, n)))
+			r = -EIO;
+	}
+	if (r == 0)
+		r = pack_all(zstd, bytes, ends, &to);
+	if (r == 0)
+		out->len += to.pos;
+	ZSTD_freeCCtx(zstd);
+	return r;
+}
