@@ -168,6 +168,8 @@ double guilt_of_peer(const struct robust *r, const struct program *p);
 /* The member that uses most beyond its usual, and its part of what all of them do. */
 const struct subject *most_responsible(struct robust *r, struct program *p, size_t f, double *ret_part);
 bool program_is_new(const struct robust *r, const struct program *p);
+/* What others waited on its account, s/s; 0 where no events tell. */
+double charged_to(const struct robust *r, const struct program *p, enum bottleneck of);
 /* 1 = *ret is worth a look, 0 = not. */
 int judge_program(struct robust *r, struct program *p, struct verdict *ret);
 

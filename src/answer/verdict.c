@@ -9,6 +9,7 @@
 #define COMES_NEAR	0.3  /* of the first one's score */
 #define ACCUSE_MARKED	0.008 /* without pressure, when somebody says that it was slow */
 #define TOOK_MUCH	0.25  /* ... and of what is not short it has this share */
+#define IN_THE_WAY	0.1   /* s/s that others waited on its account */
 
 static const struct suspect *first_of(const struct answer *a)
 {
@@ -30,6 +31,12 @@ static bool is_alone(const struct answer *a)
 static bool is_of_the_machine(const struct suspect *s)
 {
 	return s->of == BOTTLENECK_CPU || s->of == BOTTLENECK_DISK || s->of == BOTTLENECK_MEMORY;
+}
+
+/* Events say more than pressure, which is of all programs together and may be no higher than usual. */
+static bool is_in_the_way(const struct suspect *s)
+{
+	return is_of_the_machine(s) && s->imposed >= IN_THE_WAY;
 }
 
 static double enough_to_name(const struct answer *a, bool marked)
@@ -126,6 +133,8 @@ static enum bottleneck without_pressure(const struct answer *a, const struct sus
 {
 	if (!a->slow)
 		return BOTTLENECK_NONE;
+	if (top && is_in_the_way(top))
+		return top->of;
 	if (top && top->of == BOTTLENECK_CPU)
 		return BOTTLENECK_SELF; /* it computes, and nobody is in its way */
 	return top && top->features.n ? bottleneck_of(top->features.v[0].feature->resource) : BOTTLENECK_UNCLEAR;
@@ -162,7 +171,7 @@ void verdict_choose_bottleneck(struct answer *a, bool pressed, const struct shor
 		a->bottleneck = without_pressure(a, top);
 	/* several things may be short: the one that the culprit took is the story */
 	else if (top && top->score >= enough &&
-		 (there->of[top->of] || pressure_is_felt(a->pressure.now[top->of], a->pressure.usual[top->of])))
+		 (there->of[top->of] || pressure_is_felt(a->pressure.now[top->of], a->pressure.usual[top->of]) || is_in_the_way(top)))
 		a->bottleneck = top->of;
 	else
 		a->bottleneck = most_short(a);
