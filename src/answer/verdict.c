@@ -21,11 +21,22 @@ static bool gives_shares(const struct method *method)
 	return method != &method_gaussian && method != &method_unusual; /* their scores are no shares of guilt */
 }
 
+static bool has_started(const struct suspect *parent, const struct suspect *child)
+{
+	uint32_t pid = parent->subject->info.pid;
+
+	return pid && (child->starter ? child->starter->info.pid : child->subject->info.parent) == pid;
+}
+
+/* Who starts a program and the program are one in this. */
 static bool is_alone(const struct answer *a)
 {
 	const struct suspect *s = a->ranking.suspects.v;
 
-	return a->ranking.suspects.n == 1 || (a->ranking.suspects.n && s[1].score < COMES_NEAR * s[0].score);
+	for (size_t i = 1; i < a->ranking.suspects.n; i++)
+		if (s[i].score >= COMES_NEAR * s[0].score && !has_started(&s[i], &s[0]) && !has_started(&s[0], &s[i]))
+			return false;
+	return a->ranking.suspects.n;
 }
 
 static bool is_of_the_machine(const struct suspect *s)
@@ -160,6 +171,15 @@ static enum bottleneck most_short(const struct answer *a)
 	return found;
 }
 
+static enum bottleneck first_there(const struct shortages *there)
+{
+	enum bottleneck b = BOTTLENECK_NONE;
+
+	while (b < BOTTLENECK_COUNT && !there->of[b])
+		b++;
+	return b < BOTTLENECK_COUNT ? b : BOTTLENECK_UNCLEAR;
+}
+
 void verdict_choose_bottleneck(struct answer *a, bool pressed, const struct shortages *there, bool marked)
 {
 	const struct suspect *top = first_of(a);
@@ -176,6 +196,6 @@ void verdict_choose_bottleneck(struct answer *a, bool pressed, const struct shor
 	else
 		a->bottleneck = most_short(a);
 	/* of a pressure that swings anyway it may be no more than usual, and still be that which it is about */
-	if (pressed && a->bottleneck == BOTTLENECK_NONE && top && top->score >= enough)
-		a->bottleneck = top->of;
+	if (pressed && a->bottleneck == BOTTLENECK_NONE)
+		a->bottleneck = top && top->score >= enough ? top->of : first_there(there);
 }
