@@ -160,7 +160,7 @@ const struct subject *most_responsible(struct robust *r, struct program *p, size
 		const struct subject *s = p->members.v[i];
 		double now = member_now(r, s, f), excess;
 
-		if (isnan(now) || s->last < r->q->focus)
+		if (s->last < r->q->focus)
 			continue;
 		excess = now - member_before(r, p, s, f, s == eldest);
 		if (excess > 0)

@@ -125,7 +125,7 @@ double part_of_program(const struct robust *r, const struct job_part *part, size
 
 /* Cuts the time before the trouble, and the scratch for its blocks. 0 or -ENOMEM. */
 int make_blocks(struct robust *r);
-/* What one member adds to program_now(). */
+/* What one member adds to program_now(); 0 where it was not there. */
 double member_now(const struct robust *r, const struct subject *s, size_t f);
 /* Leaves the program's block values in r->sum; learn_usual() makes them what is usual, and counts how often `value` was there. */
 void fill_blocks(struct robust *r, const struct program *p, size_t f);
