@@ -50,20 +50,24 @@ static double share_of_memory(const struct robust *r, const struct use *use, dou
 	return fmin(1, fmax(excess / r->memory, of_growth * fmin(1, r->shortage[use->resource] / use->weight)));
 }
 
-/* What others waited on account of a program, as a share of all such waits; NaN where no events tell. */
+double charged_to(const struct robust *r, const struct program *p, enum bottleneck of)
+{
+	const struct charges *c = r->joined ? r->q->charges : NULL;
+	double sum = 0;
+
+	if (!p->root)
+		return charges_against(c, p->key, of);
+	for (size_t i = 0; i < p->parts.n; i++)
+		sum += charges_against(c, p->parts.v[i].whole->key, of) * part_of_program(r, &p->parts.v[i], FEATURE_CPU_TIME);
+	return sum;
+}
+
+/* As a share of all such waits; NaN where no events tell. */
 static double charged_share(const struct robust *r, const struct program *p, enum bottleneck of)
 {
 	const struct charges *c = r->joined ? r->q->charges : NULL;
 
-	double sum = 0;
-
-	if (!c || !(c->total[of] >= CHARGED_LEAST))
-		return NAN;
-	if (!p->root)
-		return charges_against(c, p->key, of) / c->total[of];
-	for (size_t i = 0; i < p->parts.n; i++)
-		sum += charges_against(c, p->parts.v[i].whole->key, of) * part_of_program(r, &p->parts.v[i], FEATURE_CPU_TIME);
-	return fmin(1, sum / c->total[of]);
+	return c && c->total[of] >= CHARGED_LEAST ? fmin(1, charged_to(r, p, of) / c->total[of]) : NAN;
 }
 
 /* What came on top of the usual is to blame, not what always was there; but a little that is new is not all of it. */
@@ -156,7 +160,7 @@ const struct subject *most_responsible(struct robust *r, struct program *p, size
 		const struct subject *s = p->members.v[i];
 		double now = member_now(r, s, f), excess;
 
-		if (isnan(now) || s->last < r->q->focus)
+		if (s->last < r->q->focus)
 			continue;
 		excess = now - member_before(r, p, s, f, s == eldest);
 		if (excess > 0)
@@ -407,6 +411,7 @@ int judge_program(struct robust *r, struct program *p, struct verdict *ret)
 	if (s->score < REPORT_SCORE)
 		return 0;
 	s->of = mainly(ret, worst);
+	s->imposed = charged_to(r, p, s->of);
 	s->subject = most_responsible(r, p, (size_t)uses[worst].feature, &part);
 	if (!s->subject && s->of == BOTTLENECK_PEER)
 		s->subject = one_that_is_there(r, p);

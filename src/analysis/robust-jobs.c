@@ -181,11 +181,8 @@ double part_now(const struct robust *r, const struct job_part *part, size_t feat
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < part->members.n; i++) {
-		double now = member_now(r, part->members.v[i], feature);
-
-		sum += isnan(now) ? 0 : now;
-	}
+	for (size_t i = 0; i < part->members.n; i++)
+		sum += member_now(r, part->members.v[i], feature);
 	return sum;
 }
 

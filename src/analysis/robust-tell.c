@@ -264,8 +264,8 @@ static double told_together(const struct charges *c, size_t at)
 /* Who waited for it, and how much, where events were kept of that. */
 static int tell_charges(const struct robust *r, struct verdict *v)
 {
-	const struct charges *c = r->joined && !v->program->root ? r->q->charges : NULL;
-	double all = c ? charges_against(c, v->program->key, v->suspect.of) : 0;
+	const struct charges *c = r->q->charges;
+	double all = v->program->root ? 0 : v->suspect.imposed;
 	struct str text = {};
 	unsigned told = 0;
 

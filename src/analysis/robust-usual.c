@@ -50,20 +50,11 @@ static bool is_impossible(const struct robust *r, const struct subject *s, size_
 	return rate > IMPOSSIBLE * 1e9 * fmax(isnan(threads) ? UNKNOWN_THREADS : threads, 1);
 }
 
-/* What one member adds to the focus: growth per second of the *whole* focus, or the time-weighted level. */
 double member_now(const struct robust *r, const struct subject *s, size_t f)
 {
-	uint32_t from = s->first > r->q->focus ? s->first : r->q->focus;
+	double now = subject_during(r->d, s, f, r->q->focus, r->q->at);
 
-	if (!subject_has(s, f) || s->last < r->q->focus || s->first > r->q->at)
-		return 0;
-	if (s->features[f].kind == COUNTER) {
-		double rate = subject_growth(r->d, s, f, from, r->q->at) / r->focus_seconds;
-
-		return is_impossible(r, s, f, rate) ? 0 : rate;
-	}
-	/* the level at the end: what is there now */
-	return s->last >= r->q->at ? subject_value(r->d, s, f, r->q->at) : 0;
+	return isnan(now) || is_impossible(r, s, f, now) ? 0 : now;
 }
 
 /* What its processes have in common is not there once for each of them. */
@@ -82,7 +73,6 @@ double program_now(const struct robust *r, const struct program *p, size_t f)
 		double now = member_now(r, s, f);
 
 		any |= subject_has(s, f);
-		now = isnan(now) ? 0 : now;
 		all = is_shared(s, f) ? fmax(all, now) : all + now;
 	}
 	return any ? all : NAN;

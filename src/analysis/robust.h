@@ -125,7 +125,7 @@ double part_of_program(const struct robust *r, const struct job_part *part, size
 
 /* Cuts the time before the trouble, and the scratch for its blocks. 0 or -ENOMEM. */
 int make_blocks(struct robust *r);
-/* What one member adds to program_now(). */
+/* What one member adds to program_now(); 0 where it was not there. */
 double member_now(const struct robust *r, const struct subject *s, size_t f);
 /* Leaves the program's block values in r->sum; learn_usual() makes them what is usual, and counts how often `value` was there. */
 void fill_blocks(struct robust *r, const struct program *p, size_t f);
@@ -168,6 +168,8 @@ double guilt_of_peer(const struct robust *r, const struct program *p);
 /* The member that uses most beyond its usual, and its part of what all of them do. */
 const struct subject *most_responsible(struct robust *r, struct program *p, size_t f, double *ret_part);
 bool program_is_new(const struct robust *r, const struct program *p);
+/* What others waited on its account, s/s; 0 where no events tell. */
+double charged_to(const struct robust *r, const struct program *p, enum bottleneck of);
 /* 1 = *ret is worth a look, 0 = not. */
 int judge_program(struct robust *r, struct program *p, struct verdict *ret);
 

@@ -193,8 +193,10 @@ static double guilt_of_sleeper(enum charge_how how, int64_t usually, double befo
 	assert_int_equal(VEC_PUSH(charges.list, (struct charge){writer->program, reader->program, BOTTLENECK_PEER, how, 0.6, 0.6, before}), 0);
 	assert_int_equal(method_blame.rank(&st.d, &q, &ranking), 0);
 	score = ranking.suspects.n ? ranking.suspects.v[0].score : 0;
-	if (ranking.suspects.n)
+	if (ranking.suspects.n) {
 		assert_ptr_equal(ranking.suspects.v[0].subject, reader);
+		assert_true(fabs(ranking.suspects.v[0].imposed - 0.6) < 1e-9);
+	}
 	ranking_free(&ranking);
 	charges_free(&charges);
 	end(&st);

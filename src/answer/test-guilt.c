@@ -226,6 +226,31 @@ static void of_a_short_past_what_was_done_then_is_not_new(void **state)
 	end(&st);
 }
 
+/* Three processes of one program make the disk short, for each other and for an editor. */
+static void who_is_accused_is_no_victim_of_itself(void **state)
+{
+	struct subject *editor;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	editor = add(&st, "/bin/editor", 0, TICKS - 1, 0);
+	use(editor, FEATURE_DELAY_BLOCK, FROM, TICKS - 1, 30 * PERCENT);
+	for (int i = 0; i < 3; i++) {
+		struct subject *sum = add(&st, "/bin/sum", FROM, TICKS - 1, 0);
+
+		use(sum, FEATURE_IO_READ_BYTES, FROM, TICKS - 1, 50 * MB);
+		use(sum, FEATURE_DELAY_BLOCK, FROM, TICKS - 1, 60 * PERCENT);
+	}
+	press(&st, FEATURE_PSI_IO_SOME, 2, 80);
+	ask(&st, true);
+	assert_string_equal(first(&st)->subject->info.name, "sum");
+	assert_int_equal(first(&st)->kind, CULPRIT_GROUP);
+	assert_int_equal(st.answer.ranking.victims.n, 1);
+	assert_ptr_equal(st.answer.ranking.victims.v[0].subject, editor);
+	end(&st);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +261,7 @@ int main(void)
 		cmocka_unit_test(the_eldest_does_what_its_program_always_did),
 		cmocka_unit_test(of_a_short_past_what_was_done_then_is_not_new),
 		cmocka_unit_test(who_always_is_in_the_way_is_not_guilty_of_something_else),
+		cmocka_unit_test(who_is_accused_is_no_victim_of_itself),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #define COMES_NEAR	0.3  /* of the first one's score */
 #define ACCUSE_MARKED	0.008 /* without pressure, when somebody says that it was slow */
 #define TOOK_MUCH	0.25  /* ... and of what is not short it has this share */
+#define IN_THE_WAY	0.1   /* s/s that others waited on its account */
 
 static const struct suspect *first_of(const struct answer *a)
 {
@@ -20,16 +21,33 @@ static bool gives_shares(const struct method *method)
 	return method != &method_gaussian && method != &method_unusual; /* their scores are no shares of guilt */
 }
 
+static bool has_started(const struct suspect *parent, const struct suspect *child)
+{
+	uint32_t pid = parent->subject->info.pid;
+
+	return pid && (child->starter ? child->starter->info.pid : child->subject->info.parent) == pid;
+}
+
+/* Who starts a program and the program are one in this. */
 static bool is_alone(const struct answer *a)
 {
 	const struct suspect *s = a->ranking.suspects.v;
 
-	return a->ranking.suspects.n == 1 || (a->ranking.suspects.n && s[1].score < COMES_NEAR * s[0].score);
+	for (size_t i = 1; i < a->ranking.suspects.n; i++)
+		if (s[i].score >= COMES_NEAR * s[0].score && !has_started(&s[i], &s[0]) && !has_started(&s[0], &s[i]))
+			return false;
+	return a->ranking.suspects.n;
 }
 
 static bool is_of_the_machine(const struct suspect *s)
 {
 	return s->of == BOTTLENECK_CPU || s->of == BOTTLENECK_DISK || s->of == BOTTLENECK_MEMORY;
+}
+
+/* Events say more than pressure, which is of all programs together and may be no higher than usual. */
+static bool is_in_the_way(const struct suspect *s)
+{
+	return is_of_the_machine(s) && s->imposed >= IN_THE_WAY;
 }
 
 static double enough_to_name(const struct answer *a, bool marked)
@@ -126,6 +144,8 @@ static enum bottleneck without_pressure(const struct answer *a, const struct sus
 {
 	if (!a->slow)
 		return BOTTLENECK_NONE;
+	if (top && is_in_the_way(top))
+		return top->of;
 	if (top && top->of == BOTTLENECK_CPU)
 		return BOTTLENECK_SELF; /* it computes, and nobody is in its way */
 	return top && top->features.n ? bottleneck_of(top->features.v[0].feature->resource) : BOTTLENECK_UNCLEAR;
@@ -151,6 +171,15 @@ static enum bottleneck most_short(const struct answer *a)
 	return found;
 }
 
+static enum bottleneck first_there(const struct shortages *there)
+{
+	enum bottleneck b = BOTTLENECK_NONE;
+
+	while (b < BOTTLENECK_COUNT && !there->of[b])
+		b++;
+	return b < BOTTLENECK_COUNT ? b : BOTTLENECK_UNCLEAR;
+}
+
 void verdict_choose_bottleneck(struct answer *a, bool pressed, const struct shortages *there, bool marked)
 {
 	const struct suspect *top = first_of(a);
@@ -162,11 +191,11 @@ void verdict_choose_bottleneck(struct answer *a, bool pressed, const struct shor
 		a->bottleneck = without_pressure(a, top);
 	/* several things may be short: the one that the culprit took is the story */
 	else if (top && top->score >= enough &&
-		 (there->of[top->of] || pressure_is_felt(a->pressure.now[top->of], a->pressure.usual[top->of])))
+		 (there->of[top->of] || pressure_is_felt(a->pressure.now[top->of], a->pressure.usual[top->of]) || is_in_the_way(top)))
 		a->bottleneck = top->of;
 	else
 		a->bottleneck = most_short(a);
 	/* of a pressure that swings anyway it may be no more than usual, and still be that which it is about */
-	if (pressed && a->bottleneck == BOTTLENECK_NONE && top && top->score >= enough)
-		a->bottleneck = top->of;
+	if (pressed && a->bottleneck == BOTTLENECK_NONE)
+		a->bottleneck = top && top->score >= enough ? top->of : first_there(there);
 }

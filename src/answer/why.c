@@ -289,6 +289,31 @@ static void forget_suspects(struct ranking *r)
 		suspect_free(&r->suspects.v[--r->suspects.n]);
 }
 
+/* Who is accused waits for itself, and for those for whom it makes things short: that slows nobody else. */
+static bool is_own_wait(const struct suspect *top, const struct suspect *victim)
+{
+	bool own = victim->subject == top->subject || victim->subject == top->busiest;
+
+	if (top->kind != CULPRIT_PROCESS && top->kind != CULPRIT_GROUP)
+		return false;
+	for (size_t i = 0; i < top->together.n && !own; i++)
+		own = top->together.v[i] == victim->subject;
+	return own || (top->kind == CULPRIT_GROUP && strcmp(top->subject->program, victim->subject->program) == 0);
+}
+
+static void forget_own_waits(struct ranking *r)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->victims.n; i++) {
+		if (is_own_wait(&r->suspects.v[0], &r->victims.v[i]))
+			suspect_free(&r->victims.v[i]);
+		else
+			r->victims.v[kept++] = r->victims.v[i];
+	}
+	r->victims.n = kept;
+}
+
 /* The cause, and all of it in words. */
 static int explain(const struct dataset *d, const struct loader *loader, const struct question *q,
 		   const struct why_request *request, struct answer *a)
@@ -353,7 +378,9 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	verdict_choose_bottleneck(a, look.pressed, &look.there, r.marked);
 	a->confidence = confidence_of(a);
 	a->culprit_is_named = verdict_names_culprit(a, r.method, r.marked);
-	if (a->slow && !a->culprit_is_named)
+	if (a->culprit_is_named)
+		forget_own_waits(&a->ranking);
+	else if (a->slow)
 		forget_suspects(&a->ranking);
 	result = explain(d, loader, &look.q, &r, a);
 	if (result < 0)

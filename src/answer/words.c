@@ -61,7 +61,7 @@ static void put_when(const struct answer *a, struct str *s)
 	else if (a->slow_since)
 		str_printf(s, "slow for %s: ", format_span(a->at - a->slow_since, span, sizeof(span)));
 	else
-		str_puts(s, "no program had to wait much, but one is out of the ordinary: ");
+		str_puts(s, "the machine is hardly busier than before, but one program is out of the ordinary: ");
 }
 
 /* Without a cause: what was short, and who stands out. */

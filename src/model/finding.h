@@ -68,6 +68,7 @@ struct suspect {
 	bool using;		       /* a victim: somebody was using it, as far as its terminal tells */
 	double score;
 	double guilt; /* in a board: what the default model accuses its program of; 0 = nothing */
+	double imposed; /* s/s that others waited on its account for what it is guilty of, where events tell; else 0 */
 	double share; /* of the short resource, 0..1; NaN = not known */
 	enum bottleneck of; /* what it uses too much of; NONE = a thing that is not short, such as handles */
 	VEC(struct deviation) features;
