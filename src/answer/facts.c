@@ -237,6 +237,7 @@ static int add_ways(struct observer *o, const char *program)
 	double rests, rested, stops = charges_by(o->q->charges, program, CHARGE_STOPPED, &rests);
 	double unread = charges_by(o->q->charges, program, CHARGE_UNREAD, &rests);
 	double owes = charges_by(o->q->charges, program, CHARGE_OWED, &rests);
+	double unanswered = charges_by(o->q->charges, program, CHARGE_UNANSWERED, &rests);
 	double holds = charges_by(o->q->charges, program, CHARGE_HELD, &rested);
 	int r = add_told_if(o->facts, "stops", 1e9 * stops);
 
@@ -246,6 +247,7 @@ static int add_ways(struct observer *o, const char *program)
 	r = r ?: add_told_if(o->facts, "holds", 1e9 * holds);
 	r = r ?: add_told_if(o->facts, "unread", 1e9 * unread);
 	r = r ?: add_told_if(o->facts, "owes", 1e9 * owes);
+	r = r ?: add_told_if(o->facts, "unanswered", 1e9 * unanswered);
 	if (rested > OF_NOTE * holds)
 		r = r ?: add_told(o->facts, "rests", 1e9 * rested);
 	return r;

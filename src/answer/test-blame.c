@@ -209,6 +209,7 @@ static void who_writes_to_a_slower_one_as_ever_has_nothing_to_complain_of(void *
 	/* what the sums of the recorder cannot tell events do */
 	assert_true(guilt_of_sleeper(CHARGE_OWED, 60, 0) > 0.5);
 	assert_true(guilt_of_sleeper(CHARGE_OWED, 0, 0.6) < 0.01);
+	assert_true(guilt_of_sleeper(CHARGE_UNANSWERED, 0, 0) > 0.5);
 }
 
 static void who_always_is_big_may_do_more(void **state)
