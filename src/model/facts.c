@@ -36,6 +36,8 @@ static const struct {
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
 	{{.name = "age", .unit = NS, .kind = GAUGE, .resource = RESOURCE_OTHER, .help = "how long ago it was started"},
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
+	{{.name = "ended", .unit = NS, .kind = GAUGE, .resource = RESOURCE_OTHER, .help = "how long before the question the last of it ended"},
+	 ENTITY_PROCESS, NULL, NULL, false, 1},
 	{{.name = "holds", .unit = NS, .kind = COUNTER, .resource = RESOURCE_DELAY, .help = "time that others wait for its locks (flight recorder)"},
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
 	{{.name = "unread", .unit = NS, .kind = COUNTER, .resource = RESOURCE_DELAY, .help = "time that it sleeps while others wait for it to read (flight recorder)"},
