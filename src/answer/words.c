@@ -81,6 +81,16 @@ static void put_plainly(const struct answer *a, struct str *s)
 	put_culprit(s, top);
 }
 
+/* It may wait for what does not come. */
+static void put_quiet(const struct answer *a, struct str *s)
+{
+	_cleanup_free_ char *label = entity_label(&a->quiet->info);
+	char span[32];
+
+	str_printf(s, "; but %s has done nothing at all for %s, which it never did before: it may wait for something", label,
+		   format_span(a->quiet_ns, span, sizeof(span)));
+}
+
 static char *tell_nothing(const struct answer *a)
 {
 	struct str s = {};
@@ -95,6 +105,8 @@ static char *tell_nothing(const struct answer *a)
 		str_printf(&s, "nothing unusual so far: of %u programs no more than %s is recorded", a->ranking.looked_at, span);
 	if (a->ranking.suspects.n)
 		str_puts(&s, "; the most conspicuous are listed, but none is in the way");
+	if (a->quiet)
+		put_quiet(a, &s);
 	if (a->busiest.subject) {
 		str_printf(&s, "; as before, %s %.0f %% of the time, and who uses most is ", waiting_for(a->busiest.of),
 			   100 * a->pressure.now[a->busiest.of]);
