@@ -303,6 +303,12 @@ class Stage:
             write_file(path, size)
         return str(path)
 
+    def script(self, name, text):
+        """A script in a file: an interpreter is known by what it runs."""
+        path = self.work / name
+        path.write_text(text)
+        return path
+
     def start(self, program, *arguments, name=None, group=NORMAL, nice=0, output=None, user=None, folder=None, before=()):
         """Starts a program: one of the lab's, under a name of its own if it is given one, or one of the system's.
         before: a command that starts it (it must exec)."""

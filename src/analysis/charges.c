@@ -279,25 +279,34 @@ static int take_blame(struct joining *j, int64_t begin, int64_t end)
 	return r;
 }
 
-/* Whoever asked a server that waits for another process of its own waits for that server. */
-static int take_owed(struct joining *j, int64_t begin, int64_t end)
+/* Whoever asked a server that sleeps waits for that server. */
+static int take_owed(struct joining *j, const struct owed_waits *owed, enum charge_how how, int64_t begin, int64_t end)
 {
-	_cleanup_(owed_waits_free) struct owed_waits owed = {};
 	int64_t start = j->timeline->start;
 	bool known = begin - start >= BEFORE_MIN;
-	int r = owed_waits_find(j->timeline, &owed);
+	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < owed.list.n; i++) {
-		const struct owed_wait *w = &owed.list.v[i];
+	for (size_t i = 0; r == 0 && i < owed->list.n; i++) {
+		const struct owed_wait *w = &owed->list.v[i];
 		const struct subject *whom = gives_way(j, w->asker) ? NULL : program_of(j, w->asker), *who = program_of(j, w->waker);
 		int64_t before = within(w->from, w->to, start, begin), now = within(w->from, w->to, begin, end);
 
 		if (!who || !whom || who == whom || (!now && !before))
 			continue;
-		r = add(j, &(struct charge){whom->program, who->program, BOTTLENECK_PEER, CHARGE_OWED, (double)now / 1e9 / j->seconds, 0,
+		r = add(j, &(struct charge){whom->program, who->program, BOTTLENECK_PEER, how, (double)now / 1e9 / j->seconds, 0,
 					    known ? (double)before / (double)(begin - start) : NAN});
 	}
 	return r;
+}
+
+static int take_answers(struct joining *j, int64_t begin, int64_t end)
+{
+	_cleanup_(owed_waits_free) struct owed_waits within_server = {}, to_the_end = {};
+	int r = owed_waits_find(j->timeline, &within_server);
+
+	r = r ?: owed_to_the_end_find(j->timeline, &to_the_end);
+	r = r ?: take_owed(j, &within_server, CHARGE_OWED, begin, end);
+	return r ?: take_owed(j, &to_the_end, CHARGE_UNANSWERED, begin, end);
 }
 
 static int join(struct joining *j, const struct dataset *d, uint32_t from, uint32_t to)
@@ -318,7 +327,7 @@ static int join(struct joining *j, const struct dataset *d, uint32_t from, uint3
 		r = take_blame(j, begin, end);
 	for (uint32_t i = 0; r == 0 && i < j->timeline->threads.n; i++)
 		r = take_stops(j, i, begin, end);
-	r = r ?: take_owed(j, begin, end);
+	r = r ?: take_answers(j, begin, end);
 	for (uint32_t i = 0; i < j->timeline->threads.n; i++)
 		take_before(j, i, begin);
 	if (j->charges.list.n)

@@ -161,6 +161,39 @@ static void who_sleeps_instead_of_reading_is_charged(void **state)
 	dataset_free(&d);
 }
 
+/* A asks C, again and again, and is answered each time; in the sixth second C is stopped. */
+static void who_is_stopped_and_used_to_answer_is_charged(void **state)
+{
+	_cleanup_(charges_free) struct charges c = {};
+	_cleanup_(story_end) struct story s;
+	struct dataset d;
+	double rested;
+
+	(void)state;
+	story_begin(&s, 2);
+	cast_thread(&s, A, 100, "a", 0);
+	cast_process(&s, C, "hog");
+	leave_for(&s, 1, 0, 0, A, 0, 0);
+	leave_for(&s, 1, 1, 0, C, 0, 0);
+	for (int64_t at = S; at < 6 * S; at += S / 5) {
+		leave_for(&s, at, 1, C, 0, CALL_POLL, 0);
+		wake(&s, at + 10, 0, A, C, 1);
+		leave_for(&s, at + 10, 1, 0, C, 0, 0);
+		leave_for(&s, at + 20, 0, A, 0, CALL_POLL, 0);
+		wake(&s, at + 30, 1, C, A, 0);
+		leave_for(&s, at + 30, 0, 0, A, 0, 0);
+	}
+	leave(&s, 6 * S, 1, C, 0, TASK_STATE_STOPPED, 0, 0);
+	leave_for(&s, 6 * S, 0, A, 0, CALL_POLL, 0);
+	tell(&s, SECONDS * S);
+	record(&d);
+	assert_int_equal(charges_of_trace(&s.trace, &d, 5, SECONDS - 1, &c), 0);
+	assert_true(fabs(seconds(&c, charges_by(&c, program(&d, 2), CHARGE_UNANSWERED, &rested)) - 4) < 0.01);
+	assert_string_equal(charges_victim(&c, program(&d, 2), BOTTLENECK_PEER), program(&d, 1));
+	assert_true(c.list.v[0].before <= 0);
+	dataset_free(&d);
+}
+
 static void who_stops_another_again_and_again_is_charged(void **state)
 {
 	(void)state;
@@ -230,6 +263,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_one_at_the_end_of_the_chain_is_charged),
 		cmocka_unit_test(who_sleeps_instead_of_reading_is_charged),
+		cmocka_unit_test(who_is_stopped_and_used_to_answer_is_charged),
 		cmocka_unit_test(who_stops_another_again_and_again_is_charged),
 		cmocka_unit_test(who_stops_another_twice_is_not),
 		cmocka_unit_test(what_a_child_waits_is_not_its_parents_as_well),

@@ -18,6 +18,7 @@
 #define SAID_BEFORE   (60 * NS_PER_SEC) /* the kernel may have complained before it became slow */
 #define SAID_MAX      50
 #define SUBJECTS_MAX  4096 /* of one machine or program */
+#define ENDED	      (2 * NS_PER_SEC) /* who was not seen for so long; a sample may be missing of who goes on */
 
 struct observer {
 	const struct dataset *d;
@@ -224,6 +225,28 @@ static int add_program(struct observer *o, const struct suspect *top, uint64_t m
 	return r;
 }
 
+/* When the last of its processes was seen; 0 = it has none of its own. */
+static int64_t last_seen(const struct dataset *d, const struct suspect *top)
+{
+	const struct subject *const *v = top->together.n ? top->together.v : (const struct subject *const *)d->subjects.v;
+	size_t n = top->together.n ? top->together.n : d->subjects.n;
+	int64_t last = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (v[i]->info.kind != ENTITY_KERNEL && v[i]->first <= v[i]->last && (top->together.n || is_of_program(v[i], top->subject)) &&
+		    d->ticks.v[v[i]->last].wall > last)
+			last = d->ticks.v[v[i]->last].wall;
+	return last;
+}
+
+static int add_end(struct observer *o, const struct suspect *top, int64_t asked)
+{
+	int64_t last = last_seen(o->d, top), recorded = o->d->ticks.v[o->d->ticks.n - 1].wall;
+
+	asked = asked < recorded ? asked : recorded;
+	return last && asked - last >= ENDED ? add_told(o->facts, "ended", (double)(asked - last)) : 0;
+}
+
 static int add_told_if(struct facts *facts, const char *name, double now)
 {
 	return now > 0 ? add_told(facts, name, now) : 0;
@@ -237,6 +260,7 @@ static int add_ways(struct observer *o, const char *program)
 	double rests, rested, stops = charges_by(o->q->charges, program, CHARGE_STOPPED, &rests);
 	double unread = charges_by(o->q->charges, program, CHARGE_UNREAD, &rests);
 	double owes = charges_by(o->q->charges, program, CHARGE_OWED, &rests);
+	double unanswered = charges_by(o->q->charges, program, CHARGE_UNANSWERED, &rests);
 	double holds = charges_by(o->q->charges, program, CHARGE_HELD, &rested);
 	int r = add_told_if(o->facts, "stops", 1e9 * stops);
 
@@ -246,18 +270,21 @@ static int add_ways(struct observer *o, const char *program)
 	r = r ?: add_told_if(o->facts, "holds", 1e9 * holds);
 	r = r ?: add_told_if(o->facts, "unread", 1e9 * unread);
 	r = r ?: add_told_if(o->facts, "owes", 1e9 * owes);
+	r = r ?: add_told_if(o->facts, "unanswered", 1e9 * unanswered);
 	if (rested > OF_NOTE * holds)
 		r = r ?: add_told(o->facts, "rests", 1e9 * rested);
 	return r;
 }
 
-static int add_culprit(struct observer *o, const struct suspect *top, const struct dataset *wide, uint64_t narrow)
+static int add_culprit(struct observer *o, const struct suspect *top, const struct dataset *wide, uint64_t narrow, int64_t asked)
 {
 	double age = (double)(o->d->ticks.v[o->q->at].boot - (int64_t)top->subject->info.start);
 	int r = take_who(top, &o->facts->culprit);
 
 	o->facts->named = true;
 	o->facts->kind = top->kind;
+	if (r == 0)
+		r = add_end(o, top, asked);
 	if (r == 0)
 		r = add_program(o, top, narrow);
 	o->d = wide; /* the same ticks */
@@ -368,7 +395,7 @@ int facts_of_answer(const struct dataset *d, const struct dataset *wide, uint64_
 	if (r == 0)
 		r = add_victims(&o, a);
 	if (r == 0 && top)
-		r = add_culprit(&o, top, wide, narrow);
+		r = add_culprit(&o, top, wide, narrow, a->at);
 	close_observer(&o);
 	if (r < 0)
 		facts_free(&facts);

@@ -39,6 +39,27 @@ static void nobody_waits_for_who_gives_way(void **state)
 	end(&st);
 }
 
+/* Whoever has ended is not looked for in vain. */
+static void that_it_has_ended_is_said(void **state)
+{
+	(void)state;
+	for (uint32_t ago = 0; ago <= 4; ago += 4) {
+		struct subject *report;
+		struct story st;
+
+		begin(&st);
+		use(add(&st, "/bin/editor", 0, TICKS - 1, 0), FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 60 * PERCENT);
+		report = add(&st, "/bin/report", FROM, TICKS - 1 - ago, 0);
+		use(report, FEATURE_CPU_TIME, FROM, TICKS - 1 - ago, 100 * PERCENT);
+		press(&st, FEATURE_PSI_CPU_SOME, 2, 95);
+		ask_by(&st, true, &method_blame);
+		assert_ptr_equal(first(&st)->subject, report);
+		assert_int_equal(strstr(st.answer.summary, "; it ended 4 s ago") != NULL, ago > 0);
+		assert_int_equal(strncmp(st.answer.next, "It runs no longer.", 18) == 0, ago > 0);
+		end(&st);
+	}
+}
+
 static void a_limit_is_named_as_a_limit(void **state)
 {
 	struct subject *shop, *other;
@@ -211,6 +232,7 @@ static void who_writes_to_a_slower_one_as_ever_has_nothing_to_complain_of(void *
 	/* what the sums of the recorder cannot tell events do */
 	assert_true(guilt_of_sleeper(CHARGE_OWED, 60, 0) > 0.5);
 	assert_true(guilt_of_sleeper(CHARGE_OWED, 0, 0.6) < 0.01);
+	assert_true(guilt_of_sleeper(CHARGE_UNANSWERED, 0, 0) > 0.5);
 }
 
 static void who_always_is_big_may_do_more(void **state)
@@ -513,6 +535,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nobody_waits_for_who_gives_way),
+		cmocka_unit_test(that_it_has_ended_is_said),
 		cmocka_unit_test(a_limit_is_named_as_a_limit),
 		cmocka_unit_test(a_limit_as_old_as_its_program_does_not_slow_the_others),
 		cmocka_unit_test(a_limit_that_was_always_reached_is_no_news),

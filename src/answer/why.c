@@ -11,6 +11,7 @@
 #include "answer/look.h"
 #include "answer/past.h"
 #include "answer/pressure.h"
+#include "answer/quiet.h"
 #include "answer/using.h"
 #include "answer/verdict.h"
 #include "answer/words.h"
@@ -329,7 +330,7 @@ static int explain(const struct dataset *d, const struct loader *loader, const s
 		r = facts_of_answer(d, wide, widened ? loader->features : UINT64_MAX, q, a, &facts);
 	if (r < 0)
 		return r;
-	if (!a->slow && a->has_history && busiest_find(d, q, &a->pressure, &a->busiest) < 0) {
+	if (!a->slow && a->has_history && (busiest_find(d, q, &a->pressure, &a->busiest) < 0 || quiet_find(d, q->at, &a->quiet, &a->quiet_ns) < 0)) {
 		facts_free(&facts);
 		return -ENOMEM;
 	}

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,6 +81,16 @@ static void put_plainly(const struct answer *a, struct str *s)
 	put_culprit(s, top);
 }
 
+/* It may wait for what does not come. */
+static void put_quiet(const struct answer *a, struct str *s)
+{
+	_cleanup_free_ char *label = entity_label(&a->quiet->info);
+	char span[32];
+
+	str_printf(s, "; but %s has done nothing at all for %s, which it never did before: it may wait for something", label,
+		   format_span(a->quiet_ns, span, sizeof(span)));
+}
+
 static char *tell_nothing(const struct answer *a)
 {
 	struct str s = {};
@@ -94,6 +105,8 @@ static char *tell_nothing(const struct answer *a)
 		str_printf(&s, "nothing unusual so far: of %u programs no more than %s is recorded", a->ranking.looked_at, span);
 	if (a->ranking.suspects.n)
 		str_puts(&s, "; the most conspicuous are listed, but none is in the way");
+	if (a->quiet)
+		put_quiet(a, &s);
 	if (a->busiest.subject) {
 		str_printf(&s, "; as before, %s %.0f %% of the time, and who uses most is ", waiting_for(a->busiest.of),
 			   100 * a->pressure.now[a->busiest.of]);
@@ -117,7 +130,30 @@ static void put_sentence(const char *text, struct str *s)
 	}
 }
 
-static char *summarise(const struct answer *a, const char *said)
+/* Whoever has ended is not to be looked for any more. */
+static void put_end(const struct facts *facts, struct str *s)
+{
+	const struct fact *ended = facts_find(facts, FACT_CULPRIT, "ended");
+	char span[32];
+
+	if (ended)
+		str_printf(s, "; %s ended %s ago", facts->culprit.members > 1 ? "the last of it" : "it",
+			   format_span((int64_t)ended->now, span, sizeof(span)));
+}
+
+static char *advise(const struct cause *cause, const struct facts *facts)
+{
+	char *next = cause_words(cause->next, facts), *text;
+
+	if (!next || !facts_find(facts, FACT_CULPRIT, "ended"))
+		return next;
+	if (asprintf(&text, "It runs no longer. If it comes again: %s", next) < 0)
+		text = NULL;
+	free(next);
+	return text;
+}
+
+static char *summarise(const struct answer *a, const struct facts *facts, const char *said)
 {
 	struct str s = {};
 
@@ -128,6 +164,7 @@ static char *summarise(const struct answer *a, const char *said)
 		put_sentence(said, &s);
 	else
 		put_plainly(a, &s);
+	put_end(facts, &s);
 	return s.data;
 }
 
@@ -138,8 +175,8 @@ int words_of_answer(struct answer *a, const struct facts *facts, const struct ca
 
 	if (cause) {
 		a->cause = strdup(cause->id);
-		a->next = a->slow ? cause_words(cause->next, facts) : NULL;
+		a->next = a->slow ? advise(cause, facts) : NULL;
 	}
-	a->summary = summarise(a, said);
+	a->summary = summarise(a, facts, said);
 	return a->summary && (!cause || (a->cause && said)) ? 0 : -ENOMEM;
 }

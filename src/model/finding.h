@@ -110,6 +110,8 @@ struct answer {
 	enum bottleneck bottleneck;
 	struct pressure pressure;
 	struct suspect busiest; /* nothing is unusual, but programs always wait: who uses most of that; subject NULL = nobody */
+	const struct subject *quiet; /* nothing is unusual, but this program, which always does something, rests; NULL = nobody */
+	int64_t quiet_ns;	     /* ... for so long */
 	char *cause;   /* id in the catalogue (rule/cause.h); NULL = none of the known ones */
 	char *summary; /* one sentence */
 	char *next;    /* what can be done; NULL = nothing known */

@@ -1,8 +1,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <zstd.h>
 
 #include "base/clock.h"
 #include "base/vec.h"

@@ -3,6 +3,10 @@
 #include "base/clock.h"
 
 #define AT_ONCE NS_PER_SEC /* from being asked to sleeping: what is later is about something else */
+#define OVERDUE NS_PER_SEC /* ... an answer that always came before */
+#define ASKED_OFTEN 10 /* times: fewer are no habit */
+#define ANSWERED 0.75 /* of them: who asks more often wants no answer. One that came before its asker slept is not seen */
+#define ASKERS_MAX 64 /* of one thread */
 
 struct server {
 	const struct timeline *t;
@@ -105,6 +109,98 @@ int owed_waits_find(const struct timeline *t, struct owed_waits *ret)
 		if (r == 0)
 			settle(&s, t->end, &found);
 	}
+	if (r < 0)
+		owed_waits_free(&found);
+	else
+		*ret = found;
+	return r;
+}
+
+/* --- to the end --- */
+
+struct asker {
+	uint32_t thread;
+	int64_t asked; /* the last time */
+	unsigned times, answered;
+};
+
+struct askers {
+	VEC(struct asker) list;
+};
+
+static int note_asked(const struct timeline *t, uint32_t server, const struct interval *x, struct askers *askers)
+{
+	for (size_t i = 0; i < askers->list.n; i++) {
+		struct asker *a = &askers->list.v[i];
+
+		if (a->thread != x->waker)
+			continue;
+		a->times++;
+		a->answered += woke(t, server, a->thread, a->asked, x->end);
+		a->asked = x->end;
+		return 0;
+	}
+	return askers->list.n < ASKERS_MAX ? VEC_PUSH(askers->list, (struct asker){.thread = x->waker, .asked = x->end}) : 0;
+}
+
+/* What a thread does when the trace ends; NULL = it does not sleep. */
+static const struct interval *sleeps_at_end(const struct timeline *t, uint32_t thread)
+{
+	const struct thread_line *line = &t->threads.v[thread];
+	const struct interval *last = line->intervals.n ? &line->intervals.v[line->intervals.n - 1] : NULL;
+	bool sleeps = last && (waits_for_anybody(last) || last->state == STATE_STOPPED);
+
+	return sleeps && last->flags & INTERVAL_OPEN ? last : NULL;
+}
+
+/* Since when the server owes the asker an answer; the timeline's end: it does not. Whom nobody wakes because it is stopped is asked all the
+ * same. */
+static int64_t owes_since(const struct timeline *t, uint32_t server, const struct asker *a)
+{
+	const struct interval *rests = sleeps_at_end(t, server), *waits = sleeps_at_end(t, a->thread);
+
+	if (!rests || !waits || !waits_for_anybody(waits) || a->times < ASKED_OFTEN || a->answered < ANSWERED * a->times)
+		return t->end;
+	if (rests->state == STATE_STOPPED)
+		return rests->start > waits->start ? rests->start : waits->start;
+	return woke(t, server, a->thread, a->asked, t->end) ? t->end : rests->start;
+}
+
+static int find_askers(const struct timeline *t, uint32_t server, struct askers *ret)
+{
+	const struct thread_line *line = &t->threads.v[server];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < line->intervals.n; i++) {
+		const struct interval *x = &line->intervals.v[i];
+		const struct thread_line *waker = x->waker_kind == WAKER_TASK && x->waker < t->threads.n ? &t->threads.v[x->waker] : line;
+
+		if (waits_for_anybody(x) && waker->program != line->program && !waker->kernel)
+			r = note_asked(t, server, x, ret);
+	}
+	return r;
+}
+
+int owed_to_the_end_find(const struct timeline *t, struct owed_waits *ret)
+{
+	struct owed_waits found = {};
+	struct askers askers = {};
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < t->threads.n; i++) {
+		const struct interval *rests = t->threads.v[i].kernel ? NULL : sleeps_at_end(t, i);
+
+		askers.list.n = 0;
+		if (rests && t->end - rests->start >= OVERDUE)
+			r = find_askers(t, i, &askers);
+		for (size_t k = 0; r == 0 && k < askers.list.n; k++) {
+			int64_t since = owes_since(t, i, &askers.list.v[k]);
+
+			if (t->end - since >= OVERDUE)
+				r = VEC_PUSH(found.list, (struct owed_wait){askers.list.v[k].thread, i, i, since, t->end});
+		}
+	}
+	VEC_FREE(askers.list);
 	if (r < 0)
 		owed_waits_free(&found);
 	else

@@ -16,4 +16,7 @@ struct owed_waits {
 
 /* All of the timeline. 0 or -ENOMEM. */
 int owed_waits_find(const struct timeline *t, struct owed_waits *ret);
+/* Those that last to the timeline's end: of whoever asked a server again and again, was answered each time, and now waits while that one
+ * sleeps or is stopped. Their waker is the server. 0 or -ENOMEM. */
+int owed_to_the_end_find(const struct timeline *t, struct owed_waits *ret);
 void owed_waits_free(struct owed_waits *w);

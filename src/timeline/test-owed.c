@@ -110,6 +110,92 @@ static void who_is_asked_again_has_answered(void **state)
 	assert_int_equal(owed(&s, 1000, &us), 0);
 }
 
+/* Times, each of them answered at once or never; and at last once more, at `last` us. */
+static void ask_often(struct story *s, unsigned times, bool answers, int64_t last)
+{
+	answer(s, 120);
+	leave_for(s, 130, 1, B, 0, CALL_POLL, 0);
+	leave_for(s, 140, 0, A, 0, CALL_POLL, 0);
+	for (unsigned i = 1; i <= times + 1; i++) {
+		int64_t at = i <= times ? 1000 * i : last;
+
+		wake_in(s, at, 0, 0, A, 0, WAKEUP_IN_IRQ, EVENT_TIMER_VECTOR);
+		leave_for(s, at, 0, 0, A, 0, 0);
+		wake(s, at + 10, 0, A, B, 1);
+		leave_for(s, at + 10, 1, 0, B, 0, 0);
+		leave_for(s, at + 20, 0, A, 0, CALL_POLL, 0);
+		if (i <= times && answers)
+			answer(s, at + 30);
+		leave_for(s, at + 40, 1, B, 0, CALL_POLL, 0);
+		if (i <= times && answers)
+			leave_for(s, at + 50, 0, A, 0, CALL_POLL, 0);
+	}
+}
+
+/* us that A waits for B at the end */
+static int64_t owed_to_the_end(struct story *s, int64_t us)
+{
+	_cleanup_(owed_waits_free) struct owed_waits found = {};
+
+	tell(s, us);
+	assert_int_equal(owed_to_the_end_find(&s->line, &found), 0);
+	assert_true(found.list.n <= 1);
+	if (!found.list.n)
+		return 0;
+	assert_int_equal(s->line.threads.v[found.list.v[0].asker].tid, A);
+	assert_int_equal(s->line.threads.v[found.list.v[0].server].tid, B);
+	assert_int_equal(found.list.v[0].to, s->line.end);
+	return (found.list.v[0].to - found.list.v[0].from) / US;
+}
+
+static void who_always_answered_and_does_not_any_more(void **state)
+{
+	STORY(s);
+
+	ask_often(&s, 20, true, 30000);
+	assert_int_equal(owed_to_the_end(&s, 2000000), 2000000 - 30040);
+}
+
+/* A moment late is nothing yet. */
+static void an_answer_may_take_a_moment(void **state)
+{
+	STORY(s);
+
+	ask_often(&s, 20, true, 30000);
+	assert_int_equal(owed_to_the_end(&s, 900000), 0);
+}
+
+/* As a screen that is drawn on: it is told, and has nothing to say to that. */
+static void who_never_answered_owes_no_answer(void **state)
+{
+	STORY(s);
+
+	ask_often(&s, 20, false, 30000);
+	assert_int_equal(owed_to_the_end(&s, 2000000), 0);
+}
+
+static void asked_seldom_it_is_no_habit(void **state)
+{
+	STORY(s);
+
+	ask_often(&s, 5, true, 30000);
+	assert_int_equal(owed_to_the_end(&s, 2000000), 0);
+}
+
+/* Stopped, it is not woken when it is asked. */
+static void who_is_stopped_answers_nobody(void **state)
+{
+	STORY(s);
+
+	ask_often(&s, 20, true, 30000);
+	answer(&s, 30100);
+	wake(&s, 30200, 2, C, B, 1);
+	leave_for(&s, 30200, 1, 0, B, 0, 0);
+	leave(&s, 30210, 1, B, 0, TASK_STATE_STOPPED, 0, 0);
+	leave_for(&s, 40000, 0, A, 0, CALL_POLL, 0);
+	assert_int_equal(owed_to_the_end(&s, 2000000), 2000000 - 40000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -117,6 +203,11 @@ int main(void)
 		cmocka_unit_test(who_has_answered_owes_nothing),
 		cmocka_unit_test(whom_it_asks_works_for_it),
 		cmocka_unit_test(who_is_asked_again_has_answered),
+		cmocka_unit_test(who_always_answered_and_does_not_any_more),
+		cmocka_unit_test(an_answer_may_take_a_moment),
+		cmocka_unit_test(who_never_answered_owes_no_answer),
+		cmocka_unit_test(asked_seldom_it_is_no_habit),
+		cmocka_unit_test(who_is_stopped_answers_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,11 @@
+"""A program computes at a better priority than all others (nice -15): whoever has the usual one gets what it leaves."""
+from resources import CPU, SWITCHING
+
+GROUP = "cpu"
+RESOURCE = "cpu"
+FEATURES = CPU | SWITCHING
+CAUSES = {"priority", "cpu", "cpu-group", "cpu-shared"}
+
+
+def inject(stage, chance):
+    return [stage.start("burn", chance.choice((2, 4)), chance.choice((80, 100)), name="converter", nice=-15)]

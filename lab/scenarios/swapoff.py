@@ -1,0 +1,27 @@
+"""Somebody switches swapping off: all that was swapped out is read back, at once and page by page."""
+import life
+from resources import CPU, MEMORY, READING
+
+GROUP = "memory"
+RESOURCE = "memory"
+FEATURES = CPU | MEMORY | READING
+CAUSES = {"swapping", "memory-short", "disk-read", "many-small-reads", "kernel-work", "cpu"}
+NEEDS = ("swapoff",)
+PREPARES = 8
+PRESS = (2, 3)
+
+
+def prepare(stage, chance):
+    stage.use_swap(2048 * life.MEBIBYTE)
+    stage.groups.set_memory(chance.choice((200, 400)) * life.MEBIBYTE)
+    stage.watch(2)
+    stage.groups.set_memory(None)  # what was put out comes back when it is needed
+
+
+def inject(stage, chance):
+    return [stage.start("swapoff", stage.undo["swap"])]
+
+
+def restore(stage):
+    stage.groups.set_memory(None)
+    stage.drop_swap()
