@@ -142,6 +142,7 @@ static void an_answer_that_comes_late_is_not_this_machines_fault(void **state)
 	assert_int_equal(first(&st)->kind, CULPRIT_HOST);
 	assert_string_equal(first(&st)->subject->info.name, "mail");
 	assert_string_equal(st.answer.cause, "remote");
+	assert_int_equal(strncmp(st.answer.summary, "this machine is short of nothing, but mail waits", 48), 0);
 	end(&st);
 	/* nobody asked: a program may wait for another machine as long as it likes */
 	begin_mail(&st, 95);

@@ -61,6 +61,8 @@ static void put_when(const struct answer *a, struct str *s)
 			   format_span(a->at - a->slow_until, ago, sizeof(ago)));
 	else if (a->slow_since)
 		str_printf(s, "slow for %s: ", format_span(a->at - a->slow_since, span, sizeof(span)));
+	else if (a->bottleneck == BOTTLENECK_PEER || a->bottleneck == BOTTLENECK_LOCK || a->bottleneck == BOTTLENECK_REMOTE)
+		str_puts(s, "this machine is short of nothing, but "); /* somebody waits all the same */
 	else
 		str_puts(s, "the machine is hardly busier than before, but one program is out of the ordinary: ");
 }
