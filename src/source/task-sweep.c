@@ -266,7 +266,7 @@ void task_sweep(struct task_source *src, struct tick *tick)
 
 	src->cursor = 0;
 	src->skel->bss->sweep_number = src->tick;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own); /* see measure_clock_offset() in task.bpf.c */
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own); /* see measure_clock_offset() in bpf/task-thread.h */
 	if (!src->walked || walk(src, tick) < 0)
 		iterate(src, tick);
 }

@@ -13,7 +13,7 @@
 #include "source/source.h"
 
 #define PIECE 100
-#define SLOTS 8192 /* as in task.bpf.c */
+#define SLOTS 8192 /* as EXTRA_SLOTS in bpf/task-extra.h */
 
 static pid_t fork_as(pid_t wanted)
 {

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <zstd.h>
 
+#define BLOCK_BOUND 64 /* a block that zstd does not count on has a header, and an end of its stream of symbols */
+
 static int pack_all(ZSTD_CCtx *zstd, const char *bytes, struct block_ends ends, ZSTD_outBuffer *to)
 {
 	size_t at = 0;
@@ -17,9 +19,6 @@ static int pack_all(ZSTD_CCtx *zstd, const char *bytes, struct block_ends ends, 
 	}
 	return 0;
 }
-
-/* Each block beyond those that the bound counts on has a header, and an end of its stream of symbols. */
-#define BLOCK_BOUND 64
 
 int blocks_pack(const char *bytes, struct block_ends ends, int level, struct str *out)
 {

@@ -1,6 +1,8 @@
-/* A zstd frame whose blocks end where they are told to: each has tables of symbols of its own, so that bytes of one nature, put in a
- * block, are packed by what is usual among them. That saves more than a level twice as high does, and much of the work. One frame as any other to
- * who reads it. */
+/* A zstd frame whose blocks end where they are told to, to who reads it as any other.
+ *
+ * Each block has tables of symbols of its own, so bytes of one nature, put in a block, are packed by what is usual among them: that
+ * saves more than levels do, and costs less than zstd's own search for where one nature ends.
+ */
 #pragma once
 
 #include "base/str.h"
@@ -11,5 +13,5 @@ struct block_ends {
 	size_t n;
 };
 
-/* Appends bytes[0..ends' last) packed. 0, -ENOMEM or -EIO. */
+/* Appends bytes[0..ends' last) packed. 0 or -errno. */
 int blocks_pack(const char *bytes, struct block_ends ends, int level, struct str *out);
