@@ -35,6 +35,7 @@ struct verb {
 	const char *help;  /* one line */
 	const struct option_row *options;
 	bool takes_command; /* its first word begins a command line of its own */
+	bool has_subverbs;  /* ... of what it lists when run without words, and so for --help */
 	bool remote; /* the daemon answers it for unprivileged users */
 	bool for_clients; /* the daemon lets it answer, but it runs with the user's rights and asks for what it cannot read */
 	int (*run)(struct common *common, int argc, char **argv); /* argv[0] is the verb; options are gone */
