@@ -71,6 +71,8 @@ static int64_t rests_for(const struct dataset *d, const struct life *l, uint32_t
 		seen = true;
 	}
 	now = ticks[at].boot - since;
+	if (since - ticks[l->there->first].boot < LEAST)
+		return 0; /* this one has only begun, and has not yet done what they always do */
 	return seen && last - first >= KNOWN && now >= LEAST && now >= TIMES * longest ? now : 0;
 }
 

@@ -45,12 +45,29 @@ static void of_who_has_just_begun_nobody_knows(void **state)
 	assert_false(is_told(TICKS - LONG - 50, 0, 0));
 }
 
+static void one_that_was_started_anew_has_not_gone_quiet(void **state)
+{
+	uint32_t began = TICKS - LONG - 1;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	use(add(&st, "/bin/editor", 0, TICKS - 1, 0), FEATURE_CPU_TIME, 0, TICKS - 1, 5 * PERCENT);
+	use(add(&st, "/bin/guard", 0, began - 1, 0), FEATURE_CPU_TIME, 0, began - 1, PERCENT);
+	use(add(&st, "/bin/guard", began, TICKS - 1, 0), FEATURE_CPU_TIME, began, began, PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 2);
+	ask(&st, true);
+	assert_null(st.answer.quiet);
+	end(&st);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_always_ran_and_rests_is_told_of),
 		cmocka_unit_test(who_rests_now_and_then_is_not),
 		cmocka_unit_test(of_who_has_just_begun_nobody_knows),
+		cmocka_unit_test(one_that_was_started_anew_has_not_gone_quiet),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
