@@ -13,7 +13,7 @@
 /* All processes of a program. */
 struct life {
 	const struct subject *there; /* at the tick that is asked about */
-	bool *runs;		     /* by tick */
+	uint64_t *runs;		     /* a bit a tick */
 	int64_t ran;
 };
 
@@ -26,7 +26,7 @@ static struct life *life_of(struct hmap *lives, const struct dataset *d, const s
 		return l;
 	l = calloc(1, sizeof(*l));
 	if (l)
-		l->runs = calloc(d->ticks.n, sizeof(*l->runs));
+		l->runs = calloc(d->ticks.n / 64 + 1, sizeof(*l->runs));
 	if (l && l->runs && hmap_put(lives, hash, 0, l) == 0)
 		return l;
 	if (l)
@@ -43,7 +43,7 @@ static int add_process(struct hmap *lives, const struct dataset *d, const struct
 	if (!l)
 		return -ENOMEM;
 	for (size_t i = 0; i < ran->n && ran->tick[i] <= at; i++) {
-		l->runs[ran->tick[i]] |= ran->value[i] > 0;
+		l->runs[ran->tick[i] / 64] |= (uint64_t)(ran->value[i] > 0) << ran->tick[i] % 64;
 		l->ran += ran->value[i];
 	}
 	if (s->first <= at && s->last >= at)
@@ -61,7 +61,7 @@ static int64_t rests_for(const struct dataset *d, const struct life *l, uint32_t
 	for (uint32_t t = 0; t <= at; t++) {
 		if (ticks[t].span <= 0) /* recorded anew: what it did in between nobody knows */
 			since = ticks[t].boot;
-		if (!l->runs[t])
+		if (!(l->runs[t / 64] >> t % 64 & 1))
 			continue;
 		if (seen && ticks[t].boot - since > longest)
 			longest = ticks[t].boot - since;
