@@ -470,6 +470,7 @@ int record_run(const struct record_options *options)
 		.alive_every = watchdog_interval(),
 	};
 	_cleanup_close_ int signal_fd = signals();
+	const char *cost;
 	int r;
 
 	keep_stacks_small();
@@ -496,7 +497,8 @@ int record_run(const struct record_options *options)
 	if (r < 0)
 		log_warning("nobody gives back what a killed 'whyslow confirm' held (%s): 'whyslow calm' does", strerror(-r));
 	recorder_note(d.recorder, NOTE_RECORDER, "recording began");
-	sd_notifyf(0, "READY=1\nSTATUS=Recording every process (%s)", recorder_process_source(d.recorder));
+	cost = recorder_process_cost(d.recorder);
+	sd_notifyf(0, "READY=1\nSTATUS=Recording every process (%s%s%s)", recorder_process_source(d.recorder), cost ? ": " : "", cost ?: "");
 	log_info("recording every process every %g s into %s", (double)options->config->record_interval / 1e9,
 		 options->config->store_file);
 	loop(&d, signal_fd);

@@ -352,7 +352,12 @@ bool recorder_is_partial(const struct recorder *r)
 
 const char *recorder_process_source(const struct recorder *r)
 {
-	return r->sources[0].dearer ?: r->sources[0].source->name;
+	return r->sources[0].source->name;
+}
+
+const char *recorder_process_cost(const struct recorder *r)
+{
+	return r->sources[0].dearer;
 }
 
 double recorder_busy(const struct recorder *r)

@@ -49,7 +49,8 @@ bool recorder_drain(struct recorder *r);
 const char *recorder_missing(const struct recorder *r);
 /* Processes are read from /proc because BPF cannot be had. */
 bool recorder_is_partial(const struct recorder *r);
-/* How processes are read, for a status: the source's name, or in words why that is not done as cheaply as it might be. */
 const char *recorder_process_source(const struct recorder *r);
+/* In words why they are not read as cheaply as they might be; NULL = they are. */
+const char *recorder_process_cost(const struct recorder *r);
 /* How busy the machine was in the last tick: CPU time of all processes over the time that passed (2.0 = two CPUs). */
 double recorder_busy(const struct recorder *r);
