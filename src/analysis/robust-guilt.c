@@ -219,18 +219,17 @@ static double leakers(const struct robust *r, const struct program *p, const str
 	return there > 1 ? there : 1;
 }
 
+/* 1 = the machine is short of nothing, 0 = somebody always waits for what it is short of. */
+static double machine_is_free(const struct robust *r)
+{
+	return 1 - fmin(1, fmax(r->shortage[BOTTLENECK_CPU], fmax(r->shortage[BOTTLENECK_DISK], r->shortage[BOTTLENECK_MEMORY])));
+}
+
 /* A limit that is as old as the program is how somebody wants it to run: that says why the program is slow, and nothing of a
  * machine that is short of something. */
 static double waits_for_limit(const struct robust *r, const struct program *p, double waited)
 {
-	const enum bottleneck machine[] = {BOTTLENECK_CPU, BOTTLENECK_DISK, BOTTLENECK_MEMORY};
-	double most = 0;
-
-	if (!program_is_new(r, p))
-		return waited;
-	for (size_t i = 0; i < ARRAY_SIZE(machine); i++)
-		most = fmax(most, r->shortage[machine[i]]);
-	return waited * (1 - fmin(1, most));
+	return program_is_new(r, p) ? waited * machine_is_free(r) : waited;
 }
 
 /* Where nothing is known of a program's past, whether it is older than the trouble is. */
@@ -284,6 +283,8 @@ static double guilt_of(struct robust *r, struct program *p, struct verdict *v, s
 		if (f == FEATURE_WAIT_QUOTA)
 			excess = waits_for_limit(r, p, excess);
 		guilt[i] = shortage_for(r, &uses[i]) * joined_share(r, p, &uses[i], now, excess) * surprise_of(&u);
+		if (uses[i].resource == BOTTLENECK_NONE)
+			guilt[i] *= machine_is_free(r); /* what nothing is short of is not what a short machine is slow by */
 		if (isnan(u.median))
 			guilt[i] *= youth(r, p);
 		if (uses[i].resource == BOTTLENECK_MEMORY && !may_have_memory(r, p))

@@ -178,6 +178,33 @@ static void who_always_is_in_the_way_is_not_guilty_of_something_else(void **stat
 	end(&st);
 }
 
+/* It has the most files and threads of the machine, all new, and rests, while a small reader has the others wait for the disk. */
+static void who_has_much_and_rests_is_not_what_a_short_machine_is_slow_by(void **state)
+{
+	struct question q = {.at = TICKS - 1, .focus = FROM, .train_to = FROM - 20, .cpus = 2};
+	struct subject *camera, *store, *reader;
+	struct ranking ranking = {};
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	camera = add(&st, "/bin/camera", 0, TICKS - 1, 0);
+	store = add(&st, "/bin/store", 0, TICKS - 1, 0);
+	reader = add(&st, "/bin/reader", FROM, TICKS - 1, 0);
+	use(camera, FEATURE_IO_READ_BYTES, 0, TICKS - 1, 40 * MB);
+	use(reader, FEATURE_IO_READ_BYTES, FROM, TICKS - 1, MB);
+	level(store, FEATURE_HANDLES_FILES, 0, 8);
+	level(store, FEATURE_THREADS, 0, 4);
+	level(store, FEATURE_HANDLES_FILES, FROM - 10, 15000);
+	level(store, FEATURE_THREADS, FROM - 10, 900);
+	q.pressure.now[BOTTLENECK_DISK] = 0.7;
+	assert_int_equal(method_blame.rank(&st.d, &q, &ranking), 0);
+	assert_true(ranking.suspects.n > 0);
+	assert_ptr_equal(ranking.suspects.v[0].subject, reader);
+	ranking_free(&ranking);
+	end(&st);
+}
+
 /* A player was started anew shortly before others of its program begin, none of which does as much as it does. */
 static void the_eldest_does_what_its_program_always_did(void **state)
 {
@@ -261,6 +288,7 @@ int main(void)
 		cmocka_unit_test(the_eldest_does_what_its_program_always_did),
 		cmocka_unit_test(of_a_short_past_what_was_done_then_is_not_new),
 		cmocka_unit_test(who_always_is_in_the_way_is_not_guilty_of_something_else),
+		cmocka_unit_test(who_has_much_and_rests_is_not_what_a_short_machine_is_slow_by),
 		cmocka_unit_test(who_is_accused_is_no_victim_of_itself),
 	};
 
