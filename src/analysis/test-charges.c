@@ -127,6 +127,16 @@ static void stops(int times, double expected)
 	dataset_free(&d);
 }
 
+/* A and C, of another program, each run on a CPU of their own. */
+static void begin_with_two(struct story *s)
+{
+	story_begin(s, 2);
+	cast_thread(s, A, 100, "a", 0);
+	cast_process(s, C, "hog");
+	leave_for(s, 1, 0, 0, A, 0, 0);
+	leave_for(s, 1, 1, 0, C, 0, 0);
+}
+
 /* A writes to C, who sleeps from the seventh second to the ninth, and before that for half a second. */
 static void who_sleeps_instead_of_reading_is_charged(void **state)
 {
@@ -136,11 +146,7 @@ static void who_sleeps_instead_of_reading_is_charged(void **state)
 	double rested;
 
 	(void)state;
-	story_begin(&s, 2);
-	cast_thread(&s, A, 100, "a", 0);
-	cast_process(&s, C, "hog");
-	leave_for(&s, 1, 0, 0, A, 0, 0);
-	leave_for(&s, 1, 1, 0, C, 0, 0);
+	begin_with_two(&s);
 	for (int i = 0; i < 2; i++) {
 		int64_t from = i ? 7 * S : 2 * S, to = i ? 9 * S : 2 * S + S / 2;
 
@@ -170,11 +176,7 @@ static void who_is_stopped_and_used_to_answer_is_charged(void **state)
 	double rested;
 
 	(void)state;
-	story_begin(&s, 2);
-	cast_thread(&s, A, 100, "a", 0);
-	cast_process(&s, C, "hog");
-	leave_for(&s, 1, 0, 0, A, 0, 0);
-	leave_for(&s, 1, 1, 0, C, 0, 0);
+	begin_with_two(&s);
 	for (int64_t at = S; at < 6 * S; at += S / 5) {
 		leave_for(&s, at, 1, C, 0, CALL_POLL, 0);
 		wake(&s, at + 10, 0, A, C, 1);
