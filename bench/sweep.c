@@ -1,19 +1,21 @@
-/* One sweep against /proc: sweep [ROUNDS]
+/* One sweep against /proc: sweep [--ring] [ROUNDS]
  *
  * In turn, of the same processes in the same run: one sample of the task source (a pass of the BPF iterator over all
  * tasks, summed by process in user space, exits counted), and /proc/PID/{stat,status,io,schedstat} opened, read and
  * closed for each process. A second lies between two rounds, as between two ticks of the recorder:
- * caches are as cold, and as many processes have done something. Prints the medians: ns a process by the sweep, ns a process by
+ * caches are as cold, and as many processes have done something. With --ring beside the flight recorder, as by default. Prints the medians: ns a process by the sweep, ns a process by
  * /proc, and the median of the rounds' ratios. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/vec.h"
+#include "source/ring.h"
 #include "source/source.h"
 #include "store/frame.h"
 
@@ -94,7 +96,10 @@ static double median(double *values, size_t n)
 
 int main(int argc, char **argv)
 {
-	size_t rounds = argc > 1 ? (size_t)atoi(argv[1]) : ROUNDS_DEFAULT;
+	bool beside_ring = argc > 1 && strcmp(argv[1], "--ring") == 0;
+	size_t rounds = argc > 1 + beside_ring ? (size_t)atoi(argv[1 + beside_ring]) : ROUNDS_DEFAULT;
+	const struct ring_options ring_options = {.stacks = true};
+	struct ring *ring = NULL;
 	struct source_options options = {.proc_root = "/proc", .sys_root = "/sys", .sockets = true};
 	double *swept = calloc(rounds, sizeof(*swept)), *read = calloc(rounds, sizeof(*read));
 	double *ratio = calloc(rounds, sizeof(*ratio));
@@ -105,6 +110,11 @@ int main(int argc, char **argv)
 	struct tick tick = {};
 	void *state;
 
+	if (beside_ring && ring_open(&ring_options, &ring, &why) < 0) {
+		fprintf(stderr, "%s\n", why);
+		return 1;
+	}
+	options.ring = ring;
 	if (!rounds || !swept || !read || !ratio || source_task.open(&options, &state, &why) < 0) {
 		fprintf(stderr, "%s\n", why);
 		return 1;
@@ -120,6 +130,7 @@ int main(int argc, char **argv)
 	}
 	printf("%.0f %.0f %.1f\n", median(swept, rounds), median(read, rounds), median(ratio, rounds));
 	source_task.close(state);
+	ring_close(ring);
 	tick_free(&tick);
 	str_free(&frame);
 	VEC_FREE(pids.v);

@@ -81,6 +81,7 @@ struct sched_entity {
 	u64 vruntime;
 	struct sched_entity *parent;
 	struct cfs_rq *cfs_rq;
+	unsigned char sched_delayed; /* since 6.12: still in the queue, but asleep */
 	u64 sum_exec_runtime, exec_start; /* until when, by clock_task, it is accounted for */
 	u64 prev_sum_exec_runtime; /* when it was last put on a CPU; kept by the fair class only */
 	u64 nr_migrations;
@@ -310,6 +311,10 @@ struct bpf_iter__task {
 /* An open-coded iterator (kernel 6.7); the kernel keeps its own things in it. */
 struct bpf_iter_task {
 	u64 opaque[3];
+} __attribute__((aligned(8)));
+
+struct bpf_iter_num {
+	u64 opaque[1];
 } __attribute__((aligned(8)));
 
 #define BPF_TASK_ITER_ALL_PROCS	   0

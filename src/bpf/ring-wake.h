@@ -269,6 +269,7 @@ static __always_inline int wake(void *ctx, struct task_struct *task, u8 flags)
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *task)
 {
+	note_woken(task->tgid);
 	return wake(ctx, task, 0);
 }
 

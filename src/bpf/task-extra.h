@@ -8,7 +8,7 @@
 /* What a process has done that the kernel does not add up itself. It has the slot that its number says, if nobody else has it; else
  * this hangs on the thread group's leader: asking the kernel for that meets a dozen cache misses. */
 struct process_extra {
-	u64 owner; /* in a slot: whose it is; 0 = nobody's, and all else is 0 */
+	u64 owner; /* in a slot: the number of the process whose it is, which gives it back; 0 = nobody's, and all else is 0 */
 	u64 rx_bytes, tx_bytes, rx_calls, tx_calls;
 	u64 fd_hash; /* of the bitmap of open descriptors when sockets were counted */
 	u64 ran;     /* CPU time of the leader at that moment */
@@ -30,32 +30,31 @@ struct {
 	__type(value, struct process_extra);
 } extra_slots SEC(".maps");
 
-/* A process keeps its number and its start, whichever of its threads calls exec. */
-static __always_inline u64 owner_of(struct task_struct *task)
-{
-	return (task->group_leader->start_boottime * MIX + task->tgid) | 1;
-}
-
 /* For one that has no slot, and was not found in its own. */
-static __noinline struct process_extra *extra_elsewhere(struct task_struct *task, struct process_extra *slot, u64 owner)
+static __noinline struct process_extra *extra_elsewhere(struct task_struct *task, struct process_extra *slot)
 {
 	bool create = !(task->flags & PF_EXITING); /* its last word may have been spoken already */
 	struct process_extra *extra = bpf_task_storage_get(&extras, task->group_leader, 0, 0);
 
 	if (extra || !create)
 		return extra;
-	if (slot && !slot->owner && !__sync_val_compare_and_swap(&slot->owner, 0, owner))
+	if (slot && !slot->owner && !__sync_val_compare_and_swap(&slot->owner, 0, (u64)task->tgid))
 		return slot;
 	return bpf_task_storage_get(&extras, task->group_leader, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
-static __always_inline struct process_extra *extra_of(struct task_struct *task)
+static __always_inline struct process_extra *extra_slot_of(struct task_struct *task)
 {
 	u32 key = task->tgid & (EXTRA_SLOTS - 1);
-	struct process_extra *slot = bpf_map_lookup_elem(&extra_slots, &key);
-	u64 owner = owner_of(task);
 
-	return slot && slot->owner == owner ? slot : extra_elsewhere(task, slot, owner);
+	return bpf_map_lookup_elem(&extra_slots, &key);
+}
+
+static __always_inline struct process_extra *extra_of(struct task_struct *task)
+{
+	struct process_extra *slot = extra_slot_of(task);
+
+	return slot && slot->owner == (u64)task->tgid ? slot : extra_elsewhere(task, slot);
 }
 
 /* The slot is wiped before it is nobody's: who claims it finds it empty. */

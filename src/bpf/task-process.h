@@ -49,17 +49,15 @@ static void read_quota(struct task_sample *s, struct task_struct *task)
 	SET(s, QUOTA_PERIODS, periods);
 }
 
-static void read_process(struct task_sample *s, struct task_struct *task)
+static __always_inline void read_process(struct task_sample *s, struct task_struct *task, struct process_extra *extra)
 {
 	struct mm_struct *mm = task->mm;
-	struct process_extra *extra = NULL;
 
 	s->flags |= TASK_HAS_PROCESS;
 	SET(s, SCHED_NICE, (s64)task->static_prio - 120);
 	SET(s, SCHED_POLICY, task->policy);
 	read_quota(s, task); /* first: its loop is verified once for each way that leads to it */
 	if (mm) {
-		extra = extra_of(task);
 		read_memory(s, mm);
 		read_files(s, task, extra);
 		SET(s, OOM_SCORE_ADJ, (s64)task->signal->oom_score_adj);
@@ -67,16 +65,31 @@ static void read_process(struct task_sample *s, struct task_struct *task)
 	put_traffic(s, extra);
 }
 
-static void fill_full(struct task_sample *s, struct task_struct *task)
+static __always_inline void fill_full(struct task_sample *s, struct task_struct *task)
 {
 	struct task_struct *leader = task->group_leader;
 
 	s->size = TASK_SAMPLE_THREAD;
 	read_identity(s, task);
-	read_thread(s, task, true);
+	read_thread(s, task, has_sums ? thread_of(task) : NULL, true);
 	/* the leader speaks for the process; any living thread does once the leader has ended */
 	if (task->pid == task->tgid || leader->exit_state) {
-		read_process(s, task);
+		read_process(s, task, task->mm ? extra_of(task) : NULL);
 		s->size = TASK_SAMPLE_FULL;
 	}
+}
+
+/* The same of a process of one thread that is not held, but there: only where all that is kept of it has a slot. */
+static __always_inline bool fill_full_from_slots(struct task_sample *s, struct task_struct *task)
+{
+	struct ring_thread *sums = has_sums ? own_slot_of(task) : NULL;
+	struct process_extra *extra = task->mm ? extra_slot_of(task) : NULL;
+
+	if ((has_sums && !sums) || (task->mm && (!extra || extra->owner != (u64)task->tgid)))
+		return false;
+	s->size = TASK_SAMPLE_FULL;
+	read_identity(s, task);
+	read_thread(s, task, sums, true);
+	read_process(s, task, extra);
+	return true;
 }

@@ -1,4 +1,4 @@
-/* Of the programs that read tasks: who has slept since it was last read, and the short record that says so. */
+/* Of the programs that read tasks: who has slept since it was last read; and the short record by which the iterator says so. */
 #pragma once
 
 #include "bpf/task-state.h"
@@ -25,7 +25,7 @@ struct {
 
 static bool reclaims(void)
 {
-	return !sees_reclaim || sweep_number - reclaim_sweep < RECLAIM_SWEEPS;
+	return !sees_reclaim || sweep_number < reclaim_until;
 }
 
 /* Nothing of a thread that has not run since (its exact CPU time stands still) has changed but what others do to it: they

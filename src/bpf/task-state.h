@@ -14,14 +14,16 @@
 
 __u64 lost_exits;	     /* the ring was full */
 __u64 sweep_number;    /* counted by user space */
+__u32 hears_wakeups;   /* by user space: since before the last sweep the flight recorder has noted who was woken */
 __u32 retelling;       /* raised when records were lost, or processes changed their parent: none of before is referred to */
-__u64 reclaim_sweep;   /* when memory was last taken from processes, whether they ran or not */
+__u64 reclaim_until;   /* so many sweeps memory may still be taken from processes, whether they run or not */
 __u64 missed_sweeps;   /* the record did not fit the iterator's buffer */
 const volatile bool count_sockets = true;
 const volatile bool has_socket_lengths = false;
 const volatile bool has_sums = false;
 const volatile bool sees_reclaim = false;
 const volatile bool in_namespace = false; /* the recorder has a pid namespace of its own */
+const volatile bool walks = false;
 
 /* That namespace, and how deep it lies; found out at every sweep. */
 __u64 own_namespace;

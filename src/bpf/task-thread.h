@@ -89,10 +89,8 @@ static void read_delays(struct task_sample *s, struct task_struct *task)
 }
 
 /* What the flight recorder added up of its time; a wait is charged when it ends. */
-static void read_sums(struct task_sample *s, struct task_struct *task)
+static __always_inline void read_sums(struct task_sample *s, const struct ring_thread *t)
 {
-	struct ring_thread *t = has_sums ? thread_of(task) : NULL;
-
 	s->v[FEATURE_WAIT_PREEMPTED] = s->v[FEATURE_WAIT_QUOTA] = s->v[FEATURE_WAIT_LOCK] = s->v[FEATURE_WAIT_DISK] =
 		s->v[FEATURE_WAIT_MEMORY] = s->v[FEATURE_WAIT_NETWORK] = s->v[FEATURE_WAIT_PEER] =
 			s->v[FEATURE_WAIT_OTHER] = s->v[FEATURE_CPU_IMPOSED] = 0;
@@ -109,7 +107,7 @@ static void read_sums(struct task_sample *s, struct task_struct *task)
 	SET(s, CPU_IMPOSED, t->sum[SUM_IMPOSED]);
 }
 
-static __always_inline void read_thread(struct task_sample *s, struct task_struct *task, bool living)
+static __always_inline void read_thread(struct task_sample *s, struct task_struct *task, const struct ring_thread *sums, bool living)
 {
 	unsigned int state = task->__state;
 
@@ -138,5 +136,5 @@ static __always_inline void read_thread(struct task_sample *s, struct task_struc
 		s->v[FEATURE_DELAY_RECLAIM] = s->v[FEATURE_DELAY_THRASHING] = s->v[FEATURE_DELAY_COMPACTION] =
 			s->v[FEATURE_DELAY_COW] = s->v[FEATURE_DELAY_IRQ] = 0;
 	read_delays(s, task);
-	read_sums(s, task);
+	read_sums(s, sums);
 }

@@ -1,21 +1,10 @@
-/* Of the programs that read tasks: records of one process after the other, into memory shared with user space. */
+/* Of the programs that read tasks: records of those processes that do not sleep on, into memory shared with user space. */
 #pragma once
 
+#include "bpf/task-known.h"
 #include "bpf/task-process.h"
-#include "bpf/task-sleep.h"
 
-#define THREADS_MAX	 65536 /* of one process */
-#define ORDER_MAX	 65536 /* processes whose place in the walk is remembered */
-#define AHEAD		 8     /* processes on their way into the cache while one is recorded */
-#define OTHERS_UNKNOWN	 1 /* not all of them sleep, or they were not looked at */
-
-/* Addresses of the leaders that the last walk met, in its order. They may be gone: good for nothing but a touch. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, ORDER_MAX);
-	__type(key, u32);
-	__type(value, u64);
-} order SEC(".maps");
+#define THREADS_MAX 65536 /* of one process */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -29,7 +18,10 @@ struct {
 extern int bpf_iter_task_new(struct bpf_iter_task *it, struct task_struct *task, unsigned int flags) __ksym __weak;
 extern struct task_struct *bpf_iter_task_next(struct bpf_iter_task *it) __ksym __weak;
 extern void bpf_iter_task_destroy(struct bpf_iter_task *it) __ksym __weak;
-extern struct task_struct *bpf_task_acquire(struct task_struct *task) __ksym __weak;
+extern int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end) __ksym __weak;
+extern int *bpf_iter_num_next(struct bpf_iter_num *it) __ksym __weak;
+extern void bpf_iter_num_destroy(struct bpf_iter_num *it) __ksym __weak;
+extern struct task_struct *bpf_task_from_pid(int pid) __ksym __weak;
 extern void bpf_task_release(struct task_struct *task) __ksym __weak;
 extern void bpf_rcu_read_lock(void) __ksym __weak;
 extern void bpf_rcu_read_unlock(void) __ksym __weak;
@@ -47,10 +39,18 @@ static struct task_struct *bpf_iter_task_next(struct bpf_iter_task *it)
 static void bpf_iter_task_destroy(struct bpf_iter_task *it)
 {
 }
-static struct task_struct *bpf_task_acquire(struct task_struct *task)
+static int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end)
 {
-	return task;
+	return 0;
 }
+static int *bpf_iter_num_next(struct bpf_iter_num *it)
+{
+	return (void *)0;
+}
+static void bpf_iter_num_destroy(struct bpf_iter_num *it)
+{
+}
+#define bpf_task_from_pid(pid) ((struct task_struct *)NULL)
 static void bpf_task_release(struct task_struct *task)
 {
 }
@@ -63,8 +63,7 @@ static void bpf_rcu_read_unlock(void)
 #define bpf_rdonly_cast(object, type) (object)
 #endif
 
-/* How many processes this walk has met. To the verifier a local variable that counts is another loop at each turn. */
-__u32 met;
+__u32 wants_all; /* by user space: that the next walk goes through all tasks */
 
 /* Where the next record goes; NULL when there is no room for any more. */
 static __always_inline void *place_of(struct task_walk *walk)
@@ -88,25 +87,6 @@ static bool record(struct task_walk *walk, struct task_struct *task)
 		return true;
 	fill_full(s, task);
 	walk->used += s->size;
-	return true;
-}
-
-static __always_inline bool record_short(struct task_walk *walk, const struct asleep *before)
-{
-	struct task_sample_short *s = place_of(walk);
-
-	if (!s)
-		return false;
-	fill_short(s, before);
-	walk->used += TASK_SAMPLE_SHORT;
-	return true;
-}
-
-static __always_inline bool record_alone(struct task_walk *walk, struct task_struct *task, struct asleep *before)
-{
-	if (!record(walk, task))
-		return false;
-	remember_alone(before, task);
 	return true;
 }
 
@@ -165,59 +145,157 @@ static __always_inline bool record_each(struct task_walk *walk, struct task_stru
 	return room;
 }
 
-/* The others are looked at where the leader sleeps on; looks are those of before all is read: whoever runs meanwhile will look
- * otherwise at the next walk. */
-static __always_inline bool record_threads(struct task_walk *walk, struct task_struct *leader, struct asleep *before, u64 looks)
+/* How they looked is read before all else: whoever runs meanwhile will look otherwise at the next walk. The others are looked at where
+ * the leader slept. */
+static __always_inline bool record_process(struct task_walk *walk, struct task_struct *leader, struct known *k)
 {
-	bool leader_slept = before->task == (u64)leader && before->looks == looks;
-	/* as a number, which the compiler must not take for the pointer that it equals */
-	u32 others = leader_slept ? looks_of_others(*(volatile u64 *)&before->task) : OTHERS_UNKNOWN;
+	u64 looks = looks_of(leader);
+	u32 used = walk->used, others = 0;
 	bool room;
 
-	if (others != OTHERS_UNKNOWN && before->others == others && sleeps_on(before, leader))
-		return record_short(walk, before);
-	leader = bpf_task_acquire(leader); /* the iterator wants one that is held */
-	if (!leader) {
-		walk->incomplete = 1; /* a thread that calls exec is just taking its place */
-		return false;
+	if (is_alone(leader)) {
+		room = record(walk, leader);
+		if (walk->used == used && room) { /* only its parent has not asked for it yet */
+			k->task = HAS_ENDED;
+			return true;
+		}
+	} else {
+		/* as a number, which the compiler must not take for the pointer that it equals */
+		others = k->task == (u64)leader && k->looks == looks ? looks_of_others(*(volatile u64 *)&k->task) : OTHERS_UNKNOWN;
+		room = record_each(walk, leader);
 	}
-	before->task = 0;
-	if (sleeps(leader))
-		remember(before, leader, looks, others);
-	room = record_each(walk, leader);
-	if (!room)
-		before->task = 0;
+	if (room)
+		remember_known(k, leader, looks, others);
+	return room;
+}
+
+/* Most need not be looked up by their number, which costs as much as reading them. 0 = this one must. (A function of its own to the
+ * verifier, which goes through all of it more than a million times else.) */
+__noinline u32 record_unheld(u64 address, u32 at)
+{
+	struct task_struct *leader = bpf_rdonly_cast((void *)address, bpf_core_type_id_kernel(struct task_struct));
+	struct known *k = known_by(at);
+	struct task_walk *walk;
+	struct task_sample *s;
+	u32 zero = 0;
+	u64 looks;
+
+	walk = bpf_map_lookup_elem(&walked, &zero);
+	if (!walk || !k || leader->flags & PF_EXITING || !is_alone(leader))
+		return 0;
+	looks = looks_of(leader);
+	s = place_of(walk);
+	if (!s || !fill_full_from_slots(s, leader))
+		return 0;
+	walk->used += TASK_SAMPLE_FULL;
+	k->looks = sleeps(leader) ? looks : 0;
+	k->others = 0;
+	return 1;
+}
+
+static __always_inline bool visit(struct task_walk *walk, struct known *k, u32 at, u64 address)
+{
+	struct known *found = known_of(k->pid);
+	struct task_struct *leader;
+	bool room;
+
+	if (found && found != k) { /* it stands there twice */
+		k->task = HAS_ENDED;
+		return true;
+	}
+	if (address != ONLY_NUMBER && record_unheld(address, at))
+		return true;
+	leader = bpf_task_from_pid(k->pid);
+	if (!leader) {
+		k->task = HAS_ENDED;
+		return true;
+	}
+	room = record_process(walk, leader, k);
 	bpf_task_release(leader);
 	return room;
 }
 
-static __always_inline bool record_process(struct task_walk *walk, struct task_struct *task)
+static __always_inline bool sleeps_on_known(const struct known *k, u64 address)
 {
-	struct asleep *before = asleep_of(task);
-	u64 looks = looks_of(task);
-	bool slept;
+	struct task_struct *leader = bpf_rdonly_cast((void *)address, bpf_core_type_id_kernel(struct task_struct));
 
-	if (!before)
-		return true;
-	slept = has_slept(before, task, looks);
-	if (slept && sleeps_on(before, task))
-		return record_short(walk, before);
-	return slept || is_alone(task) ? record_alone(walk, task, before) : record_threads(walk, task, before, looks);
+	if (address == ONLY_NUMBER || !k->looks || k->others == OTHERS_UNKNOWN || !((sweep_number + k->pid) & RESCAN_MASK))
+		return false;
+	if (trusts_wakeups) {
+		if (!was_woken(k))
+			return true;
+		clear_woken(k); /* before it is looked at: who is woken from here on is seen by the next walk */
+	}
+	if (looks_of(leader) != k->looks || is_queued(leader))
+		return false;
+	return !k->others || looks_of_others(address) == k->others;
 }
 
-/* Since the last walk others have used the caches, and where the next process lies stands in the one before it. By the order of
- * the last walk what is looked at of the one that comes in a while is on its way already, and that of several at a time. */
-static __always_inline void fetch_ahead(struct task_struct *task)
+/* Since the last walk others have used the caches: what is looked at of the one that comes in a while is on its way already, and
+ * that of several at a time. */
+static __always_inline void fetch(u64 at)
 {
-	u32 at = met++, ahead = at + AHEAD;
-	u64 *here = bpf_map_lookup_elem(&order, &at), *there = bpf_map_lookup_elem(&order, &ahead);
-	struct task_struct *coming;
+	const struct known *k = known_by(at);
+	struct task_struct *leader;
 
-	if (here)
-		*here = (u64)task;
-	if (!there)
+	if (!k || k->task <= ONLY_NUMBER || (trusts_wakeups && !was_woken(k)))
 		return;
-	coming = bpf_rdonly_cast((void *)*there, bpf_core_type_id_kernel(struct task_struct));
-	asm volatile("" : : "r"(coming->__state), "r"(coming->static_prio), "r"(coming->se.sum_exec_runtime),
-		     "r"(coming->tasks.next), "r"(coming->pid));
+	leader = bpf_rdonly_cast((void *)k->task, bpf_core_type_id_kernel(struct task_struct));
+	asm volatile("" : : "r"(leader->static_prio), "r"(leader->se.sum_exec_runtime));
+}
+
+static __always_inline void visit_known(struct task_walk *walk)
+{
+	struct bpf_iter_num places;
+	struct known *k;
+	u64 address;
+	int *at;
+
+	bpf_iter_num_new(&places, 0, known_count < KNOWN_MAX ? known_count : KNOWN_MAX);
+	while ((at = bpf_iter_num_next(&places)) && (k = known_by(*at))) {
+		fetch(*at + AHEAD);
+		address = *(volatile u64 *)&k->task;
+		if (address != HAS_ENDED && !sleeps_on_known(k, address) && !visit(walk, k, *at, address))
+			break;
+	}
+	bpf_iter_num_destroy(&places);
+}
+
+static long wipe(u32 i, void *nothing)
+{
+	struct known *k = known_by(i);
+
+	if (k) {
+		k->task = HAS_ENDED;
+		k->pid = 0; /* else it would be found, and stay where it is */
+	}
+	return 0;
+}
+
+/* In the kernel's order. Who begins or ends meanwhile comes in or goes as ever. */
+static __always_inline void get_to_know_all(void)
+{
+	struct bpf_iter_task it;
+	struct task_struct *task;
+
+	lost_sight = 0;
+	bpf_loop(known_count < KNOWN_MAX ? known_count : KNOWN_MAX, wipe, NULL, 0);
+	known_count = 0;
+	bpf_iter_task_new(&it, NULL, BPF_TASK_ITER_ALL_PROCS);
+	while ((task = bpf_iter_task_next(&it)))
+		know(task->pid);
+	bpf_iter_task_destroy(&it);
+	known_at_first = known_count;
+}
+
+/* Of others' doing are only new parents, and memory that is taken away. */
+static __always_inline void decide_whom_to_trust(void)
+{
+	trusts_wakeups = hears_wakeups && retold == retelling && !reclaims();
+	retold = retelling;
+}
+
+static __always_inline bool must_get_to_know_all(void)
+{
+	return wants_all || lost_sight || known_count > KNOWN_MAX || known_count > 2 * known_at_first + HOLES_FEW;
 }

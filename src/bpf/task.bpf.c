@@ -1,7 +1,8 @@
 /* Every task, read in one pass; the last word of every task that exits; bytes through sockets.
  *
- * walk       writes one record a living thread into memory shared with user space, which sums them by process. Most
- *            threads of a machine sleep from one walk to the next: those get a short record that says so
+ * walk       writes a record of each living thread into memory shared with user space, which sums them by process. Most
+ *            processes of a machine sleep from one walk to the next: nothing is said of those
+ * on_begin   has it know a new process
  * sweep      the same into an iterator's file, for kernels before 6.7 and for more tasks than that memory holds
  * on_exit    writes the same record for a thread that ends, into a ring nobody polls: the next tick empties it
  * on_send, on_receive  add up bytes and calls of sockets in storage that hangs on the process
@@ -77,12 +78,9 @@ int sweep(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* By process: the iterator over all threads would look up each one's group, a cache miss that most can do without. */
 SEC("syscall")
 int walk(void *ctx)
 {
-	struct bpf_iter_task it;
-	struct task_struct *task;
 	struct task_walk *walk;
 	u32 zero = 0;
 
@@ -91,17 +89,22 @@ int walk(void *ctx)
 		return 0;
 	measure_clock_offset();
 	walk->used = 0;
-	met = 0;
 	walk->incomplete = 0;
+	walk->all = must_get_to_know_all();
+	decide_whom_to_trust();
 	bpf_rcu_read_lock();
-	bpf_iter_task_new(&it, NULL, BPF_TASK_ITER_ALL_PROCS);
-	while ((task = bpf_iter_task_next(&it))) {
-		fetch_ahead(task);
-		if (!record_process(walk, task))
-			break;
-	}
-	bpf_iter_task_destroy(&it);
+	if (walk->all)
+		get_to_know_all();
+	visit_known(walk);
 	bpf_rcu_read_unlock();
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(on_begin, struct task_struct *task)
+{
+	if (task->pid == task->tgid)
+		know(task->pid);
 	return 0;
 }
 
@@ -112,6 +115,7 @@ static __always_inline void tell_exit(struct task_struct *task, const struct pro
 	s = bpf_ringbuf_reserve(&exits, sizeof(*s), 0);
 	if (!s) {
 		__sync_fetch_and_add(&lost_exits, 1);
+		lost_sight = 1; /* nobody else tells user space that it has gone */
 		return;
 	}
 	read_identity(s, task);
@@ -122,7 +126,7 @@ static __always_inline void tell_exit(struct task_struct *task, const struct pro
 			__sync_fetch_and_add(&retelling, 1); /* they get another parent, and most sleep */
 	}
 	s->size = TASK_SAMPLE_FULL;
-	read_thread(s, task, false);
+	read_thread(s, task, has_sums ? thread_of(task) : NULL, false);
 	s->v[FEATURE_CPU_TIME] += unaccounted(task);
 	for (int i = THREAD_FEATURE_COUNT; i < PROCESS_FEATURE_COUNT; i++)
 		s->v[i] = 0;
@@ -144,12 +148,14 @@ int BPF_PROG(on_exit, struct task_struct *task)
 		tell_exit(task, extra, last);
 	if (last)
 		release_extra(extra);
+	if (walks)
+		forget(task, last);
 	return 0;
 }
 
 static void note_reclaim(void)
 {
-	reclaim_sweep = sweep_number;
+	reclaim_until = sweep_number + RECLAIM_SWEEPS;
 }
 
 SEC("tp_btf/mm_vmscan_kswapd_wake")

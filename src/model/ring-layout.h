@@ -27,6 +27,7 @@
 #define RING_WAKINGS	 8192  /* wake-ups under way at a time; a power of two */
 #define RING_LONG_WAIT	 1000000 /* ns: from here on stacks are taken */
 #define RING_THREADS	 8192 /* slots for threads, by number; a power of two */
+#define RING_WOKEN_WORDS 1024 /* of 64 bits, by numbers of processes; a power of two */
 #define RING_COMM	 16
 
 /* The parts of a thread's time that are added up in the kernel. An index into ring_thread.sum. */

@@ -60,6 +60,7 @@ struct task_sample_short {
 struct task_walk {
 	task_u32 used;	     /* bytes of `records` */
 	task_u32 incomplete; /* there were more than fit, or one was met in the midst of exec: this walk says nothing */
+	task_u32 all;	     /* of whom it says nothing has gone; else it sleeps on */
 	char records[TASK_WALK_SIZE] __attribute__((aligned(8)));
 };
 

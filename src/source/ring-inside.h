@@ -36,10 +36,6 @@ struct ring {
 	bool attached; /* set by whichever thread attached it, when all is there */
 };
 
-static inline bool ring_is_attached(const struct ring *r)
-{
-	return __atomic_load_n(&r->attached, __ATOMIC_ACQUIRE);
-}
 
 struct btf;
 

@@ -196,6 +196,11 @@ static int attach(struct ring *r)
 
 /* --- open and close --- */
 
+bool ring_is_attached(const struct ring *r)
+{
+	return __atomic_load_n(&r->attached, __ATOMIC_ACQUIRE);
+}
+
 int ring_attach(struct ring *r)
 {
 	int n = attach(r);
@@ -273,6 +278,11 @@ int ring_share_threads(const struct ring *r, struct bpf_map *threads, struct bpf
 	int n = bpf_map__reuse_fd(threads, bpf_map__fd(r->skel->maps.threads));
 
 	return n < 0 ? n : bpf_map__reuse_fd(thread_slots, bpf_map__fd(r->skel->maps.thread_slots));
+}
+
+int ring_share_woken(const struct ring *r, struct bpf_map *woken)
+{
+	return r->joined ? -EBUSY : bpf_map__reuse_fd(woken, bpf_map__fd(r->skel->maps.woken));
 }
 
 static int reuse(struct bpf_map *map, uint32_t id)

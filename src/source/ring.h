@@ -32,6 +32,8 @@ uint64_t ring_default_bytes(void);
 /* 0, or -errno with *ret_why in words: what is missing and what would mend it (static text). */
 int ring_open(const struct ring_options *options, struct ring **ret, const char **ret_why);
 int ring_attach(struct ring *r);
+/* Do all programs run? From any thread. */
+bool ring_is_attached(const struct ring *r);
 void ring_close(struct ring *r);
 
 /* Numbers of the maps, for ring_join() of another process. */
@@ -43,6 +45,8 @@ int ring_join(const struct ring_maps *maps, struct ring **ret, const char **ret_
 /* What is kept of threads (struct ring_thread), for other programs to read with bpf/ring-thread.h. 0 or -errno. */
 struct bpf_map;
 int ring_share_threads(const struct ring *r, struct bpf_map *threads, struct bpf_map *thread_slots);
+/* Of which processes threads were woken, for one reader, who clears that. 0; -EBUSY of a ring that was joined; or -errno. */
+int ring_share_woken(const struct ring *r, struct bpf_map *woken);
 
 /* Everything that was there at the moment of the call (ret->frozen). What only the living machine knows (exe, unit) is filled in for processes that still
  * live. From any thread, one at a time. 0 or -errno. */

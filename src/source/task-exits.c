@@ -41,7 +41,7 @@ static bool slept_in_sweep(struct task_source *src, const struct task_sample *s)
 
 static bool seen_in_sweep(struct task_source *src, const struct task_sample *s)
 {
-	struct seen key = {s->tid, s->thread_start, 0};
+	struct seen key = {.tid = s->tid, .start = s->thread_start};
 	const struct seen *found =
 		src->seen.n ? bsearch(&key, src->seen.v, src->seen.n, sizeof(key), compare_seen) : NULL;
 
@@ -117,7 +117,7 @@ static void count_exit(struct task_source *src, const struct task_sample *s)
 	if (!p)
 		return;
 	look_again(src, p);
-	(void)VEC_PUSH(src->announced, (struct seen){s->tid, s->thread_start, s->exec_id});
+	(void)VEC_PUSH(src->announced, (struct seen){s->tid, s->flags & TASK_GROUP_DEAD, s->thread_start, s->exec_id});
 	p->exit_tick = src->tick;
 	p->ended_present &= s->present | ~THREAD_MASK;
 	p->present &= s->present | ~THREAD_MASK;
@@ -132,6 +132,8 @@ static void count_exit(struct task_source *src, const struct task_sample *s)
 	if (!(s->flags & TASK_GROUP_DEAD))
 		return;
 	p->dead = true;
+	if (p->place)
+		place_of(src, p)->dead = true;
 	if (s->present & (1ull << FEATURE_NET_RX_BYTES))
 		for (int i = FEATURE_NET_RX_BYTES; i <= FEATURE_NET_TX_CALLS; i++)
 			p->now[i] = (int64_t)s->v[i];

@@ -30,11 +30,13 @@ struct place {
 	uint64_t start;
 	uint64_t present; /* as last put */
 	uint32_t pid;
-	uint32_t tick; /* last sweep that saw it */
+	uint32_t tick; /* last sweep that saw it, or could take it to sleep on */
 	uint32_t threads;
-	bool slept;   /* that sweep said only that it sleeps on */
+	bool slept;   /* that sweep said only that it sleeps on, or nothing */
 	bool same;    /* nothing has changed since the tick before */
 	bool settled; /* ... and whoever encodes the ticks knows it as it is */
+	bool look_again; /* something has, since the sweep */
+	bool dead;	 /* its process's last thread has ended */
 };
 
 /* A process between two ticks. */
@@ -70,6 +72,7 @@ struct short_lived {
 
 struct seen {
 	uint32_t tid;
+	bool was_last; /* of its process to end */
 	uint64_t start, exec_id;
 };
 
@@ -83,6 +86,8 @@ struct task_source {
 	struct task_bpf *skel;
 	struct bpf_link *iter;
 	struct task_walk *walked; /* NULL = by the iterator only */
+	const struct ring *flight; /* it notes who is woken, once it is attached; NULL = nobody does */
+	bool told_of_all; /* by the last sweep: whom it did not tell of has gone */
 	struct ring_buffer *ring;
 	int wake_fd; /* readable: half of the ring is full */
 	char *buffer;
@@ -124,8 +129,10 @@ static inline void look_again(struct task_source *src, struct process *p)
 {
 	struct place *place = place_of(src, p);
 
-	if (place)
+	if (place) {
 		place->same = place->settled = false;
+		place->look_again = true;
+	}
 }
 
 /* Of two threads with one number and start, the later one has called exec more often. */

@@ -84,16 +84,23 @@ static int load_programs(struct task_source *src, const struct source_options *o
 	src->skel->rodata->has_sums = options->ring && ring_share_threads(options->ring, src->skel->maps.threads, src->skel->maps.thread_slots) == 0;
 	if (!src->skel->rodata->has_sums)
 		bpf_map__set_max_entries(src->skel->maps.thread_slots, 1);
+	if (options->ring && walks && ring_share_woken(options->ring, src->skel->maps.woken) == 0)
+		src->flight = options->ring;
 	src->skel->rodata->sees_reclaim = can->reclaim;
 	src->skel->rodata->in_namespace = !sees_all_tasks();
+	src->skel->rodata->walks = walks;
 	bpf_program__set_autoload(src->skel->progs.on_send, can->lengths);
 	bpf_program__set_autoload(src->skel->progs.on_receive, can->lengths);
 	bpf_program__set_autoload(src->skel->progs.on_kswapd, can->reclaim);
 	bpf_program__set_autoload(src->skel->progs.on_direct_reclaim, can->reclaim);
 	bpf_program__set_autoload(src->skel->progs.on_group_reclaim, can->reclaim);
 	bpf_program__set_autoload(src->skel->progs.walk, walks);
+	bpf_program__set_autoload(src->skel->progs.on_begin, walks);
 	bpf_map__set_autocreate(src->skel->maps.walked, walks);
-	bpf_map__set_autocreate(src->skel->maps.order, walks);
+	if (!walks) {
+		bpf_map__set_max_entries(src->skel->maps.known, 1);
+		bpf_map__set_max_entries(src->skel->maps.known_at, 1);
+	}
 	r = task_bpf__load(src->skel);
 	if (r < 0) {
 		task_bpf__destroy(src->skel);

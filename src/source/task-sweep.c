@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "source/ring.h"
 #include "source/task-inside.h"
 
 #define ROLL_LOOK_AHEAD 4 /* entries of the roll that may have ended since the tick before */
+#define ALL_EVERY	4096 /* sweeps: the walk goes through all tasks, should it have lost sight of one */
 
 static bool comes_from_exec(const struct process *p, const struct task_sample *s)
 {
@@ -167,7 +169,7 @@ static bool was_announced(struct task_source *src, const struct task_sample *s)
 
 static void take_sample(struct task_source *src, struct tick *tick, const struct task_sample *s)
 {
-	struct seen seen = {s->tid, s->thread_start, s->exec_id};
+	struct seen seen = {.tid = s->tid, .start = s->thread_start, .exec_id = s->exec_id};
 
 	if ((s->flags & TASK_IS_EXITING) && was_announced(src, s)) {
 		(void)VEC_PUSH(src->lingering, seen);
@@ -228,6 +230,7 @@ static void iterate(struct task_source *src, struct tick *tick)
 	_cleanup_close_ int fd = bpf_iter_create(bpf_link__fd(src->iter));
 	size_t have = 0;
 
+	src->told_of_all = fd >= 0;
 	if (fd < 0)
 		return;
 	for (;;) {
@@ -253,6 +256,7 @@ static int walk(struct task_source *src, struct tick *tick)
 	int r = bpf_prog_test_run_opts(bpf_program__fd(src->skel->progs.walk), &options);
 
 	if (r == 0 && !src->walked->incomplete) {
+		src->told_of_all = src->walked->all;
 		take_samples(src, tick, src->walked->records, src->walked->used);
 		return 0;
 	}
@@ -262,11 +266,14 @@ static int walk(struct task_source *src, struct tick *tick)
 
 void task_sweep(struct task_source *src, struct tick *tick)
 {
+	bool heard = src->flight && ring_is_attached(src->flight); /* whoever is woken after this sweep */
 	struct timespec own;
 
 	src->cursor = 0;
 	src->skel->bss->sweep_number = src->tick;
+	src->skel->bss->wants_all = src->tick % ALL_EVERY == 1;
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own); /* see measure_clock_offset() in bpf/task-thread.h */
 	if (!src->walked || walk(src, tick) < 0)
 		iterate(src, tick);
+	src->skel->bss->hears_wakeups = heard;
 }

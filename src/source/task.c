@@ -2,7 +2,7 @@
  *
  * The pass is a walk of our own where the kernel has what it takes (6.7), else, and for more tasks than the walk's memory
  * holds, the kernel's iterator. Most processes sleep on: of those nothing is touched but their place in the roll, which
- * stands in the order in which the kernel tells of them.
+ * stands in the order in which the kernel tells of them, and mostly the walk says nothing of them at all (bpf/task-visits.h).
  *
  * Sums never fall: a thread's counters go on counting in `ended` after it ends. A thread may be in the sweep *and*
  * announce its exit before the ring is emptied; then its last word is kept for the next tick, so that no tick counts
@@ -161,6 +161,22 @@ static void put_sleeper(struct tick *tick, struct place *place)
 	tick->asleep_values += (uint64_t)__builtin_popcountll(place->present);
 }
 
+/* Of whom nothing is told by a walk that did not go through all, and who has not spoken its last word, sleeps on. */
+static bool lives(const struct task_source *src, struct place *place)
+{
+	bool as_before = place->tick == src->tick - 1 && !place->look_again;
+
+	place->look_again = false;
+	if (place->tick == src->tick)
+		return true;
+	if (src->told_of_all || place->dead)
+		return false;
+	place->slept = true;
+	place->same = as_before;
+	place->tick = src->tick;
+	return true;
+}
+
 static void put_processes(struct task_source *src, struct tick *tick)
 {
 	for (size_t i = 0; i < src->roll.n; i++) {
@@ -169,10 +185,10 @@ static void put_processes(struct task_source *src, struct tick *tick)
 		if (!place->process)
 			continue;
 		/* a GPU works on while its process sleeps */
-		if (place->same && place->tick == src->tick && !(place->present >> FEATURE_GPU_TIME & 1))
-			put_sleeper(tick, place);
-		else if (place->tick != src->tick)
+		if (!lives(src, place))
 			put_ended(src, tick, place);
+		else if (place->same && !(place->present >> FEATURE_GPU_TIME & 1))
+			put_sleeper(tick, place);
 		else if (place->entity)
 			put_living(src, tick, place);
 	}
@@ -208,6 +224,19 @@ static void forget_gone(struct task_source *src)
 	task_forget_short_lived(src);
 }
 
+/* Whom this sweep met on its way out may be met again; so may a process of which it said nothing. */
+static void keep_announced(struct task_source *src)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < src->announced.n && !src->told_of_all; i++)
+		if (src->announced.v[i].was_last)
+			src->announced.v[n++] = src->announced.v[i];
+	src->announced.n = n;
+	for (size_t i = 0; i < src->lingering.n; i++)
+		(void)VEC_PUSH(src->announced, src->lingering.v[i]);
+}
+
 static void task_sample(void *state, struct tick *tick)
 {
 	struct task_source *src = state;
@@ -217,9 +246,7 @@ static void task_sample(void *state, struct tick *tick)
 	src->tick++;
 	src->seen.n = src->lingering.n = 0;
 	task_sweep(src, tick);
-	src->announced.n = 0;
-	for (size_t i = 0; i < src->lingering.n; i++)
-		(void)VEC_PUSH(src->announced, src->lingering.v[i]);
+	keep_announced(src);
 	task_count_exits(src);
 	task_count_all_short_lived(src);
 	put_processes(src, tick);

@@ -1,4 +1,4 @@
-/* Live: the walk over all tasks and the kernel's iterator tell the same. Needs root. */
+/* Live: the walk, by itself and beside the flight recorder, and the kernel's iterator tell the same. Needs root. */
 #include "base/test.h"
 
 #include <dlfcn.h>
@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/hmap.h"
+#include "source/ring.h"
 #include "source/source.h"
 
 #define SLEEPERS      40
@@ -26,14 +27,18 @@
 #define TICK_PAUSE_US 20000
 #define WORK_NS	      (20 * NS_PER_MS)
 
+#define WORKERS	      16
+#define ROUNDS	      40
+
 struct eye {
 	void *source;
 	struct tick tick;
 };
 
-static void eye_open(struct eye *eye, bool iterator)
+/* `ring`: of whoever tells what threads wait for, NULL = nobody does. */
+static void eye_open(struct eye *eye, struct ring *ring, bool iterator)
 {
-	struct source_options options = {.proc_root = "/proc", .sys_root = "/sys", .sockets = true, .iterator = iterator};
+	struct source_options options = {.proc_root = "/proc", .sys_root = "/sys", .sockets = true, .ring = ring, .iterator = iterator};
 	const char *why = NULL;
 
 	*eye = (struct eye){};
@@ -130,16 +135,15 @@ static void compare(const struct eye *a, const struct eye *b, const pid_t *sleep
 	assert_true(same >= SAME_MIN);
 }
 
-static void walk_and_iterator_tell_the_same(void **state)
+static void tell_the_same(struct ring *ring)
 {
 	pid_t sleepers[SLEEPERS];
 	struct eye walk, iterator;
 
-	(void)state;
 	for (int i = 0; i < SLEEPERS; i++)
 		sleepers[i] = start_sleeper(i % 2 * 3);
-	eye_open(&walk, false);
-	eye_open(&iterator, true);
+	eye_open(&walk, ring, false);
+	eye_open(&iterator, ring, true);
 	usleep(TICK_PAUSE_US);
 	for (int i = 0; i < TICKS; i++) {
 		eye_look(&walk);
@@ -155,6 +159,12 @@ static void walk_and_iterator_tell_the_same(void **state)
 		end_sleeper(sleepers[i]);
 	eye_close(&walk);
 	eye_close(&iterator);
+}
+
+static void walk_and_iterator_tell_the_same(void **state)
+{
+	tell_the_same(NULL);
+	tell_the_same(*state);
 }
 
 /* --- a process of several threads --- */
@@ -229,7 +239,7 @@ static bool can_walk(void)
 	       stat("/proc/self/ns/pid", &ns) == 0 && ns.st_ino == 0xEFFFFFFCu;
 }
 
-static void a_process_sleeps_on_until_one_of_its_threads_works(void **state)
+static void sleeps_on_until_one_of_its_threads_works(struct ring *ring)
 {
 	const struct sample *s;
 	struct worker worker;
@@ -237,8 +247,7 @@ static void a_process_sleeps_on_until_one_of_its_threads_works(void **state)
 	pid_t pid = start_worker(&worker);
 	bool slept = false;
 
-	(void)state;
-	eye_open(&eye, false);
+	eye_open(&eye, ring, false);
 	ask_to_work(&worker); /* all threads are there */
 	for (int round = 0; round < 3; round++) {
 		int64_t before;
@@ -257,6 +266,54 @@ static void a_process_sleeps_on_until_one_of_its_threads_works(void **state)
 	}
 	end_sleeper(pid);
 	eye_close(&eye);
+}
+
+static void a_process_sleeps_on_until_one_of_its_threads_works(void **state)
+{
+	sleeps_on_until_one_of_its_threads_works(NULL);
+	sleeps_on_until_one_of_its_threads_works(*state);
+}
+
+static int64_t cpu_time_seen(const struct eye *eye, pid_t pid)
+{
+	for (size_t i = 0; i < eye->tick.samples.n; i++)
+		if (eye->tick.samples.v[i].entity->info.pid == (uint32_t)pid)
+			return eye->tick.samples.v[i].values[FEATURE_CPU_TIME];
+	fail_msg("process %d is not seen", pid);
+	return 0;
+}
+
+/* Of those who look one after the other the later one has seen no less, however long who works has slept. */
+static void no_work_is_missed(struct ring *ring)
+{
+	struct worker workers[WORKERS];
+	struct eye walk, iterator;
+	pid_t pids[WORKERS];
+	unsigned chance = 1;
+
+	for (int i = 0; i < WORKERS; i++)
+		pids[i] = start_worker(&workers[i]);
+	eye_open(&walk, ring, false);
+	eye_open(&iterator, ring, true);
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int i = 0; i < WORKERS; i++)
+			if ((chance = chance * 1103515245 + 12345) >> 16 & 1 && chance >> 17 & 1 && chance >> 18 & 1)
+				ask_to_work(&workers[i]);
+		eye_look(&iterator);
+		eye_look(&walk);
+		for (int i = 0; i < WORKERS; i++)
+			assert_true(cpu_time_seen(&walk, pids[i]) >= cpu_time_seen(&iterator, pids[i]));
+	}
+	for (int i = 0; i < WORKERS; i++)
+		end_sleeper(pids[i]);
+	eye_close(&walk);
+	eye_close(&iterator);
+}
+
+static void who_works_now_and_then_is_told_of(void **state)
+{
+	no_work_is_missed(NULL);
+	no_work_is_missed(*state);
 }
 
 /* --- a kernel that refuses --- */
@@ -308,5 +365,33 @@ static void who_is_refused_the_walk_says_so_and_goes_on(void **state)
 	eye_close(&eye);
 }
 
-RUN_TESTS(cmocka_unit_test(walk_and_iterator_tell_the_same), cmocka_unit_test(who_is_refused_the_walk_says_so_and_goes_on),
-	  cmocka_unit_test(a_process_sleeps_on_until_one_of_its_threads_works))
+static int open_ring(void **state)
+{
+	const struct ring_options small = {.sums_only = true};
+	const char *why = NULL;
+	struct ring *ring = NULL;
+	int r = ring_open(&small, &ring, &why);
+
+	if (r < 0)
+		print_error("%s\n", why);
+	*state = ring;
+	return r;
+}
+
+static int close_ring(void **state)
+{
+	ring_close(*state);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(walk_and_iterator_tell_the_same),
+		cmocka_unit_test(who_is_refused_the_walk_says_so_and_goes_on),
+		cmocka_unit_test(a_process_sleeps_on_until_one_of_its_threads_works),
+		cmocka_unit_test(who_works_now_and_then_is_told_of),
+	};
+
+	return cmocka_run_group_tests(tests, open_ring, close_ring);
+}

@@ -1,0 +1,145 @@
+/* Of the programs that read tasks: the processes that the walk knows, and who of them sleeps on.
+ *
+ * They stand in one array, in the order in which they came; of one that sleeps on only two lines of the kernel's own memory are touched.
+ * A new one is put there as it begins, and taken out as it ends: before the kernel lets go of a task whose address stands there
+ * it has passed `on_exit`, and all readers are done.
+ */
+#pragma once
+
+#include "bpf/task-sleep.h"
+
+#define KNOWN_MAX	65536
+#define HOLES_FEW	1024
+#define AHEAD		8 /* processes on their way into the cache while one is looked at */
+#define OTHERS_UNKNOWN	1 /* not all of them slept, or they were not looked at */
+#define HAS_ENDED	0 /* as the address of a task */
+#define ONLY_NUMBER	1
+
+struct known {
+	u64 task;   /* address of its leader, good for nothing but to be looked at */
+	u64 looks;  /* the leader's when it was last told of; 0 = it was awake */
+	u32 pid;
+	u32 others; /* looks of its other threads; 0 = it has none */
+	u64 shares; /* its bit of `woken` is another's as well, who clears it */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, KNOWN_MAX);
+	__type(key, u32);
+	__type(value, struct known);
+} known SEC(".maps");
+
+/* By the last bits of its number, where it stands + 1. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, KNOWN_MAX);
+	__type(key, u32);
+	__type(value, u32);
+} known_at SEC(".maps");
+
+__u64 known_count; /* may be more than there is room for */
+__u64 known_at_first; /* when all were last gone through */
+__u32 lost_sight; /* of somebody who has ended: no address is good any more */
+__u32 retold;	  /* what `retelling` was at the last walk */
+bool trusts_wakeups; /* whoever was not woken need not even be looked at */
+
+static __always_inline struct known *known_by(u64 i)
+{
+	u32 at = i;
+
+	return i < KNOWN_MAX ? bpf_map_lookup_elem(&known, &at) : NULL;
+}
+
+static __always_inline u32 *place_of_number(u32 pid)
+{
+	u32 key = pid & (KNOWN_MAX - 1);
+
+	return bpf_map_lookup_elem(&known_at, &key);
+}
+
+/* NULL = there is none, or another's number has the same bits. */
+static __always_inline struct known *known_of(u32 pid)
+{
+	u32 *place = place_of_number(pid);
+	struct known *k = place && *place ? known_by(*place - 1) : NULL;
+
+	return k && k->pid == pid ? k : NULL;
+}
+
+static __always_inline struct known *new_known(u32 pid)
+{
+	u32 *place = place_of_number(pid);
+	u64 i = __sync_fetch_and_add(&known_count, 1);
+	struct known *k = known_by(i), *before;
+
+	if (!k || !place)
+		return NULL; /* then all will be gone through */
+	before = *place ? known_by(*place - 1) : NULL;
+	if (before)
+		before->shares = 1;
+	*place = i + 1;
+	k->pid = pid;
+	k->shares = 0;
+	return k;
+}
+
+/* It will be visited, and found by its number. */
+static __always_inline void know(u32 pid)
+{
+	struct known *k = known_of(pid) ?: new_known(pid);
+
+	if (!k)
+		return;
+	k->looks = 0;
+	*(volatile u64 *)&k->task = ONLY_NUMBER;
+}
+
+/* Of a process: its last thread ends, or the leader before the others; that is found by its number from now on, if it is. */
+static __always_inline void forget(struct task_struct *task, bool last)
+{
+	struct known *k;
+
+	if (!last && task->pid != task->tgid)
+		return;
+	k = known_of(task->tgid);
+	if (k)
+		*(volatile u64 *)&k->task = last ? HAS_ENDED : ONLY_NUMBER;
+	else
+		lost_sight = 1;
+}
+
+/* It was read in full; a process of which this thread sleeps, or may. One that ends meanwhile may not be seen by its end. */
+static __always_inline void remember_known(struct known *k, struct task_struct *leader, u64 looks, u32 others)
+{
+	k->looks = sleeps(leader) ? looks : 0;
+	k->others = others;
+	if (k->task == (u64)leader)
+		return;
+	(void)__sync_lock_test_and_set(&k->task, (u64)leader);
+	if (leader->flags & PF_EXITING)
+		k->task = ONLY_NUMBER;
+}
+
+static __always_inline bool was_woken(const struct known *k)
+{
+	u64 *word = woken_word(k->pid);
+
+	return k->shares || !word || *(volatile u64 *)word >> k->pid % 64 & 1;
+}
+
+static __always_inline void clear_woken(const struct known *k)
+{
+	u64 *word = woken_word(k->pid);
+
+	if (word)
+		__sync_fetch_and_and(word, ~(1ull << k->pid % 64));
+}
+
+/* In a queue for a CPU, or on one. */
+static __always_inline bool is_queued(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->se.sched_delayed) && task->se.sched_delayed)
+		return false;
+	return task->on_rq;
+}
