@@ -17,6 +17,7 @@ struct member {
 	uint64_t sample;  /* the roster's number of the sample that saw it last */
 	uint64_t present; /* kept from sample to sample, as the values are */
 	bool ignored;	  /* known, but not to be recorded */
+	bool same;	  /* values and mask are those that were put last: nobody needs to look */
 	void *own;	  /* the source's */
 	int64_t values[];
 };
