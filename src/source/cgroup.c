@@ -62,8 +62,7 @@ struct group_file {
 };
 
 struct layout {
-	struct group_file
-		files[FILES_MAX + 1]; /* the first that a group has and that is read always tells whether anything happened in it */
+	struct group_file files[FILES_MAX + 1]; /* the first that a group has, and is read always, tells whether anything happened in it */
 	const char *trees[TREES_MAX]; /* folders below /sys/fs/cgroup */
 	enum tree limit_tree;
 	const char *limit_file;
@@ -426,6 +425,7 @@ static void cgroup_sample(void *state, struct tick *tick)
 		bool was_found = !walked || roster_saw(&src->groups, m);
 		bool full_look = walked || (src->samples + i) % QUIET_EVERY == 0;
 
+		roster_fetch(&src->groups, i);
 		m->same = !walked;
 		m->sample = was_found && read_group(src, m, machine, full_look) ? src->groups.sample : 0;
 	}
