@@ -15,11 +15,10 @@
  * ("nr_descendants 41", version 2 only) every 60 is enough, and a change of that number brings the next walk forward.
  * The widest are taken first, so that where there are more groups than can be kept the deep ones are left out.
  *
- * Of a group that used no CPU nothing else is read but now and then: little can have moved in it. Pressure in a group is
- * pressure on the machine as well, and a group that hits a limit of memory or is robbed of a process waits for memory: where
- * the machine's pressure stood still, those files are not read either; of CPU and disk, where it has grown by less than
- * LATE since the group's was read, for then the group's cannot have grown by more. Nearly all the cost of a tick is the
- * kernel's work for each read.
+ * Nearly all the cost of a tick is the kernel's work for each read. Of a group that used no CPU nothing else is read but now
+ * and then: little can have moved in it. Pressure in a group is pressure on the machine as well, and a group that hits a limit
+ * of memory or is robbed of a process waits for memory: where the machine's stood still, those files are not read even then; of
+ * CPU and disk else only now and then where it grew by less than LATE since, for the group's cannot have grown by more.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -50,24 +49,29 @@
 #define FILES_MAX    8
 #define NO_LIMIT     (1ull << 62) /* version 1 writes LONG_MAX, rounded to pages, for none */
 
+/* Version 2 has one; those of version 1. */
+enum tree { ONLY = 0, CPUACCT = 0, MEMORY, UNIFIED, CPU, TREES_MAX };
+
 struct group_file {
-	const char *tree; /* folder below /sys/fs/cgroup */
+	enum tree tree;
 	const char *name;
 	void (*take)(const char *text, struct member *m);
 	int beside;   /* the machine's feature that grows whenever this file changes, and at least as much */
 	int64_t late; /* growth of that one below which the file is not read; 0 = it changes without */
+	bool is_part; /* it is a part of that one; else it is read at every walk, in case it changed without after all */
 };
 
 struct layout {
-	struct group_file
-		files[FILES_MAX + 1]; /* the first that a group has and that is read always tells whether anything happened in it */
-	const char *trees[4];	      /* those to walk */
-	const char *limit_tree, *limit_file;
+	struct group_file files[FILES_MAX + 1]; /* the first that a group has, and is read always, tells whether anything happened in it */
+	const char *trees[TREES_MAX]; /* folders below /sys/fs/cgroup */
+	enum tree limit_tree;
+	const char *limit_file;
 };
 
 struct group {
+	unsigned trees;		   /* those it was seen in, a bit each: elsewhere it has no files */
 	int fd[FILES_MAX];	   /* < 0 = not there */
-	int64_t beside[FILES_MAX]; /* what the machine's feature was when it was read */
+	int64_t beside[FILES_MAX]; /* what the machine's feature was when it was read; -1 = it never was */
 };
 
 struct cgroup_source {
@@ -87,16 +91,12 @@ static void take_scaled(const char *text, const char *label, struct member *m, i
 		member_set(m, feature, value * scale);
 }
 
+/* Of either version: each has some of these lines. */
 static void take_cpu_stat(const char *text, struct member *m)
 {
 	take_scaled(text, "usage_usec", m, FEATURE_CG_CPU, 1000);
 	take_scaled(text, "nr_throttled", m, FEATURE_CG_THROTTLES, 1);
 	take_scaled(text, "throttled_usec", m, FEATURE_CG_THROTTLED, 1000);
-}
-
-static void take_quota(const char *text, struct member *m)
-{
-	take_scaled(text, "nr_throttled", m, FEATURE_CG_THROTTLES, 1);
 	take_scaled(text, "throttled_time", m, FEATURE_CG_THROTTLED, 1);
 }
 
@@ -123,16 +123,12 @@ static void take_fail_count(const char *text, struct member *m)
 	take_alone(text, m, FEATURE_CG_MEMORY_MAX);
 }
 
-static void take_oom_kills(const char *text, struct member *m)
-{
-	take_scaled(text, "oom_kill", m, FEATURE_CG_OOM_KILLS, 1);
-}
-
+/* Version 1's oom_control has the last of these lines. */
 static void take_memory_events(const char *text, struct member *m)
 {
 	take_scaled(text, "high", m, FEATURE_CG_MEMORY_HIGH, 1);
 	take_scaled(text, "max", m, FEATURE_CG_MEMORY_MAX, 1);
-	take_oom_kills(text, m);
+	take_scaled(text, "oom_kill", m, FEATURE_CG_OOM_KILLS, 1);
 }
 
 static void take_pressure(const char *text, struct member *m, int feature)
@@ -159,29 +155,29 @@ static void take_memory_pressure(const char *text, struct member *m)
 }
 
 static const struct layout version_2 = {
-	.files = {{"", "cpu.stat", take_cpu_stat},
-		  {"", "memory.current", take_memory},
-		  {"", "memory.events", take_memory_events, FEATURE_PSI_MEMORY_SOME, 1},
-		  {"", "cpu.pressure", take_cpu_pressure, FEATURE_PSI_CPU_SOME, LATE},
-		  {"", "io.pressure", take_io_pressure, FEATURE_PSI_IO_SOME, LATE},
-		  {"", "memory.pressure", take_memory_pressure, FEATURE_PSI_MEMORY_SOME, 1}},
-	.trees = {""},
-	.limit_tree = "",
+	.files = {{ONLY, "cpu.stat", take_cpu_stat},
+		  {ONLY, "memory.current", take_memory},
+		  {ONLY, "memory.events", take_memory_events, FEATURE_PSI_MEMORY_SOME, 1},
+		  {ONLY, "cpu.pressure", take_cpu_pressure, FEATURE_PSI_CPU_SOME, LATE, true},
+		  {ONLY, "io.pressure", take_io_pressure, FEATURE_PSI_IO_SOME, LATE, true},
+		  {ONLY, "memory.pressure", take_memory_pressure, FEATURE_PSI_MEMORY_SOME, 1, true}},
+	.trees = {[ONLY] = ""},
+	.limit_tree = ONLY,
 	.limit_file = "memory.max",
 };
 
 /* With systemd's "hybrid" layout the unified tree has the pressures of the same groups. */
 static const struct layout version_1 = {
-	.files = {{"cpuacct", "cpuacct.usage", take_usage},
-		  {"memory", "memory.usage_in_bytes", take_memory},
-		  {"cpu", "cpu.stat", take_quota},
-		  {"memory", "memory.failcnt", take_fail_count, FEATURE_PSI_MEMORY_SOME, 1},
-		  {"memory", "memory.oom_control", take_oom_kills, FEATURE_PSI_MEMORY_SOME, 1},
-		  {"unified", "cpu.pressure", take_cpu_pressure, FEATURE_PSI_CPU_SOME, LATE},
-		  {"unified", "io.pressure", take_io_pressure, FEATURE_PSI_IO_SOME, LATE},
-		  {"unified", "memory.pressure", take_memory_pressure, FEATURE_PSI_MEMORY_SOME, 1}},
-	.trees = {"cpuacct", "memory", "unified"},
-	.limit_tree = "memory",
+	.files = {{CPUACCT, "cpuacct.usage", take_usage},
+		  {MEMORY, "memory.usage_in_bytes", take_memory},
+		  {CPU, "cpu.stat", take_cpu_stat},
+		  {MEMORY, "memory.failcnt", take_fail_count, FEATURE_PSI_MEMORY_SOME, 1},
+		  {MEMORY, "memory.oom_control", take_memory_events, FEATURE_PSI_MEMORY_SOME, 1},
+		  {UNIFIED, "cpu.pressure", take_cpu_pressure, FEATURE_PSI_CPU_SOME, LATE, true},
+		  {UNIFIED, "io.pressure", take_io_pressure, FEATURE_PSI_IO_SOME, LATE, true},
+		  {UNIFIED, "memory.pressure", take_memory_pressure, FEATURE_PSI_MEMORY_SOME, 1, true}},
+	.trees = {[CPUACCT] = "cpuacct", [MEMORY] = "memory", [UNIFIED] = "unified", [CPU] = "cpu"},
+	.limit_tree = MEMORY,
 	.limit_file = "memory.limit_in_bytes",
 };
 
@@ -200,8 +196,18 @@ static struct group *group_new(void)
 	struct group *g = calloc(1, sizeof(*g));
 
 	for (size_t i = 0; g && i < FILES_MAX; i++)
-		g->fd[i] = -1;
+		g->beside[i] = g->fd[i] = -1;
 	return g;
+}
+
+/* False where it has no files: in a tree in which it was not seen. */
+static bool find_file(const struct cgroup_source *src, const struct member *m, enum tree tree, const char *name,
+		      char *path, size_t size)
+{
+	const struct group *g = m->own;
+
+	return g->trees >> tree & 1 &&
+	       snprintf(path, size, "%s%s/%s", src->layout->trees[tree], m->entity->info.name, name) < (int)size;
 }
 
 /* A controller may be switched on for a group at any time: what is not there is tried again at every walk. */
@@ -213,10 +219,10 @@ static void open_files(const struct cgroup_source *src, struct member *m)
 		const struct group_file *file = &src->layout->files[i];
 		char path[PATH_MAX];
 
-		if (g->fd[i] >= 0 || snprintf(path, sizeof(path), "%s%s/%s", file->tree, m->entity->info.name,
-					      file->name) >= (int)sizeof(path))
-			continue;
-		g->fd[i] = attribute_open(src->root, path);
+		if (!file->is_part)
+			g->beside[i] = -1;
+		if (g->fd[i] < 0 && find_file(src, m, file->tree, file->name, path, sizeof(path)))
+			g->fd[i] = attribute_open(src->root, path);
 	}
 }
 
@@ -227,36 +233,32 @@ static void read_limit(const struct cgroup_source *src, struct member *m)
 	uint64_t limit;
 
 	m->present &= ~(1ull << FEATURE_CG_MEMORY_LIMIT);
-	if (snprintf(path, sizeof(path), "%s%s/%s", src->layout->limit_tree, m->entity->info.name,
-		     src->layout->limit_file) >= (int)sizeof(path))
-		return;
-	if (attribute_take(src->root, path, text, sizeof(text)) == 0 && scan_number(&at, &limit) &&
-	    limit < NO_LIMIT)
+	if (find_file(src, m, src->layout->limit_tree, src->layout->limit_file, path, sizeof(path)) &&
+	    attribute_take(src->root, path, text, sizeof(text)) == 0 && scan_number(&at, &limit) && limit < NO_LIMIT)
 		member_set(m, FEATURE_CG_MEMORY_LIMIT, limit);
 }
 
 static void describe(struct entity *e)
 {
-	_cleanup_free_ char *line = NULL;
-	char *unit, *container;
+	char line[PATH_MAX + 8], *unit, *container;
 
-	if (asprintf(&line, "0::%s\n", e->info.name) < 0) {
-		line = NULL;
-		return;
-	}
+	snprintf(line, sizeof(line), "0::%s\n", e->info.name);
 	cgroup_names(line, &unit, &container);
 	entity_describe(e, NULL, NULL, unit, container);
 }
 
-static void see_group(struct cgroup_source *src, const char *path)
+static void see_group(struct cgroup_source *src, enum tree tree, const char *path)
 {
 	bool is_new;
 	struct member *m = roster_see(&src->groups, path, strlen(path), &is_new);
+	struct group *g = m ? m->own : NULL;
 
-	if (!m || !is_new)
-		return;
-	m->own = group_new();
-	describe(m->entity);
+	if (m && is_new) {
+		m->own = g = group_new();
+		describe(m->entity);
+	}
+	if (g)
+		g->trees |= 1u << tree;
 }
 
 /* Paths to look into, in the order they were found. */
@@ -273,13 +275,13 @@ static bool is_leaf(const char *path)
 	return stat(path, &s) < 0 || s.st_nlink == 2;
 }
 
-static void look_into(struct cgroup_source *src, const char *tree, const char *path, struct walk *walk)
+static void look_into(struct cgroup_source *src, enum tree tree, const char *path, struct walk *walk)
 {
 	char folder[PATH_MAX];
 	struct dirent *entry;
 	DIR *dir;
 
-	if (snprintf(folder, sizeof(folder), "%s/%s%s", src->root, tree, path) >= (int)sizeof(folder) ||
+	if (snprintf(folder, sizeof(folder), "%s/%s%s", src->root, src->layout->trees[tree], path) >= (int)sizeof(folder) ||
 	    is_leaf(folder))
 		return;
 	dir = opendir(folder);
@@ -295,13 +297,13 @@ static void look_into(struct cgroup_source *src, const char *tree, const char *p
 			free(child);
 			break;
 		}
-		see_group(src, child);
+		see_group(src, tree, child);
 	}
 	closedir(dir);
 }
 
 /* The root is the machine itself: no group. */
-static void walk_tree(struct cgroup_source *src, const char *tree)
+static void walk_tree(struct cgroup_source *src, enum tree tree)
 {
 	struct walk walk = {};
 	size_t next = 0;
@@ -317,8 +319,8 @@ static void walk_tree(struct cgroup_source *src, const char *tree)
 
 static void walk_trees(struct cgroup_source *src)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(src->layout->trees) && src->layout->trees[i]; i++)
-		walk_tree(src, src->layout->trees[i]);
+	for (enum tree i = 0; i < TREES_MAX && src->layout->trees[i]; i++)
+		walk_tree(src, i);
 	for (size_t i = 0; i < src->groups.members.n; i++) {
 		struct member *m = src->groups.members.v[i];
 
@@ -343,9 +345,9 @@ static bool machine_has(const struct sample *machine, const struct group_file *f
 	return file->late && machine && machine->present >> file->beside & 1;
 }
 
-static bool has_changed(const struct group_file *file, int64_t when_read, const struct sample *machine)
+static bool has_changed(const struct group_file *file, int64_t when_read, const struct sample *machine, bool all)
 {
-	return !machine_has(machine, file) || machine->values[file->beside] - when_read >= file->late;
+	return !machine_has(machine, file) || machine->values[file->beside] - when_read >= (all ? 1 : file->late);
 }
 
 /* False when the group was removed: the kernel then says ENODEV. */
@@ -375,10 +377,11 @@ static bool read_group(const struct cgroup_source *src, struct member *m, const 
 			continue;
 		if (looked && !all && m->values[FEATURE_CG_CPU] == cpu && m->values[FEATURE_CG_MEMORY] == memory)
 			break;
-		if (!all && !has_changed(file, g->beside[i], machine))
+		if (!has_changed(file, g->beside[i], machine, all))
 			continue;
 		if (!read_file(file, i, m, machine))
 			return false;
+		m->same = false;
 		looked |= !file->late;
 	}
 	return g;
@@ -422,6 +425,8 @@ static void cgroup_sample(void *state, struct tick *tick)
 		bool was_found = !walked || roster_saw(&src->groups, m);
 		bool full_look = walked || (src->samples + i) % QUIET_EVERY == 0;
 
+		roster_fetch(&src->groups, i);
+		m->same = !walked;
 		m->sample = was_found && read_group(src, m, machine, full_look) ? src->groups.sample : 0;
 	}
 	roster_put(&src->groups, tick);
@@ -456,7 +461,7 @@ static const struct layout *find_layout(const char *root)
 	snprintf(path, sizeof(path), "%s/cgroup.controllers", root);
 	if (access(path, F_OK) == 0)
 		return &version_2;
-	for (size_t i = 0; version_1.trees[i]; i++) {
+	for (enum tree i = 0; i < TREES_MAX && version_1.trees[i]; i++) {
 		snprintf(path, sizeof(path), "%s/%s", root, version_1.trees[i]);
 		if (access(path, F_OK) == 0)
 			return &version_1;

@@ -5,6 +5,10 @@
  * own, so that an idle machine is woken no more often. Read and fork are done only beside pressure on the
  * machine. What is still waiting at the next tick counts as long as it waited so far, and nothing new is
  * begun.
+ *
+ * To wake a thread on a CPU that idles costs the recorder as much as all of a small machine's counters. Where nobody waits for
+ * anything and the thread came at once, it will do so again: it then is woken every few ticks only, and in between it counts
+ * as it was.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +28,8 @@
 
 #define BLOCK	 4096
 #define PRESSURE 0.05 /* share of the time in which somebody waited: above it the machine does not idle */
+#define AT_ONCE	 NS_PER_MS
+#define SELDOM	 4 /* ticks */
 
 enum step { STEP_WAKEUP, STEP_READ, STEP_FORK, STEP_COUNT };
 
@@ -37,6 +43,8 @@ struct probe {
 	enum step step;		  /* being waited for while busy */
 	int64_t began;		  /* boot ns: that step */
 	int64_t last[STEP_COUNT]; /* ns; -1 = not measured */
+	int64_t felt;		  /* ns: the last of all wakeups; 0 = there was none */
+	unsigned rested;	  /* ticks without a nudge */
 	int fd;
 	off_t size;
 	uint64_t reads;
@@ -213,17 +221,32 @@ static void put(struct probe *p, int64_t *values, uint64_t *present)
 		values[features[i]] = took;
 		*present |= 1ull << features[i];
 		p->last[i] = -1;
+		if (i == STEP_WAKEUP)
+			p->felt = took;
 	}
+	if (p->rested) {
+		values[FEATURE_PROBE_WAKEUP] = p->felt;
+		*present |= 1ull << FEATURE_PROBE_WAKEUP;
+	}
+}
+
+static bool may_rest(const struct probe *p, bool calm)
+{
+	return calm && p->felt && p->felt < AT_ONCE && p->rested < SELDOM - 1;
 }
 
 static void probe_read(void *state, struct tick *tick, int64_t *values, uint64_t *present)
 {
 	struct probe *p = state;
 	bool pressed = is_under_pressure(p, tick, values, *present);
+	bool calm = !pressed && *present >> FEATURE_PSI_CPU_SOME & 1;
 
 	pthread_mutex_lock(&p->lock);
 	put(p, values, present);
-	if (!p->busy) {
+	if (!p->busy && may_rest(p, calm)) {
+		p->rested++;
+	} else if (!p->busy) {
+		p->rested = 0;
 		p->last[STEP_WAKEUP] = p->last[STEP_READ] = p->last[STEP_FORK] = -1;
 		p->busy = p->nudged = true;
 		p->under_pressure = pressed;

@@ -97,7 +97,7 @@ void roster_put(struct roster *r, struct tick *tick)
 			continue;
 		r->members.v[kept++] = m;
 		if (roster_saw(r, m) && !m->ignored)
-			tick_put(tick, m->entity, m->values, m->present);
+			(m->same ? tick_put_same : tick_put)(tick, m->entity, m->values, m->present);
 	}
 	r->members.n = kept;
 }
