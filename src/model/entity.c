@@ -71,6 +71,7 @@ static char *read_optional(struct reader *in)
 		free(text);
 		return NULL;
 	}
+	text_make_printable(text);
 	return text;
 }
 

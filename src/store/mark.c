@@ -408,6 +408,7 @@ int store_marks(struct store *s, int64_t from, int64_t to, struct mark **ret, si
 			.feedback = (enum feedback)sqlite3_column_int(stmt, 6),
 		};
 
+		text_make_printable(m.note);
 		if (VEC_PUSH(marks, m) < 0)
 			mark_free(&m);
 	}

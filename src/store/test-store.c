@@ -522,10 +522,10 @@ static void only_the_owner_and_root_change_a_mark(void **state)
 	assert_int_equal(store_mark_note(f->store, id, 1001, "not mine"), -ENOENT);
 	assert_int_equal(store_mark_feedback(f->store, id, 1001, FEEDBACK_WRONG), -ENOENT);
 	assert_int_equal(store_mark_undo(f->store, 1001, &undone), -ENOENT);
-	assert_int_equal(store_mark_note(f->store, id, 1000, "mine"), 0);
+	assert_int_equal(store_mark_note(f->store, id, 1000, "mine\033[2J"), 0);
 	assert_int_equal(store_mark_feedback(f->store, id, 0, FEEDBACK_FIXED), 0);
 	m = get_mark(f->store, id);
-	assert_string_equal(m.note, "mine");
+	assert_string_equal(m.note, "mine?[2J"); /* shown as it is */
 	assert_int_equal(m.feedback, FEEDBACK_FIXED);
 	mark_free(&m);
 	assert_int_equal(store_mark_undo(f->store, 1000, &undone), 0);
