@@ -39,6 +39,9 @@
 #define STACK_SIZE	(256 << 10) /* of a thread: all memory is locked, and the default would be 8 MB of it */
 #define JOURNAL_MAX	(256ull << 20) /* a disk that is stuck for hours must not fill the memory */
 
+/* What is written to the disk; whatever fails stays in memory. */
+enum duty { DUTY_EARLIER, DUTY_SEGMENTS, DUTY_RETAIN, DUTY_SAVE, DUTY_MARKS, DUTIES };
+
 struct writer {
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -47,6 +50,7 @@ struct writer {
 	int64_t current; /* segment being written by the sampler */
 	struct store *store;
 	struct retention keep;
+	bool failing[DUTIES]; /* and said */
 };
 
 struct daemon {
@@ -68,20 +72,30 @@ struct daemon {
 	int lock_fd;
 };
 
-static void report(struct store *store, int r, const char *what)
+/* Said when it begins and when it is over: every few seconds it is tried again, and the log may be on the same disk. */
+static int report(struct writer *w, enum duty duty, int r)
 {
-	if (r < 0)
-		log_warning("%s: %s", what, store_error(store));
+	static const char *const words[DUTIES] = {
+		[DUTY_EARLIER] = "what an earlier recorder left stays in memory",
+		[DUTY_SEGMENTS] = "the last ten minutes stay in memory and are tried again in ten minutes",
+		[DUTY_RETAIN] = "old recordings stay",
+		[DUTY_SAVE] = "the last seconds stay in memory",
+		[DUTY_MARKS] = "the newest marks stay in memory",
+	};
+
+	if (r < 0 && !w->failing[duty])
+		log_warning("%s: %s", words[duty], store_error(w->store));
+	else if (r == 0 && w->failing[duty])
+		log_info("no longer: %s", words[duty]);
+	w->failing[duty] = r < 0;
+	return r;
 }
 
-/* Finished segments, and those that could not be compacted before. Whatever fails stays in the journal. */
+/* Finished segments, and those that could not be compacted before. */
 static void compact(struct writer *w, int64_t current, const struct retention *keep)
 {
-	int r = store_recover(w->store, current);
-
-	report(w->store, r, "the last ten minutes stay in memory and are tried again in ten minutes");
-	if (r == 0)
-		report(w->store, store_retain(w->store, keep, wall_now()), "old recordings stay");
+	if (report(w, DUTY_SEGMENTS, store_recover(w->store, current)) == 0)
+		report(w, DUTY_RETAIN, store_retain(w->store, keep, wall_now()));
 }
 
 static void *write_all(void *argument)
@@ -103,8 +117,8 @@ static void *write_all(void *argument)
 		if (now.compact)
 			compact(w, now.current, &now.keep);
 		if (now.save && now.current)
-			report(w->store, store_save_journal(w->store, now.current), "the last seconds stay in memory");
-		report(w->store, store_save_marks(w->store), "the newest marks stay in memory");
+			report(w, DUTY_SAVE, store_save_journal(w->store, now.current));
+		report(w, DUTY_MARKS, store_save_marks(w->store));
 		pthread_mutex_lock(&w->lock);
 	}
 	pthread_mutex_unlock(&w->lock);
@@ -249,7 +263,7 @@ static int open_store(struct daemon *d, uint32_t *ret_first_id)
 		log_error("%s", error ? error : strerror(-r));
 		return r;
 	}
-	report(d->writer.store, store_recover(d->writer.store, 0), "what an earlier recorder left stays in memory");
+	report(&d->writer, DUTY_EARLIER, store_recover(d->writer.store, 0));
 	r = store_open_marks(d->writer.store);
 	if (r == 0)
 		r = end_what_was_caught(d->writer.store);
@@ -259,6 +273,7 @@ static int open_store(struct daemon *d, uint32_t *ret_first_id)
 		log_error("%s", store_error(d->writer.store));
 		return r;
 	}
+	report(&d->writer, DUTY_MARKS, store_save_marks(d->writer.store));
 	d->writer.keep = (struct retention){config->store_max_age, config->store_max_size};
 	*ret_first_id = highest + 1;
 	return 0;
@@ -512,7 +527,7 @@ int record_run(const struct record_options *options)
 	pthread_cond_signal(&d.writer.wake);
 	pthread_mutex_unlock(&d.writer.lock);
 	pthread_join(d.writer.thread, NULL);
-	report(d.writer.store, store_close_marks(d.writer.store), "the newest marks stay in memory");
+	report(&d.writer, DUTY_MARKS, store_close_marks(d.writer.store));
 	close_all(&d);
 	return 0;
 }

@@ -163,7 +163,8 @@ int store_open_marks(struct store *s)
 	/* what a killed recorder left there is newer than the store's */
 	if (r == 0)
 		r = store_exec(s, "INSERT OR IGNORE INTO run.mark SELECT * FROM main.mark");
-	return r < 0 ? r : store_save_marks(s);
+	s->marks_saved = 0; /* another file has versions of its own */
+	return r;
 }
 
 static int marks_version(struct store *s, int64_t *ret)
