@@ -98,7 +98,7 @@ struct store *open_common_store(const struct common *c, enum store_mode mode)
 
 bool asks_recorder(const struct common *c)
 {
-	return !c->for_client && geteuid() != 0 && !c->store_file && !c->from_file && !c->run_dir;
+	return !c->for_client && geteuid() != 0 && !c->store_file && !c->from_file && !c->run_dir && !c->config_file;
 }
 
 static bool is_remote(const char *name)
@@ -179,6 +179,10 @@ static int run_verb(struct common *c, const struct verb *verb, const struct opti
 	status = ask_daemon(c, verb, argc, given);
 	if (status >= 0)
 		return status;
+	if (status == -E2BIG) { /* an own recording is no place for it */
+		log_error("too long: the recorder takes %d bytes of options and note", REQUEST_MAX);
+		return EXIT_USAGE;
+	}
 	if (read_config(c) < 0)
 		return EXIT_USAGE;
 	c->colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
