@@ -52,19 +52,14 @@ int usage_error(const char *verb, const char *format, ...)
 
 static int read_config(struct common *c)
 {
-	const char *path = c->config_file ? c->config_file : CONFIG_FILE;
 	_cleanup_free_ char *error = NULL;
-	int r = config_defaults(&c->config);
+	int r = config_load(&c->config, c->config_file, &error);
 
-	if (r == 0)
-		r = config_read(&c->config, path, &error);
-	if ((r == -ENOENT || r == -EACCES) && !c->config_file)
-		r = 0; /* where the administrator keeps it to himself, users have the defaults */
 	if (r < 0) {
 		if (error)
 			log_error("%s", error);
 		else
-			log_error("cannot read the settings in %s: %s", path, strerror(-r));
+			log_error("cannot read the settings in %s: %s", c->config_file ? c->config_file : CONFIG_FILE, strerror(-r));
 		return r;
 	}
 	if (c->store_file || c->from_file) {

@@ -426,10 +426,8 @@ static void reload(struct daemon *d)
 {
 	_cleanup_free_ char *error = NULL;
 	struct config fresh;
-	int r = config_defaults(&fresh);
+	int r = config_load(&fresh, d->options->config_file, &error);
 
-	if (r == 0)
-		r = config_read(&fresh, d->options->config_file, &error);
 	if (r < 0) {
 		log_error("configuration stays as it was: %s", error ? error : strerror(-r));
 		config_free(&fresh);
