@@ -93,29 +93,33 @@ static size_t hex_run(const char *text)
 	return strspn(text, "0123456789abcdef");
 }
 
-/* docker-<id>.scope, /docker/<id>, cri-containerd-<id>, libpod-<id>, /lxc/<name>, kubepods-...-pod<uid> */
+/* docker-<id>.scope, /docker/<id>, cri-containerd-<id>, libpod-<id>, /lxc/<name>, kubepods-...-pod<uid>; of containers in
+ * containers (kind, minikube) the innermost. */
 static char *container_of(const char *path)
 {
 	static const char *const named[] = {"/lxc/", "/lxc.payload.", "/machine.slice/systemd-nspawn@"};
-	const char *pod = strstr(path, "-pod");
+	const char *pods = strstr(path, "kubepods"), *pod = pods ? strstr(pods, "-pod") : NULL, *id = NULL;
+	char *text;
 
-	if (!pod)
-		pod = strstr(path, "/pod");
+	if (pods && !pod)
+		pod = strstr(pods, "/pod");
+	for (const char *at = path; *at; at += hex_run(at) + !hex_run(at))
+		if (hex_run(at) >= 64)
+			id = at;
+	if (id && pod && pod < id)
+		return asprintf(&text, "%.*s/%.12s", (int)strcspn(pod + 1, "/."), pod + 1, id) < 0 ? NULL : text;
+	if (id)
+		return strndup(id, 12);
 	for (size_t i = 0; i < ARRAY_SIZE(named); i++) {
 		const char *name = strstr(path, named[i]);
 
 		if (name) {
-			name += strlen(named[i]);
-			return strndup(name, strcspn(name, "/"));
-		}
-	}
-	for (const char *at = path; *at; at++) {
-		if (hex_run(at) >= 64) {
-			char *text;
+			const char *end, *unit;
 
-			if (pod && pod < at && strncmp(path, "/kubepods", 9) == 0)
-				return asprintf(&text, "%.*s/%.12s", (int)strcspn(pod + 1, "/."), pod + 1, at) < 0 ? NULL : text;
-			return strndup(at, 12);
+			name += strlen(named[i]);
+			end = strchrnul(name, '/');
+			unit = memmem(name, (size_t)(end - name), ".service", 8); /* of nspawn's template */
+			return strndup(name, (size_t)((unit ? unit : end) - name));
 		}
 	}
 	return NULL;

@@ -37,6 +37,10 @@ static void units_and_containers_are_told_from_the_cgroup(void **state)
 	check_cgroup("0::/docker/" ID "\n", "/docker/" ID, "0123456789ab");
 	check_cgroup("0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podaa_bb.slice/cri-containerd-" ID ".scope\n",
 		     "cri-containerd-" ID ".scope", "podaa_bb/0123456789ab");
+	check_cgroup("0::/kubepods/besteffort/podaa-bb/" ID "\n", "/kubepods/besteffort/podaa-bb/" ID, "podaa-bb/0123456789ab");
+	check_cgroup("0::/system.slice/docker-f" ID ".scope/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-podcc.slice/cri-containerd-" ID
+		     ".scope\n", "cri-containerd-" ID ".scope", "podcc/0123456789ab");
+	check_cgroup("0::/machine.slice/systemd-nspawn@deb.service/payload\n", "systemd-nspawn@deb.service", "deb");
 	check_cgroup("0::/lxc/web1/init.scope\n", "init.scope", "web1");
 }
 
