@@ -1,6 +1,5 @@
 #include "act/target.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -42,8 +41,7 @@ static int parse_stat(char *text, struct process *ret)
 	n = n < PROCESS_NAME ? n : PROCESS_NAME;
 	memcpy(ret->name, open + 1, n);
 	ret->name[n] = '\0';
-	for (char *c = ret->name; *c; c++)
-		*c = iscntrl((unsigned char)*c) ? '?' : *c;
+	text_make_printable(ret->name);
 	ret->start = start;
 	ret->kernel = flags & PF_KTHREAD;
 	/* a leader may be done while its other threads go on */

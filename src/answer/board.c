@@ -95,13 +95,9 @@ void board_free(struct board *b)
 const struct suspect *board_find(const struct board *b, const char *who)
 {
 	const struct ranking *r = &b->everybody.ranking;
-	uint64_t pid;
-	bool number = parse_u64(who, &pid) == 0;
 
 	for (size_t i = 0; i < r->suspects.n; i++) {
-		const struct subject *s = r->suspects.v[i].subject;
-
-		if (number ? s->info.pid == pid : entity_is_called(&s->info, who))
+		if (entity_is_meant(&r->suspects.v[i].subject->info, who))
 			return &r->suspects.v[i];
 	}
 	return NULL;

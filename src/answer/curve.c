@@ -28,14 +28,6 @@ int curve_begin(struct curve *c, const struct curve_request *q, size_t n)
 	return 0;
 }
 
-bool entity_is_called(const struct entity_info *info, const char *who)
-{
-	_cleanup_free_ char *label = entity_label(info);
-
-	return (info->unit && strcmp(info->unit, who) == 0) || (info->name && strcmp(info->name, who) == 0) ||
-	       (label && strcmp(label, who) == 0);
-}
-
 static uint32_t first_tick_after(const struct dataset *d, int64_t wall)
 {
 	return (uint32_t)FIRST_WHERE(i, d->ticks.n, d->ticks.v[i].wall >= wall);
@@ -96,11 +88,7 @@ static int cut_into_parts(const struct dataset *d, const struct subject *s, cons
 
 static bool is_meant(const struct entity_info *info, const char *who)
 {
-	uint64_t pid;
-
-	if (info->kind != ENTITY_PROCESS && info->kind != ENTITY_KERNEL)
-		return false;
-	return parse_u64(who, &pid) == 0 ? info->pid == pid : entity_is_called(info, who);
+	return (info->kind == ENTITY_PROCESS || info->kind == ENTITY_KERNEL) && entity_is_meant(info, who);
 }
 
 uint64_t curve_wanted(const struct entity_info *info, void *context)

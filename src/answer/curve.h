@@ -21,8 +21,6 @@ int curve_read(struct store *store, const struct curve_request *request, struct 
 
 /* --- shared by curve.c and curve-summed.c --- */
 
-/* A unit, name or label. */
-bool entity_is_called(const struct entity_info *info, const char *who);
 /* load_filter's question with a curve_request: its feature of whoever may be meant. */
 uint64_t curve_wanted(const struct entity_info *info, void *request);
 /* That feature of them, tick by tick. As store_load_filtered(). */

@@ -180,6 +180,7 @@ static void take_look(struct inspector *i, struct inspected_thread *thread, cons
 	thread->ready_last = t->ready_ns;
 	memcpy(thread->comm, t->comm, sizeof(thread->comm));
 	thread->comm[sizeof(thread->comm) - 1] = '\0';
+	text_make_printable(thread->comm);
 	thread->start_ns = t->start_ns;
 	thread->looks++;
 	thread->states[t->state < CAPTURE_STATE_COUNT ? t->state : CAPTURE_SLEEPING]++;
@@ -303,6 +304,7 @@ static void finish_files(struct inspector *i, const struct inspected_counts *cou
 		struct inspected_file file = {find_path(i, f), f->read_bytes, f->written_bytes, f->read_calls,
 					      f->write_calls};
 
+		text_make_printable(file.path);
 		if (VEC_PUSH(i->result.files, file) < 0)
 			free(file.path);
 	}

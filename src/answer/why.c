@@ -70,24 +70,12 @@ static int remark(struct answer *a, const char *format, ...)
 	return 0;
 }
 
-static bool matches(const struct suspect *s, const char *only)
-{
-	_cleanup_free_ char *label = entity_label(&s->subject->info);
-	uint64_t pid;
-
-	if (parse_u64(only, &pid) == 0)
-		return s->subject->info.pid == pid;
-	return (s->subject->info.unit && strcmp(s->subject->info.unit, only) == 0) ||
-	       (s->subject->info.name && strcmp(s->subject->info.name, only) == 0) ||
-	       (label && strcmp(label, only) == 0);
-}
-
 static size_t filter(struct suspect *of, size_t n, const char *only)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (matches(&of[i], only))
+		if (entity_is_meant(&of[i].subject->info, only))
 			of[kept++] = of[i];
 		else
 			suspect_free(&of[i]);
@@ -255,17 +243,35 @@ static void tell_past(struct answer *a, const struct past *past, int64_t exact)
 	       format_local(exact, at, sizeof(at)));
 }
 
-/* Judged is the whole machine, told is one: whoever else is guilty is in the sentence all the same. */
-static void tell_only(struct answer *a, const char *only)
+/* Of several the one that was there last. */
+static const struct subject *who_is_meant(const struct dataset *d, const struct question *q, const char *only)
 {
+	const struct subject *found = NULL;
+
+	for (size_t i = 0; i < d->subjects.n; i++) {
+		const struct subject *s = d->subjects.v[i];
+
+		if (s->first <= q->at && (!found || s->last > found->last) && entity_is_meant(&s->info, only))
+			found = s;
+	}
+	return found;
+}
+
+/* Judged is the whole machine, told is one: whoever else is guilty is in the sentence all the same. */
+static void tell_only(struct answer *a, const struct dataset *d, const struct question *q, const char *only)
+{
+	const struct subject *meant = who_is_meant(d, q, only);
 	struct ranking *r = &a->ranking;
 
-	a->culprit_is_named = a->culprit_is_named && matches(&r->suspects.v[0], only);
+	a->culprit_is_named = a->culprit_is_named && entity_is_meant(&r->suspects.v[0].subject->info, only);
 	r->suspects.n = filter(r->suspects.v, r->suspects.n, only);
 	r->victims.n = filter(r->victims.v, r->victims.n, only);
-	if (!r->suspects.n && !r->victims.n)
+	if (!meant)
+		remark(a, "there was no '%s': WHO is a pid, a unit or a name as 'whyslow show' has it", only);
+	else if (!r->suspects.n && !r->victims.n)
 		remark(a, "%s is not to blame, and waited no longer than usual for a processor, the disk or memory: "
-		       "'whyslow inspect %s' says what else it waits for, 'whyslow waits %s' whose doing that is", only, only, only);
+		       "'whyslow inspect %u' says what else it waits for, 'whyslow waits %u' whose doing that is", only, meant->info.pid,
+		       meant->info.pid);
 }
 
 /* The victim that somebody is using comes first. */
@@ -389,7 +395,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	if (!a->has_history)
 		remark(a, "there is no past to compare with: judged by pressure and shares alone");
 	if (request->only)
-		tell_only(a, request->only);
+		tell_only(a, d, &look.q, request->only);
 	add_notes(a, d, &look.q);
 	*ret = *a;
 	look.answer = (struct answer){};

@@ -215,6 +215,15 @@ int config_read(struct config *c, const char *path, char **ret_error)
 	return r;
 }
 
+int config_load(struct config *c, const char *file, char **ret_error)
+{
+	int r = config_defaults(c);
+
+	if (r == 0)
+		r = config_read(c, file ? file : CONFIG_FILE, ret_error);
+	return (r == -ENOENT || r == -EACCES) && !file ? 0 : r;
+}
+
 static void print_size(uint64_t size, FILE *out)
 {
 	static const char units[] = {0, 'K', 'M', 'G', 'T'};

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#define CONFIG_FILE "/etc/whyslow/whyslow.conf"
 #define SYSTEM_RUN_DIR "/run/whyslow" /* of the recorder that root runs: its socket answers everybody */
 
 struct config {
@@ -36,6 +37,9 @@ struct config {
 int config_defaults(struct config *c);
 /* Reads a file over what is set. -ENOENT when it is not there; -EINVAL with *ret_error "file:line:column: ...". */
 int config_read(struct config *c, const char *path, char **ret_error);
+/* Defaults, and over them `file`; NULL = the system's, which need not be there, nor be readable: where the administrator keeps it
+ * to himself, users have the defaults. As config_read(); *c is to be freed in any case. */
+int config_load(struct config *c, const char *file, char **ret_error);
 /* The effective settings with their help, in the file's own syntax. */
 void config_print(const struct config *c, FILE *out);
 void config_free(struct config *c);

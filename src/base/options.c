@@ -1,5 +1,6 @@
 #include "base/options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,6 +81,12 @@ static int parse_one(const struct option_row *rows, const struct option_row *mor
 	return set(row, value, ret_error);
 }
 
+/* "-10min" is a time, "-" a file. */
+static bool is_option(const char *word)
+{
+	return word[0] == '-' && word[1] && !isdigit((unsigned char)word[1]);
+}
+
 int options_parse(const struct option_row *rows, const struct option_row *more, bool stop_at_word, int argc,
 		  char **argv, char **ret_error)
 {
@@ -91,7 +98,7 @@ int options_parse(const struct option_row *rows, const struct option_row *more, 
 				argv[words++] = argv[i];
 			break;
 		}
-		if (i > 0 && argv[i][0] == '-' && argv[i][1]) {
+		if (i > 0 && is_option(argv[i])) {
 			int r = parse_one(rows, more, argc, argv, &i, ret_error);
 
 			if (r < 0)

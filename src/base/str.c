@@ -138,6 +138,16 @@ const char *read_blob(struct reader *r, size_t *ret_n)
 	return bytes;
 }
 
+void text_make_printable(char *text)
+{
+	for (unsigned char *at = (unsigned char *)text; at && *at; at++) {
+		if (at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0)
+			at[0] = at[1] = '?';
+		else if (iscntrl(*at))
+			*at = isspace(*at) ? ' ' : '?';
+	}
+}
+
 char *read_text(struct reader *r)
 {
 	size_t n;

@@ -56,6 +56,16 @@ static void two_dashes_end_them(void **state)
 	assert_string_equal(argv[1], "-f");
 }
 
+static void a_time_before_now_is_no_option(void **state)
+{
+	char *argv[16], *error;
+
+	(void)state;
+	assert_int_equal(PARSE(false, "verb", "-10min", "-f", "now"), 3);
+	assert_string_equal(argv[1], "-10min");
+	assert_true(flag);
+}
+
 static void a_command_keeps_its_own(void **state)
 {
 	char *argv[16], *error;
@@ -85,5 +95,5 @@ static void mistakes_are_named(void **state)
 	free(error);
 }
 
-RUN_TESTS(cmocka_unit_test(options_are_found_anywhere), cmocka_unit_test(two_dashes_end_them),
+RUN_TESTS(cmocka_unit_test(options_are_found_anywhere), cmocka_unit_test(two_dashes_end_them), cmocka_unit_test(a_time_before_now_is_no_option),
 	  cmocka_unit_test(a_command_keeps_its_own), cmocka_unit_test(mistakes_are_named))

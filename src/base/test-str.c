@@ -47,6 +47,16 @@ static void a_full_buffer_keeps_what_it_had(void **state)
 	str_free(&s);
 }
 
+static void what_a_terminal_would_obey_is_taken_out(void **state)
+{
+	char text[] = "caf\xc3\xa9\n\033[31mred\tend\x7f\xc2\x9b" "2J";
+
+	(void)state;
+	text_make_printable(text);
+	assert_string_equal(text, "caf\xc3\xa9 ?[31mred end???2J");
+	text_make_printable(NULL);
+}
+
 static void sizes_are_read_as_people_write_them(void **state)
 {
 	uint64_t n = 0;
@@ -65,4 +75,4 @@ static void sizes_are_read_as_people_write_them(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(varints_come_back), cmocka_unit_test(a_blob_longer_than_the_rest_is_refused),
-	  cmocka_unit_test(a_full_buffer_keeps_what_it_had), cmocka_unit_test(sizes_are_read_as_people_write_them))
+	  cmocka_unit_test(a_full_buffer_keeps_what_it_had), cmocka_unit_test(what_a_terminal_would_obey_is_taken_out), cmocka_unit_test(sizes_are_read_as_people_write_them))

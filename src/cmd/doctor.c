@@ -1,10 +1,12 @@
 /* What this kernel and these rights give, and the exact command that mends each gap. */
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -18,7 +20,8 @@
 
 static const struct option_row options[] = {{}};
 
-#define CHECKS 10
+#define CHECKS	   10
+#define ROOM_LEAST 16 /* MB: some hours of a recording, and the log of the database beside it */
 
 struct finding_row {
 	const char *what;
@@ -114,11 +117,21 @@ static void check_lock(struct finding_row *row)
 	row->remedy = "ulimit -l unlimited    # or run the recorder as a service";
 }
 
+/* MB that the recorder may still write beside the recording; -1 = not known. */
+static int64_t room_beside(const char *file)
+{
+	struct statvfs fs;
+
+	if (statvfs(file, &fs) < 0)
+		return -1;
+	return (int64_t)((geteuid() ? fs.f_bavail : fs.f_bfree) * fs.f_frsize >> 20);
+}
+
 static void check_disk(struct finding_row *row, const struct common *common)
 {
 	struct store_paths paths = {common->config.store_file, common->config.store_run_dir};
 	_cleanup_free_ char *error = NULL;
-	int64_t from = 0, to = 0;
+	int64_t from = 0, to = 0, left;
 	char span[32], age[32];
 	struct store *store;
 	int r = store_open(&paths, STORE_READ, &store, &error);
@@ -137,6 +150,13 @@ static void check_disk(struct finding_row *row, const struct common *common)
 			 format_span(wall_now() - to, age, sizeof(age)));
 	else
 		snprintf(row->state, sizeof(row->state), "%s holds nothing yet", common->config.store_file);
+	left = room_beside(common->config.store_file);
+	if (row->good && left >= 0 && left < ROOM_LEAST) {
+		row->good = false;
+		snprintf(row->state, sizeof(row->state), "%s: %" PRId64 " MB are left on its disk; what does not fit stays in memory",
+			 common->config.store_file, left);
+		row->remedy = "free some space, or lower store.max_size";
+	}
 }
 
 /* What the flight recorder cannot know here, in one line; nothing can be done about an older kernel but a newer one. */

@@ -257,7 +257,7 @@ static int open_both(struct inspecting *i)
 	if (r == 0)
 		r = look_open(&look, &i->look);
 	if (r == -ESRCH)
-		log_error("there is no process %u", i->pid);
+		log_error(arg_keep ? "process %u ended before it could be looked into" : "there is no process %u", i->pid);
 	else if (r < 0)
 		log_error("cannot look into process %u: %s", i->pid,
 			  r == -EACCES || r == -EPERM ? "it is another user's, and only root may look into it: use sudo" : strerror(-r));

@@ -18,13 +18,15 @@ static int run(struct common *common, int argc, char **argv)
 {
 	struct record_options record = {
 		.config = &common->config,
-		.config_file = common->config_file ? common->config_file : CONFIG_FILE,
+		.config_file = common->config_file,
 		.force_proc = arg_proc,
 		.processes_only = arg_processes_only,
 	};
 
 	if (argc > 1)
 		return usage_error("record", "takes no words: '%s'", argv[1]);
+	if (common->from_file)
+		return usage_error("record", "--from is a recording of the past: --store names the one that is to be written");
 	log_setup(getenv("JOURNAL_STREAM") != NULL, LOG_LEVEL_INFO);
 	return record_run(&record) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }

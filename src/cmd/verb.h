@@ -8,8 +8,6 @@
 #include "daemon/ask.h"
 #include "store/store.h"
 
-#define CONFIG_FILE "/etc/whyslow/whyslow.conf"
-
 /* Exit statuses, the same for every verb. */
 enum { EXIT_ANSWERED = 0, EXIT_NOTHING_FOUND = 1, EXIT_USAGE = 2, EXIT_CANNOT = 3 };
 

@@ -52,19 +52,14 @@ int usage_error(const char *verb, const char *format, ...)
 
 static int read_config(struct common *c)
 {
-	const char *path = c->config_file ? c->config_file : CONFIG_FILE;
 	_cleanup_free_ char *error = NULL;
-	int r = config_defaults(&c->config);
+	int r = config_load(&c->config, c->config_file, &error);
 
-	if (r == 0)
-		r = config_read(&c->config, path, &error);
-	if ((r == -ENOENT || r == -EACCES) && !c->config_file)
-		r = 0; /* where the administrator keeps it to himself, users have the defaults */
 	if (r < 0) {
 		if (error)
 			log_error("%s", error);
 		else
-			log_error("cannot read the settings in %s: %s", path, strerror(-r));
+			log_error("cannot read the settings in %s: %s", c->config_file ? c->config_file : CONFIG_FILE, strerror(-r));
 		return r;
 	}
 	if (c->store_file || c->from_file) {
@@ -98,7 +93,7 @@ struct store *open_common_store(const struct common *c, enum store_mode mode)
 
 bool asks_recorder(const struct common *c)
 {
-	return !c->for_client && geteuid() != 0 && !c->store_file && !c->from_file && !c->run_dir;
+	return !c->for_client && geteuid() != 0 && !c->store_file && !c->from_file && !c->run_dir && !c->config_file;
 }
 
 static bool is_remote(const char *name)
@@ -179,6 +174,10 @@ static int run_verb(struct common *c, const struct verb *verb, const struct opti
 	status = ask_daemon(c, verb, argc, given);
 	if (status >= 0)
 		return status;
+	if (status == -E2BIG) { /* an own recording is no place for it */
+		log_error("too long: the recorder takes %d bytes of options and note", REQUEST_MAX);
+		return EXIT_USAGE;
+	}
 	if (read_config(c) < 0)
 		return EXIT_USAGE;
 	c->colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");

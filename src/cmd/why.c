@@ -82,7 +82,7 @@ static int look_now(struct common *common, struct why_request *request)
 		log_error("%s", error ? error : strerror(-r));
 		return EXIT_CANNOT;
 	}
-	fputs("No recording to look into ('whyslow record' keeps one): looking for 5 seconds ...\n", stderr);
+	fputs("Nothing is being recorded ('whyslow record' does it): looking for 5 seconds ...\n", stderr);
 	for (int i = 0; r == 0 && i < LOOK_TICKS; i++) {
 		if (i)
 			poll(NULL, 0, 1000);

@@ -1,6 +1,6 @@
 /* Three threads:
  *   sampler   the tick; touches no disk: frames go to the journal in memory-backed /run
- *   writer    copies the journal to the store, compacts finished segments, deletes old ones
+ *   writer    (in writer.c) copies the journal to the store, compacts finished segments, deletes old ones
  *   describe  (in recorder.c) names processes
  * and the threads of the socket (server.c), of the flight recorder (capture.c) and of what is held back (keeper.c).
  */
@@ -30,8 +30,8 @@
 #include "daemon/recorder.h"
 #include "daemon/request.h"
 #include "daemon/trigger.h"
+#include "daemon/writer.h"
 #include "store/journal.h"
-#include "store/store.h"
 
 #define SEGMENT_SPAN	(600 * NS_PER_SEC)
 #define SAVE_EVERY	8    /* ticks under load: with the tick in hand and the write itself less than 10 s */
@@ -39,22 +39,12 @@
 #define STACK_SIZE	(256 << 10) /* of a thread: all memory is locked, and the default would be 8 MB of it */
 #define JOURNAL_MAX	(256ull << 20) /* a disk that is stuck for hours must not fill the memory */
 
-struct writer {
-	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t wake;
-	bool save, compact, stop;
-	int64_t current; /* segment being written by the sampler */
-	struct store *store;
-	struct retention keep;
-};
-
 struct daemon {
 	const struct record_options *options;
 	int64_t interval; /* ns; may be changed by SIGHUP */
 	struct recorder *recorder;
 	struct journal journal;
-	struct writer writer;
+	struct writer *writer;
 	struct server *server;
 	struct keeper *keeper;
 	struct triggers *triggers;
@@ -67,59 +57,6 @@ struct daemon {
 	bool dropping; /* the journal is full */
 	int lock_fd;
 };
-
-static void report(struct store *store, int r, const char *what)
-{
-	if (r < 0)
-		log_warning("%s: %s", what, store_error(store));
-}
-
-/* Finished segments, and those that could not be compacted before. Whatever fails stays in the journal. */
-static void compact(struct writer *w, int64_t current, const struct retention *keep)
-{
-	int r = store_recover(w->store, current);
-
-	report(w->store, r, "the last ten minutes stay in memory and are tried again in ten minutes");
-	if (r == 0)
-		report(w->store, store_retain(w->store, keep, wall_now()), "old recordings stay");
-}
-
-static void *write_all(void *argument)
-{
-	struct writer *w = argument;
-
-	pthread_mutex_lock(&w->lock);
-	for (;;) {
-		struct writer now = *w;
-
-		if (!now.compact && !now.save) {
-			if (now.stop)
-				break;
-			pthread_cond_wait(&w->wake, &w->lock);
-			continue;
-		}
-		w->save = w->compact = false;
-		pthread_mutex_unlock(&w->lock);
-		if (now.compact)
-			compact(w, now.current, &now.keep);
-		if (now.save && now.current)
-			report(w->store, store_save_journal(w->store, now.current), "the last seconds stay in memory");
-		report(w->store, store_save_marks(w->store), "the newest marks stay in memory");
-		pthread_mutex_lock(&w->lock);
-	}
-	pthread_mutex_unlock(&w->lock);
-	return NULL;
-}
-
-static void wake_writer(struct writer *w, bool save, bool finished, int64_t current)
-{
-	pthread_mutex_lock(&w->lock);
-	w->save |= save;
-	w->current = current;
-	w->compact |= finished;
-	pthread_cond_signal(&w->wake);
-	pthread_mutex_unlock(&w->lock);
-}
 
 static int64_t new_segment_id(const struct daemon *d)
 {
@@ -142,7 +79,8 @@ static int begin_segment(struct daemon *d, int64_t boot)
 	if (r < 0)
 		return r;
 	d->segment_started = boot;
-	wake_writer(&d->writer, false, finished, d->journal.segment);
+	if (finished)
+		writer_finish(d->writer, d->journal.segment);
 	return 0;
 }
 
@@ -178,7 +116,7 @@ static void tick(struct daemon *d)
 		return;
 	/* one timer's job among seconds of sleep is no load: for that alone no disk is woken */
 	if (d->busy > BUSY_THRESHOLD * SAVE_EVERY)
-		wake_writer(&d->writer, true, false, d->journal.segment);
+		writer_save(d->writer, d->journal.segment);
 	d->busy = 0;
 }
 
@@ -225,42 +163,6 @@ static int take_lock(struct daemon *d)
 			  path);
 		return -EBUSY;
 	}
-	return 0;
-}
-
-/* A recorder that was killed could not say when it was over. */
-static int end_what_was_caught(struct store *store)
-{
-	int64_t first, last;
-	int r = store_extent(store, &first, &last);
-
-	return r < 0 ? r : store_caught_end(store, last, ", and went on when the recorder was killed");
-}
-
-static int open_store(struct daemon *d, uint32_t *ret_first_id)
-{
-	const struct config *config = d->options->config;
-	struct store_paths paths = {config->store_file, config->store_run_dir};
-	_cleanup_free_ char *error = NULL;
-	uint32_t highest;
-	int r = store_open(&paths, STORE_WRITE, &d->writer.store, &error);
-
-	if (r < 0) {
-		log_error("%s", error ? error : strerror(-r));
-		return r;
-	}
-	report(d->writer.store, store_recover(d->writer.store, 0), "what an earlier recorder left stays in memory");
-	r = store_open_marks(d->writer.store);
-	if (r == 0)
-		r = end_what_was_caught(d->writer.store);
-	if (r == 0)
-		r = store_highest_entity(d->writer.store, &highest);
-	if (r < 0) {
-		log_error("%s", store_error(d->writer.store));
-		return r;
-	}
-	d->writer.keep = (struct retention){config->store_max_age, config->store_max_size};
-	*ret_first_id = highest + 1;
 	return 0;
 }
 
@@ -311,7 +213,7 @@ static int open_all(struct daemon *d)
 	}
 	r = take_lock(d);
 	if (r == 0)
-		r = open_store(d, &options.first_id);
+		r = writer_open(config, &d->writer, &options.first_id);
 	if (r == 0)
 		r = start_triggers(d, &options);
 	if (r < 0)
@@ -335,7 +237,7 @@ static void close_all(struct daemon *d)
 	triggers_stop(d->triggers); /* before the entities it knows */
 	recorder_close(d->recorder);
 	capture_stop(d->capture);
-	store_close(d->writer.store);
+	writer_close(d->writer);
 	journal_close(&d->journal);
 	str_free(&d->frame);
 	if (d->lock_fd >= 0)
@@ -411,10 +313,8 @@ static void reload(struct daemon *d)
 {
 	_cleanup_free_ char *error = NULL;
 	struct config fresh;
-	int r = config_defaults(&fresh);
+	int r = config_load(&fresh, d->options->config_file, &error);
 
-	if (r == 0)
-		r = config_read(&fresh, d->options->config_file, &error);
 	if (r < 0) {
 		log_error("configuration stays as it was: %s", error ? error : strerror(-r));
 		config_free(&fresh);
@@ -423,9 +323,7 @@ static void reload(struct daemon *d)
 	d->interval = fresh.record_interval;
 	if (triggers_reload(d->triggers, &error) < 0)
 		log_error("the rules stay as they were: %s", error ? error : "no memory");
-	pthread_mutex_lock(&d->writer.lock);
-	d->writer.keep = (struct retention){fresh.store_max_age, fresh.store_max_size};
-	pthread_mutex_unlock(&d->writer.lock);
+	writer_keep(d->writer, &fresh);
 	log_info("configuration read again: a sample every %g s, %zu rules", (double)d->interval / 1e9, triggers_count(d->triggers));
 	config_free(&fresh);
 }
@@ -479,14 +377,11 @@ int record_run(const struct record_options *options)
 		close_all(&d);
 		return r;
 	}
-	pthread_mutex_init(&d.writer.lock, NULL);
-	pthread_cond_init(&d.writer.wake, NULL);
-	r = -pthread_create(&d.writer.thread, NULL, write_all, &d.writer);
+	r = writer_start(d.writer);
 	if (r < 0) {
 		close_all(&d);
 		return r;
 	}
-	pthread_setname_np(d.writer.thread, "writer");
 	if (options->config->record_lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) < 0)
 		log_info("memory cannot be locked (raise 'ulimit -l' or run as root): under memory pressure samples may come late");
 	raise_priority(options->config);
@@ -505,14 +400,7 @@ int record_run(const struct record_options *options)
 	sd_notify(0, "STOPPING=1");
 	triggers_stop(d.triggers); /* what goes on ends, and that is written down before the marks are closed */
 	d.triggers = NULL;
-	if (d.journal.segment)
-		wake_writer(&d.writer, false, true, 0);
-	pthread_mutex_lock(&d.writer.lock);
-	d.writer.stop = true;
-	pthread_cond_signal(&d.writer.wake);
-	pthread_mutex_unlock(&d.writer.lock);
-	pthread_join(d.writer.thread, NULL);
-	report(d.writer.store, store_close_marks(d.writer.store), "the newest marks stay in memory");
+	writer_stop(d.writer, d.journal.segment);
 	close_all(&d);
 	return 0;
 }

@@ -5,7 +5,7 @@
 
 struct record_options {
 	const struct config *config;
-	const char *config_file; /* read again on SIGHUP */
+	const char *config_file; /* read again on SIGHUP; NULL = the system's, if there is one */
 	bool force_proc;
 	bool processes_only;
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hmap.h"
+#include "base/str.h"
 
 void cpu_reading_free(struct cpu_reading *r)
 {
@@ -44,6 +45,7 @@ static struct cpu_row thread_row(const struct ring_task *before, const struct ri
 
 	row.ran = growth(row.stolen, on_cpu);
 	memcpy(row.name, after->who.comm, RING_COMM);
+	text_make_printable(row.name);
 	return row;
 }
 

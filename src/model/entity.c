@@ -71,6 +71,7 @@ static char *read_optional(struct reader *in)
 		free(text);
 		return NULL;
 	}
+	text_make_printable(text);
 	return text;
 }
 
@@ -199,6 +200,24 @@ static bool has_title(const struct entity_info *info)
 	memcpy(word, comm, n);
 	word[n] = '\0';
 	return !is_interpreter(word);
+}
+
+static bool same_text(const char *text, const char *who)
+{
+	return text && strcmp(text, who) == 0;
+}
+
+bool entity_is_meant(const struct entity_info *info, const char *who)
+{
+	_cleanup_free_ char *label = NULL;
+	uint64_t pid;
+
+	if (parse_u64(who, &pid) == 0)
+		return info->pid == pid;
+	if (same_text(info->unit, who) || same_text(info->name, who))
+		return true;
+	label = entity_label(info);
+	return same_text(label, who);
 }
 
 void entity_hide_arguments(struct entity_info *info)

@@ -47,6 +47,8 @@ char *entity_program(const struct entity_info *info);
 /* A short name for people: "firefox", "python3 train.py", "kworker", "redis-server" (which is a link to another file's name).
  * Caller frees. */
 char *entity_label(const struct entity_info *info);
+/* Does WHO mean it: a pid, else its unit, name or label. */
+bool entity_is_meant(const struct entity_info *info, const char *who);
 /* Takes away what others must not see of the command line; the label stays. */
 void entity_hide_arguments(struct entity_info *info);
 

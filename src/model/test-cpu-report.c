@@ -12,7 +12,7 @@ static struct ring_task task(uint32_t tid, uint32_t tgid, uint64_t running, uint
 {
 	struct ring_task t = {.who = {.tid = tid, .tgid = tgid, .start = tid}, .has_sums = 1, .utime = ticks};
 
-	memcpy(t.who.comm, tid == tgid ? "leader" : "worker", 7);
+	memcpy(t.who.comm, tid == tgid ? "lea\ner" : "worker", 7);
 	t.sum[SUM_RUNNING] = running;
 	t.sum[SUM_STOLEN] = stolen;
 	return t;
@@ -36,7 +36,7 @@ static void the_sums_are_whole(void **state)
 	assert_int_equal(r.processes.n, 1);
 	assert_int_equal(r.processes.v[0].ran, 45 * MS);
 	assert_int_equal(r.processes.v[0].threads, 2);
-	assert_string_equal(r.processes.v[0].name, "leader");
+	assert_string_equal(r.processes.v[0].name, "lea er");
 	assert_int_equal(r.ran + r.idle + r.interrupted, 100 * MS);
 	assert_int_equal(r.unknown, 0);
 	assert_int_equal(r.idle, 45 * MS);

@@ -56,11 +56,28 @@ static void arguments_are_hidden_and_the_name_stays(void **state)
 	entity_info_free(&info);
 }
 
+static void names_do_not_speak_to_a_terminal(void **state)
+{
+	struct entity_info given = {.id = 1, .kind = ENTITY_PROCESS, .name = "a\nb", .exe = "/bin/\033[31mred", .unit = "u\r"}, got;
+	_cleanup_str_ struct str bytes = {};
+	struct reader in;
+
+	(void)state;
+	entity_info_write(&given, &bytes);
+	in = (struct reader){(uint8_t *)bytes.data, (uint8_t *)bytes.data + bytes.len, false};
+	assert_int_equal(entity_info_read(&in, &got), 0);
+	assert_string_equal(got.name, "a b");
+	assert_string_equal(got.exe, "/bin/?[31mred");
+	assert_string_equal(got.unit, "u ");
+	entity_info_free(&got);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_program_is_called_as_it_was_started),
 		cmocka_unit_test(arguments_are_hidden_and_the_name_stays),
+		cmocka_unit_test(names_do_not_speak_to_a_terminal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

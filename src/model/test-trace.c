@@ -212,10 +212,23 @@ static void a_stack_ends_where_it_leaves_the_code(void **state)
 	assert_int_equal(trace_stack_depth(&t, 4, s), 4); /* nothing is known of its memory, but that is no address */
 }
 
+static void names_do_not_speak_to_a_terminal(void **state)
+{
+	_cleanup_(trace_clear) struct trace t = {};
+
+	(void)state;
+	trace_begin(&t, 1);
+	trace_add_thread(&t, &(struct trace_thread){.tid = 3, .tgid = 3, .comm = "a\033[2J", .exe = strdup("/bin/a\nb")});
+	assert_int_equal(trace_finish(&t), 0);
+	assert_string_equal(trace_thread(&t, 3, 0)->comm, "a?[2J");
+	assert_string_equal(trace_thread(&t, 3, 0)->exe, "/bin/a b");
+}
+
 RUN_TESTS(cmocka_unit_test(sorts_by_time),
 	  cmocka_unit_test(keeps_the_order_of_one_moment),
 	  cmocka_unit_test(a_stack_ends_where_it_leaves_the_code),
 	  cmocka_unit_test(what_is_anothers_is_hidden), cmocka_unit_test(unknown_kinds_are_counted),
 	  cmocka_unit_test(a_reused_number_is_another_thread),
 	  cmocka_unit_test(numbers_of_a_namespace_are_translated),
-	  cmocka_unit_test(two_generations_are_one_trace))
+	  cmocka_unit_test(two_generations_are_one_trace),
+	  cmocka_unit_test(names_do_not_speak_to_a_terminal))

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "base/vec.h"
 #include "model/calls.h"
 #include "model/trace-sort.h"
@@ -268,6 +269,15 @@ static void name_after_process(struct trace *t)
 	}
 }
 
+static void make_names_printable(struct trace *t)
+{
+	for (size_t i = 0; i < t->threads.n; i++) {
+		text_make_printable(t->threads.v[i].comm);
+		text_make_printable(t->threads.v[i].exe);
+		text_make_printable(t->threads.v[i].unit);
+	}
+}
+
 /* --- spans --- */
 
 static void find_spans(struct trace *t)
@@ -309,6 +319,7 @@ int trace_finish(struct trace *t)
 		return r;
 	sort_threads(t);
 	name_after_process(t);
+	make_names_printable(t);
 	if (t->mappings.n)
 		qsort(t->mappings.v, t->mappings.n, sizeof(t->mappings.v[0]), compare_mappings);
 	if (t->symbols.n)

@@ -1,6 +1,5 @@
 #include "source/describe.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -11,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "source/redact.h"
 
 #define CMDLINE_MAX 1024 /* enough to tell processes apart; the rest is cut with "..." */
 
@@ -43,95 +43,6 @@ static ssize_t read_file(int dir, const char *name, char *buf, size_t n)
 	return (ssize_t)have;
 }
 
-static bool same_word(const char *word, size_t n, const char *name)
-{
-	for (; n && *name; word++, name++, n--)
-		if (tolower((unsigned char)*word) != *name && !(*name == '-' && *word == '_'))
-			return false;
-	return n == 0 && !*name;
-}
-
-/* "--db-password", "API_TOKEN", "-p"? The last part of a name decides. */
-static bool names_a_secret(const char *word, size_t n)
-{
-	static const char *const secrets[] = {"password", "passwd",    "passphrase", "pass",	   "pwd",
-					      "secret",	  "token",     "apikey",     "api-key",	   "access-key",
-					      "auth",	  "secret-key", "private-key", "credential", "credentials",
-					      "authorization", "client-secret", "access-token"};
-	size_t dashes = 0;
-
-	while (dashes < n && word[dashes] == '-')
-		dashes++;
-	word += dashes;
-	n -= dashes;
-	for (size_t i = 0; i < ARRAY_SIZE(secrets); i++) {
-		size_t m = strlen(secrets[i]);
-
-		if (m <= n && same_word(word + n - m, m, secrets[i]) &&
-		    (m == n || !isalnum((unsigned char)word[n - m - 1]) || islower((unsigned char)word[n - m - 1])))
-			return true;
-	}
-	return false;
-}
-
-static void blank(char *from, size_t n)
-{
-	memset(from, '*', n < 3 ? n : 3);
-	if (n > 3)
-		memset(from + 3, '\1', n - 3); /* taken out below */
-}
-
-static void squeeze(char *text)
-{
-	char *to = text;
-
-	for (; *text; text++)
-		if (*text != '\1')
-			*to++ = *text;
-	*to = '\0';
-}
-
-/* user:secret@ in an address */
-static void redact_address(char *word, size_t n)
-{
-	char *scheme = memmem(word, n, "://", 3);
-	char *at, *colon;
-
-	if (!scheme)
-		return;
-	scheme += 3;
-	at = memchr(scheme, '@', n - (size_t)(scheme - word));
-	colon = at ? memchr(scheme, ':', (size_t)(at - scheme)) : NULL;
-	if (colon && at > colon + 1)
-		blank(colon + 1, (size_t)(at - colon - 1));
-}
-
-void redact_secrets(char *cmdline)
-{
-	bool hide_next = false;
-
-	for (char *word = cmdline; *word;) {
-		size_t n = strcspn(word, " ");
-		char *equals = memchr(word, '=', n);
-
-		if (!equals)
-			equals = *word != '-' ? NULL : memchr(word, ':', n);
-		if (hide_next && *word != '-') {
-			blank(word, n);
-			hide_next = false;
-		} else if (equals && names_a_secret(word, (size_t)(equals - word))) {
-			blank(equals + 1, n - (size_t)(equals + 1 - word));
-		} else {
-			hide_next = *word == '-' && names_a_secret(word, n);
-			redact_address(word, n);
-		}
-		word += n;
-		while (*word == ' ')
-			word++;
-	}
-	squeeze(cmdline);
-}
-
 static char *read_cmdline(int dir)
 {
 	char buf[CMDLINE_MAX + 2];
@@ -142,12 +53,7 @@ static char *read_cmdline(int dir)
 		return NULL;
 	while (n > 0 && buf[n - 1] == '\0')
 		n--;
-	for (ssize_t i = 0; i < n; i++)
-		if ((unsigned char)buf[i] < ' ' || buf[i] == 127)
-			buf[i] = ' ';
-	buf[n] = '\0';
-	redact_secrets(buf);
-	str_puts(&out, buf);
+	redact_secrets(buf, (size_t)n, &out);
 	if (n > CMDLINE_MAX)
 		str_puts(&out, "...");
 	return out.error ? (str_free(&out), NULL) : out.data;
@@ -187,29 +93,33 @@ static size_t hex_run(const char *text)
 	return strspn(text, "0123456789abcdef");
 }
 
-/* docker-<id>.scope, /docker/<id>, cri-containerd-<id>, libpod-<id>, /lxc/<name>, kubepods-...-pod<uid> */
+/* docker-<id>.scope, /docker/<id>, cri-containerd-<id>, libpod-<id>, /lxc/<name>, kubepods-...-pod<uid>; of containers in
+ * containers (kind, minikube) the innermost. */
 static char *container_of(const char *path)
 {
 	static const char *const named[] = {"/lxc/", "/lxc.payload.", "/machine.slice/systemd-nspawn@"};
-	const char *pod = strstr(path, "-pod");
+	const char *pods = strstr(path, "kubepods"), *pod = pods ? strstr(pods, "-pod") : NULL, *id = NULL;
+	char *text;
 
-	if (!pod)
-		pod = strstr(path, "/pod");
+	if (pods && !pod)
+		pod = strstr(pods, "/pod");
+	for (const char *at = path; *at; at += hex_run(at) + !hex_run(at))
+		if (hex_run(at) >= 64)
+			id = at;
+	if (id && pod && pod < id)
+		return asprintf(&text, "%.*s/%.12s", (int)strcspn(pod + 1, "/."), pod + 1, id) < 0 ? NULL : text;
+	if (id)
+		return strndup(id, 12);
 	for (size_t i = 0; i < ARRAY_SIZE(named); i++) {
 		const char *name = strstr(path, named[i]);
 
 		if (name) {
-			name += strlen(named[i]);
-			return strndup(name, strcspn(name, "/"));
-		}
-	}
-	for (const char *at = path; *at; at++) {
-		if (hex_run(at) >= 64) {
-			char *text;
+			const char *end, *unit;
 
-			if (pod && pod < at && strncmp(path, "/kubepods", 9) == 0)
-				return asprintf(&text, "%.*s/%.12s", (int)strcspn(pod + 1, "/."), pod + 1, at) < 0 ? NULL : text;
-			return strndup(at, 12);
+			name += strlen(named[i]);
+			end = strchrnul(name, '/');
+			unit = memmem(name, (size_t)(end - name), ".service", 8); /* of nspawn's template */
+			return strndup(name, (size_t)((unit ? unit : end) - name));
 		}
 	}
 	return NULL;
@@ -294,6 +204,9 @@ int process_describe(const char *proc_root, uint32_t pid, uint64_t start, struct
 	text.cmdline = read_cmdline(dir);
 	if (read_file(dir, "cgroup", cgroup, sizeof(cgroup)) > 0)
 		cgroup_names(cgroup, &text.unit, &text.container);
+	text_make_printable(text.exe);
+	text_make_printable(text.unit);
+	text_make_printable(text.container);
 	if (start && check_start(dir, start) < 0) {
 		process_text_free(&text);
 		return -ESRCH;

@@ -16,8 +16,6 @@ struct process_text {
 int process_describe(const char *proc_root, uint32_t pid, uint64_t start, struct process_text *ret);
 void process_text_free(struct process_text *text);
 
-/* Blanks what follows password=, --token and the like in a command line of NUL- or space-separated words; in place. */
-void redact_secrets(char *cmdline);
 /* From the text of /proc/PID/cgroup: the systemd unit where one is named, else the deepest path that is not "/";
  * container or pod id or name where the path tells one. Either may stay NULL. */
 void cgroup_names(const char *proc_cgroup, char **ret_unit, char **ret_container);

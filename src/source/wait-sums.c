@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/hmap.h"
+#include "base/str.h"
 
 struct seen {
 	uint64_t waited, ran;
@@ -51,6 +52,12 @@ static uint64_t waited(const struct ring_task *t)
 	return t->sum[SUM_RUNNABLE] + t->sum[SUM_PREEMPTED] + t->sum[SUM_DISK] + t->sum[SUM_FAULT];
 }
 
+static void set_name(struct process_waits *p, const struct ring_task *t)
+{
+	memcpy(p->name, t->who.comm, RING_COMM);
+	text_make_printable(p->name);
+}
+
 static struct process_waits *find_process(struct wait_sums *w, const struct ring_task *t)
 {
 	uintptr_t at = (uintptr_t)hmap_get(&w->processes, t->who.tgid, 0);
@@ -61,7 +68,7 @@ static struct process_waits *find_process(struct wait_sums *w, const struct ring
 
 	if (at)
 		return &w->out->list.v[at - 1];
-	memcpy(fresh.name, t->who.comm, RING_COMM);
+	set_name(&fresh, t);
 	if (VEC_PUSH(w->out->list, fresh) < 0 ||
 	    hmap_put(&w->processes, t->who.tgid, 0, (void *)(uintptr_t)w->out->list.n) < 0)
 		return NULL;
@@ -98,7 +105,7 @@ static void take(const struct ring_task *t, void *data)
 		return;
 	}
 	if (t->who.tid == t->who.tgid)
-		memcpy(p->name, t->who.comm, RING_COMM);
+		set_name(p, t);
 	if (!s || s->round == w->round)
 		return;
 	s->round = w->round;

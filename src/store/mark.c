@@ -163,7 +163,8 @@ int store_open_marks(struct store *s)
 	/* what a killed recorder left there is newer than the store's */
 	if (r == 0)
 		r = store_exec(s, "INSERT OR IGNORE INTO run.mark SELECT * FROM main.mark");
-	return r < 0 ? r : store_save_marks(s);
+	s->marks_saved = 0; /* another file has versions of its own */
+	return r;
 }
 
 static int marks_version(struct store *s, int64_t *ret)
@@ -408,6 +409,7 @@ int store_marks(struct store *s, int64_t from, int64_t to, struct mark **ret, si
 			.feedback = (enum feedback)sqlite3_column_int(stmt, 6),
 		};
 
+		text_make_printable(m.note);
 		if (VEC_PUSH(marks, m) < 0)
 			mark_free(&m);
 	}

@@ -177,17 +177,22 @@ static int check_version(struct store *s, int64_t *ret)
 	return -EPROTONOSUPPORT;
 }
 
-static int set_up(struct store *s)
+/* Where the tables are as they shall be nothing is written: also on a full disk a recorder starts. */
+static int set_up(struct store *s, int64_t version)
 {
-	int r = store_exec(s, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-			      "PRAGMA wal_autocheckpoint = 256; PRAGMA journal_size_limit = 4194304; PRAGMA cache_size = -512");
+	int r = version ? 0 : store_exec(s, "PRAGMA auto_vacuum = INCREMENTAL"); /* writes, whatever it was */
 
+	if (r == 0)
+		r = store_exec(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+				  "PRAGMA wal_autocheckpoint = 256; PRAGMA journal_size_limit = 4194304; PRAGMA cache_size = -512");
 	if (r == 0)
 		r = store_exec(s, "BEGIN IMMEDIATE");
 	if (r == 0)
 		r = store_exec(s, schema);
+	if (r == 0 && version != SCHEMA_VERSION)
+		r = store_exec(s, "PRAGMA user_version = " STRINGIFY(SCHEMA_VERSION));
 	if (r == 0)
-		r = store_exec(s, "PRAGMA user_version = " STRINGIFY(SCHEMA_VERSION) "; COMMIT");
+		r = store_exec(s, "COMMIT");
 	if (r < 0)
 		store_rollback(s);
 	return r;
@@ -250,7 +255,7 @@ static int open_database(struct store *s, enum store_mode mode)
 	if (r < 0)
 		return r;
 	if (mode == STORE_WRITE || (mode == STORE_MARK && version == 0))
-		return set_up(s);
+		return set_up(s, version);
 	if (version == 0) {
 		free(s->error);
 		if (asprintf(&s->error, "%s holds no recording: start the recorder first (whyslow record)", s->file) < 0)

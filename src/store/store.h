@@ -118,7 +118,7 @@ int store_size(struct store *s, struct store_size *ret);
 int store_export(struct store *s, const char *to, char **ret_error);
 
 /* The recorder keeps marks in RUN/marks.db while it runs: a press must not wait for a starved disk. Copies are made
- * when marks changed since the last time. Handles that were opened meanwhile find the marks again when they have moved. */
+ * when marks changed since the last time (store_save_marks()). Handles that were opened meanwhile find the marks again when they have moved. */
 int store_open_marks(struct store *s);
 int store_save_marks(struct store *s);
 int store_close_marks(struct store *s);

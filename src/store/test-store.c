@@ -438,7 +438,8 @@ static void a_full_disk_loses_nothing(void **state)
 {
 	struct fixture *f = *state;
 	char disk[64], filler[80];
-	int64_t segment;
+	int64_t segment, id;
+	struct store *second;
 	int fd;
 
 	if (geteuid() != 0 || !mount_small(f, disk, sizeof(disk), "size=1m"))
@@ -456,6 +457,12 @@ static void a_full_disk_loses_nothing(void **state)
 	assert_non_null(strstr(store_error(f->store), "disk is full"));
 	assert_int_equal(store_save_journal(f->store, segment), -ENOSPC);
 	holds(f->store, 0, 600, 0);
+	/* a recorder that was killed begins again */
+	second = open_store(f, STORE_WRITE);
+	assert_int_equal(store_open_marks(second), 0);
+	assert_int_equal(store_mark(second, START, 0, "the disk is full", &id), 0);
+	assert_int_equal(store_save_marks(second), -ENOSPC);
+	store_close(second);
 	unlink(filler);
 	assert_int_equal(store_compact(f->store, segment), 0);
 	holds(f->store, 0, 600, 0);
@@ -522,10 +529,10 @@ static void only_the_owner_and_root_change_a_mark(void **state)
 	assert_int_equal(store_mark_note(f->store, id, 1001, "not mine"), -ENOENT);
 	assert_int_equal(store_mark_feedback(f->store, id, 1001, FEEDBACK_WRONG), -ENOENT);
 	assert_int_equal(store_mark_undo(f->store, 1001, &undone), -ENOENT);
-	assert_int_equal(store_mark_note(f->store, id, 1000, "mine"), 0);
+	assert_int_equal(store_mark_note(f->store, id, 1000, "mine\033[2J"), 0);
 	assert_int_equal(store_mark_feedback(f->store, id, 0, FEEDBACK_FIXED), 0);
 	m = get_mark(f->store, id);
-	assert_string_equal(m.note, "mine");
+	assert_string_equal(m.note, "mine?[2J"); /* shown as it is */
 	assert_int_equal(m.feedback, FEEDBACK_FIXED);
 	mark_free(&m);
 	assert_int_equal(store_mark_undo(f->store, 1000, &undone), 0);

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hmap.h"
+#include "base/str.h"
 #include "symbol/jit.h"
 #include "symbol/kernel.h"
 #include "symbol/object.h"
@@ -106,6 +107,7 @@ static const char *intern(struct symbolizer *s, const char *text)
 	if (kept)
 		return kept;
 	kept = strdup(text);
+	text_make_printable(kept);
 	if (kept && hmap_put(&s->strings, hash, n, kept) < 0) {
 		free(kept);
 		return NULL;

@@ -1,0 +1,12 @@
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "fuzz/target.h"
+#include "source/redact.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+	_cleanup_str_ struct str out = {};
+
+	redact_secrets((const char *)bytes, n, &out);
+	return 0;
+}
