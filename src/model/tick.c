@@ -15,7 +15,7 @@ void tick_begin(struct tick *t, int64_t boot, int64_t wall)
 	t->previous_boot = t->boot;
 	t->boot = boot;
 	t->wall = wall;
-	t->brief = false;
+	t->brief = t->hears_exits = false;
 	t->asleep = t->asleep_threads = 0;
 	t->asleep_values = 0;
 	t->samples.n = t->ended.n = t->unnamed.n = 0;

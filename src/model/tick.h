@@ -41,6 +41,8 @@ struct tick {
 	uint32_t asleep;	/* processes left out */
 	uint32_t asleep_threads;
 	uint64_t asleep_values; /* what was measured of them */
+	bool hears_exits;	/* whoever counts processes is told as one ends, ... */
+	int64_t lost_exits;	/* ... but of so many, since it began, it was not */
 	VEC(struct sample) samples;
 	VEC(struct entity *) ended;    /* after their last sample of this tick, if any */
 	VEC(struct entity *) unnamed;  /* processes that began or exec'd: to be described */

@@ -60,6 +60,10 @@ static void count_tasks(const struct tick *tick, int64_t *values, uint64_t *pres
 		processes += s->values[FEATURE_THREADS] > 0; /* the last sample of one that ended has none */
 		threads += s->values[FEATURE_THREADS];
 	}
+	if (tick->hears_exits) {
+		values[FEATURE_SYS_LOST_EXITS] = tick->lost_exits;
+		*present |= 1ull << FEATURE_SYS_LOST_EXITS;
+	}
 	if (!processes)
 		return;
 	values[FEATURE_SYS_PROCESSES] = processes;

@@ -256,6 +256,8 @@ static void task_sample(void *state, struct tick *tick)
 			  (unsigned long long)(src->skel->bss->lost_exits - src->lost));
 		src->lost = src->skel->bss->lost_exits;
 	}
+	tick->hears_exits = true;
+	tick->lost_exits = (int64_t)src->lost;
 	src->recording = true;
 }
 

@@ -21,6 +21,9 @@
 #include "base/hmap.h"
 #include "source/source.h"
 
+#define MORE_THAN_THE_RING_HOLDS 10000
+#define OTHERS_MOST		 500 /* of the rest of the machine may end meanwhile, and be lost */
+
 /* Every process's sums at the tick before, to see that none falls and that nobody ends twice. */
 struct past {
 	int64_t values[PROCESS_FEATURE_COUNT];
@@ -375,6 +378,28 @@ static void a_storm_of_exits_is_taken_in_between_two_ticks(void **state)
 	watch_close(&w);
 }
 
+/* More end at once than the ring holds: of each either its last word is there, or it is counted as lost. */
+static void exits_that_found_no_room_are_counted(void **state)
+{
+	struct watch w = watch_open();
+	int64_t before;
+
+	(void)state;
+	watch_tick(&w);
+	before = watch_value(&w, getpid(), FEATURE_CHILDREN_SHORT);
+	assert_int_equal(w.tick.lost_exits, 0);
+	for (int i = 0; i < MORE_THAN_THE_RING_HOLDS; i++)
+		assert_true(start_and_end() > 0);
+	watch_tick(&w);
+	watch_tick(&w);
+	before = watch_value(&w, getpid(), FEATURE_CHILDREN_SHORT) - before;
+	assert_true(w.tick.hears_exits);
+	assert_true(w.tick.lost_exits > 0);
+	assert_true(before <= MORE_THAN_THE_RING_HOLDS);
+	assert_in_range(before + w.tick.lost_exits, MORE_THAN_THE_RING_HOLDS, MORE_THAN_THE_RING_HOLDS + OTHERS_MOST);
+	watch_close(&w);
+}
+
 static void short_lived_processes_are_counted_once(void **state)
 {
 	(void)state;
@@ -566,6 +591,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums_hold_while_threads_come_and_go),
 		cmocka_unit_test(a_storm_of_exits_is_taken_in_between_two_ticks),
+		cmocka_unit_test(exits_that_found_no_room_are_counted),
 		cmocka_unit_test(short_lived_processes_are_counted_once),
 		cmocka_unit_test(ending_slowly_is_ending_once),
 		cmocka_unit_test(exec_is_described_anew),
