@@ -262,7 +262,7 @@ struct task_struct {
 	int exit_state, exit_code, on_rq;
 	int pid, tgid;
 	struct task_struct *real_parent;
-	struct list_head children;
+	struct list_head children, sibling; /* the list of the former goes through the latter */
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
 	struct list_head thread_node;

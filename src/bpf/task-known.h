@@ -6,10 +6,12 @@
  */
 #pragma once
 
+#include "bpf/task-kernel.h"
 #include "bpf/task-sleep.h"
 
 #define KNOWN_MAX	65536
 #define HOLES_FEW	1024
+#define CHILDREN_MOST	1024 /* of one that ends; of more all processes are told of anew */
 #define AHEAD		8 /* processes on their way into the cache while one is looked at */
 #define OTHERS_UNKNOWN	1 /* not all of them slept, or they were not looked at */
 #define HAS_ENDED	0 /* as the address of a task */
@@ -119,6 +121,40 @@ static __always_inline void remember_known(struct known *k, struct task_struct *
 	(void)__sync_lock_test_and_set(&k->task, (u64)leader);
 	if (leader->flags & PF_EXITING)
 		k->task = ONLY_NUMBER;
+}
+
+/* Places in a list of children, as numbers. */
+struct child_scan {
+	u64 at, head;
+};
+
+static long tell_child_anew(u32 i, struct child_scan *scan)
+{
+	struct task_struct *child = bpf_rdonly_cast((void *)(scan->at - bpf_core_field_offset(struct task_struct, sibling)),
+						    bpf_core_type_id_kernel(struct task_struct));
+	struct known *k;
+
+	if (scan->at == scan->head)
+		return 1;
+	k = known_of(child->tgid);
+	if (k)
+		k->looks = 0;
+	return bpf_probe_read_kernel(&scan->at, sizeof(scan->at), &child->sibling.next) < 0;
+}
+
+/* They get another parent, and most sleep. */
+static __always_inline void tell_children_anew(struct task_struct *parent)
+{
+	struct child_scan scan = {};
+
+	scan.at = (u64)parent->children.next;
+	scan.head = (u64)parent + bpf_core_field_offset(struct task_struct, children);
+	if (scan.at == scan.head)
+		return;
+	if (walks)
+		bpf_loop(CHILDREN_MOST, tell_child_anew, &scan, 0);
+	if (scan.at != scan.head)
+		__sync_fetch_and_add(&retelling, 1);
 }
 
 static __always_inline bool was_woken(const struct known *k)

@@ -14,66 +14,19 @@ struct {
 	__type(value, struct task_walk);
 } walked SEC(".maps");
 
-#ifndef WITHOUT_KFUNCS
-extern int bpf_iter_task_new(struct bpf_iter_task *it, struct task_struct *task, unsigned int flags) __ksym __weak;
-extern struct task_struct *bpf_iter_task_next(struct bpf_iter_task *it) __ksym __weak;
-extern void bpf_iter_task_destroy(struct bpf_iter_task *it) __ksym __weak;
-extern int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end) __ksym __weak;
-extern int *bpf_iter_num_next(struct bpf_iter_num *it) __ksym __weak;
-extern void bpf_iter_num_destroy(struct bpf_iter_num *it) __ksym __weak;
-extern struct task_struct *bpf_task_from_pid(int pid) __ksym __weak;
-extern void bpf_task_release(struct task_struct *task) __ksym __weak;
-extern void bpf_rcu_read_lock(void) __ksym __weak;
-extern void bpf_rcu_read_unlock(void) __ksym __weak;
-extern void *bpf_rdonly_cast(const void *object, u32 type) __ksym __weak;
-#else
-/* For kernels that lack them: looking for them libbpf would go through the modules' types, which takes CAP_SYS_ADMIN. */
-static int bpf_iter_task_new(struct bpf_iter_task *it, struct task_struct *task, unsigned int flags)
-{
-	return 0;
-}
-static struct task_struct *bpf_iter_task_next(struct bpf_iter_task *it)
-{
-	return (void *)0;
-}
-static void bpf_iter_task_destroy(struct bpf_iter_task *it)
-{
-}
-static int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end)
-{
-	return 0;
-}
-static int *bpf_iter_num_next(struct bpf_iter_num *it)
-{
-	return (void *)0;
-}
-static void bpf_iter_num_destroy(struct bpf_iter_num *it)
-{
-}
-#define bpf_task_from_pid(pid) ((struct task_struct *)NULL)
-static void bpf_task_release(struct task_struct *task)
-{
-}
-static void bpf_rcu_read_lock(void)
-{
-}
-static void bpf_rcu_read_unlock(void)
-{
-}
-#define bpf_rdonly_cast(object, type) (object)
-#endif
-
 __u32 wants_all; /* by user space: that the next walk goes through all tasks */
+/* Where a walk goes on for which there was not room enough: at which process, and after how many of its threads. */
+__u32 next_known, next_thread;
+__u32 threads_met;
 
 /* Where the next record goes; NULL when there is no room for any more. */
 static __always_inline void *place_of(struct task_walk *walk)
 {
 	u64 at = walk->used;
 
-	if (at > TASK_WALK_SIZE - TASK_SAMPLE_FULL) {
-		walk->incomplete = 1;
+	if (at > TASK_WALK_SIZE - TASK_SAMPLE_FULL)
 		return NULL;
-	}
+	asm volatile("" : "+r"(at)); /* else the sum may come before what the verifier must have seen of `at` */
 	return walk->records + at;
 }
 
@@ -138,10 +91,15 @@ static __always_inline bool record_each(struct task_walk *walk, struct task_stru
 	struct task_struct *task;
 	bool room = true;
 
+	threads_met = 0;
 	bpf_iter_task_new(&threads, leader, BPF_TASK_ITER_PROC_THREADS);
-	while (room && (task = bpf_iter_task_next(&threads)))
-		room = record(walk, task);
+	while (room && (task = bpf_iter_task_next(&threads))) {
+		if (threads_met >= next_thread)
+			room = record(walk, task);
+		threads_met += room;
+	}
 	bpf_iter_task_destroy(&threads);
+	next_thread = room ? 0 : threads_met;
 	return room;
 }
 
@@ -251,12 +209,16 @@ static __always_inline void visit_known(struct task_walk *walk)
 	u64 address;
 	int *at;
 
-	bpf_iter_num_new(&places, 0, known_count < KNOWN_MAX ? known_count : KNOWN_MAX);
+	bpf_iter_num_new(&places, next_known, known_count < KNOWN_MAX ? known_count : KNOWN_MAX);
+	next_known = 0;
 	while ((at = bpf_iter_num_next(&places)) && (k = known_by(*at))) {
 		fetch(*at + AHEAD);
 		address = *(volatile u64 *)&k->task;
-		if (address != HAS_ENDED && !sleeps_on_known(k, address) && !visit(walk, k, *at, address))
+		if (address != HAS_ENDED && !sleeps_on_known(k, address) && !visit(walk, k, *at, address)) {
+			next_known = *at;
+			walk->more = 1;
 			break;
+		}
 	}
 	bpf_iter_num_destroy(&places);
 }

@@ -3,7 +3,7 @@
  * walk       writes a record of each living thread into memory shared with user space, which sums them by process. Most
  *            processes of a machine sleep from one walk to the next: nothing is said of those
  * on_begin   has it know a new process
- * sweep      the same into an iterator's file, for kernels before 6.7 and for more tasks than that memory holds
+ * sweep      the same of all tasks into an iterator's file, for kernels before 6.7
  * on_exit    writes the same record for a thread that ends, into a ring nobody polls: the next tick empties it
  * on_send, on_receive  add up bytes and calls of sockets in storage that hangs on the process
  */
@@ -82,18 +82,22 @@ SEC("syscall")
 int walk(void *ctx)
 {
 	struct task_walk *walk;
+	bool goes_on;
 	u32 zero = 0;
 
 	walk = bpf_map_lookup_elem(&walked, &zero);
 	if (!walk)
 		return 0;
 	measure_clock_offset();
+	goes_on = walk->more;
 	walk->used = 0;
-	walk->incomplete = 0;
-	walk->all = must_get_to_know_all();
-	decide_whom_to_trust();
+	walk->more = 0;
+	if (!goes_on) {
+		walk->all = must_get_to_know_all();
+		decide_whom_to_trust();
+	}
 	bpf_rcu_read_lock();
-	if (walk->all)
+	if (walk->all && !goes_on)
 		get_to_know_all();
 	visit_known(walk);
 	bpf_rcu_read_unlock();
@@ -122,8 +126,7 @@ static __always_inline void tell_exit(struct task_struct *task, const struct pro
 	s->flags |= TASK_IS_EXIT;
 	if (last) {
 		s->flags |= TASK_GROUP_DEAD;
-		if (task->children.next != task->children.prev)
-			__sync_fetch_and_add(&retelling, 1); /* they get another parent, and most sleep */
+		tell_children_anew(task);
 	}
 	s->size = TASK_SAMPLE_FULL;
 	read_thread(s, task, has_sums ? thread_of(task) : NULL, false);

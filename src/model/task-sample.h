@@ -54,12 +54,12 @@ struct task_sample_short {
 	task_u64 start, thread_start;
 };
 
-#define TASK_WALK_SIZE (4 << 20) /* of 100,000 that sleep, or 8000 that work */
+#define TASK_WALK_SIZE (4 << 20) /* of 8000 processes that work */
 
-/* What one walk over all tasks leaves behind: records one after the other, shared with user space. */
+/* What a call of the walk leaves behind: records one after the other, shared with user space. */
 struct task_walk {
 	task_u32 used;	     /* bytes of `records` */
-	task_u32 incomplete; /* there were more than fit, or one was met in the midst of exec: this walk says nothing */
+	task_u32 more;	     /* there was not room enough: the next call goes on */
 	task_u32 all;	     /* of whom it says nothing has gone; else it sleeps on */
 	char records[TASK_WALK_SIZE] __attribute__((aligned(8)));
 };

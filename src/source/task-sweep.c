@@ -255,13 +255,16 @@ static int walk(struct task_source *src, struct tick *tick)
 	LIBBPF_OPTS(bpf_test_run_opts, options);
 	int r = bpf_prog_test_run_opts(bpf_program__fd(src->skel->progs.walk), &options);
 
-	if (r == 0 && !src->walked->incomplete) {
-		src->told_of_all = src->walked->all;
-		take_samples(src, tick, src->walked->records, src->walked->used);
-		return 0;
+	if (r < 0)
+		return r;
+	take_samples(src, tick, src->walked->records, src->walked->used);
+	while (r == 0 && src->walked->more) {
+		r = bpf_prog_test_run_opts(bpf_program__fd(src->skel->progs.walk), &options);
+		if (r == 0)
+			take_samples(src, tick, src->walked->records, src->walked->used);
 	}
-	__atomic_fetch_add(&src->skel->bss->retelling, 1, __ATOMIC_RELAXED); /* the records it did write are lost */
-	return r < 0 ? r : -EAGAIN;
+	src->told_of_all = r == 0 && src->walked->all;
+	return 0;
 }
 
 void task_sweep(struct task_source *src, struct tick *tick)

@@ -29,6 +29,8 @@
 
 #define WORKERS	      16
 #define ROUNDS	      40
+#define CROWD	      4    /* processes, and their threads: some 6 MiB of records */
+#define CROWD_THREADS 4000
 
 struct eye {
 	void *source;
@@ -217,15 +219,20 @@ static void ask_to_work(struct worker *w)
 	assert_int_equal(read(w->done[0], &byte, 1), 1);
 }
 
+static const struct sample *find_pid(const struct tick *tick, pid_t pid)
+{
+	for (size_t i = 0; i < tick->samples.n; i++)
+		if (tick->samples.v[i].entity->info.pid == (uint32_t)pid)
+			return &tick->samples.v[i];
+	fail_msg("process %d is not seen", pid);
+	return NULL;
+}
+
 static const struct sample *look_for(struct eye *eye, pid_t pid)
 {
 	usleep(TICK_PAUSE_US);
 	eye_look(eye);
-	for (size_t i = 0; i < eye->tick.samples.n; i++)
-		if (eye->tick.samples.v[i].entity->info.pid == (uint32_t)pid)
-			return &eye->tick.samples.v[i];
-	fail_msg("process %d is not seen", pid);
-	return NULL;
+	return find_pid(&eye->tick, pid);
 }
 
 /* The kernel's iterator reads all threads. */
@@ -274,15 +281,6 @@ static void a_process_sleeps_on_until_one_of_its_threads_works(void **state)
 	sleeps_on_until_one_of_its_threads_works(*state);
 }
 
-static int64_t cpu_time_seen(const struct eye *eye, pid_t pid)
-{
-	for (size_t i = 0; i < eye->tick.samples.n; i++)
-		if (eye->tick.samples.v[i].entity->info.pid == (uint32_t)pid)
-			return eye->tick.samples.v[i].values[FEATURE_CPU_TIME];
-	fail_msg("process %d is not seen", pid);
-	return 0;
-}
-
 /* Of those who look one after the other the later one has seen no less, however long who works has slept. */
 static void no_work_is_missed(struct ring *ring)
 {
@@ -302,7 +300,8 @@ static void no_work_is_missed(struct ring *ring)
 		eye_look(&iterator);
 		eye_look(&walk);
 		for (int i = 0; i < WORKERS; i++)
-			assert_true(cpu_time_seen(&walk, pids[i]) >= cpu_time_seen(&iterator, pids[i]));
+			assert_true(find_pid(&walk.tick, pids[i])->values[FEATURE_CPU_TIME] >=
+				    find_pid(&iterator.tick, pids[i])->values[FEATURE_CPU_TIME]);
 	}
 	for (int i = 0; i < WORKERS; i++)
 		end_sleeper(pids[i]);
@@ -314,6 +313,59 @@ static void who_works_now_and_then_is_told_of(void **state)
 {
 	no_work_is_missed(NULL);
 	no_work_is_missed(*state);
+}
+
+/* A child that sleeps, and whose only parent ends. */
+static void who_gets_another_parent_is_told_of(void **state)
+{
+	struct eye eye;
+	pid_t child, parent;
+	int told[2];
+
+	assert_int_equal(pipe(told), 0);
+	parent = fork();
+	if (parent == 0) {
+		child = start_sleeper(0);
+		(void)!write(told[1], &child, sizeof(child));
+		sleep_on(NULL);
+	}
+	assert_int_equal(read(told[0], &child, sizeof(child)), sizeof(child));
+	eye_open(&eye, *state, false);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(look_for(&eye, child)->entity->info.parent, parent);
+	end_sleeper(parent);
+	assert_int_not_equal(look_for(&eye, child)->entity->info.parent, parent);
+	kill(child, SIGKILL); /* another's by now */
+	eye_close(&eye);
+}
+
+/* More threads than the walk's memory holds records of. */
+static void a_walk_goes_on_where_there_was_no_room(void **state)
+{
+	pid_t pids[CROWD];
+	struct eye eye;
+	const struct sample *s;
+
+	if (!can_walk())
+		skip();
+	for (int i = 0; i < CROWD; i++)
+		pids[i] = start_sleeper(CROWD_THREADS - 1);
+	eye_open(&eye, *state, false);
+	for (int i = 0; i < CROWD; i++) {
+		do
+			s = look_for(&eye, pids[i]);
+		while (s->values[FEATURE_THREADS] < CROWD_THREADS); /* they are being made */
+		assert_int_equal(s->values[FEATURE_THREADS], CROWD_THREADS);
+	}
+	eye_close(&eye);
+	eye_open(&eye, *state, false); /* tells of all in its first walk */
+	eye_look(&eye);
+	for (int i = 0; i < CROWD; i++) {
+		s = find_pid(&eye.tick, pids[i]);
+		assert_int_equal(s->values[FEATURE_THREADS], CROWD_THREADS);
+		end_sleeper(pids[i]);
+	}
+	eye_close(&eye);
 }
 
 /* --- a kernel that refuses --- */
@@ -391,6 +443,8 @@ int main(void)
 		cmocka_unit_test(who_is_refused_the_walk_says_so_and_goes_on),
 		cmocka_unit_test(a_process_sleeps_on_until_one_of_its_threads_works),
 		cmocka_unit_test(who_works_now_and_then_is_told_of),
+		cmocka_unit_test(who_gets_another_parent_is_told_of),
+		cmocka_unit_test(a_walk_goes_on_where_there_was_no_room),
 	};
 
 	return cmocka_run_group_tests(tests, open_ring, close_ring);
