@@ -13,6 +13,8 @@
 #include "store/trace-file.h"
 #include "store/trace-folder.h"
 
+#define EVENTS_MOST	400000 /* of the newest: what "why now" tells from them is done in a tenth of a second */
+#define EVENTS_PATIENCE 150 /* ms */
 #define MARKS_BEFORE (600 * NS_PER_SEC) /* a press belongs to what went before it and follows it: one before the window reaches into it */
 
 int asked_about(struct common *common, const char *text, struct asked *a)
@@ -62,15 +64,19 @@ int asked_load_causes(struct asked *a)
 	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 
-/* There may be no flight recorder: that is no failure here. */
+/* Without a flight recorder, or one that takes its time, the answer is from the counters. */
 static void find_events_of_now(const struct common *common, struct asked *a)
 {
 	_cleanup_free_ char *error = NULL;
+	int r;
 
-	if (common->from_file || asks_recorder(common) || capture_now(common->config.store_run_dir, &a->trace, &error) < 0)
+	if (common->from_file || asks_recorder(common))
 		return;
-	if (common->viewer == 0 || trace_hide(&a->trace, common->viewer) == 0)
+	r = common->capture ? capture_freeze(common->capture, EVENTS_MOST, false, EVENTS_PATIENCE, &a->trace) :
+			      capture_now(common->config.store_run_dir, EVENTS_MOST, EVENTS_PATIENCE, &a->trace, &error);
+	if (r == 0 && (common->viewer == 0 || trace_hide(&a->trace, common->viewer) == 0))
 		a->request.trace = &a->trace;
+	a->events_late = r == -ETIMEDOUT;
 }
 
 static void find_events_of_mark(const struct common *common, struct asked *a)

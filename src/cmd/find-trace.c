@@ -52,7 +52,8 @@ static int read_from(const char *file, int64_t mark, struct trace *ret)
 static int freeze_now(const struct common *common, struct trace *ret)
 {
 	_cleanup_free_ char *error = NULL;
-	int r = capture_now(common->config.store_run_dir, ret, &error);
+	int r = common->capture ? capture_freeze(common->capture, 0, true, FREEZE_PATIENCE, ret) :
+				  capture_now(common->config.store_run_dir, 0, FREEZE_PATIENCE, ret, &error);
 
 	if (r == -ENOENT || r == -ECONNREFUSED)
 		return -ENOENT;
@@ -65,19 +66,20 @@ static int freeze_now(const struct common *common, struct trace *ret)
 static int ask_recorder(int64_t mark, struct trace *ret)
 {
 	_cleanup_close_ int fd = memfd_create("trace", MFD_CLOEXEC);
-	const int fds[2] = {fd, STDERR_FILENO};
 	_cleanup_free_ char *error = NULL;
 	char number[24];
 	char *words[] = {(char *)"export", (char *)"--format", (char *)"trace", (char *)"--mark", number};
-	int connection, r;
+	struct request q;
+	int r;
 
 	snprintf(number, sizeof(number), "%" PRId64, mark);
 	if (fd < 0)
 		return -errno;
-	connection = request_begin(SYSTEM_RUN_DIR, mark ? 5 : 3, words, fds);
-	if (connection < 0)
-		return connection == -ECONNREFUSED ? -ENOENT : connection;
-	if (request_end(connection) != EXIT_ANSWERED)
+	r = request_begin(SYSTEM_RUN_DIR, mark ? 5 : 3, words, &q);
+	if (r < 0)
+		return r == -ECONNREFUSED ? -ENOENT : r;
+	r = request_copy(&q, fd, STDERR_FILENO);
+	if (request_end(&q) != EXIT_ANSWERED || r < 0)
 		return -ENOSTR; /* it has said why */
 	lseek(fd, 0, SEEK_SET);
 	r = trace_read(fd, ret, &error);

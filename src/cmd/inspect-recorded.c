@@ -68,7 +68,7 @@ static int find(const struct common *common, int64_t mark, int64_t ended, struct
 
 	if (mark && read_kept(common, mark, ended, ret) == 0)
 		return 0;
-	return capture_now(common->config.store_run_dir, ret, &error);
+	return capture_now(common->config.store_run_dir, 0, FREEZE_PATIENCE, ret, &error);
 }
 
 static int busiest_first(const void *a, const void *b)

@@ -58,7 +58,7 @@ static int watch_now(int64_t span, struct trace *ret)
 	}
 	flight_profile(flight, true);
 	watch(span);
-	r = flight_freeze_since(flight, 0, ret);
+	r = flight_freeze_since(flight, 0, 0, ret);
 	flight_close(flight);
 	if (r == 0)
 		r = name_places(ret);

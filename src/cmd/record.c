@@ -21,6 +21,7 @@ static int run(struct common *common, int argc, char **argv)
 		.config_file = common->config_file,
 		.force_proc = arg_proc,
 		.processes_only = arg_processes_only,
+		.answer = verbs_answer,
 	};
 
 	if (argc > 1)

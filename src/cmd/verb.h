@@ -6,6 +6,7 @@
 #include "base/config.h"
 #include "base/options.h"
 #include "daemon/ask.h"
+#include "daemon/service.h"
 #include "store/store.h"
 
 /* Exit statuses, the same for every verb. */
@@ -23,7 +24,8 @@ struct common {
 	bool colour;
 	const struct option_row *shared_options; /* those of all verbs, for help */
 	uint32_t viewer;    /* whose eyes: other users' command lines are hidden from anybody but root */
-	bool for_client;    /* started by the daemon for an unprivileged user: only the verb's own options count */
+	bool for_client;    /* answers a question asked of the recorder: only the verb's own options count */
+	struct capture *capture; /* the recorder's flight recorder, where for_client; NULL = none */
 };
 
 struct verb {
@@ -41,6 +43,8 @@ struct verb {
 
 extern const struct verb *const verbs[]; /* NULL-terminated */
 const struct verb *verb_find(const char *name);
+/* Answers a question that a user asked the recorder; data is the recorder's struct config. As struct record_options wants it. */
+int verbs_answer(const struct service_question *q, const void *data);
 /* Reads options, configuration and rights, and runs the verb. Returns the exit status. */
 int verbs_main(int argc, char **argv);
 

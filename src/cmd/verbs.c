@@ -108,36 +108,48 @@ struct asker common_asker(const struct common *c)
 	return (struct asker){c->store_file, c->from_file, c->run_dir, c->config_file, asks_recorder(c) ? is_remote : NULL};
 }
 
-/* An unprivileged user's question goes to the daemon, if one listens; -ENOENT or the like if none does. */
-static int ask_daemon(const struct common *c, const struct verb *verb, int argc, char **argv)
+/* Where a recorder listens that knows what is asked about: also root asks it, as it answers on a machine that crawls. */
+static const char *recorder_of(const struct common *c)
 {
-	const int fds[2] = {STDOUT_FILENO, STDERR_FILENO};
-	int connection;
-
-	if (!verb->remote || !asks_recorder(c))
-		return -EOPNOTSUPP;
-	fflush(stdout);
-	connection = request_begin(SYSTEM_RUN_DIR, argc, argv, fds);
-	return connection < 0 ? connection : request_end(connection);
+	if (c->for_client || c->store_file || c->from_file || c->config_file)
+		return NULL;
+	return c->run_dir ? c->run_dir : SYSTEM_RUN_DIR;
 }
 
-/* "--viewer UID --run-dir DIR --store FILE VERB ...": how the daemon starts an answer. What follows is a stranger's. */
-static int take_client_prefix(struct common *c, int *argc, char ***argv)
+static int say_busy(void)
 {
-	char **a = *argv;
-	uint64_t uid;
+	log_error("the recorder is answering too many questions at once: try again in a moment");
+	return EXIT_CANNOT;
+}
 
-	if (*argc < 8 || strcmp(a[1], "--viewer") != 0)
-		return 0;
-	if (parse_u64(a[2], &uid) < 0 || strcmp(a[3], "--run-dir") != 0 || strcmp(a[5], "--store") != 0)
-		return -EINVAL;
-	c->viewer = (uint32_t)uid;
-	c->for_client = true;
-	c->run_dir = a[4];
-	c->store_file = a[6];
-	*argc -= 6;
-	*argv += 6;
-	return 0;
+static int say_silent(const char *run_dir, int r)
+{
+	log_error("the recorder in %s does not answer (%s): see its log", run_dir, strerror(-r));
+	return EXIT_CANNOT;
+}
+
+/* A question goes to the recorder, if one listens; -ENOENT or the like if none does. */
+static int ask_daemon(const struct common *c, const struct verb *verb, int argc, char **argv)
+{
+	const char *run_dir = verb->remote ? recorder_of(c) : NULL;
+	struct request q;
+	int r;
+
+	if (!run_dir)
+		return -EOPNOTSUPP;
+	r = request_begin(run_dir, argc, argv, &q);
+	if (r == -EBUSY)
+		return say_busy();
+	if (r < 0 && r != -ENOENT && r != -ECONNREFUSED && r != -E2BIG && c->viewer != 0)
+		return say_silent(run_dir, r);
+	if (r < 0)
+		return r;
+	(void)request_copy(&q, STDOUT_FILENO, STDERR_FILENO);
+	r = request_end(&q);
+	if (r >= 0)
+		return r;
+	log_error("the recorder's answer was cut off: see its log for the reason");
+	return EXIT_CANNOT;
 }
 
 static const struct verb *choose(int *argc, char ***argv)
@@ -149,6 +161,21 @@ static const struct verb *choose(int *argc, char ***argv)
 	(*argc)--;
 	(*argv)++;
 	return verb_find((*argv)[0]);
+}
+
+/* The recorder that is asked knows where its files are. argv is NULL-terminated. Returns the new count. */
+static int without_run_dir(int argc, char **argv)
+{
+	int n = 0;
+
+	for (int i = 0; i < argc; i++) {
+		if (strcmp(argv[i], "--run-dir") == 0)
+			i++;
+		else if (!text_starts(argv[i], "--run-dir="))
+			argv[n++] = argv[i];
+	}
+	argv[n] = NULL;
+	return n;
 }
 
 static int run_verb(struct common *c, const struct verb *verb, const struct option_row *shared, int argc, char **argv)
@@ -171,7 +198,7 @@ static int run_verb(struct common *c, const struct verb *verb, const struct opti
 		return EXIT_ANSWERED;
 	}
 	given[0] = (char *)verb->name;
-	status = ask_daemon(c, verb, argc, given);
+	status = ask_daemon(c, verb, without_run_dir(argc, given), given);
 	if (status >= 0)
 		return status;
 	if (status == -E2BIG) { /* an own recording is no place for it */
@@ -180,28 +207,60 @@ static int run_verb(struct common *c, const struct verb *verb, const struct opti
 	}
 	if (read_config(c) < 0)
 		return EXIT_USAGE;
-	c->colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+	if (!c->for_client)
+		c->colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 	status = verb->run(c, words, argv);
 	config_free(&c->config);
 	return status;
 }
 
+/* The options that all verbs take, into *c. */
+#define SHARED_OPTIONS(c)                                                                                                \
+	{                                                                                                                \
+		{OPTION_TEXT, 0, "store", "FILE", &(c)->store_file, "the recording (default: see 'whyslow config')"},    \
+		{OPTION_TEXT, 0, "from", "FILE", &(c)->from_file, "an exported recording, of any machine"},              \
+		{OPTION_TEXT, 0, "run-dir", "DIR", &(c)->run_dir, "where the recorder keeps its journal and socket"},    \
+		{OPTION_TEXT, 0, "config", "FILE", &(c)->config_file, "configuration (default: " CONFIG_FILE ")"},       \
+		{OPTION_FLAG, 0, "json", NULL, &(c)->json, "JSON, for programs"},                                        \
+		{OPTION_FLAG, 'h', "help", NULL, &(c)->help, "this text"},                                               \
+		{},                                                                                                      \
+	}
+
+static int choose_and_run(struct common *common, int argc, char **argv)
+{
+	const struct option_row shared[] = SHARED_OPTIONS(common);
+	const struct verb *verb = choose(&argc, &argv);
+
+	common->shared_options = shared;
+	if (!verb || (common->for_client && !verb->remote && !verb->for_clients))
+		return usage_error(argv[0], "there is no such verb; 'whyslow help' lists them");
+	return run_verb(common, verb, common->for_client ? shared + SHARED_FOR_CLIENTS : shared, argc, argv);
+}
+
+int verbs_answer(const struct service_question *q, const void *data)
+{
+	const struct config *config = data;
+	struct common common = {
+		.viewer = q->uid,
+		.for_client = true,
+		.colour = q->colour,
+		.capture = q->capture,
+		.run_dir = config->store_run_dir,
+		.store_file = config->store_file,
+	};
+	_cleanup_free_ char **argv = calloc((size_t)q->n_words + 2, sizeof(*argv));
+
+	if (!argv)
+		return EXIT_CANNOT;
+	argv[0] = (char *)"whyslow";
+	memcpy(argv + 1, q->words, (size_t)q->n_words * sizeof(*argv));
+	return choose_and_run(&common, q->n_words + 1, argv);
+}
+
 int verbs_main(int argc, char **argv)
 {
 	struct common common = {.viewer = geteuid()};
-	const struct option_row shared[] = {
-		{OPTION_TEXT, 0, "store", "FILE", &common.store_file, "the recording (default: see 'whyslow config')"},
-		{OPTION_TEXT, 0, "from", "FILE", &common.from_file, "an exported recording, of any machine"},
-		{OPTION_TEXT, 0, "run-dir", "DIR", &common.run_dir, "where the recorder keeps its journal and socket"},
-		{OPTION_TEXT, 0, "config", "FILE", &common.config_file, "configuration (default: " CONFIG_FILE ")"},
-		{OPTION_FLAG, 0, "json", NULL, &common.json, "JSON, for programs"},
-		{OPTION_FLAG, 'h', "help", NULL, &common.help, "this text"},
-		{},
-	};
-	const struct verb *verb;
 
-	if (take_client_prefix(&common, &argc, &argv) < 0)
-		return usage_error("--viewer", "is the daemon's own way to call");
 	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
 		help_overview();
 		return EXIT_ANSWERED;
@@ -212,9 +271,5 @@ int verbs_main(int argc, char **argv)
 		puts("whyslow " WHYSLOW_VERSION);
 		return EXIT_ANSWERED;
 	}
-	common.shared_options = shared;
-	verb = choose(&argc, &argv);
-	if (!verb || (common.for_client && !verb->remote && !verb->for_clients))
-		return usage_error(argv[0], "there is no such verb; 'whyslow help' lists them");
-	return run_verb(&common, verb, common.for_client ? shared + SHARED_FOR_CLIENTS : shared, argc, argv);
+	return choose_and_run(&common, argc, argv);
 }

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -12,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/config.h"
+#include "base/spawn.h"
 #include "daemon/request.h"
 
 #define WORDS_MAX 32
@@ -38,53 +38,68 @@ static size_t put_options(const struct asker *a, const char **argv)
 int ask_start(const struct asker *a, size_t n, const char *const *words, int in, int out, int errors, pid_t *ret)
 {
 	const char *argv[WORDS_MAX + 10] = {"whyslow", words[0]};
-	posix_spawn_file_actions_t actions;
 	size_t at = 2 + put_options(a, argv + 2);
-	int r;
 
 	for (size_t i = 1; i < n; i++)
 		argv[at++] = words[i];
-	posix_spawn_file_actions_init(&actions);
-	if (in < 0)
-		posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-	else
-		posix_spawn_file_actions_adddup2(&actions, in, 0);
-	posix_spawn_file_actions_adddup2(&actions, out, 1);
-	posix_spawn_file_actions_adddup2(&actions, errors, 2);
-	r = -posix_spawn(ret, "/proc/self/exe", &actions, NULL, (char *const *)argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	return r;
+	return spawn_start(&(struct spawn){.program = SELF_PROGRAM,
+					   .argv = (char *const *)argv,
+					   .environment = environ,
+					   .fds = {in < 0 ? SPAWN_NULL : in, out, errors}},
+			   ret);
 }
 
-static int start(const struct asker *a, size_t n, const char *const *words, int out, struct inquiry *q)
+static int start_child(const struct asker *a, size_t n, const char *const *words, struct inquiry *q)
 {
-	const int fds[2] = {out, q->errors};
+	_cleanup_close_ int out = -1;
+	int ends[2];
 
-	if (!a->by_recorder || !a->by_recorder(words[0]))
-		return ask_start(a, n, words, -1, out, q->errors, &q->child);
-	q->connection = request_begin(SYSTEM_RUN_DIR, (int)n, (char *const *)words, fds);
-	return q->connection < 0 ? q->connection : 0;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	q->fd = ends[0];
+	out = ends[1];
+	return ask_start(a, n, words, -1, out, q->errors, &q->child);
+}
+
+static int ask_recorder(size_t n, const char *const *words, struct inquiry *q)
+{
+	int r = request_begin(SYSTEM_RUN_DIR, (int)n, (char *const *)words, &q->request);
+
+	if (r < 0)
+		return r;
+	fcntl(q->request.errors, F_SETFL, O_NONBLOCK);
+	q->fd = q->request.output;
+	q->request.output = -1;
+	return 0;
+}
+
+/* What came from the recorder on its errors so far, to where a child's go. */
+static void fetch_errors(const struct inquiry *q)
+{
+	char bytes[ERRORS_MAX];
+	ssize_t n;
+
+	while (q->request.connection >= 0 && (n = read(q->request.errors, bytes, sizeof(bytes))) > 0)
+		(void)!write(q->errors, bytes, (size_t)n);
 }
 
 int ask_begin(const struct asker *a, size_t n, const char *const *words, struct inquiry *ret)
 {
-	struct inquiry q = {.asked = true, .connection = -1, .errors = memfd_create("errors", MFD_CLOEXEC)};
-	_cleanup_close_ int out = -1;
-	int ends[2], r;
+	struct inquiry q = {
+		.asked = true, .fd = -1, .request = {-1, -1, -1}, .errors = memfd_create("errors", MFD_CLOEXEC)};
+	int r;
 
-	if (n > WORDS_MAX || q.errors < 0 || pipe2(ends, O_CLOEXEC) < 0) {
+	if (n > WORDS_MAX || q.errors < 0) {
 		close_fd(&q.errors);
 		return n > WORDS_MAX ? -E2BIG : -errno;
 	}
-	out = ends[1];
-	q.fd = ends[0];
-	fcntl(q.fd, F_SETFL, O_NONBLOCK);
-	r = start(a, n, words, out, &q);
+	r = a->by_recorder && a->by_recorder(words[0]) ? ask_recorder(n, words, &q) : start_child(a, n, words, &q);
 	if (r < 0) {
 		close_fd(&q.fd);
 		close_fd(&q.errors);
 		return r;
 	}
+	fcntl(q.fd, F_SETFL, O_NONBLOCK);
 	*ret = q;
 	return 0;
 }
@@ -135,12 +150,15 @@ int ask_said(int errors, struct str *ret)
 
 int ask_errors(const struct inquiry *q, struct str *ret)
 {
-	return q->asked ? ask_said(q->errors, ret) : 0;
+	if (!q->asked)
+		return 0;
+	fetch_errors(q);
+	return ask_said(q->errors, ret);
 }
 
 int ask_end(struct inquiry *q)
 {
-	int status = -ECANCELED, r;
+	int status = -ECANCELED;
 
 	if (!q->asked)
 		return -ECANCELED;
@@ -151,11 +169,13 @@ int ask_end(struct inquiry *q)
 			status = -ECANCELED;
 		else
 			status = WEXITSTATUS(status);
-	} else if (q->connection >= 0) {
-		struct pollfd done = {q->connection, POLLIN, 0};
+	} else if (q->request.connection >= 0) {
+		struct pollfd done = {q->request.connection, POLLIN, 0};
 
-		r = poll(&done, 1, 0);
-		status = r > 0 ? request_end(q->connection) : (close(q->connection), -ECANCELED);
+		if (poll(&done, 1, 0) > 0)
+			status = request_end(&q->request);
+		else
+			request_drop(&q->request);
 	}
 	close_fd(&q->errors);
 	str_free(&q->text);
@@ -185,8 +205,8 @@ int ask_all(const struct asker *a, size_t n, const char *const *words, struct st
 		q.child = 0;
 		r = WIFEXITED(status) ? WEXITSTATUS(status) : -ECANCELED;
 	} else {
-		r = request_end(q.connection);
-		q.connection = -1;
+		fetch_errors(&q);
+		r = request_end(&q.request);
 	}
 	ask_errors(&q, errors);
 	ask_end(&q);

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/str.h"
+#include "daemon/request.h"
 
 struct asker {
 	const char *store_file, *from_file, *run_dir, *config_file; /* as given on the command line; NULL = not */
@@ -24,7 +25,7 @@ struct inquiry {
 	int fd; /* its output, non-blocking; valid while `asked` */
 	bool asked;
 	pid_t child;	/* of this process; 0 = the daemon's */
-	int connection; /* to the daemon; -1 = none */
+	struct request request; /* to the recorder; its connection is -1 where there is none */
 	int errors;	 /* what it wrote to standard error: a file in memory */
 	struct str text; /* what was read and not yet taken */
 };

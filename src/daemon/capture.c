@@ -8,37 +8,37 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/folder.h"
+#include "base/linger.h"
+#include "base/local-socket.h"
 #include "base/log.h"
 #include "daemon/capture-symbols.h"
 #include "store/trace-file.h"
 #include "store/trace-folder.h"
 #include "symbol/kernel.h"
 
-#define FREEZE_PATIENCE 20000 /* ms: a machine that starves; a recorder that does not answer for longer is stuck */
-#define URGENT	     (-20) /* nice */
 #define AFTER_PRESS  5000 /* ms: what follows a press is kept too */
 #define MARKERS_MAX  4096
 #define MARKER_TEXT  96
+#define PRESS_PATIENCE 1 /* s for root's program to say what it wants once it has connected */
 #define THREAD_STACK (512 << 10)
 #define IDLE_BUSY    0.02 /* CPUs' worth of work below which no samples are taken */
 #define NS_STALE     (1 * NS_PER_SEC)
 
 enum request_kind { REQUEST_MARKER = 1, REQUEST_FREEZE = 2, REQUEST_MARK = 3 };
 
-/* One datagram. include/whyslow-marker.h writes the same. */
-struct request {
+/* A message on RUN/ring (only markers) or RUN/press. include/whyslow-marker.h writes the same. */
+struct message {
 	uint32_t kind, flags;
-	int64_t mark;
+	int64_t mark; /* of a freeze: how many events at most; 0 = all */
 	uint64_t time; /* CLOCK_MONOTONIC; 0 = when it arrives */
 	uint32_t thread;
 	uint32_t length; /* of the text */
@@ -52,16 +52,22 @@ struct marker {
 	char text[MARKER_TEXT];
 };
 
+/* Shared with the processes that are forked from the recorder. */
+struct markers {
+	uint64_t n;
+	struct marker v[MARKERS_MAX]; /* the newest, in turn */
+};
+
 struct capture {
 	struct flight *flight;
 	struct kernel_symbols *kernel; /* NULL until a trace needs them */
 	pthread_t thread;
 	bool running;
-	int fd, stop[2];
-	char *socket_path, *maps_path, *folder;
+	int markers_fd, press_fd, stop[2];
+	char *run_dir, *folder;
 	uint64_t disk;
-	struct marker *markers; /* MARKERS_MAX of them */
-	uint64_t n_markers;
+	struct markers *markers;
+	bool inherited; /* this is the copy of a forked process */
 	struct {
 		VEC(int64_t) marks; /* that wait for the same second freeze */
 		struct trace before;
@@ -79,9 +85,9 @@ static bool is_thread_of(uint32_t process, uint32_t thread)
 	return access(path, F_OK) == 0;
 }
 
-static void take_marker(struct capture *c, const struct request *r, const struct ucred *from)
+static void take_marker(struct capture *c, const struct message *r, const struct ucred *from)
 {
-	struct marker *m = &c->markers[c->n_markers++ % MARKERS_MAX];
+	struct marker *m = &c->markers->v[c->markers->n % MARKERS_MAX];
 	uint64_t now = (uint64_t)monotonic_now();
 	uint32_t length = r->length < MARKER_TEXT ? r->length : MARKER_TEXT;
 
@@ -90,6 +96,7 @@ static void take_marker(struct capture *c, const struct request *r, const struct
 	m->flags = (uint8_t)r->flags;
 	memset(m->text, 0, sizeof(m->text));
 	memcpy(m->text, r->text, length);
+	__atomic_store_n(&c->markers->n, c->markers->n + 1, __ATOMIC_RELEASE);
 }
 
 static int add_marker(struct trace *t, const struct marker *m)
@@ -107,44 +114,68 @@ static int add_marker(struct trace *t, const struct marker *m)
 
 static int add_markers(const struct capture *c, uint64_t since, struct trace *t)
 {
-	uint64_t first = c->n_markers > MARKERS_MAX ? c->n_markers - MARKERS_MAX : 0;
+	uint64_t n = __atomic_load_n(&c->markers->n, __ATOMIC_ACQUIRE);
 	int r = 0;
 
-	for (uint64_t i = first; i < c->n_markers && r == 0; i++) {
-		const struct marker *m = &c->markers[i % MARKERS_MAX];
+	for (uint64_t i = n > MARKERS_MAX ? n - MARKERS_MAX : 0; i < n && r == 0; i++) {
+		const struct marker m = c->markers->v[i % MARKERS_MAX];
 
-		if (m->time > since && m->time >= t->from && m->time <= t->to)
-			r = add_marker(t, m);
+		if (m.time > since && m.time >= t->from && m.time <= t->to)
+			r = add_marker(t, &m);
 	}
 	return r < 0 ? r : trace_finish(t);
 }
 
 /* --- freezes --- */
 
-static int freeze(struct capture *c, uint64_t since, struct trace *ret)
+static int freeze_quietly(struct capture *c, uint64_t since, size_t most, bool named, struct trace *ret)
 {
 	_cleanup_(trace_clear) struct trace t = {};
-	int r = flight_freeze_since(c->flight, since, &t);
+	int r = flight_freeze_since(c->flight, since, most, &t);
 
-	if (r == 0)
+	if (r == 0 && named)
 		r = capture_symbols(&t, &c->kernel);
 	if (r == 0)
 		r = add_markers(c, since, &t);
-	if (r < 0) {
-		log_warning("the flight recorder could not be read: %s", strerror(-r));
+	if (r < 0)
 		return r;
-	}
 	*ret = t;
 	t = (struct trace){};
 	return 0;
 }
 
-static void answer(struct capture *c, int fd)
+static int freeze(struct capture *c, uint64_t since, size_t most, struct trace *ret)
 {
+	int r = freeze_quietly(c, since, most, true, ret);
+
+	if (r < 0)
+		log_warning("cannot read the flight recorder: %s", strerror(-r));
+	return r;
+}
+
+int capture_freeze(struct capture *c, size_t most, bool named, int patience, struct trace *ret)
+{
+	_cleanup_free_ char *error = NULL;
+
+	if (!c->inherited)
+		return capture_now(c->run_dir, most, patience, ret, &error);
+	return freeze_quietly(c, 0, most, named, ret);
+}
+
+void capture_inherit(struct capture *c)
+{
+	if (c)
+		c->inherited = flight_inherit(c->flight) == 0;
+}
+
+/* The trace as a file in memory, which goes to the asker: who reads it slowly or not at all holds nothing up here. */
+static void answer(struct capture *c, int connection, size_t most)
+{
+	_cleanup_close_ int fd = memfd_create("trace", MFD_CLOEXEC);
 	_cleanup_(trace_clear) struct trace t = {};
 
-	if (freeze(c, 0, &t) == 0)
-		(void)trace_write(&t, fd);
+	if (fd >= 0 && freeze(c, 0, most, &t) == 0 && trace_write(&t, fd) == 0 && lseek(fd, 0, SEEK_SET) == 0)
+		(void)send_descriptors(connection, &fd, 1);
 }
 
 /* Beside its place, then into it: a reader sees the old one or the new one. */
@@ -187,7 +218,7 @@ static void press(struct capture *c, int64_t mark)
 	if (VEC_PUSH(c->press.marks, mark) < 0)
 		return;
 	if (!c->press.due) {
-		if (freeze(c, 0, &c->press.before) < 0) {
+		if (freeze(c, 0, 0, &c->press.before) < 0) {
 			c->press.marks.n = 0;
 			return;
 		}
@@ -200,7 +231,7 @@ static void finish_press(struct capture *c)
 {
 	struct trace later = {};
 
-	if (freeze(c, c->press.before.frozen, &later) == 0 && trace_append(&c->press.before, &later) == 0)
+	if (freeze(c, c->press.before.frozen, 0, &later) == 0 && trace_append(&c->press.before, &later) == 0)
 		keep_all(c, &c->press.before);
 	trace_clear(&c->press.before);
 	c->press.marks.n = 0;
@@ -209,40 +240,44 @@ static void finish_press(struct capture *c)
 
 /* --- the thread --- */
 
-static void serve(struct capture *c, const struct request *r, const struct ucred *from, int fd)
+/* RUN/ring is for everybody. Control space for the sender alone: the kernel drops what else a message carries, which may take as
+ * long as its sender likes; hence the guard. */
+static void receive_marker(struct capture *c, struct linger_guard *guard)
 {
-	if (r->kind == REQUEST_MARKER)
-		take_marker(c, r, from);
-	else if (from->uid != 0)
-		return;
-	else if (r->kind == REQUEST_MARK)
-		press(c, r->mark);
-	else if (r->kind == REQUEST_FREEZE && fd >= 0)
-		answer(c, fd);
-}
-
-static void receive(struct capture *c)
-{
-	char control[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))] = {};
-	struct request r = {};
+	char control[CMSG_SPACE(sizeof(struct ucred))] = {};
+	struct message r = {};
 	struct iovec io = {&r, sizeof(r)};
 	struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
-	struct ucred from = {.uid = (uid_t)-1};
-	_cleanup_close_ int fd = -1;
-	ssize_t n = recvmsg(c->fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	struct ucred from;
+	struct cmsghdr *h;
+	ssize_t n;
 
-	if (n < 0)
+	linger_guard_begin(guard);
+	n = recvmsg(c->markers_fd, &m, MSG_DONTWAIT);
+	linger_guard_end(guard);
+	h = n == (ssize_t)sizeof(r) ? CMSG_FIRSTHDR(&m) : NULL;
+	if (!h || h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_CREDENTIALS || r.kind != REQUEST_MARKER)
 		return;
-	for (struct cmsghdr *h = CMSG_FIRSTHDR(&m); h; h = CMSG_NXTHDR(&m, h)) {
-		if (h->cmsg_level != SOL_SOCKET)
-			continue;
-		if (h->cmsg_type == SCM_CREDENTIALS)
-			memcpy(&from, CMSG_DATA(h), sizeof(from));
-		else if (h->cmsg_type == SCM_RIGHTS && h->cmsg_len == CMSG_LEN(sizeof(int)))
-			memcpy(&fd, CMSG_DATA(h), sizeof(fd));
-	}
-	if (n == (ssize_t)sizeof(r))
-		serve(c, &r, &from, fd);
+	memcpy(&from, CMSG_DATA(h), sizeof(from));
+	take_marker(c, &r, &from);
+}
+
+/* RUN/press is root's, or of the user whose recorder this is. */
+static void receive_press(struct capture *c)
+{
+	_cleanup_close_ int fd = accept4(c->press_fd, NULL, NULL, SOCK_CLOEXEC);
+	const struct timeval patience = {.tv_sec = PRESS_PATIENCE};
+	struct message r = {};
+
+	if (fd < 0)
+		return;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	if (recv(fd, &r, sizeof(r), 0) != (ssize_t)sizeof(r))
+		return;
+	if (r.kind == REQUEST_MARK)
+		press(c, r.mark);
+	else if (r.kind == REQUEST_FREEZE)
+		answer(c, fd, r.mark > 0 ? (size_t)r.mark : 0);
 }
 
 static int time_left(const struct capture *c)
@@ -252,26 +287,39 @@ static int time_left(const struct capture *c)
 	return !c->press.due ? -1 : left > 0 ? (int)(left / NS_PER_MS) + 1 : 0;
 }
 
-static void *listen_always(void *argument)
+static void listen_until_stopped(struct capture *c, struct linger_guard *guard)
 {
-	struct capture *c = argument;
-	struct pollfd fds[] = {{c->fd, POLLIN, 0}, {c->stop[0], POLLIN, 0}};
-	int r = flight_attach(c->flight);
+	struct pollfd fds[] = {{c->press_fd, POLLIN, 0}, {c->markers_fd, POLLIN, 0}, {c->stop[0], POLLIN, 0}};
 
-	/* who asks does so because the machine is slow; of this thread alone, and after the start, which may take its time */
-	(void)setpriority(PRIO_PROCESS, 0, URGENT);
-	if (r < 0)
-		log_warning("no flight recorder: its programs cannot be attached (%s)", strerror(-r));
 	for (;;) {
 		int n = poll(fds, ARRAY_SIZE(fds), time_left(c));
 
-		if ((n < 0 && errno != EINTR) || fds[1].revents)
-			break;
+		if ((n < 0 && errno != EINTR) || (n > 0 && fds[2].revents))
+			return;
 		if (n > 0 && fds[0].revents)
-			receive(c);
+			receive_press(c);
+		if (n > 0 && fds[1].revents)
+			receive_marker(c, guard);
 		if (c->press.due && time_left(c) == 0)
 			finish_press(c);
 	}
+}
+
+static void *listen_always(void *argument)
+{
+	struct capture *c = argument;
+	struct linger_guard guard;
+	int r = flight_attach(c->flight);
+
+	if (r < 0)
+		log_warning("no flight recorder: cannot attach its programs (%s)", strerror(-r));
+	r = linger_guard_open(&guard);
+	if (r < 0) {
+		log_warning("no flight recorder: cannot make a timer (%s)", strerror(-r));
+		return NULL;
+	}
+	listen_until_stopped(c, &guard);
+	linger_guard_close(&guard);
 	if (c->press.due)
 		finish_press(c);
 	return NULL;
@@ -279,34 +327,23 @@ static void *listen_always(void *argument)
 
 /* --- begin and end --- */
 
-static int socket_address(const char *run_dir, struct sockaddr_un *ret)
+static int listen_on(struct capture *c)
 {
-	*ret = (struct sockaddr_un){.sun_family = AF_UNIX};
-	if ((size_t)snprintf(ret->sun_path, sizeof(ret->sun_path), "%s/ring", run_dir) >= sizeof(ret->sun_path))
-		return -ENAMETOOLONG;
+	c->markers_fd = local_socket_listen(c->run_dir, "ring", SOCK_DGRAM, 0666);
+	if (c->markers_fd < 0)
+		return c->markers_fd;
+	c->press_fd = local_socket_listen(c->run_dir, "press", SOCK_SEQPACKET, 0600);
+	if (c->press_fd < 0)
+		return c->press_fd;
+	linger_refuse(c->markers_fd);
+	if (setsockopt(c->markers_fd, SOL_SOCKET, SO_PASSCRED, &(int){1}, sizeof(int)) < 0 || pipe2(c->stop, O_CLOEXEC) < 0)
+		return -errno;
 	return 0;
 }
 
-static int listen_on(struct capture *c, const char *run_dir)
+static int tell_maps(struct capture *c)
 {
-	struct sockaddr_un address;
-	int r = socket_address(run_dir, &address);
-
-	if (r < 0)
-		return r;
-	c->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (c->fd < 0)
-		return -errno;
-	unlink(address.sun_path); /* the lock in RUN says that nobody else listens */
-	if (bind(c->fd, (struct sockaddr *)&address, sizeof(address)) < 0 || chmod(address.sun_path, 0666) < 0 ||
-	    setsockopt(c->fd, SOL_SOCKET, SO_PASSCRED, &(int){1}, sizeof(int)) < 0 || pipe2(c->stop, O_CLOEXEC) < 0)
-		return -errno;
-	c->socket_path = strdup(address.sun_path);
-	return c->socket_path ? 0 : -ENOMEM;
-}
-
-static int tell_maps(struct capture *c, const char *run_dir)
-{
+	_cleanup_free_ char *path = NULL;
 	_cleanup_fclose_ FILE *f = NULL;
 	struct ring *ring = flight_ring(c->flight);
 	struct ring_maps maps;
@@ -314,11 +351,9 @@ static int tell_maps(struct capture *c, const char *run_dir)
 
 	if (!ring || r < 0)
 		return r;
-	if (asprintf(&c->maps_path, "%s/ring-maps", run_dir) < 0) {
-		c->maps_path = NULL;
+	if (asprintf(&path, "%s/ring-maps", c->run_dir) < 0)
 		return -ENOMEM;
-	}
-	f = fopen(c->maps_path, "we");
+	f = fopen(path, "we");
 	if (!f)
 		return -errno;
 	fchmod(fileno(f), 0600);
@@ -340,7 +375,7 @@ static int start_thread(struct capture *c)
 	return r;
 }
 
-int capture_start(const struct config *config, bool without_bpf, struct capture **ret, const char **ret_why)
+int capture_open(const struct config *config, bool without_bpf, struct capture **ret, const char **ret_why)
 {
 	struct flight_options options = {
 		.ring = {.bytes = config->ring_size, .stacks = true, .profile = config->ring_profile, .attach_later = true},
@@ -351,20 +386,15 @@ int capture_start(const struct config *config, bool without_bpf, struct capture 
 
 	if (!c)
 		return -ENOMEM;
-	c->fd = c->stop[0] = c->stop[1] = -1;
+	c->markers_fd = c->press_fd = c->stop[0] = c->stop[1] = -1;
 	c->disk = config->ring_disk;
 	*ret_why = "its files cannot be made";
-	c->markers = calloc(MARKERS_MAX, sizeof(*c->markers));
+	c->markers = mmap(NULL, sizeof(*c->markers), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (c->markers == MAP_FAILED)
+		c->markers = NULL;
 	c->folder = trace_folder(config->store_file);
-	r = c->markers && c->folder ? flight_open(&options, &c->flight, ret_why) : -ENOMEM;
-	if (r == 0)
-		r = make_folders(c->folder, 0700);
-	if (r == 0)
-		r = listen_on(c, config->store_run_dir);
-	if (r == 0)
-		r = tell_maps(c, config->store_run_dir);
-	if (r == 0)
-		r = start_thread(c);
+	c->run_dir = strdup(config->store_run_dir);
+	r = c->markers && c->folder && c->run_dir ? flight_open(&options, &c->flight, ret_why) : -ENOMEM;
 	if (r < 0) {
 		capture_stop(c);
 		return r;
@@ -373,8 +403,21 @@ int capture_start(const struct config *config, bool without_bpf, struct capture 
 	return 0;
 }
 
+int capture_start(struct capture *c)
+{
+	int r = make_folders(c->folder, 0700);
+
+	if (r == 0)
+		r = listen_on(c);
+	if (r == 0)
+		r = tell_maps(c);
+	return r < 0 ? r : start_thread(c);
+}
+
 void capture_stop(struct capture *c)
 {
+	static const char *const files[] = {"ring", "press", "ring-maps"};
+
 	if (!c)
 		return;
 	if (c->running) {
@@ -382,21 +425,20 @@ void capture_stop(struct capture *c)
 		c->stop[1] = -1;
 		pthread_join(c->thread, NULL);
 	}
-	if (c->socket_path)
-		unlink(c->socket_path);
-	if (c->maps_path)
-		unlink(c->maps_path);
-	close_fd(&c->fd);
+	for (size_t i = 0; c->run_dir && i < ARRAY_SIZE(files); i++)
+		unlink_in(c->run_dir, files[i]);
+	close_fd(&c->markers_fd);
+	close_fd(&c->press_fd);
 	close_fd(&c->stop[0]);
 	close_fd(&c->stop[1]);
 	flight_close(c->flight);
 	kernel_symbols_free(c->kernel);
 	trace_clear(&c->press.before);
 	VEC_FREE(c->press.marks);
-	free(c->socket_path);
-	free(c->maps_path);
+	free(c->run_dir);
 	free(c->folder);
-	free(c->markers);
+	if (c->markers)
+		munmap(c->markers, sizeof(*c->markers));
 	free(c);
 }
 
@@ -415,63 +457,51 @@ struct ring *capture_ring(struct capture *c)
 
 /* --- from other processes --- */
 
-static int send_request(const char *run_dir, const struct request *r, int pass)
+static int send_press(const char *run_dir, const struct message *r, int *ret_connection)
 {
-	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	char control[CMSG_SPACE(sizeof(int))] = {};
-	struct iovec io = {(void *)r, sizeof(*r)};
-	struct sockaddr_un address;
-	struct msghdr m = {.msg_name = &address, .msg_namelen = sizeof(address), .msg_iov = &io, .msg_iovlen = 1};
-	int result = socket_address(run_dir, &address);
+	_cleanup_close_ int fd = local_socket_connect(run_dir, "press", SOCK_SEQPACKET);
 
-	if (result < 0 || fd < 0)
-		return result < 0 ? result : -errno;
-	if (pass >= 0) {
-		struct cmsghdr *h;
-
-		m.msg_control = control;
-		m.msg_controllen = sizeof(control);
-		h = CMSG_FIRSTHDR(&m);
-		h->cmsg_level = SOL_SOCKET;
-		h->cmsg_type = SCM_RIGHTS;
-		h->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(h), &pass, sizeof(int));
-	}
-	return sendmsg(fd, &m, MSG_NOSIGNAL) < 0 ? -errno : 0;
+	if (fd < 0)
+		return fd;
+	if (send(fd, r, sizeof(*r), MSG_NOSIGNAL) < 0)
+		return -errno;
+	if (ret_connection)
+		*ret_connection = TAKE_FD(fd);
+	return 0;
 }
 
 int capture_mark(const char *run_dir, int64_t mark)
 {
-	struct request r = {.kind = REQUEST_MARK, .mark = mark};
+	struct message r = {.kind = REQUEST_MARK, .mark = mark};
 
-	return send_request(run_dir, &r, -1);
+	return send_press(run_dir, &r, NULL);
 }
 
-int capture_now(const char *run_dir, struct trace *ret, char **ret_error)
+int capture_now(const char *run_dir, size_t most, int patience, struct trace *ret, char **ret_error)
 {
-	struct request request = {.kind = REQUEST_FREEZE};
-	int ends[2], r;
+	struct message request = {.kind = REQUEST_FREEZE, .mark = (int64_t)most};
+	_cleanup_close_ int connection = -1, fd = -1;
+	int r = send_press(run_dir, &request, &connection);
 
 	*ret_error = NULL;
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return -errno;
-	r = send_request(run_dir, &request, ends[1]);
-	close(ends[1]); /* the daemon has the other copy: when it is done the pipe ends */
-	if (r == 0 && poll(&(struct pollfd){ends[0], POLLIN, 0}, 1, FREEZE_PATIENCE) == 0)
-		r = -ETIMEDOUT;
-	if (r == 0)
-		r = trace_read(ends[0], ret, ret_error);
-	close(ends[0]);
-	return r;
+	if (r < 0)
+		return r;
+	if (poll(&(struct pollfd){connection, POLLIN, 0}, 1, patience) == 0)
+		return -ETIMEDOUT;
+	r = receive_descriptors(connection, &fd, 1);
+	return r < 0 ? r : trace_read(fd, ret, ret_error);
 }
 
 int capture_marker(const char *run_dir, unsigned flags, const char *text)
 {
-	struct request r = {.kind = REQUEST_MARKER, .flags = flags, .time = (uint64_t)monotonic_now(), .thread = (uint32_t)gettid()};
+	struct message r = {.kind = REQUEST_MARKER, .flags = flags, .time = (uint64_t)monotonic_now(), .thread = (uint32_t)gettid()};
+	_cleanup_close_ int fd = local_socket_connect(run_dir, "ring", SOCK_DGRAM);
 
+	if (fd < 0)
+		return fd;
 	r.length = (uint32_t)strnlen(text, MARKER_TEXT);
 	memcpy(r.text, text, r.length);
-	return send_request(run_dir, &r, -1);
+	return send(fd, &r, sizeof(r), MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
 /* -ENOENT without a daemon, or with one that adds nothing up. */

@@ -4,8 +4,6 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <limits.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,30 +12,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/spawn.h"
 #include "net/webhook.h"
-
-#define PROGRAM "/proc/self/exe"
-
-/* input: what it gets as its standard input; -1 = ours */
-static int start(const char *program, char **argv, char **environment, int input, pid_t *ret)
-{
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attributes;
-	sigset_t none;
-	int r;
-
-	posix_spawnattr_init(&attributes);
-	sigemptyset(&none);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	posix_spawn_file_actions_init(&files);
-	if (input >= 0)
-		posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
-	r = -posix_spawn(ret, program, &files, &attributes, argv, environment);
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attributes);
-	return r;
-}
 
 static char *variable(const char *name, const char *value)
 {
@@ -61,7 +37,7 @@ int hook_run(const char *command, const struct hook_event *event, pid_t *ret)
 	char *environment[] = {
 		rule, note, what, id, (char *)"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", NULL};
 
-	return start("/bin/sh", argv, environment, -1, ret);
+	return spawn_start(&(struct spawn){.program = "/bin/sh", .argv = argv, .environment = environment, .fds = SPAWN_SAME}, ret);
 }
 
 static char *to_json(const struct hook_event *e)
@@ -97,7 +73,11 @@ int hook_post(const char *url, const struct hook_event *event, pid_t *ret)
 	if (write(ends[1], input, strlen(input)) < 0)
 		r = -errno;
 	if (r == 0)
-		r = start(PROGRAM, argv, environment, ends[0], ret);
+		r = spawn_start(&(struct spawn){.program = SELF_PROGRAM,
+						.argv = argv,
+						.environment = environment,
+						.fds = {ends[0], SPAWN_INHERIT, SPAWN_INHERIT}},
+				ret);
 	close(ends[0]);
 	close(ends[1]);
 	return r;
@@ -136,5 +116,5 @@ int hook_inspect(uint32_t pid, int64_t id, unsigned phase, const char *store_fil
 	snprintf(process, sizeof(process), "%u", pid);
 	snprintf(incident, sizeof(incident), "%lld", (long long)id);
 	snprintf(number, sizeof(number), "%u", phase);
-	return start(PROGRAM, argv, environment, -1, ret);
+	return spawn_start(&(struct spawn){.program = SELF_PROGRAM, .argv = argv, .environment = environment, .fds = SPAWN_SAME}, ret);
 }

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/spawn.h"
 #include "daemon/notification.h"
 
 #define AGAIN	     NS_PER_SEC /* a second press within it is the same one */
@@ -54,7 +55,7 @@ void look_at(int64_t mark)
 	pid_t pid;
 
 	snprintf(id, sizeof(id), "%" PRId64, mark);
-	(void)posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ);
+	(void)spawn_start(&(struct spawn){.program = SELF_PROGRAM, .argv = argv, .environment = environ, .fds = SPAWN_SAME}, &pid);
 }
 
 /* --- what comes back --- */

@@ -2,7 +2,8 @@
  *   sampler   the tick; touches no disk: frames go to the journal in memory-backed /run
  *   writer    (in writer.c) copies the journal to the store, compacts finished segments, deletes old ones
  *   describe  (in recorder.c) names processes
- * and the threads of the socket (server.c), of the flight recorder (capture.c) and of what is held back (keeper.c).
+ * and the threads of the flight recorder (capture.c) and of what is held back (keeper.c). Questions are answered by processes of
+ * their own (service.c).
  */
 #include "daemon/record.h"
 
@@ -28,7 +29,7 @@
 #include "daemon/capture.h"
 #include "daemon/keeper.h"
 #include "daemon/recorder.h"
-#include "daemon/request.h"
+#include "daemon/service.h"
 #include "daemon/trigger.h"
 #include "daemon/writer.h"
 #include "store/journal.h"
@@ -45,7 +46,7 @@ struct daemon {
 	struct recorder *recorder;
 	struct journal journal;
 	struct writer *writer;
-	struct server *server;
+	struct service *service;
 	struct keeper *keeper;
 	struct triggers *triggers;
 	struct capture *capture; /* the flight recorder; NULL = there is none */
@@ -111,6 +112,7 @@ static void tick(struct daemon *d)
 		append(d);
 	d->ticks++;
 	capture_tick(d->capture, recorder_busy(d->recorder));
+	service_tend(d->service);
 	d->busy += recorder_busy(d->recorder);
 	if (d->ticks % SAVE_EVERY)
 		return;
@@ -181,14 +183,45 @@ static int start_triggers(struct daemon *d, struct recorder_options *ret)
 }
 
 /* Without it everything else is recorded all the same. */
-static void start_capture(struct daemon *d)
+static void open_capture(struct daemon *d)
 {
 	const char *why = NULL;
 
 	if (!d->options->config->ring || d->options->processes_only)
 		return;
-	if (capture_start(d->options->config, d->options->force_proc, &d->capture, &why) < 0)
+	if (capture_open(d->options->config, d->options->force_proc, &d->capture, &why) < 0)
 		log_warning("no flight recorder: %s", why ? why : "out of memory");
+}
+
+static void start_capture(struct daemon *d)
+{
+	int r = d->capture ? capture_start(d->capture) : 0;
+
+	if (r == 0)
+		return;
+	log_warning("no flight recorder: %s", strerror(-r));
+	capture_stop(d->capture);
+	d->capture = NULL;
+}
+
+/* It is forked while this process has one thread, and inherits the flight recorder. */
+static void start_service(struct daemon *d)
+{
+	const struct config *config = d->options->config;
+	const struct service_options options = {
+		.run_dir = config->store_run_dir,
+		.socket_mode = 0666,
+		.capture = d->capture,
+		.close_fd = d->lock_fd,
+		.realtime = config->record_realtime,
+		.lock_memory = config->record_lock_memory,
+		.answer = d->options->answer,
+		.data = config,
+	};
+	int r = service_start(&options, &d->service);
+
+	if (r < 0)
+		log_warning("no socket in %s (%s): only root gets answers", config->store_run_dir, strerror(-r));
 }
 
 static int open_all(struct daemon *d)
@@ -212,8 +245,11 @@ static int open_all(struct daemon *d)
 		return r;
 	}
 	r = take_lock(d);
-	if (r == 0)
-		r = writer_open(config, &d->writer, &options.first_id);
+	if (r < 0)
+		return r;
+	open_capture(d);
+	start_service(d);
+	r = writer_open(config, &d->writer, &options.first_id);
 	if (r == 0)
 		r = start_triggers(d, &options);
 	if (r < 0)
@@ -232,7 +268,7 @@ static int open_all(struct daemon *d)
 
 static void close_all(struct daemon *d)
 {
-	server_stop(d->server);
+	service_stop(d->service);
 	keeper_stop(d->keeper);
 	triggers_stop(d->triggers); /* before the entities it knows */
 	recorder_close(d->recorder);
@@ -371,6 +407,8 @@ int record_run(const struct record_options *options)
 	const char *cost;
 	int r;
 
+	/* who stops reading an answer must not end the recorder */
+	signal(SIGPIPE, SIG_IGN);
 	keep_stacks_small();
 	r = open_all(&d);
 	if (r < 0) {
@@ -385,9 +423,9 @@ int record_run(const struct record_options *options)
 	if (options->config->record_lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) < 0)
 		log_info("memory cannot be locked (raise 'ulimit -l' or run as root): under memory pressure samples may come late");
 	raise_priority(options->config);
-	r = server_start(options->config->store_run_dir, options->config->store_file, &d.server);
+	r = service_open(d.service);
 	if (r < 0)
-		log_warning("no socket in %s (%s): only root can ask for answers", options->config->store_run_dir, strerror(-r));
+		log_warning("no socket in %s (%s): only root gets answers", options->config->store_run_dir, strerror(-r));
 	r = keeper_start(options->config->store_run_dir, &d.keeper);
 	if (r < 0)
 		log_warning("nobody gives back what a killed 'whyslow confirm' held (%s): 'whyslow calm' does", strerror(-r));

@@ -1,24 +1,28 @@
-/* How an unprivileged user asks the daemon: one message over RUN/socket, answered by a process of its own.
+/* How a program asks the recorder: one message over RUN/socket, answered by a process of its own (service.h).
  *
- * The client sends its words (NUL-separated, argv[0] left out) together with its standard output and error as
- * descriptors. The daemon starts `whyslow --viewer UID WORDS...` writing to them and returns the exit status. The uid is
- * the kernel's word (SO_PEERCRED). No answer is computed in the daemon itself.
+ * The client sends its words (NUL-separated; first the settings, NAME=VALUE, then the verb and what follows). It gets two pipes to
+ * read the answer's output and errors from, and at the end one byte: the exit status, or REQUEST_BUSY. The recorder never
+ * takes a descriptor. Who asks is the kernel's word (SO_PEERCRED).
  */
 #pragma once
 
 #include <stdint.h>
 
-#define REQUEST_MAX 4096 /* bytes of words: options and a note */
+#define REQUEST_MAX    4096 /* bytes of words: options and a note */
+#define REQUEST_BUSY   250  /* not an exit status of a verb: too many questions are being answered */
 
-struct server;
+/* A question under way. */
+struct request {
+	int connection; /* the answer's end: readable when the status is there */
+	int output, errors; /* to read from */
+};
 
-/* Listens on RUN/socket, for everybody, in a thread of its own that sleeps until somebody asks. `store_file` and
- * `run_dir` are handed to the answering process. 0 or -errno. */
-int server_start(const char *run_dir, const char *store_file, struct server **ret);
-void server_stop(struct server *s);
-
-/* Client: sends the words, and where the answer's output and errors shall go. The connection (>= 0), or -errno: -ENOENT /
- * -ECONNREFUSED when no daemon listens. */
-int request_begin(const char *run_dir, int n_words, char *const *words, const int fds[2]);
-/* Waits for the answer's end and closes the connection. The exit status, or -ECONNRESET. */
-int request_end(int connection);
+/* Sends the words and waits until the answer begins. 0, or -errno: -ENOENT / -ECONNREFUSED when no recorder listens, -E2BIG
+ * for more than REQUEST_MAX, -EBUSY. On success the caller ends it with request_end(). */
+int request_begin(const char *run_dir, int n_words, char *const *words, struct request *ret);
+/* Copies what the answer says to these descriptors, to its end. 0 or -errno. */
+int request_copy(const struct request *q, int output, int errors);
+/* Waits for the answer's end and closes everything. The exit status, or -ECONNRESET: the process that answered has died. */
+int request_end(struct request *q);
+/* Closes everything without waiting: the answer ends by itself. */
+void request_drop(struct request *q);

@@ -65,9 +65,14 @@ int flight_attach(struct flight *f)
 	return f->ring ? ring_attach(f->ring) : 0;
 }
 
-int flight_freeze_since(struct flight *f, uint64_t since, struct trace *ret)
+int flight_inherit(struct flight *f)
 {
-	return f->ring ? ring_freeze_since(f->ring, since, ret) : tracefs_freeze_since(f->tracefs, since, ret);
+	return f->ring ? ring_inherit(f->ring) : -EOPNOTSUPP;
+}
+
+int flight_freeze_since(struct flight *f, uint64_t since, size_t most, struct trace *ret)
+{
+	return f->ring ? ring_freeze_since(f->ring, since, most, ret) : tracefs_freeze_since(f->tracefs, since, ret);
 }
 
 void flight_turn(struct flight *f)

@@ -22,7 +22,10 @@ struct ring *flight_ring(struct flight *f);
 
 /* As those of the ring; a trace instance records from flight_open() on and takes no samples. */
 int flight_attach(struct flight *f);
-int flight_freeze_since(struct flight *f, uint64_t since, struct trace *ret);
+/* most: a trace instance gives all there are */
+int flight_freeze_since(struct flight *f, uint64_t since, size_t most, struct trace *ret);
+/* As ring_inherit(); -EOPNOTSUPP for a trace instance, which only the process that opened it can read. */
+int flight_inherit(struct flight *f);
 void flight_turn(struct flight *f);
 void flight_profile(struct flight *f, bool on);
 /* What it cannot tell here, a line each; the caller's. NULL = nothing is missing. */

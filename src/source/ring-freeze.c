@@ -1,9 +1,7 @@
 /* A freeze: what stands in the ring's memory at a moment, as a trace. */
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -60,7 +58,8 @@ static bool copy_record(const struct ring_slice *slice, uint64_t at, struct even
 
 int ring_read_slice(const struct ring_slice *slice, uint16_t cpu, struct trace *t)
 {
-	uint64_t from = slice->head - slice->begin > slice->n ? slice->head - slice->n : slice->begin;
+	uint64_t room = slice->most && slice->most < slice->n ? slice->most : slice->n;
+	uint64_t from = slice->head - slice->begin > room ? slice->head - room : slice->begin;
 	struct event *out = trace_reserve(t, slice->head - from);
 	struct trace_cpu *c = &t->cpus[cpu];
 	uint64_t first = slice->began;
@@ -88,22 +87,28 @@ int ring_read_slice(const struct ring_slice *slice, uint16_t cpu, struct trace *
 	return 0;
 }
 
-static int read_generation(const struct ring *r, uint32_t g, const uint64_t *heads, struct trace *t)
+static struct ring_slice slice_of(const struct ring *r, uint32_t g, uint32_t cpu, uint64_t head)
 {
-	const struct generation *read = &r->generations[g];
+	return (struct ring_slice){
+		.slots = r->events + (cpu * RING_GENERATIONS + g) * r->slots,
+		.n = r->slots,
+		.begin = ring_begin(r, g)[cpu],
+		.head = head,
+		.began = r->turns->generations[g].began,
+		.stage = &r->staged[cpu * RING_GENERATIONS + g],
+		.live = (const uint64_t *)&r->cpus[cpu].head[g],
+	};
+}
 
+/* most: of each CPU, the newest */
+static int read_generation(const struct ring *r, uint32_t g, const uint64_t *heads, uint64_t most, struct trace *t)
+{
 	for (uint32_t cpu = 0; cpu < r->n_cpus; cpu++) {
-		struct ring_slice slice = {
-			.slots = r->events + (cpu * RING_GENERATIONS + g) * r->slots,
-			.n = r->slots,
-			.begin = read->begin[cpu],
-			.head = heads[cpu],
-			.began = read->began,
-			.stage = &r->staged[cpu * RING_GENERATIONS + g],
-			.live = (const uint64_t *)&r->cpus[cpu].head[g],
-		};
-		int n = ring_read_slice(&slice, (uint16_t)cpu, t);
+		struct ring_slice slice = slice_of(r, g, cpu, heads[cpu]);
+		int n;
 
+		slice.most = most;
+		n = ring_read_slice(&slice, (uint16_t)cpu, t);
 		if (n < 0)
 			return n;
 	}
@@ -216,63 +221,65 @@ static void describe_kernel(const struct ring *r, struct trace *t)
 
 /* --- generations --- */
 
-/* No program that began before still runs. */
-static void wait_for_writers(void)
-{
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) < 0)
-		usleep(50000);
-}
-
 /* The programs write the other generation from now on. */
 static void turn(struct ring *r)
 {
 	uint32_t rests = r->skel->bss->generation & 1, next = rests ^ 1;
 
 	for (uint32_t i = 0; i < r->n_cpus; i++)
-		r->generations[next].begin[i] = r->cpus[i].head[next];
+		ring_begin(r, next)[i] = r->cpus[i].head[next];
 	__atomic_store_n(&r->skel->bss->generation, next, __ATOMIC_SEQ_CST);
-	r->generations[next].began = r->generations[rests].rested = (uint64_t)monotonic_now();
+	r->turns->generations[next].began = r->turns->generations[rests].rested = (uint64_t)monotonic_now();
 }
 
 void ring_turn(struct ring *r)
 {
 	uint32_t g = r->skel->bss->generation & 1;
+	int n = ring_is_attached(r) ? pthread_mutex_trylock(&r->turns->lock) : EBUSY;
 
-	if (!ring_is_attached(r) || pthread_mutex_trylock(&r->lock) != 0)
+	if (n == EOWNERDEAD)
+		pthread_mutex_consistent(&r->turns->lock);
+	else if (n != 0)
 		return;
 	for (uint32_t i = 0; i < r->n_cpus; i++)
-		if (r->cpus[i].head[g] - r->generations[g].begin[i] >= r->slots) {
+		if (r->cpus[i].head[g] - ring_begin(r, g)[i] >= r->slots) {
 			turn(r);
 			break;
 		}
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->turns->lock);
 }
 
-static void note_heads(const struct ring *r, uint32_t g, uint64_t *ret)
+static uint64_t note_heads(const struct ring *r, uint32_t g, uint64_t *ret)
 {
-	for (uint32_t cpu = 0; cpu < r->n_cpus; cpu++)
+	uint64_t most = 0;
+
+	for (uint32_t cpu = 0; cpu < r->n_cpus; cpu++) {
 		ret[cpu] = __atomic_load_n(&r->cpus[cpu].head[g], __ATOMIC_ACQUIRE);
+		if (ret[cpu] - ring_begin(r, g)[cpu] > most)
+			most = ret[cpu] - ring_begin(r, g)[cpu];
+	}
+	return most;
 }
 
-/* Turns nothing: who only wants to look must not cost a later mark its past. All that was to be told at the moment of the
- * freeze stands below the heads after one grace period, and is written after another. */
-static int read_both(struct ring *r, uint64_t since, struct trace *t)
+/* Turns nothing: a freeze for a question must not cost a later mark its past. Nothing here waits for the programs that write: each
+ * slot says by its lap whether it is whole, and on a machine that starves a grace period takes as long as it likes. The generation
+ * that rests is read first, and only as far as the newer one leaves room. */
+static int read_both(struct ring *r, uint64_t since, uint64_t most, struct trace *t)
 {
 	uint32_t now = r->skel->bss->generation & 1, before = now ^ 1;
-	_cleanup_free_ uint64_t *heads = calloc(r->n_cpus, sizeof(*heads));
+	_cleanup_free_ uint64_t *heads = calloc(2 * (size_t)r->n_cpus, sizeof(*heads));
+	uint64_t newer;
 	int n = 0;
 
 	if (!heads)
 		return -ENOMEM;
 	t->frozen = (uint64_t)monotonic_now();
-	wait_for_writers();
-	if (r->generations[before].rested > since) {
-		note_heads(r, before, heads);
-		n = read_generation(r, before, heads, t);
+	newer = note_heads(r, now, heads);
+	if (newer < most && r->turns->generations[before].rested > since) {
+		(void)note_heads(r, before, heads + r->n_cpus);
+		n = read_generation(r, before, heads + r->n_cpus, most - newer, t);
 	}
-	note_heads(r, now, heads);
-	wait_for_writers();
-	return n < 0 ? n : read_generation(r, now, heads, t);
+	return n < 0 ? n : read_generation(r, now, heads, most, t);
 }
 
 static void describe_cpus(const struct ring *r, struct trace *t)
@@ -303,16 +310,17 @@ static int take_others(struct ring *r, struct trace *t)
 	return trace_finish(t);
 }
 
-int ring_freeze_since(struct ring *r, uint64_t since, struct trace *ret)
+int ring_freeze_since(struct ring *r, uint64_t since, size_t most, struct trace *ret)
 {
 	_cleanup_(trace_clear) struct trace t = {};
+	uint64_t of_each = most ? most / r->n_cpus + 1 : UINT64_MAX;
 	int n = !ring_is_attached(r) ? -EINVAL : trace_begin(&t, r->n_cpus);
 
 	if (n < 0)
 		return n;
-	pthread_mutex_lock(&r->lock);
-	n = read_both(r, since, &t);
-	pthread_mutex_unlock(&r->lock);
+	ring_lock_turns(r);
+	n = read_both(r, since, of_each, &t);
+	pthread_mutex_unlock(&r->turns->lock);
 	if (n < 0)
 		return n;
 	trace_cut(&t, since);
@@ -327,5 +335,5 @@ int ring_freeze_since(struct ring *r, uint64_t since, struct trace *ret)
 
 int ring_freeze(struct ring *r, struct trace *ret)
 {
-	return ring_freeze_since(r, 0, ret);
+	return ring_freeze_since(r, 0, 0, ret);
 }

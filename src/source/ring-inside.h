@@ -12,17 +12,23 @@ struct ring_abilities {
 	bool deadlines, quota_clock, lock_owners, block;
 };
 
+/* How the generations take turns: memory that the recorder shares with the processes it forks, which freeze the same ring. */
+struct ring_turns {
+	pthread_mutex_t lock; /* between processes; one may die with it */
+	bool attached;	      /* set by the thread that attached the programs, when all is there */
+	struct {
+		uint64_t began, rested; /* CLOCK_MONOTONIC */
+	} generations[RING_GENERATIONS];
+	uint64_t begin[]; /* [generation * n_cpus + cpu]: its position when the generation's turn began */
+};
+
 struct ring {
 	struct ring_bpf *skel;
 	struct bpf_link *look, *adopt;
 	uint32_t n_cpus;
 	uint64_t slots;
 	struct ring_abilities can;
-	pthread_mutex_t lock; /* of the generations */
-	struct generation {
-		uint64_t *begin;	 /* of each CPU: its position when the generation's turn began */
-		uint64_t began, rested;	 /* CLOCK_MONOTONIC */
-	} generations[RING_GENERATIONS];
+	struct ring_turns *turns;
 	const struct event *events;
 	const struct ring_stage *staged;
 	struct ring_cpu *cpus;
@@ -33,7 +39,7 @@ struct ring {
 	struct bpf_link **sampling;
 	bool profiling, joined;
 	bool wants_samples;
-	bool attached; /* set by whichever thread attached it, when all is there */
+	bool copied; /* of a process that was forked: ring_inherit() */
 };
 
 
@@ -42,6 +48,13 @@ struct btf;
 /* ring-kernel.c */
 bool kernel_traces(const struct btf *vmlinux, const char *tracepoint);
 struct ring_abilities kernel_abilities(const struct btf *vmlinux);
+
+/* Takes the lock of the turns; what a process that died with it left is sound. */
+void ring_lock_turns(struct ring *r);
+static inline uint64_t *ring_begin(const struct ring *r, uint32_t generation)
+{
+	return r->turns->begin + (size_t)generation * r->n_cpus;
+}
 
 /* ring-profile.c: a sampler a CPU, switched off. 0 or -ENOMEM; a CPU that cannot be sampled is left out. */
 int ring_open_samplers(struct ring *r);

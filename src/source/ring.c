@@ -145,12 +145,34 @@ static int map_all(struct ring *r)
 	r->stacks = map_memory(r->skel->maps.stacks, false);
 	r->ended = map_memory(r->skel->maps.ended, false);
 	r->counts = map_memory(r->skel->maps.counts, false);
-	for (int g = 0; g < RING_GENERATIONS; g++) {
-		r->generations[g].begin = calloc(r->n_cpus, sizeof(uint64_t));
-		if (!r->generations[g].begin)
-			return -ENOMEM;
-	}
 	return r->events && r->staged && r->cpus && r->stacks && r->ended && r->counts ? 0 : -ENOMEM;
+}
+
+static size_t turns_bytes(const struct ring *r)
+{
+	return sizeof(struct ring_turns) + (size_t)RING_GENERATIONS * r->n_cpus * sizeof(uint64_t);
+}
+
+static int make_turns(struct ring *r)
+{
+	pthread_mutexattr_t attributes;
+	void *at = mmap(NULL, turns_bytes(r), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		return -ENOMEM;
+	r->turns = at;
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(&r->turns->lock, &attributes);
+	pthread_mutexattr_destroy(&attributes);
+	return 0;
+}
+
+void ring_lock_turns(struct ring *r)
+{
+	if (pthread_mutex_lock(&r->turns->lock) == EOWNERDEAD)
+		pthread_mutex_consistent(&r->turns->lock);
 }
 
 /* Runs an iterator to its end; what it writes is thrown away. */
@@ -189,8 +211,8 @@ static int attach(struct ring *r)
 	if (n == 0)
 		n = run_iterator(r->adopt);
 	for (uint32_t i = 0; i < r->n_cpus; i++)
-		r->generations[0].begin[i] = r->cpus[i].head[0];
-	r->generations[0].began = (uint64_t)monotonic_now();
+		ring_begin(r, 0)[i] = r->cpus[i].head[0];
+	r->turns->generations[0].began = (uint64_t)monotonic_now();
 	return n;
 }
 
@@ -198,7 +220,7 @@ static int attach(struct ring *r)
 
 bool ring_is_attached(const struct ring *r)
 {
-	return __atomic_load_n(&r->attached, __ATOMIC_ACQUIRE);
+	return r->turns && __atomic_load_n(&r->turns->attached, __ATOMIC_ACQUIRE);
 }
 
 int ring_attach(struct ring *r)
@@ -208,9 +230,17 @@ int ring_attach(struct ring *r)
 	if (n == 0 && r->wants_samples)
 		n = ring_open_samplers(r);
 	if (n == 0)
-		__atomic_store_n(&r->attached, true, __ATOMIC_RELEASE);
+		__atomic_store_n(&r->turns->attached, true, __ATOMIC_RELEASE);
 	return n;
 }
+
+int ring_inherit(struct ring *r)
+{
+	r->copied = true;
+	r->look = bpf_program__attach_iter(r->skel->progs.look, NULL);
+	return r->look ? 0 : -errno;
+}
+
 int ring_open(const struct ring_options *options, struct ring **ret, const char **ret_why)
 {
 	struct ring *r = calloc(1, sizeof(*r));
@@ -218,11 +248,12 @@ int ring_open(const struct ring_options *options, struct ring **ret, const char 
 
 	if (!r)
 		return -ENOMEM;
-	pthread_mutex_init(&r->lock, NULL);
 	libbpf_set_print(silent);
 	r->n_cpus = n > 0 ? (uint32_t)n : 1;
 	r->slots = choose_slots(options, r->n_cpus);
-	n = load(r, options);
+	n = make_turns(r);
+	if (n == 0)
+		n = load(r, options);
 	if (n == 0)
 		n = map_all(r);
 	r->wants_samples = options->profile;
@@ -252,9 +283,8 @@ void ring_close(struct ring *r)
 	bpf_link__destroy(r->look);
 	bpf_link__destroy(r->adopt);
 	ring_bpf__destroy(r->skel);
-	for (int g = 0; g < RING_GENERATIONS; g++)
-		free(r->generations[g].begin);
-	pthread_mutex_destroy(&r->lock);
+	if (r->turns)
+		munmap(r->turns, turns_bytes(r));
 	free(r);
 }
 
@@ -326,7 +356,6 @@ int ring_join(const struct ring_maps *maps, struct ring **ret, const char **ret_
 
 	if (!r)
 		return -ENOMEM;
-	pthread_mutex_init(&r->lock, NULL);
 	libbpf_set_print(silent);
 	r->joined = true;
 	n = load_joined(r, maps);

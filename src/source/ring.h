@@ -35,6 +35,9 @@ int ring_attach(struct ring *r);
 /* Do all programs run? From any thread. */
 bool ring_is_attached(const struct ring *r);
 void ring_close(struct ring *r);
+/* In a process that was forked after ring_open() and before ring_attach(): freezes and looks work there too, for as long as the
+ * one that opened it lives. The copy is never closed. 0 or -errno. */
+int ring_inherit(struct ring *r);
 
 /* Numbers of the maps, for ring_join() of another process. */
 struct ring_maps {
@@ -51,8 +54,8 @@ int ring_share_woken(const struct ring *r, struct bpf_map *woken);
 /* Everything that was there at the moment of the call (ret->frozen). What only the living machine knows (exe, unit) is filled in for processes that still
  * live. From any thread, one at a time. 0 or -errno. */
 int ring_freeze(struct ring *r, struct trace *ret);
-/* The same of what came after `since` (CLOCK_MONOTONIC ns). */
-int ring_freeze_since(struct ring *r, uint64_t since, struct trace *ret);
+/* The same of what came after `since` (CLOCK_MONOTONIC ns), and of at most so many events: the newest (0 = all there are). */
+int ring_freeze_since(struct ring *r, uint64_t since, size_t most, struct trace *ret);
 /* Turns the programs to the other generation if this one is full; what that held is overwritten. Cheap: for every tick.
  * Never waits for a freeze. */
 void ring_turn(struct ring *r);
@@ -80,6 +83,7 @@ struct ring_slice {
 	uint64_t began;	      /* CLOCK_MONOTONIC, ns */
 	const struct ring_stage *stage; /* where its last records are; NULL = all are in the slots */
 	const uint64_t *live; /* `head` as it grows while it is read; NULL = it does not */
+	uint64_t most;	      /* the newest so many are read, the others count as written over; 0 = all */
 };
 /* Appends a CPU's records to a trace; torn and overwritten slots are left out and counted. 0 or -ENOMEM. */
 int ring_read_slice(const struct ring_slice *slice, uint16_t cpu, struct trace *t);

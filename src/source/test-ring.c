@@ -25,12 +25,27 @@ static void reads_a_ring_that_is_not_full(void **state)
 	trace_begin(&t, 3);
 	for (uint64_t i = 5; i < 9; i++)
 		write_slot(slots, i, 100 + i);
-	assert_int_equal(ring_read_slice(&(struct ring_slice){slots, SLOTS, 5, 9, 50, NULL, NULL}, 2, &t), 0);
+	assert_int_equal(ring_read_slice(&(struct ring_slice){slots, SLOTS, 5, 9, 50, NULL, NULL, 0}, 2, &t), 0);
 	assert_int_equal(t.n_events, 4);
 	assert_int_equal(t.events[3].time, 108);
 	assert_int_equal(t.events[3].cpu, 2);
 	assert_int_equal(t.cpus[2].torn, 0);
 	assert_int_equal(t.cpus[2].from, 50);
+}
+
+static void only_the_newest_are_read_where_that_is_asked(void **state)
+{
+	struct event slots[SLOTS] = {};
+	_cleanup_(trace_clear) struct trace t = {};
+
+	(void)state;
+	trace_begin(&t, 1);
+	for (uint64_t i = 0; i < 7; i++)
+		write_slot(slots, i, 100 + i);
+	assert_int_equal(ring_read_slice(&(struct ring_slice){slots, SLOTS, 0, 7, 50, NULL, NULL, 3}, 0, &t), 0);
+	assert_int_equal(t.n_events, 3);
+	assert_int_equal(t.events[0].time, 104);
+	assert_int_equal(t.cpus[0].from, 104); /* what is known begins there */
 }
 
 static void what_was_overwritten_is_not_covered(void **state)
@@ -42,7 +57,7 @@ static void what_was_overwritten_is_not_covered(void **state)
 	trace_begin(&t, 1);
 	for (uint64_t i = 0; i < 21; i++)
 		write_slot(slots, i, 100 + i);
-	assert_int_equal(ring_read_slice(&(struct ring_slice){slots, SLOTS, 0, 21, 50, NULL, NULL}, 0, &t), 0);
+	assert_int_equal(ring_read_slice(&(struct ring_slice){slots, SLOTS, 0, 21, 50, NULL, NULL, 0}, 0, &t), 0);
 	assert_int_equal(t.n_events, SLOTS);
 	assert_int_equal(t.cpus[0].from, 113);
 	assert_int_equal(t.cpus[0].written, 21);
@@ -59,7 +74,7 @@ static void torn_slots_are_counted(void **state)
 		write_slot(slots, i, 100 + i);
 	slots[3].kind = EVENT_NONE; /* was being written */
 	slots[5].cpu = 0;	    /* reserved in this lap, and still of the one before */
-	assert_int_equal(ring_read_slice(&(struct ring_slice){slots, SLOTS, 0, 16, 50, NULL, NULL}, 0, &t), 0);
+	assert_int_equal(ring_read_slice(&(struct ring_slice){slots, SLOTS, 0, 16, 50, NULL, NULL, 0}, 0, &t), 0);
 	assert_int_equal(t.n_events, SLOTS - 2);
 	assert_int_equal(t.cpus[0].torn, 2);
 }
@@ -76,7 +91,7 @@ static void what_was_told_late_stands_where_it_belongs(void **state)
 		write_slot(slots, i, 100 + 10 * i);
 	write_slot(slots, 5, 115);
 	write_slot(slots, 6, 150);
-	assert_int_equal(ring_read_slice(&(struct ring_slice){slots, SLOTS, 0, 7, 50, NULL, NULL}, 0, &t), 0);
+	assert_int_equal(ring_read_slice(&(struct ring_slice){slots, SLOTS, 0, 7, 50, NULL, NULL, 0}, 0, &t), 0);
 	assert_int_equal(t.n_events, 7);
 	assert_int_equal(t.events[2].time, 115);
 	assert_int_equal(t.events[3].time, 120);
@@ -112,7 +127,7 @@ static void the_last_records_are_on_the_stage(void **state)
 	trace_begin(&t, 1);
 	stage_200(&h);
 	assert_int_equal(h.places[128].kind, EVENT_NONE);
-	assert_int_equal(ring_read_slice(&(struct ring_slice){h.places, PLACES, 0, 200, 50, &h.stage, &live}, 0, &t), 0);
+	assert_int_equal(ring_read_slice(&(struct ring_slice){h.places, PLACES, 0, 200, 50, &h.stage, &live, 0}, 0, &t), 0);
 	assert_int_equal(t.n_events, 200);
 	assert_int_equal(t.cpus[0].torn, 0);
 	assert_int_equal(t.events[199].time, 299);
@@ -134,7 +149,7 @@ static void what_left_the_stage_is_at_its_place(void **state)
 		h.places[at] = *staged;
 		staged->time += 1000; /* a later record's */
 	}
-	assert_int_equal(ring_read_slice(&(struct ring_slice){h.places, PLACES, 128, 200, 50, &h.stage, &live}, 0, &t), 0);
+	assert_int_equal(ring_read_slice(&(struct ring_slice){h.places, PLACES, 128, 200, 50, &h.stage, &live, 0}, 0, &t), 0);
 	assert_int_equal(t.n_events, 72);
 	for (size_t i = 0; i < t.n_events; i++)
 		assert_int_equal(t.events[i].time, 228 + i);
@@ -213,7 +228,7 @@ static void two_freezes_do_not_tell_the_same(void **state)
 	(void)state;
 	assert_int_equal(ring_freeze(r, &t), 0);
 	pid = sleeper();
-	assert_int_equal(ring_freeze_since(r, t.frozen, &later), 0);
+	assert_int_equal(ring_freeze_since(r, t.frozen, 0, &later), 0);
 	for (size_t i = 0; i < later.n_events; i++)
 		assert_true(later.events[i].time > t.frozen);
 	assert_int_equal(trace_append(&t, &later), 0);
@@ -249,6 +264,7 @@ static void sums_follow_a_thread(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(reads_a_ring_that_is_not_full), cmocka_unit_test(what_was_overwritten_is_not_covered),
+	  cmocka_unit_test(only_the_newest_are_read_where_that_is_asked),
 	  cmocka_unit_test(torn_slots_are_counted), cmocka_unit_test(what_was_told_late_stands_where_it_belongs),
 	  cmocka_unit_test(the_last_records_are_on_the_stage), cmocka_unit_test(what_left_the_stage_is_at_its_place),
 	  cmocka_unit_test(a_life_is_told_from_fork_to_exit),

@@ -1,0 +1,21 @@
+/* Starts another program. It gets an empty signal mask and the default action of SIGPIPE, whatever the caller (a daemon that
+ * ignores SIGPIPE and blocks signals) has. */
+#pragma once
+
+#include <sys/types.h>
+
+#define SPAWN_INHERIT (-1) /* the caller's descriptor of that number */
+#define SPAWN_NULL    (-2) /* /dev/null */
+
+#define SPAWN_SAME    {SPAWN_INHERIT, SPAWN_INHERIT, SPAWN_INHERIT}
+
+#define SELF_PROGRAM "/proc/self/exe" /* this program */
+
+struct spawn {
+	const char *program; /* a path; PATH is not searched */
+	char *const *argv, *const *environment; /* NULL-terminated */
+	int fds[3]; /* standard input, output, error: a descriptor, SPAWN_INHERIT or SPAWN_NULL */
+};
+
+/* 0 or -errno. The caller waits for *ret. */
+int spawn_start(const struct spawn *s, pid_t *ret);
