@@ -4,24 +4,38 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 AREA ?=
 
-.PHONY: start stop build check check-fleet check-kernel check-package package bench lab eval torture install clean setup
-
-setup:
-	@packaging/setup build
-
-build: setup
-	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --prefix $(PREFIX) >/dev/null
-	@ninja -C $(BUILD)
+.PHONY: start stop program build charts check check-fleet check-kernel check-package package dist bench lab eval torture install clean setup
 
 # The main job: the recorder running, and what to do next.
-start: build
+start: program
 	@packaging/start $(BUILD)/src/whyslow
 
 stop:
 	@packaging/start --stop
 
-check: build
+setup:
+	@packaging/setup build
+
+# The program, and what `whyslow demo` plays: neither tests nor what they need.
+program: setup
+	@packaging/configure $(BUILD) $(PREFIX)
+	@ninja -C $(BUILD) program
+
+# Everything, with the tests.
+build: setup
+	@packaging/setup unit
+	@packaging/configure $(BUILD) $(PREFIX) tests
+	@ninja -C $(BUILD)
+
+# The browser's modules from others, by npm, for a build that was made without them.
+charts: program
+	@packaging/setup charts
+	@web/fetch --required web $(BUILD)/web
+	@ninja -C $(BUILD) program
+
+check: setup
 	@packaging/setup test
+	@$(MAKE) --no-print-directory charts build
 	@tests/run $(BUILD)
 	@tests/sanitize $(BUILD)
 
@@ -38,8 +52,14 @@ check-kernel: build
 
 # A package for Debian: BUILD/whyslow_VERSION_ARCHITECTURE.deb
 package: setup
+	@packaging/setup charts
 	@packaging/setup package
 	@packaging/package $(BUILD)
+
+# The source with the browser's modules in it, and its checksum: BUILD/whyslow-VERSION.tar.xz
+dist:
+	@packaging/setup charts
+	@packaging/dist $(BUILD)
 
 # What a user of the package meets, in a bare Debian 12 of its own.
 check-package: package
@@ -59,7 +79,7 @@ eval: build
 torture: build
 	@bench/torture $(BUILD) $(AREA)
 
-install: build
+install: program
 	@DESTDIR="$(DESTDIR)" packaging/install $(BUILD) "$(PREFIX)"
 
 clean:
