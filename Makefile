@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 AREA ?=
 
-.PHONY: start stop program build charts check check-fleet check-kernel check-package package dist bench lab eval torture install clean setup
+.PHONY: start stop program build charts check check-fleet check-kernel check-package package dist matrix bench lab eval torture install clean setup
 
 # The main job: the recorder running, and what to do next.
 start: program
@@ -64,6 +64,11 @@ dist:
 # What a user of the package meets, in a bare Debian 12 of its own.
 check-package: package
 	@tests/package $(BUILD)
+
+# make start and the tests in bare roots of Debian's releases: RELEASES, COMPILERS, CHECK=full|quick|none
+matrix:
+	@packaging/setup matrix
+	@tests/matrix .cache/matrix $(if $(RELEASES),--releases "$(RELEASES)") $(if $(COMPILERS),--compilers "$(COMPILERS)") $(if $(CHECK),--check $(CHECK))
 
 bench: build
 	@packaging/setup bench
