@@ -66,7 +66,7 @@ static int load_file(const struct fleet_input *input, struct intake *into, const
 		if (!recorded.times.n)
 			intake_bad(into, path, 0, "nothing is recorded in that time");
 	} else {
-		intake_bad(into, path, 0, "%s", store_error(store));
+		intake_bad(into, path, 0, "%s", store_reason(store, r));
 	}
 	recorded_free(&recorded);
 	store_close(store);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+
 void str_free(struct str *s)
 {
 	free(s->data);
@@ -154,6 +156,27 @@ char *read_text(struct reader *r)
 	const char *bytes = read_blob(r, &n);
 
 	return bytes ? strndup(bytes, n) : NULL;
+}
+
+const char *error_words(int r)
+{
+	static const struct {
+		int code;
+		const char *words;
+	} own[] = {
+		{E2BIG, "it is more than fits into the memory that is set aside for it"},
+		{EBADE, "the sums of the answer do not agree with each other: this is a bug, please report it"},
+		{EBADMSG, "the data are damaged"},
+		{EUCLEAN, "the file is damaged"},
+		{ENODATA, "nothing is recorded there"},
+		{0, "the reason is not known"},
+	};
+
+	r = r < 0 ? -r : r;
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		if (own[i].code == r)
+			return own[i].words;
+	return strerror(r);
 }
 
 int fail_with(char **ret_error, int code, const char *format, ...)

@@ -75,6 +75,9 @@ const char *read_blob(struct reader *r, size_t *ret_n);
 /* As read_blob, copied and NUL-terminated; the caller frees. NULL on damage or without memory. */
 char *read_text(struct reader *r);
 
+/* What a -errno means, in words of this program where the C library's speak of something else ("Argument list too long" for E2BIG).
+ * Never NULL. */
+const char *error_words(int r);
 /* Puts words into *ret_error (which the caller frees; NULL without memory, or may itself be NULL) and returns `code`. */
 int fail_with(char **ret_error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* The same for an error that is kept: what *error held before is freed. */

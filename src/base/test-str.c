@@ -74,5 +74,14 @@ static void sizes_are_read_as_people_write_them(void **state)
 	assert_int_equal(parse_u64("1 ", &n), -EINVAL);
 }
 
-RUN_TESTS(cmocka_unit_test(varints_come_back), cmocka_unit_test(a_blob_longer_than_the_rest_is_refused),
+static void no_error_is_without_its_reason(void **state)
+{
+	(void)state;
+	assert_non_null(strstr(error_words(-E2BIG), "more than fits"));
+	assert_string_equal(error_words(E2BIG), error_words(-E2BIG));
+	assert_string_equal(error_words(-EACCES), strerror(EACCES));
+	assert_null(strstr(error_words(0), "Success"));
+}
+
+RUN_TESTS(cmocka_unit_test(no_error_is_without_its_reason), cmocka_unit_test(varints_come_back), cmocka_unit_test(a_blob_longer_than_the_rest_is_refused),
 	  cmocka_unit_test(a_full_buffer_keeps_what_it_had), cmocka_unit_test(what_a_terminal_would_obey_is_taken_out), cmocka_unit_test(sizes_are_read_as_people_write_them))

@@ -31,7 +31,7 @@ int asked_about(struct common *common, const char *text, struct asked *a)
 		return -EIO;
 	r = store_mark_get(store, (int64_t)id, &mark);
 	if (r < 0 && r != -ENOENT) {
-		log_error("%s", store_error(store));
+		log_error("%s", store_reason(store, r));
 		r = -EIO;
 	}
 	store_close(store);

@@ -82,7 +82,7 @@ static int explain(struct store *store, int r)
 	char first[40], last[40];
 
 	if (r != -ENODATA)
-		log_error("cannot read the recording: %s", store_error(store));
+		log_error("cannot read the recording: %s", store_reason(store, r));
 	else if (store_extent(store, &from, &to) < 0 || !to)
 		log_error("nothing is recorded yet: is the recorder running? ('make start' or 'whyslow record')");
 	else

@@ -91,7 +91,7 @@ static int load(struct common *common, const struct range *range, struct dataset
 		return -EIO;
 	r = store_load(store, range->from, range->to, ret, &damaged);
 	if (r < 0)
-		log_error("%s", store_error(store));
+		log_error("%s", store_reason(store, r));
 	else if (!ret->ticks.n)
 		log_error("nothing is recorded in one of the two times");
 	store_close(store);

@@ -36,7 +36,7 @@ static int answer_for(struct common *common, struct store *store, struct asked *
 		r = why_from_store(store, &asked->request, &data, &a);
 	if (r < 0) {
 		log_error("there is no answer for that moment: %s",
-			  r == -ENODATA ? "nothing was recorded" : store_error(store));
+			  r == -ENODATA ? "nothing was recorded" : store_reason(store, r));
 		status = EXIT_CANNOT;
 	} else {
 		status = take_accused(&a, ret);

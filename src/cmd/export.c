@@ -150,7 +150,7 @@ static int export_window(struct common *common, int64_t from, int64_t to)
 		return EXIT_CANNOT;
 	r = store_load(store, from, to, &d, &damaged);
 	if (r < 0)
-		log_error("%s", store_error(store));
+		log_error("%s", store_reason(store, r));
 	status = r < 0 ? EXIT_CANNOT : write_out(&d);
 	if (status == EXIT_NOTHING_FOUND)
 		log_warning("nothing is recorded in that time");
@@ -170,7 +170,7 @@ static int export_machine(struct common *common, int64_t from, int64_t to)
 		return EXIT_CANNOT;
 	r = export_counters(store, from, to, stdout);
 	if (r < 0)
-		log_error("%s", store_error(store));
+		log_error("%s", store_reason(store, r));
 	store_close(store);
 	return r < 0 || fflush(stdout) != 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }

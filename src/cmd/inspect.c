@@ -227,7 +227,7 @@ static int keep(const struct common *common, const struct inspection *n, int64_t
 	c.json = json;
 	r = store_capture(store, &c);
 	if (r < 0)
-		log_error("%s", r == -E2BIG ? "the report is too large to be kept" : store_error(store));
+		log_error("%s", r == -E2BIG ? "the report is too large to be kept" : store_reason(store, r));
 	store_close(store);
 	return r;
 }

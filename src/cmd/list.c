@@ -98,7 +98,7 @@ static int list_by_program(struct common *common, struct store *store, const str
 		return usage_error("list", "'%s' is no TIME", arg_split);
 	r = incidents_by_program(store, marks, n, common->config.answer_window, split, common->viewer, &incidents);
 	if (r < 0)
-		log_error("%s", store_error(store));
+		log_error("%s", store_reason(store, r));
 	else if (common->json)
 		print_incidents_json(&incidents);
 	else
@@ -169,7 +169,7 @@ static int list_alike(struct common *common, struct store *store, const struct m
 	int r = told_group(store, keep, marks, n, common->config.answer_window, common->viewer, &alikes);
 
 	if (r < 0)
-		log_error("%s", store_error(store));
+		log_error("%s", store_reason(store, r));
 	else
 		print_alikes(common, &alikes, marks);
 	alikes_free(&alikes);
@@ -256,7 +256,7 @@ static int follow(struct common *common, struct store *store)
 	while (r == 0 && poll(&reader, 1, LOOK_EVERY) == 0)
 		r = newest(store, wall - MAY_CHANGE, id, common, &id, &wall);
 	if (r < 0)
-		log_error("%s", store_error(store));
+		log_error("%s", store_reason(store, r));
 	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 

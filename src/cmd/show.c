@@ -85,7 +85,7 @@ static int show_mark(struct common *common, const char *text)
 	if (r == -ENOENT)
 		log_error("there is no mark %s; 'whyslow list' shows them", text);
 	else if (r < 0)
-		log_error("%s", store_error(store));
+		log_error("%s", store_reason(store, r));
 	store_close(store);
 	if (r < 0)
 		return EXIT_CANNOT;

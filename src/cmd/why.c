@@ -58,7 +58,7 @@ static int finish(struct common *common, int r, const struct why_request *reques
 		return EXIT_CANNOT;
 	}
 	if (r < 0) {
-		log_error("cannot answer: %s", store ? store_error(store) : strerror(-r));
+		log_error("cannot answer: %s", store_reason(store, r));
 		return EXIT_CANNOT;
 	}
 	status = print(common, a, request->ret_facts);

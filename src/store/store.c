@@ -61,7 +61,12 @@ static int errno_of(int sqlite_code)
 
 const char *store_error(const struct store *s)
 {
-	return s->error ? s->error : "no error";
+	return store_reason(s, 0);
+}
+
+const char *store_reason(const struct store *s, int r)
+{
+	return s && s->error ? s->error : error_words(r);
 }
 
 /* Says what failed and what would mend it; returns the errno. */

@@ -32,6 +32,8 @@ enum store_mode { STORE_READ, STORE_MARK, STORE_WRITE };
 int store_open(const struct store_paths *paths, enum store_mode mode, struct store **ret, char **ret_error);
 void store_close(struct store *s);
 const char *store_error(const struct store *s);
+/* Of a step that returned `r` < 0 and may have failed elsewhere: store_error(), or what `r` means where the store itself has none. */
+const char *store_reason(const struct store *s, int r);
 
 /* The highest entity id ever given out in this store, journal included. */
 int store_highest_entity(struct store *s, uint32_t *ret);

@@ -691,6 +691,8 @@ static void captures_are_kept_with_their_incident(void **state)
 	memset(large, 'x', 9 << 20);
 	c.text = large;
 	assert_int_equal(store_capture(f->store, &c), -E2BIG);
+	assert_null(strstr(store_error(f->store), "no error"));
+	assert_string_equal(store_reason(f->store, -E2BIG), error_words(-E2BIG));
 	free(large);
 }
 
