@@ -18,7 +18,6 @@
 #define HANDED_OVER 4	/* times */
 #define COVERED_MIN (NS_PER_SEC / 2)
 #define BEFORE_MIN  (2 * NS_PER_SEC)
-#define VICTIMS	    512 /* charged at once */
 
 void charges_free(struct charges *c)
 {
@@ -185,8 +184,9 @@ static enum charge_how how_of(const struct blame_cell *cell)
 	return cell->wait == FOR_LOCK ? CHARGE_HELD : cell->wait == FOR_READER ? CHARGE_UNREAD : CHARGE_USED;
 }
 
-static int take_cell(struct joining *j, const struct blame_cell *cell)
+static int take_cell(void *user, const struct blame_cell *cell)
 {
+	struct joining *j = user;
 	const struct thread_line *victim = &j->timeline->threads.v[cell->victim];
 	/* whom the holder of a lock waited for is to blame for that */
 	enum bottleneck of = bottleneck_of(cell->root != FOR_NONE ? cell->root : cell->wait);
@@ -259,26 +259,6 @@ static void take_before(struct joining *j, uint32_t thread, int64_t begin)
 	}
 }
 
-/* Not of all victims at once: of thousands of threads that wait for each other there are as many cells as pairs. */
-static int take_blame(struct joining *j, int64_t begin, int64_t end)
-{
-	uint32_t n = (uint32_t)j->timeline->threads.n, victims[VICTIMS];
-	int r = 0;
-
-	for (uint32_t first = 0; r == 0 && first < n; first += VICTIMS) {
-		uint32_t some = n - first < VICTIMS ? n - first : VICTIMS;
-		struct blame_matrix m = {};
-
-		for (uint32_t i = 0; i < some; i++)
-			victims[i] = first + i;
-		r = blame_build(j->timeline, begin, end, victims, some, LEVEL_THREAD, &m);
-		for (size_t i = 0; r == 0 && i < m.cells.n; i++)
-			r = take_cell(j, &m.cells.v[i]);
-		blame_matrix_free(&m);
-	}
-	return r;
-}
-
 /* Whoever asked a server that sleeps waits for that server. */
 static int take_owed(struct joining *j, const struct owed_waits *owed, enum charge_how how, int64_t begin, int64_t end)
 {
@@ -324,7 +304,7 @@ static int join(struct joining *j, const struct dataset *d, uint32_t from, uint3
 	j->seconds = j->charges.covered = (double)(end - begin) / 1e9;
 	r = find_programs(j, d, from, to);
 	if (r == 0)
-		r = take_blame(j, begin, end);
+		r = blame_each(j->timeline, begin, end, take_cell, j);
 	for (uint32_t i = 0; r == 0 && i < j->timeline->threads.n; i++)
 		r = take_stops(j, i, begin, end);
 	r = r ?: take_answers(j, begin, end);
@@ -337,10 +317,16 @@ static int join(struct joining *j, const struct dataset *d, uint32_t from, uint3
 
 int charges_of_trace(const struct trace *t, const struct dataset *d, uint32_t from, uint32_t to, struct charges *ret)
 {
+	_cleanup_free_ struct trace_cpu *cpus = calloc(t->n_cpus + 1, sizeof(*cpus));
 	struct timeline timeline = {};
 	struct joining j = {.timeline = &timeline};
-	int r = timeline_build(t, &timeline);
+	struct trace last;
+	int r = -ENOMEM;
 
+	if (cpus) {
+		trace_tail(t, CHARGES_EVENTS_MAX, cpus, &last);
+		r = timeline_build(&last, &timeline);
+	}
 	if (r == 0)
 		r = join(&j, d, from, to);
 	hmap_free(&j.programs);

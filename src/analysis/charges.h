@@ -34,6 +34,9 @@ struct charges {
 	double stopped;			/* ... of that, by being stopped */
 };
 
+/* Of a longer trace the last events: with a timeline of 80 bytes for each, a question stays below 150 MiB. */
+#define CHARGES_EVENTS_MAX (512u << 10)
+
 /* Of the ticks [from, to]; the trace may cover a part of them only, or nothing: then *ret is empty. 0 or -errno. */
 int charges_of_trace(const struct trace *t, const struct dataset *d, uint32_t from, uint32_t to, struct charges *ret);
 void charges_free(struct charges *c);

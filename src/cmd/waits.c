@@ -47,11 +47,8 @@ static int cannot(int r)
 {
 	if (r == -EBADE)
 		log_error("the charges do not add up to the waits: this is a bug, please report it with the exported trace");
-	else if (r == -E2BIG)
-		log_error("so many threads waited for each other that their pairs do not fit: ask for whole programs (--by program), for "
-			  "one process, or for a shorter time");
 	else
-		log_error("cannot charge the waits: %s", strerror(-r));
+		log_error("cannot charge the waits: %s", error_words(r));
 	return EXIT_CANNOT;
 }
 

@@ -21,12 +21,14 @@ enum blamed {
 	BY_DEVICE,	 /* id: index of disks; it served the request itself, and nothing was ahead of it */
 	BY_REMOTE,	 /* another machine, or who else sends by network */
 	BY_CLOCK,	 /* a timer ended it: what was waited for did not come */
+	BY_OTHERS,	 /* many tasks, each with a small part: they are not told apart */
 };
 
 enum blame_flags {
 	BLAME_MODELLED = 1, /* shared by a model, not seen: requests ahead, memory */
 	BLAME_INFERRED = 2, /* the holder was concluded from the wakeup */
 	BLAME_RESTED = 4,   /* meanwhile the culprit slept by its own will */
+	BLAME_COARSE = 8,   /* the culprit stands for its process or program, or for whatever it waited for itself: there is too much to tell apart */
 };
 
 /* A victim, who was in its way, and how. */
@@ -62,6 +64,8 @@ struct blame_matrix {
 	int64_t charged[FOR_COUNT]; /* the sum of the cells: equal */
 	int64_t unknown[FOR_COUNT];
 	uint64_t cycles, deep; /* chains that came back to themselves, or were too long */
+	uint64_t cut;	       /* chains that were not followed to the end: there were too many */
+	int64_t sampled;       /* ns of waits for a CPU that are charged by samples of who had it: the CPU changed hands too often */
 };
 
 /* Queueing delays of one kind: how often, how long. */

@@ -346,6 +346,23 @@ void trace_cut(struct trace *t, uint64_t since)
 	t->to = t->frozen;
 }
 
+void trace_tail(const struct trace *t, size_t n, struct trace_cpu *cpus, struct trace *ret)
+{
+	size_t left_out = t->n_events > n ? t->n_events - n : 0;
+	uint64_t since = left_out ? t->events[left_out - 1].time : 0;
+
+	*ret = *t;
+	ret->events = t->events + left_out;
+	ret->n_events = t->n_events - left_out;
+	ret->cpus = cpus;
+	ret->from = since > t->from ? since : t->from;
+	for (uint32_t i = 0; i < t->n_cpus; i++) {
+		cpus[i] = t->cpus[i];
+		if (cpus[i].from < since)
+			cpus[i].from = since;
+	}
+}
+
 /* The later freeze looked at those that live; of the earlier one's, those that ended since are only its own. */
 static int take_threads(struct trace *t, struct trace *later)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define MEMO_TICK	  100000000ll
+#define SAMPLES		  4 /* of who had the CPU in a wait whose segments are too many: few, but of each of many waits */
 #define RECLAIM_LOOK_BACK 1000000000ll	/* whoever allocated in the second before made memory short */
 #define DIRTY_LOOK_BACK	  30000000000ll /* dirty_expire_centisecs: pages are written at that age at the latest */
 
@@ -162,6 +163,31 @@ static void charge_segment(struct charger *c, const struct queue_cells *known, c
 	charge_to(c, who, who == BY_UNKNOWN || who == BY_WAKEUP ? 0 : s->who, ns, 0);
 }
 
+/* From 0 up to n, the same for the same question. */
+static int64_t scatter(int64_t at, int64_t n)
+{
+	return (int64_t)(((uint64_t)at * 0x9e3779b97f4a7c15ull >> 32) % (uint64_t)n);
+}
+
+/* One moment in each quarter says who is charged for it: a long segment is met as much oftener as it is longer. */
+static void charge_samples(struct charger *c, const struct queue_cells *known, const struct cpu_line *cpu, int64_t from, int64_t to)
+{
+	static const struct segment nobody = {.kind = SEGMENT_UNKNOWN};
+	size_t near = c->segments[c->step->interval->cpu];
+
+	c->sampled += to - from;
+	for (int left = SAMPLES; left > 0 && from < to; left--) {
+		int64_t part = left > 1 && to - from > left ? (to - from) / left : to - from, at = from + scatter(from, part);
+		const struct segment *s;
+
+		near = segment_near(cpu, at, near);
+		s = near < cpu->segments.n ? &cpu->segments.v[near] : &nobody;
+		charge_segment(c, known, at >= s->start && at < cpu->end ? s : &nobody, part);
+		from += part;
+	}
+	c->segments[c->step->interval->cpu] = (uint32_t)near;
+}
+
 /* What the CPU did meanwhile: of a thread queued on it, or interrupted on it. */
 static void charge_cpu(struct charger *c, const struct step *step)
 {
@@ -179,6 +205,11 @@ static void charge_cpu(struct charger *c, const struct step *step)
 			end = step->to;
 		if (end <= from || at->start > from)
 			continue;
+		if (end < step->to && !walk_work_take(c->work)) {
+			c->segments[i->cpu] = (uint32_t)s;
+			charge_samples(c, known, cpu, from, step->to);
+			return;
+		}
 		charge_segment(c, known, at, end - from);
 		from = end;
 	}
@@ -274,5 +305,9 @@ void charge_step(struct charger *c, const struct step *step)
 	};
 
 	c->step = step;
+	if (step->flags & STEP_CUT) {
+		charge_thread(c, step, BLAME_COARSE);
+		return;
+	}
 	rules[step->interval ? state_table[step->interval->state].group : GROUP_UNKNOWN](c, step);
 }

@@ -27,7 +27,7 @@ typedef void (*charge_fn)(void *user, const struct step *step, enum blamed by, u
 struct queue_cells {
 	struct blame_matrix *matrix;
 	uint32_t *cells; /* by queue_place(), index + 1; up to `first`: another victim's */
-	size_t first, threads;
+	size_t first, threads, places;
 };
 
 /* Threads, interrupts, soft interrupts; the last place is everybody else's, and always 0. */
@@ -48,6 +48,8 @@ struct charger {
 	const struct step *step; /* being charged */
 	const struct queue_cells *known; /* NULL = there is no short way */
 	uint32_t *segments; /* by CPU: where the last look for a segment ended */
+	struct walk_work *work; /* NULL = without bound */
+	int64_t sampled; /* ns charged by samples, because there was no work left */
 };
 
 /* 0 or -ENOMEM; to be closed in any case. */

@@ -8,13 +8,20 @@
 
 #include "model/blame.h"
 
-/* 48 bytes each. Where thousands of threads wait in one queue it has as many cells as there are pairs of them. */
-#define BLAME_CELLS_MAX (8u << 20)
+/* 48 bytes each. Where thousands of threads wait in one queue there are as many cells as pairs of them. From so many cells on, culprits
+ * are no longer told apart by thread, then no longer by process (BLAME_COARSE), and then each victim keeps its largest cells, and the
+ * others become one for each kind of wait (BY_OTHERS). No time is lost. */
+#define BLAME_CELLS_MAX	   (256u << 10)
+#define BLAME_LARGEST	   32	      /* cells of one victim, then */
+#define BLAME_BATCH	   (64u << 10) /* cells that blame_each() has at a time */
 
 /* The matrix of [from, to) at a level (not sorted yet), of n threads as victims (NULL: of all). The caller frees. 0 or -ENOMEM;
- * -E2BIG where it would have more than BLAME_CELLS_MAX cells (ask for fewer victims, a shorter window or a higher level);
  * -ERANGE for an empty window; -EBADE when charges and waits differ by as much as a nanosecond, which is a bug. */
 int blame_build(const struct timeline *t, int64_t from, int64_t to, const uint32_t *victims, size_t n, enum blame_level level,
 		struct blame_matrix *ret);
+/* The same cells of all threads as victims, at the level of threads, handed over one after the other and not kept. 0, or as
+ * blame_build(), or what `take` returns below 0. */
+typedef int (*blame_take)(void *user, const struct blame_cell *cell);
+int blame_each(const struct timeline *t, int64_t from, int64_t to, blame_take take, void *user);
 /* The longest first. */
 void blame_sort(struct blame_matrix *m);

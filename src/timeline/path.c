@@ -6,6 +6,7 @@
 
 struct path_walk {
 	struct charger charger;
+	struct walk_work work;
 	struct critical_path path;
 	int64_t most; /* charged for the piece so far */
 	int error;
@@ -78,14 +79,15 @@ static void join_pieces(struct critical_path *p)
 
 int path_build(const struct timeline *t, uint32_t thread, int64_t from, int64_t to, struct critical_path *ret)
 {
-	struct path_walk w = {.path = {.thread = thread, .from = from, .to = to}};
+	struct path_walk w = {.work = walk_work_for(to - from), .path = {.thread = thread, .from = from, .to = to}};
 	int r;
 
 	if (from >= to || thread >= t->threads.n)
 		return -ERANGE;
 	r = charger_open(&w.charger, t, note_culprit, &w);
 	if (r == 0) {
-		walk_thread(&(struct walker){t, on_step, &w, false, NULL}, thread, from, to);
+		w.charger.work = &w.work;
+		walk_thread(&(struct walker){t, on_step, &w, false, NULL, &w.work}, thread, from, to);
 		r = w.error;
 	}
 	charger_close(&w.charger);

@@ -78,7 +78,8 @@ static void follow_holders(struct walk *w, const struct interval *i, int64_t fro
 	if (next == 0 || now.at <= i->start)
 		now = (struct sighting){from, i->holder, now.holder == i->holder ? now.near : NOBODY, false};
 	while (from < to) {
-		int64_t until = next < n && lock->sightings.v[next].at < to ? lock->sightings.v[next].at : to;
+		bool more = next < n && lock->sightings.v[next].at < to && walk_work_take(w->walker->work);
+		int64_t until = more ? lock->sightings.v[next].at : to;
 		/* one who was handed the lock and now waits in front of it, or nobody: the waker had it */
 		uint32_t holder = now.holder == NOBODY || now.holder == w->chain[w->depth] ? last : now.holder;
 
@@ -179,6 +180,22 @@ static const struct interval *wait_end(const struct thread_line *line, size_t i)
 	return &line->intervals.v[i];
 }
 
+static void begin_wait(struct walk *w, const struct interval *i, int64_t from, int64_t to)
+{
+	struct walk_work *work = w->walker->work;
+
+	w->top = i;
+	if (work && state_table[i->state].wait != FOR_NONE)
+		work->left += WORK_A_WAIT + (uint64_t)((double)(to - from) * work->per_ns);
+}
+
+/* The rest of the time belongs to this thread, whatever it waited for. */
+static void cut(struct walk *w, int64_t from, int64_t to)
+{
+	w->walker->work->cut++;
+	put(w, NULL, from, to, STEP_CUT);
+}
+
 static void walk_interval(struct walk *w, const struct thread_line *line, size_t index, int64_t from, int64_t to)
 {
 	const struct interval *i = &line->intervals.v[index];
@@ -197,7 +214,7 @@ static void walk_interval(struct walk *w, const struct thread_line *line, size_t
 		i = &whole;
 	}
 	if (w->depth == 0)
-		w->top = i;
+		begin_wait(w, i, from, to);
 	(followers[i->state] ?: stay)(w, i, from, to);
 }
 
@@ -236,9 +253,14 @@ static void walk(struct walk *w, uint32_t thread, uint32_t guess, int64_t from, 
 {
 	const struct thread_line *line = &w->timeline->threads.v[thread];
 	uint32_t *near = w->walker->near ? &w->walker->near[thread] : NULL;
-	size_t first = interval_near(line, from, guess != NOBODY ? guess : near ? *near : line->intervals.n / 2);
+	size_t first;
 
 	w->chain[w->depth] = thread;
+	if (w->depth && !walk_work_take(w->walker->work)) {
+		cut(w, from, to);
+		return;
+	}
+	first = interval_near(line, from, guess != NOBODY ? guess : near ? *near : line->intervals.n / 2);
 	if (near)
 		*near = (uint32_t)first;
 	for (size_t i = first; i < line->intervals.n && from < to; i++) {
@@ -250,6 +272,10 @@ static void walk(struct walk *w, uint32_t thread, uint32_t guess, int64_t from, 
 		if (interval->start > from) {
 			put(w, NULL, from, interval->start, STEP_BLOCKED);
 			from = interval->start;
+		}
+		if (w->depth && !walk_work_take(w->walker->work)) {
+			cut(w, from, to);
+			return;
 		}
 		fetch_ahead(w, line, i);
 		walk_interval(w, line, i, from, end);

@@ -5,6 +5,9 @@
  *
  * A lock with known holders is followed through them instead of its waker: split where the holder changes. A wakeup
  * from interrupt context is not followed: `current` was a bystander.
+ *
+ * Among thousands of threads that wake one another, a wait leads through everything that all of them did meanwhile: waits x events
+ * visits. walk_work bounds that. A chain that has used up its part ends at the thread where it is (STEP_CUT).
  */
 #pragma once
 
@@ -17,6 +20,7 @@ enum step_flags {
 	STEP_DEEP = 2,	   /* the chain is longer than WALK_DEPTH */
 	STEP_INFERRED = 4, /* somewhere on the way a holder was concluded, not seen */
 	STEP_BLOCKED = 8,  /* ends in a wait: nobody is known that could be followed */
+	STEP_CUT = 16,	   /* ends at this thread because the work is bounded: what it waited for is not looked at */
 };
 
 struct step {
@@ -33,12 +37,39 @@ struct step {
 
 typedef void (*step_fn)(void *user, const struct step *step);
 
+/* How many intervals, segments of CPUs and sightings of locks may be visited: each wait adds its part, in proportion to its length;
+ * what one leaves, later ones may use. */
+struct walk_work {
+	double per_ns;
+	uint64_t left;
+	uint64_t cut; /* chains that ended for want of it */
+};
+
+#define WORK_MAX    (1u << 20) /* visits of one question: each about 0.2 us where threads do not lie near each other */
+#define WORK_A_WAIT 4	       /* ... and so many more for each wait, however short */
+
+static inline struct walk_work walk_work_for(int64_t waits_ns)
+{
+	return (struct walk_work){.per_ns = (double)WORK_MAX / (double)(waits_ns > 0 ? waits_ns : 1)};
+}
+
+/* False: there is nothing left. */
+static inline bool walk_work_take(struct walk_work *w)
+{
+	if (w && !w->left)
+		return false;
+	if (w)
+		w->left--;
+	return true;
+}
+
 struct walker {
 	const struct timeline *timeline;
 	step_fn step;
 	void *user;
 	bool waits; /* only waits of the thread asked about: what else it did is left out */
 	uint32_t *near; /* by thread: where the last look at it ended, so that the next one begins there; zeros at first. May be NULL */
+	struct walk_work *work; /* NULL = without bound */
 };
 
 /* Calls `step` for every part of [from, to): the parts neither overlap nor leave anything out, in the order of time. */

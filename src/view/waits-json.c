@@ -50,13 +50,13 @@ static json_t *cell_json(const struct timeline *t, const struct blame_matrix *m,
 	char label[LABEL_SIZE];
 	bool task = c->culprit == BY_TASK || c->culprit == BY_SELF;
 
-	return json_pack("{s:o, s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:I, s:I, s:I, s:b, s:b}", "victim", waits_who_json(t, m, c->victim),
+	return json_pack("{s:o, s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:I, s:I, s:I, s:b, s:b, s:b}", "victim", waits_who_json(t, m, c->victim),
 			 "wait", wait_name(c->wait), "culprit_kind", blamed_name(c->culprit), "culprit_text",
 			 culprit_label(t, m, c, label, sizeof(label)), "culprit", task ? waits_who_json(t, m, c->id) : json_null(), "number",
 			 c->culprit == BY_IRQ || c->culprit == BY_SOFTIRQ ? json_integer(c->id) : json_null(), "root",
 			 wait_name(c->root), "via", waits_who_json(t, m, c->via), "ns", (json_int_t)c->ns, "parts",
 			 (json_int_t)c->parts, "longest_ns", (json_int_t)c->longest, "modelled", (c->flags & BLAME_MODELLED) != 0,
-			 "inferred", (c->flags & BLAME_INFERRED) != 0);
+			 "inferred", (c->flags & BLAME_INFERRED) != 0, "coarse", (c->flags & BLAME_COARSE) != 0);
 }
 
 static json_t *cells_json(const struct timeline *t, const struct blame_matrix *m)
@@ -88,9 +88,9 @@ static int dump(json_t *root, FILE *out)
 int waits_json(const struct timeline *t, const struct blame_matrix *m, const struct waits_options *o, FILE *out)
 {
 	(void)o;
-	return dump(json_pack("{s:s, s:o, s:s, s:o, s:I, s:I, s:o}", "schema", "whyslow.waits/1", "window",
+	return dump(json_pack("{s:s, s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:o}", "schema", "whyslow.waits/1", "window",
 			      waits_window_json(t, m->from, m->to), "level", blame_level_names[m->level], "waits", waits_totals_json(m), "cycles",
-			      (json_int_t)m->cycles, "too_deep", (json_int_t)m->deep, "cells", cells_json(t, m)),
+			      (json_int_t)m->cycles, "too_deep", (json_int_t)m->deep, "cut", (json_int_t)m->cut, "sampled_ns", (json_int_t)m->sampled, "cells", cells_json(t, m)),
 		    out);
 }
 

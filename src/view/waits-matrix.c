@@ -48,6 +48,7 @@ static uint64_t culprit_key(const struct blame_cell *c)
 	case BY_WAKEUP:
 	case BY_REMOTE:
 	case BY_CLOCK:
+	case BY_OTHERS:
 		break;
 	}
 	return (uint64_t)c->culprit << 32;

@@ -71,7 +71,7 @@ const char *blamed_name(enum blamed by)
 	static const char *const names[] = {
 		[BY_UNKNOWN] = "unknown", [BY_TASK] = "task",	  [BY_SELF] = "self",	  [BY_IRQ] = "irq",
 		[BY_SOFTIRQ] = "softirq", [BY_WAKEUP] = "wakeup", [BY_QUOTA] = "quota",	  [BY_DEVICE] = "device",
-		[BY_REMOTE] = "remote",	  [BY_CLOCK] = "clock",
+		[BY_REMOTE] = "remote",	  [BY_CLOCK] = "clock",	  [BY_OTHERS] = "others",
 	};
 
 	return names[by];
@@ -106,6 +106,9 @@ char *culprit_label(const struct timeline *t, const struct blame_matrix *m, cons
 		break;
 	case BY_CLOCK:
 		snprintf(buf, n, "a timeout");
+		break;
+	case BY_OTHERS:
+		snprintf(buf, n, "many others");
 		break;
 	default:
 		snprintf(buf, n, "unknown");
