@@ -1,6 +1,7 @@
 #include "daemon/trigger.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -350,6 +351,18 @@ static int read_rules(const struct triggers *t, struct rules *ret, char **ret_er
 	return r;
 }
 
+/* Where it cannot be done, a question may be caught: no reason to catch nothing. */
+static void leave_out_questions(struct watch *watch)
+{
+	char exe[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+	if (n <= 0)
+		return;
+	exe[n] = '\0';
+	(void)watch_leave_out(watch, exe, (uint32_t)getpid());
+}
+
 int triggers_reload(struct triggers *t, char **ret_error)
 {
 	struct rules fresh;
@@ -363,6 +376,7 @@ int triggers_reload(struct triggers *t, char **ret_error)
 		rules_free(&fresh);
 		return r;
 	}
+	leave_out_questions(watch);
 	watch_free(t->watch, report, t);
 	rules_free(&t->rules);
 	t->watch = watch;

@@ -155,6 +155,33 @@ static void each_process_has_its_own_event(void **state)
 	machine_free(m);
 }
 
+/* prog1 is the program itself, prog2 asks it, prog3 is another. */
+static void a_question_is_not_caught(const char *rule, unsigned caught)
+{
+	struct machine *m = machine_new(rule);
+
+	for (size_t i = 0; i < PROCESSES; i++) {
+		m->processes[i]->info.exe = strdup(i == 3 ? "/usr/bin/other" : "/usr/bin/whyslow");
+		m->processes[i]->info.pid = (uint32_t)(100 + i);
+	}
+	assert_int_equal(watch_leave_out(m->watch, "/usr/bin/whyslow", 101), 0);
+	run_tick(m, NS_PER_SEC);
+	for (unsigned i = 0; i < 4; i++) {
+		for (size_t k = 1; k < PROCESSES; k++)
+			m->values[k][FEATURE_CPU_TIME] += 900000000;
+		run_tick(m, NS_PER_SEC);
+	}
+	assert_int_equal(m->counted[TRIGGER_BEGIN], caught);
+	machine_free(m);
+}
+
+static void who_asks_is_caught_only_by_name(void **state)
+{
+	(void)state;
+	a_question_is_not_caught("when process u1 >= 85 % for 2 s notify", 2);
+	a_question_is_not_caught("when process name = \"whyslow\" u1 >= 85 % for 2 s notify", 2);
+}
+
 static void a_process_beside_pressure(void **state)
 {
 	struct machine *m = machine_new("when process u1 >= 85 % and psi.cpu.some > 20 % for 2 s capture");
@@ -337,4 +364,5 @@ RUN_TESTS(cmocka_unit_test(an_event_is_told_from_beginning_to_end),
 	  cmocka_unit_test(each_process_has_its_own_event), cmocka_unit_test(a_process_beside_pressure),
 	  cmocka_unit_test(both_utilisations), cmocka_unit_test(frequent_short_spikes),
 	  cmocka_unit_test(one_outlier_is_smoothed_away), cmocka_unit_test(who_ends_ends_the_event),
+	  cmocka_unit_test(who_asks_is_caught_only_by_name),
 	  cmocka_unit_test(what_is_missing_changes_nothing), cmocka_unit_test(random_patterns_of_load))

@@ -45,6 +45,8 @@ struct watch {
 	VEC(uint32_t) by_kind[ENTITY_KIND_END]; /* rules by scope */
 	uint64_t numbers;
 	int64_t usual; /* ns between two ticks */
+	char *own_exe; /* NULL = none */
+	uint32_t own_pid;
 
 	/* of the tick in hand */
 	const struct tick *tick;
@@ -117,6 +119,18 @@ static int prepare(struct watch *w, const struct rule *rule)
 	return p.ours ? VEC_PUSH(w->by_kind[rule->scope], index) : 0;
 }
 
+int watch_leave_out(struct watch *w, const char *exe, uint32_t pid)
+{
+	char *copy = strdup(exe);
+
+	if (!copy)
+		return -ENOMEM;
+	free(w->own_exe);
+	w->own_exe = copy;
+	w->own_pid = pid;
+	return 0;
+}
+
 int watch_new(const struct rules *rules, struct watch **ret)
 {
 	struct watch *w = calloc(1, sizeof(*w));
@@ -164,8 +178,16 @@ static bool meant_by(const struct selector *s, uint32_t uid, const struct entity
 	return false;
 }
 
-static bool is_meant(const struct prepared *p, const struct entity_info *info)
+/* A question to the recording computes for a moment, and is no trouble of the machine's; the recorder itself is none. */
+static bool is_own_question(const struct watch *w, const struct entity_info *info)
 {
+	return info->kind == ENTITY_PROCESS && w->own_exe && info->exe && info->pid != w->own_pid && strcmp(info->exe, w->own_exe) == 0;
+}
+
+static bool is_meant(const struct watch *w, const struct prepared *p, const struct entity_info *info)
+{
+	if (!p->rule->selectors.n && is_own_question(w, info))
+		return false;
 	for (size_t i = 0; i < p->rule->selectors.n; i++)
 		if (meant_by(&p->rule->selectors.v[i], p->uids[i], info) == p->rule->selectors.v[i].negated)
 			return false;
@@ -421,7 +443,7 @@ static void evaluate(struct watch *w, uint32_t index, const struct sample *sampl
 	w->state = w->states.n ? hmap_get(&w->states, index, id) : NULL;
 	if (sample->same && !w->state && w->rule->needs_growth)
 		return; /* most of a machine's processes sleep */
-	if (!w->state && r->slots && is_meant(w->rule, &sample->entity->info))
+	if (!w->state && r->slots && is_meant(w, w->rule, &sample->entity->info))
 		w->state = new_state(w, index);
 	if (w->state && r->slots) {
 		feed(w, r->when);
@@ -431,7 +453,7 @@ static void evaluate(struct watch *w, uint32_t index, const struct sample *sampl
 	high = condition_holds(r->when, test, w);
 	if (!w->state) {
 		/* most processes most of the time: nothing to remember */
-		if (high != TRUE_ || !is_meant(w->rule, &sample->entity->info))
+		if (high != TRUE_ || !is_meant(w, w->rule, &sample->entity->info))
 			return;
 		w->state = new_state(w, index);
 		if (!w->state)
@@ -506,5 +528,6 @@ void watch_free(struct watch *w, watch_report report, void *data)
 	VEC_FREE(w->rules);
 	for (size_t i = 0; i < ENTITY_KIND_END; i++)
 		VEC_FREE(w->by_kind[i]);
+	free(w->own_exe);
 	free(w);
 }
