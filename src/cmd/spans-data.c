@@ -76,8 +76,9 @@ static char *file_of_store(const struct common *common)
 struct span_store *spans_open_store(const struct common *common, bool write)
 {
 	_cleanup_free_ char *file = file_of_store(common), *error = NULL;
+	enum database_access access = write ? DATABASE_CREATE : common->from_file ? DATABASE_FOREIGN : DATABASE_READONLY;
 	struct span_store *store;
-	int r = file ? span_store_open(file, write, &store, &error) : -ENOMEM;
+	int r = file ? span_store_open(file, access, &store, &error) : -ENOMEM;
 
 	if (r == 0)
 		return store;

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "store/database.h"
 
 #define APPLICATION_ID	0x77666c74 /* "wflt" */
 #define VERSION		1
@@ -20,6 +21,17 @@
 #define PART_BYTES_MAX	((size_t)1 << 31) /* one server's column is never split */
 #define LEVEL		1
 #define THREADS		4
+
+static const struct database_shape shape = {
+	.what = "loaded fleet",
+	.tables = (const struct database_table[]){
+		{"counter", "id,name,unit,help,kind", false},
+		{"server", "id,name,role,rows,time", false},
+		{"part", "counter,first,present,data", false},
+		{"remark", "text", false},
+		{},
+	},
+};
 
 static int fail(sqlite3 *db, const char *path, int r, char **ret_error)
 {
@@ -199,7 +211,7 @@ static int write_all(sqlite3 *db, const struct fleet *f)
 	char header[128];
 	int r;
 
-	snprintf(header, sizeof(header), "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA application_id=%d; PRAGMA user_version=%d",
+	snprintf(header, sizeof(header), "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA application_id=%d; PRAGMA user_version=%d",
 		 APPLICATION_ID, VERSION);
 	r = execute(db, header);
 	if (r == 0)
@@ -223,6 +235,7 @@ static int write_all(sqlite3 *db, const struct fleet *f)
 int fleet_store_write(const struct fleet *f, const char *path, char **ret_error)
 {
 	_cleanup_free_ char *beside = NULL;
+	struct database_budget budget;
 	sqlite3 *db = NULL;
 	int r = 0;
 
@@ -234,7 +247,7 @@ int fleet_store_write(const struct fleet *f, const char *path, char **ret_error)
 		return -EEXIST;
 	}
 	(void)unlink(beside);
-	if (sqlite3_open_v2(beside, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK)
+	if (database_open(beside, DATABASE_CREATE, &budget, &db) != SQLITE_OK)
 		r = -EIO;
 	if (r == 0)
 		r = write_all(db, f);
@@ -266,12 +279,19 @@ static int query_int(sqlite3 *db, const char *sql)
 
 bool fleet_store_is(const char *path)
 {
+	struct database_budget budget;
 	sqlite3 *db = NULL;
-	bool is = access(path, R_OK) == 0 && sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
+	bool is = access(path, R_OK) == 0 && database_open(path, DATABASE_FOREIGN, &budget, &db) == SQLITE_OK &&
 		  query_int(db, "PRAGMA application_id") == APPLICATION_ID;
 
 	sqlite3_close(db);
 	return is;
+}
+
+/* Rows that cannot be read are not the end of them. */
+static int at_the_end(int code)
+{
+	return code == SQLITE_DONE || code == SQLITE_ROW ? 0 : code == SQLITE_NOMEM ? -ENOMEM : -EBADMSG;
 }
 
 static int take_text(sqlite3_stmt *s, int at, char **to)
@@ -285,7 +305,7 @@ static int take_text(sqlite3_stmt *s, int at, char **to)
 static int read_counters(sqlite3 *db, struct fleet *f)
 {
 	sqlite3_stmt *s;
-	int r = 0, more;
+	int r = 0, more = SQLITE_DONE;
 
 	if (sqlite3_prepare_v2(db, "SELECT id, name, unit, help, kind FROM counter ORDER BY id", -1, &s, NULL) != SQLITE_OK)
 		return -EBADMSG;
@@ -300,10 +320,10 @@ static int read_counters(sqlite3 *db, struct fleet *f)
 		r = take_text(s, 2, &f->counters.v[id].unit);
 		if (r == 0)
 			r = take_text(s, 3, &f->counters.v[id].help);
-		f->counters.v[id].kind = (enum fleet_kind)sqlite3_column_int(s, 4);
+		f->counters.v[id].kind = sqlite3_column_int(s, 4) == FLEET_COUNTER ? FLEET_COUNTER : FLEET_GAUGE;
 	}
 	sqlite3_finalize(s);
-	return r;
+	return r == 0 ? at_the_end(more) : r;
 }
 
 static int unpack(const void *packed, int n_packed, void *to, size_t n, size_t width, struct str *room)
@@ -347,27 +367,30 @@ static int read_servers(sqlite3 *db, struct fleet *f)
 {
 	_cleanup_str_ struct str room = {};
 	sqlite3_stmt *s;
-	int r = 0;
+	int r = 0, more = SQLITE_DONE;
 
 	if (sqlite3_prepare_v2(db, "SELECT id, name, role, rows, time FROM server ORDER BY id", -1, &s, NULL) != SQLITE_OK)
 		return -EBADMSG;
-	while (r == 0 && sqlite3_step(s) == SQLITE_ROW)
+	while (r == 0 && (more = sqlite3_step(s)) == SQLITE_ROW)
 		r = read_server(s, f, &room);
 	sqlite3_finalize(s);
-	return r;
+	return r == 0 ? at_the_end(more) : r;
 }
 
 static int read_remarks(sqlite3 *db, struct fleet *f)
 {
 	sqlite3_stmt *s;
-	int r = 0;
+	int r = 0, more = SQLITE_DONE;
 
 	if (sqlite3_prepare_v2(db, "SELECT text FROM remark", -1, &s, NULL) != SQLITE_OK)
 		return -EBADMSG;
-	while (r == 0 && sqlite3_step(s) == SQLITE_ROW)
-		r = fleet_remark(f, "%s", (const char *)sqlite3_column_text(s, 0));
+	while (r == 0 && (more = sqlite3_step(s)) == SQLITE_ROW) {
+		const char *text = (const char *)sqlite3_column_text(s, 0);
+
+		r = text ? fleet_remark(f, "%s", text) : -EBADMSG;
+	}
 	sqlite3_finalize(s);
-	return r;
+	return r == 0 ? at_the_end(more) : r;
 }
 
 struct reading {
@@ -415,7 +438,7 @@ static int read_columns(struct reading *d, sqlite3 *db)
 {
 	_cleanup_str_ struct str room = {};
 	sqlite3_stmt *s;
-	int r = 0;
+	int r = 0, more = SQLITE_DONE;
 
 	if (sqlite3_prepare_v2(db, "SELECT first, present, data FROM part WHERE counter = ?", -1, &s, NULL) != SQLITE_OK)
 		return -EBADMSG;
@@ -427,8 +450,10 @@ static int read_columns(struct reading *d, sqlite3 *db)
 		if (d->wanted && fnmatch(d->wanted, d->fleet->counters.v[c].name, FNM_CASEFOLD) != 0)
 			continue;
 		sqlite3_bind_int64(s, 1, (int64_t)c);
-		while (r == 0 && sqlite3_step(s) == SQLITE_ROW)
+		while (r == 0 && (more = sqlite3_step(s)) == SQLITE_ROW)
 			r = read_part(d, s, c, &room);
+		if (r == 0)
+			r = at_the_end(more);
 		sqlite3_reset(s);
 	}
 	sqlite3_finalize(s);
@@ -438,10 +463,11 @@ static int read_columns(struct reading *d, sqlite3 *db)
 static void *reader(void *data)
 {
 	struct reading *d = data;
+	struct database_budget budget;
 	sqlite3 *db = NULL;
 	int r = -EIO;
 
-	if (sqlite3_open_v2(d->path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK)
+	if (database_open(d->path, DATABASE_FOREIGN, &budget, &db) == SQLITE_OK)
 		r = read_columns(d, db);
 	sqlite3_close(db);
 	if (r < 0)
@@ -464,16 +490,30 @@ static int read_all_columns(const char *path, const char *wanted, struct fleet *
 	return atomic_load(&d.error);
 }
 
+/* Opens the file and looks at its tables. -EUCLEAN with *ret_error. */
+static int open_loaded(const char *path, struct database_budget *budget, sqlite3 **ret, char **ret_error)
+{
+	int r = database_is_whole(path, ret_error);
+
+	if (r < 0)
+		return r;
+	if (database_open(path, DATABASE_FOREIGN, budget, ret) != SQLITE_OK)
+		return -EIO;
+	if (query_int(*ret, "PRAGMA user_version") > VERSION)
+		return -EPROTONOSUPPORT;
+	return database_check(*ret, path, "main", &shape, false, ret_error);
+}
+
 int fleet_store_open(const char *path, const char *wanted, struct fleet **ret, char **ret_error)
 {
 	struct fleet *f = calloc(1, sizeof(*f));
+	struct database_budget budget;
 	sqlite3 *db = NULL;
 	int r = f ? 0 : -ENOMEM;
 
-	if (r == 0 && sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
-		r = -EIO;
-	if (r == 0 && query_int(db, "PRAGMA user_version") > VERSION)
-		r = -EPROTONOSUPPORT;
+	*ret_error = NULL;
+	if (r == 0)
+		r = open_loaded(path, &budget, &db, ret_error);
 	if (r == 0)
 		r = read_counters(db, f);
 	if (r == 0)
@@ -486,7 +526,7 @@ int fleet_store_open(const char *path, const char *wanted, struct fleet **ret, c
 		*ret_error = NULL;
 	else if (r == -EBADMSG && asprintf(ret_error, "%s is damaged: load its source again ('whyslow fleet load')", path) < 0)
 		*ret_error = NULL;
-	else if (r < 0 && r != -EPROTONOSUPPORT && r != -EBADMSG)
+	else if (r < 0 && r != -EPROTONOSUPPORT && r != -EBADMSG && !*ret_error)
 		fail(db, path, r, ret_error);
 	sqlite3_close(db);
 	if (r < 0) {

@@ -3,12 +3,14 @@
 
 #include <sqlite3.h>
 
+#include "store/database.h"
 #include "store/store.h"
 
 #define CHUNK_MAX ((size_t)512 << 20) /* frames of ten minutes of 10,000 busy processes are a tenth of this */
 
 struct store {
 	sqlite3 *db;
+	struct database_budget budget;
 	char *file;
 	char *run_dir;
 	char *error;
@@ -32,6 +34,12 @@ struct store {
 /* What was answered for a mark, and to whom: others may not see as much. */
 #define TOLD_TABLE "told(mark INTEGER, uid INTEGER, json TEXT, PRIMARY KEY(mark, uid));"
 
+/* The tables that are in RUN/marks.db as well. */
+#define MARK_SHAPES                                                            \
+	{"mark", "id,wall,last,presses,uid,note,feedback,undone", true},        \
+	{"inspection", "mark,wall,pid,phase,summary,text,json", true},          \
+	{"told", "mark,uid,json", true}
+
 /* store.c: each keeps what went wrong, in words, for store_error(), and returns -errno */
 int store_fail(struct store *s, int code, const char *what);
 int store_prepare(struct store *s, const char *sql, sqlite3_stmt **ret);
@@ -47,6 +55,8 @@ int store_keep(struct store *s, const char *sql, sqlite3_stmt **kept);
 /* Of a statement that returned rows: what its end says; finishes it. */
 int store_finish_rows(struct store *s, sqlite3_stmt *stmt, int code);
 void store_rollback(struct store *s);
+/* database_check() of one of the handle's files. */
+int store_check_tables(struct store *s, const char *schema_name, const struct database_shape *of, bool empty);
 /* Makes a file for its owner alone, if it is not there: command lines and notes of all users are in it. One that is there
  * is not opened: closing it would drop the locks that another handle of this process holds on it (POSIX), and whoever
  * reads it next would take it for abandoned and delete the log with what is not in the file yet. */

@@ -118,6 +118,11 @@ static char *marks_file(const struct store *s)
 	return asprintf(&path, "%s/marks.db", s->run_dir) < 0 ? NULL : path;
 }
 
+static const struct database_shape run_shape = {
+	.what = "file of marks",
+	.tables = (const struct database_table[]){MARK_SHAPES, {}},
+};
+
 static int attach(struct store *s, const char *path)
 {
 	sqlite3_stmt *stmt;
@@ -128,6 +133,8 @@ static int attach(struct store *s, const char *path)
 	sqlite3_bind_text(stmt, 1, path, -1, SQLITE_STATIC);
 	r = store_run(s, stmt);
 	s->marks_in_run = r == 0;
+	if (r == 0)
+		r = store_check_tables(s, "run", &run_shape, true);
 	return r;
 }
 

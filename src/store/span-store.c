@@ -9,12 +9,21 @@
 
 #include "base/cleanup.h"
 #include "base/folder.h"
+#include "base/str.h"
+#include "store/database.h"
 
 #define SCHEMA_VERSION 1
 #define PART_MAX       ((unsigned long long)2 << 30) /* bytes of one forest */
 
+static const struct database_shape shape = {
+	.what = "store of spans",
+	.tables = (const struct database_table[]){{"part", "id,key,source,begin,finish,requests,spans,length,forest", false}, {}},
+	.index = "part_time",
+};
+
 struct span_store {
 	sqlite3 *db;
+	struct database_budget budget;
 	char *error;
 };
 
@@ -53,16 +62,8 @@ static int64_t single(struct span_store *s, const char *sql)
 	return value;
 }
 
-static int prepare_schema(struct span_store *s, bool write)
+static int make_tables(struct span_store *s)
 {
-	int64_t version = single(s, "PRAGMA user_version");
-
-	if (version == SCHEMA_VERSION)
-		return 0;
-	if (version != 0)
-		return -EPROTONOSUPPORT;
-	if (!write)
-		return -ENOENT;
 	if (sqlite3_exec(s->db,
 			 "PRAGMA journal_mode=WAL;"
 			 "CREATE TABLE part (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, source TEXT NOT NULL,"
@@ -74,30 +75,52 @@ static int prepare_schema(struct span_store *s, bool write)
 	return 0;
 }
 
+static int prepare_schema(struct span_store *s, const char *file, bool write, char **ret_error)
+{
+	int64_t version = single(s, "PRAGMA user_version");
+	int r;
+
+	if (version > SCHEMA_VERSION)
+		return -EPROTONOSUPPORT;
+	if (version == 0 && !write)
+		return -ENOENT;
+	r = database_check(s->db, file, "main", &shape, version == 0, ret_error);
+	return r == 0 && version == 0 ? make_tables(s) : r;
+}
+
 static int explain(char **ret_error, const char *file, int r)
 {
 	const char *what = r == -ENOENT		? "nothing was loaded there; 'whyslow spans load FILE ...' does" :
 			   r == -EPROTONOSUPPORT ? "written by another version of whyslow" :
 						   strerror(-r);
 
-	if (asprintf(ret_error, "%s: %s", file, what) < 0)
-		*ret_error = NULL;
-	return r;
+	return *ret_error ? r : fail_with(ret_error, r, "%s: %s", file, what);
 }
 
-int span_store_open(const char *file, bool write, struct span_store **ret, char **ret_error)
+static int open_file(struct span_store *s, const char *file, enum database_access access, char **ret_error)
 {
-	struct span_store *s = calloc(1, sizeof(*s));
-	int flags = write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY, r;
+	bool write = access == DATABASE_CREATE;
+	int r = access == DATABASE_FOREIGN ? database_is_whole(file, ret_error) : 0;
 
-	if (!s)
-		return -ENOMEM;
+	if (r < 0)
+		return r;
 	if (write)
 		make_folder_of(file, 0750);
-	r = sqlite3_open_v2(file, &s->db, flags, NULL) == SQLITE_OK ? 0 : write ? -EACCES : -ENOENT;
+	if (database_open(file, access, &s->budget, &s->db) != SQLITE_OK)
+		return write ? -EACCES : -ENOENT;
 	sqlite3_busy_timeout(s->db, 10000);
-	if (r == 0)
-		r = prepare_schema(s, write);
+	return prepare_schema(s, file, write, ret_error);
+}
+
+int span_store_open(const char *file, enum database_access access, struct span_store **ret, char **ret_error)
+{
+	struct span_store *s = calloc(1, sizeof(*s));
+	int r;
+
+	*ret_error = NULL;
+	if (!s)
+		return -ENOMEM;
+	r = open_file(s, file, access, ret_error);
 	if (r < 0) {
 		explain(ret_error, file, r);
 		span_store_close(s);
@@ -136,6 +159,23 @@ int span_store_put(struct span_store *s, const struct span_part *part)
 	return r;
 }
 
+static int unpack_forest(sqlite3_stmt *q, size_t n, void **ret)
+{
+	const void *packed = sqlite3_column_blob(q, 8);
+	size_t n_packed = (size_t)sqlite3_column_bytes(q, 8);
+	_cleanup_free_ void *bytes = NULL;
+
+	if (!packed || n > PART_MAX || ZSTD_getFrameContentSize(packed, n_packed) != n)
+		return -EUCLEAN;
+	bytes = malloc(n + 1);
+	if (!bytes)
+		return -ENOMEM;
+	if (ZSTD_decompress(bytes, n, packed, n_packed) != n)
+		return -EUCLEAN;
+	*ret = TAKE(bytes);
+	return 0;
+}
+
 static int read_part(struct span_store *s, sqlite3_stmt *q, void *state,
 		     int (*each)(void *state, const struct span_part *part))
 {
@@ -149,18 +189,15 @@ static int read_part(struct span_store *s, sqlite3_stmt *q, void *state,
 		.spans = (uint64_t)sqlite3_column_int64(q, 6),
 		.n = (size_t)sqlite3_column_int64(q, 7),
 	};
-	const void *packed = sqlite3_column_blob(q, 8);
-	_cleanup_free_ void *bytes = part.n <= PART_MAX ? malloc(part.n + 1) : NULL;
-	size_t n;
+	_cleanup_free_ void *bytes = NULL;
+	int r = part.key && part.source ? unpack_forest(q, part.n, &bytes) : -EUCLEAN;
 
-	if (!bytes)
-		return -ENOMEM;
-	n = ZSTD_decompress(bytes, part.n, packed, (size_t)sqlite3_column_bytes(q, 8));
-	if (ZSTD_isError(n) || n != part.n) {
+	if (r == -EUCLEAN) {
 		free(s->error);
 		s->error = strdup("a part of the stored spans is damaged, or of another version; load it again");
-		return -EUCLEAN;
 	}
+	if (r < 0)
+		return r;
 	part.bytes = bytes;
 	return each(state, &part);
 }

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "store/database.h"
+
 struct span_store;
 
 struct span_part {
@@ -20,8 +22,8 @@ struct span_part {
 	size_t n;
 };
 
-/* -errno, with *ret_error in words (caller frees). Only `write` makes the file. */
-int span_store_open(const char *file, bool write, struct span_store **ret, char **ret_error);
+/* -errno, with *ret_error in words (caller frees). Only DATABASE_CREATE makes the file. */
+int span_store_open(const char *file, enum database_access access, struct span_store **ret, char **ret_error);
 void span_store_close(struct span_store *s);
 const char *span_store_error(const struct span_store *s);
 /* 0 or -errno: the part is on disk when this returns. */

@@ -31,33 +31,21 @@ static const char schema[] =
 	"CREATE TABLE IF NOT EXISTS program(id INTEGER PRIMARY KEY, name TEXT UNIQUE);"
 	"CREATE TABLE IF NOT EXISTS " MARK_TABLE "CREATE TABLE IF NOT EXISTS " CAPTURE_TABLE "CREATE TABLE IF NOT EXISTS " TOLD_TABLE;
 
-static int errno_of(int sqlite_code)
-{
-	switch (sqlite_code & 0xff) {
-	case SQLITE_OK:
-	case SQLITE_DONE:
-	case SQLITE_ROW:
-		return 0;
-	case SQLITE_FULL:
-		return -ENOSPC;
-	case SQLITE_READONLY:
-		return -EROFS;
-	case SQLITE_CORRUPT:
-	case SQLITE_NOTADB:
-		return -EUCLEAN;
-	case SQLITE_BUSY:
-	case SQLITE_LOCKED:
-		return -EBUSY;
-	case SQLITE_NOMEM:
-		return -ENOMEM;
-	case SQLITE_CANTOPEN:
-	case SQLITE_PERM:
-	case SQLITE_AUTH:
-		return -EACCES;
-	default:
-		return -EIO;
-	}
-}
+/* Of all versions that are read: 2 had no answers, and called inspections captures. */
+static const struct database_shape shape = {
+	.what = "recording",
+	.tables = (const struct database_table[]){
+		{"segment", "id,first,last,ticks,highest_entity", false},
+		{"raw", "segment,at,bytes", false},
+		{"chunk", "segment,bytes", false},
+		{"summary", "tier,start,until,bytes", false},
+		{"feature", "id,kind,name", false},
+		{"program", "id,name", false},
+		MARK_SHAPES,
+		{"capture", "mark,wall,pid,summary,text,json", true},
+		{},
+	},
+};
 
 const char *store_error(const struct store *s)
 {
@@ -72,13 +60,15 @@ const char *store_reason(const struct store *s, int r)
 /* Says what failed and what would mend it; returns the errno. */
 int store_fail(struct store *s, int code, const char *what)
 {
-	int r = errno_of(code);
+	int r = database_errno(code);
 	const char *remedy = "";
 
 	free(s->error);
 	s->error = NULL;
 	if (code == SQLITE_NOTADB)
 		remedy = ": it is no recording";
+	else if (code == SQLITE_INTERRUPT)
+		remedy = ": reading it takes more steps than its size explains; it is damaged, or made to keep its reader busy";
 	else if (r == -ENOSPC)
 		remedy = ": the disk is full; free some space, or lower store.max_size";
 	else if (r == -EROFS)
@@ -96,6 +86,7 @@ int store_prepare(struct store *s, const char *sql, sqlite3_stmt **ret)
 {
 	int code = sqlite3_prepare_v2(s->db, sql, -1, ret, NULL);
 
+	database_renew(&s->budget);
 	return code == SQLITE_OK ? 0 : store_fail(s, code, "cannot read");
 }
 
@@ -203,25 +194,6 @@ static int set_up(struct store *s, int64_t version)
 	return r;
 }
 
-/* On a medium that cannot be written there is no shared memory for the WAL: nobody else writes there either. */
-static int open_immutable(struct store *s)
-{
-	_cleanup_free_ char *uri = NULL;
-	struct str escaped = {};
-	int code;
-
-	for (const char *c = s->file; *c; c++)
-		str_printf(&escaped, *c == '?' || *c == '#' || *c == '%' ? "%%%02x" : "%c", (unsigned char)*c);
-	if (escaped.error || asprintf(&uri, "file:%s?immutable=1", escaped.data) < 0) {
-		str_free(&escaped);
-		return SQLITE_NOMEM;
-	}
-	str_free(&escaped);
-	sqlite3_close(s->db);
-	code = sqlite3_open_v2(uri, &s->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
-	return code;
-}
-
 static bool cannot_write(const char *file)
 {
 	_cleanup_free_ char *folder = strdup(file);
@@ -232,31 +204,65 @@ static bool cannot_write(const char *file)
 	return access(slash ? folder : ".", W_OK) < 0;
 }
 
-static bool is_folder(const char *path)
+static int reopen(struct store *s, enum database_access access)
 {
-	struct stat st;
+	int code;
 
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+	sqlite3_close(s->db);
+	code = database_open(s->file, access, &s->budget, &s->db);
+	return code == SQLITE_OK ? 0 : store_fail(s, code, "cannot open");
+}
+
+/* On a medium that cannot be written there is no shared memory for the WAL: nobody else writes there either. */
+static int open_to_read(struct store *s, int64_t *ret_version)
+{
+	int r = s->run_dir ? reopen(s, DATABASE_RECOVER) : database_is_whole(s->file, &s->error);
+
+	if (!s->run_dir && r == 0)
+		r = reopen(s, DATABASE_FOREIGN);
+	if (r == -EACCES && s->run_dir)
+		r = reopen(s, DATABASE_READONLY);
+	if (r < 0)
+		return r;
+	sqlite3_busy_timeout(s->db, 2000);
+	r = check_version(s, ret_version);
+	if ((r == -EACCES || r == -EROFS) && s->run_dir && cannot_write(s->file)) {
+		r = reopen(s, DATABASE_FOREIGN);
+		if (r == 0)
+			r = check_version(s, ret_version);
+	}
+	return r;
+}
+
+static int open_to_write(struct store *s, int64_t *ret_version)
+{
+	int r = reopen(s, DATABASE_CREATE);
+
+	if (r < 0)
+		return r;
+	sqlite3_busy_timeout(s->db, 10000);
+	return check_version(s, ret_version);
+}
+
+int store_check_tables(struct store *s, const char *schema_name, const struct database_shape *of, bool empty)
+{
+	_cleanup_free_ char *error = NULL;
+	int r = database_check(s->db, s->file, schema_name, of, empty, &error);
+
+	if (r < 0) {
+		free(s->error);
+		s->error = TAKE(error);
+	}
+	return r;
 }
 
 static int open_database(struct store *s, enum store_mode mode)
 {
-	int flags = mode != STORE_READ ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE;
-	int code = sqlite3_open_v2(s->file, &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL), r;
 	int64_t version;
+	int r = mode == STORE_READ ? open_to_read(s, &version) : open_to_write(s, &version);
 
-	if (code == SQLITE_CANTOPEN && mode == STORE_READ) {
-		sqlite3_close(s->db);
-		code = sqlite3_open_v2(s->file, &s->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
-	}
-	if (code != SQLITE_OK)
-		return store_fail(s, code, "cannot open");
-	sqlite3_busy_timeout(s->db, mode != STORE_READ ? 10000 : 2000);
-	r = check_version(s, &version);
-	if (r < 0 && mode == STORE_READ && (r == -EACCES || r == -EROFS) && cannot_write(s->file)) {
-		code = open_immutable(s);
-		r = code == SQLITE_OK ? check_version(s, &version) : store_fail(s, code, "cannot open");
-	}
+	if (r == 0)
+		r = store_check_tables(s, "main", &shape, version == 0);
 	if (r < 0)
 		return r;
 	if (mode == STORE_WRITE || (mode == STORE_MARK && version == 0))
@@ -276,6 +282,17 @@ void store_make_private(const char *file)
 
 	if (fd >= 0)
 		close(fd);
+}
+
+static int check_kind(const char *file, char **ret_error)
+{
+	struct stat st;
+
+	if (stat(file, &st) < 0 || S_ISREG(st.st_mode))
+		return 0;
+	if (S_ISDIR(st.st_mode))
+		return fail_with(ret_error, -EISDIR, "%s is a folder: name the recording in it", file);
+	return fail_with(ret_error, -EUCLEAN, "%s is not a regular file: a recording is one", file);
 }
 
 int store_open(const struct store_paths *paths, enum store_mode mode, struct store **ret, char **ret_error)
@@ -300,12 +317,9 @@ int store_open(const struct store_paths *paths, enum store_mode mode, struct sto
 			*ret_error = NULL;
 		goto failed;
 	}
-	if (is_folder(s->file)) {
-		r = -EISDIR;
-		if (asprintf(ret_error, "%s is a folder: name the recording in it", s->file) < 0)
-			*ret_error = NULL;
+	r = check_kind(s->file, ret_error);
+	if (r < 0)
 		goto failed;
-	}
 	r = open_database(s, mode);
 	if (r == 0)
 		r = store_find_marks(s);

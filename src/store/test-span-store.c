@@ -10,12 +10,12 @@
 
 static char file[64];
 
-static struct span_store *open_store(bool write)
+static struct span_store *open_store(enum database_access access)
 {
 	_cleanup_free_ char *error = NULL;
 	struct span_store *s = NULL;
 
-	assert_int_equal(span_store_open(file, write, &s, &error), 0);
+	assert_int_equal(span_store_open(file, access, &s, &error), 0);
 	return s;
 }
 
@@ -35,7 +35,7 @@ static int gather(void *state, const struct span_part *part)
 
 static void test_a_part_put_again_replaces_itself(void **state)
 {
-	struct span_store *s = open_store(true);
+	struct span_store *s = open_store(DATABASE_CREATE);
 	char seen[64] = "";
 
 	(void)state;
@@ -60,7 +60,7 @@ static void test_what_is_not_there_is_said(void **state)
 	struct span_store *s = NULL;
 
 	(void)state;
-	assert_int_equal(span_store_open("/nonexistent/spans.db", false, &s, &error), -ENOENT);
+	assert_int_equal(span_store_open("/nonexistent/spans.db", DATABASE_READONLY, &s, &error), -ENOENT);
 	assert_non_null(strstr(error, "spans load"));
 }
 
