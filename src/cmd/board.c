@@ -139,8 +139,8 @@ static int once(struct common *common, struct store *store, struct why_request *
 	struct board b = {};
 	int r = load(store, request, common->from_file, &b), status = r < 0 ? explain(store, r) : print_board(common, &b, view);
 
-	if (r == 0 && b.damaged)
-		log_warning("%u parts of the recording are damaged and were left out", b.damaged);
+	if (r == 0)
+		warn_of_damage(store);
 	board_free(&b);
 	return status;
 }

@@ -94,6 +94,7 @@ static int load(struct common *common, const struct range *range, struct dataset
 		log_error("%s", store_reason(store, r));
 	else if (!ret->ticks.n)
 		log_error("nothing is recorded in one of the two times");
+	warn_of_damage(store);
 	store_close(store);
 	return r < 0 ? r : ret->ticks.n ? 0 : -ENODATA;
 }

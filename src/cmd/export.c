@@ -154,8 +154,8 @@ static int export_window(struct common *common, int64_t from, int64_t to)
 	status = r < 0 ? EXIT_CANNOT : write_out(&d);
 	if (status == EXIT_NOTHING_FOUND)
 		log_warning("nothing is recorded in that time");
-	if (r == 0 && damaged)
-		log_warning("%u parts of the recording are damaged and were left out", damaged);
+	if (r == 0)
+		warn_of_damage(store);
 	dataset_free(&d);
 	store_close(store);
 	return status;

@@ -50,6 +50,8 @@ int verbs_main(int argc, char **argv);
 
 /* Opens the store a verb reads or writes marks in; says on standard error why it cannot. NULL then. */
 struct store *open_common_store(const struct common *common, enum store_mode mode);
+/* Says which times of the recording are damaged and left out, where any are. */
+void warn_of_damage(const struct store *store);
 /* Who may not read the recording asks the recorder (daemon/request.h): an unprivileged user who names no recording. */
 bool asks_recorder(const struct common *common);
 /* How a view that is started like this asks its questions; `common` must outlive it. */

@@ -91,6 +91,14 @@ struct store *open_common_store(const struct common *c, enum store_mode mode)
 	return NULL;
 }
 
+void warn_of_damage(const struct store *store)
+{
+	_cleanup_free_ char *times = store_damage(store);
+
+	if (times)
+		log_warning("parts of the recording are damaged and were left out: %s", times);
+}
+
 bool asks_recorder(const struct common *c)
 {
 	return !c->for_client && geteuid() != 0 && !c->store_file && !c->from_file && !c->run_dir && !c->config_file;

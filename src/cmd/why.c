@@ -145,8 +145,8 @@ static int answer_from(struct common *common, struct store *store, struct asked 
 	if (r == 0 && !why_args.boot)
 		compare_with_earlier(common, store, asked->mark, &a);
 	status = finish(common, r, request, &a, store);
-	if (r == 0 && data.damaged)
-		log_warning("%u parts of the recording are damaged and were left out", data.damaged);
+	if (r == 0)
+		warn_of_damage(store);
 	why_data_free(&data);
 	return status;
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #define BLOCK_BOUND 64 /* a block that zstd does not count on has a header, and an end of its stream of symbols */
 
@@ -30,7 +31,7 @@ int blocks_pack(const char *bytes, struct block_ends ends, int level, struct str
 	if (r == 0) {
 		to = (ZSTD_outBuffer){out->data + out->len, bound, 0};
 		if (ZSTD_isError(ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, level)) ||
-		    ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(zstd, n)))
+		    ZSTD_isError(ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1)) || ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(zstd, n)))
 			r = -EIO;
 	}
 	if (r == 0)
@@ -39,4 +40,20 @@ int blocks_pack(const char *bytes, struct block_ends ends, int level, struct str
 		out->len += to.pos;
 	ZSTD_freeCCtx(zstd);
 	return r;
+}
+
+size_t pack_checked(void *to, size_t room, const void *from, size_t n, int level)
+{
+	ZSTD_CCtx *zstd = ZSTD_createCCtx();
+	size_t used;
+
+	if (!zstd)
+		return (size_t)-ZSTD_error_memory_allocation;
+	used = ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, level);
+	if (!ZSTD_isError(used))
+		used = ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
+	if (!ZSTD_isError(used))
+		used = ZSTD_compress2(zstd, to, room, from, n);
+	ZSTD_freeCCtx(zstd);
+	return used;
 }

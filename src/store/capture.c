@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "store/blocks.h"
 #include "store/internal.h"
 #include "store/store.h"
 
@@ -30,7 +31,7 @@ static int pack(const char *report, void **ret, size_t *ret_n)
 	bytes = malloc(room);
 	if (!bytes)
 		return -ENOMEM;
-	used = ZSTD_compress(bytes, room, report, n, 3);
+	used = pack_checked(bytes, room, report, n, 3);
 	if (ZSTD_isError(used))
 		return -ENOMEM;
 	*ret = TAKE(bytes);

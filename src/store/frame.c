@@ -382,3 +382,13 @@ int frames_read_filtered(const void *bytes, size_t n, int64_t from_wall, int64_t
 	*ret_used = (size_t)(at - (const uint8_t *)bytes);
 	return r;
 }
+
+bool frames_are_torn(const void *bytes, size_t n, size_t used)
+{
+	uint32_t length;
+
+	if (n - used < FRAME_HEADER)
+		return true;
+	memcpy(&length, (const uint8_t *)bytes + used, sizeof(length));
+	return le32toh(length) > n - used - FRAME_HEADER;
+}

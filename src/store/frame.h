@@ -33,3 +33,6 @@ int frames_read(const void *bytes, size_t n, int64_t from_wall, int64_t to_wall,
 /* As frames_read(), but only what a filter (NULL = everything) wants. */
 int frames_read_filtered(const void *bytes, size_t n, int64_t from_wall, int64_t to_wall, const struct load_filter *filter,
 			 struct dataset *into, size_t *ret_used);
+
+/* Whether what is left behind the whole frames was cut off in mid-frame, as by a power cut; else bytes of it are wrong. */
+bool frames_are_torn(const void *bytes, size_t n, size_t used);

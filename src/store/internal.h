@@ -8,6 +8,12 @@
 
 #define CHUNK_MAX ((size_t)512 << 20) /* frames of ten minutes of 10,000 busy processes are a tenth of this */
 
+#define DAMAGE_MAX 32 /* times that are kept to be named; of more only the number is said */
+
+struct damage {
+	int64_t from, to; /* wall ns; to = 0: up to the end of that segment */
+};
+
 struct store {
 	sqlite3 *db;
 	struct database_budget budget;
@@ -18,6 +24,8 @@ struct store {
 	sqlite3_stmt *put_raw, *marks_version;
 	int64_t raw_segment, raw_size; /* of the segment last saved */
 	bool marks_in_run;   /* RUN/marks.db is attached and holds the marks */
+	struct damage damage[DAMAGE_MAX];
+	size_t n_damage;
 	int64_t marks_saved; /* its data_version when they were last copied; 0 = never, or changed since */
 };
 
@@ -55,6 +63,8 @@ int store_keep(struct store *s, const char *sql, sqlite3_stmt **kept);
 /* Of a statement that returned rows: what its end says; finishes it. */
 int store_finish_rows(struct store *s, sqlite3_stmt *stmt, int code);
 void store_rollback(struct store *s);
+/* What was recorded in that time cannot be read: for store_damage(). */
+void store_note_damage(struct store *s, int64_t from, int64_t to);
 /* database_check() of one of the handle's files. */
 int store_check_tables(struct store *s, const char *schema_name, const struct database_shape *of, bool empty);
 /* Makes a file for its owner alone, if it is not there: command lines and notes of all users are in it. One that is there

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/parallel.h"
 #include "store/chunk.h"
 #include "store/frame.h"
@@ -14,6 +15,7 @@
 
 /* A chunk, still packed. */
 struct packed {
+	int64_t segment, first, last; /* id; wall ns of its ticks */
 	void *bytes;
 	size_t n;
 	bool edge;	     /* it reaches beyond the window: of it only a part is wanted */
@@ -24,12 +26,17 @@ struct packed {
 	int result;
 };
 
+struct packed_list {
+	VEC(struct packed) list;
+};
+
 struct open_segment {
 	int64_t id;
 	struct str frames;
 };
 
 struct extract {
+	struct store *store;
 	int64_t from, to;
 	const uint64_t *most;	   /* as of load_filter: no load may want more */
 	bool heads;		   /* and it wants nothing but who was there */
@@ -66,72 +73,123 @@ static int open_packed(void *packed, size_t i)
 	return 0;
 }
 
+static void lose_chunk(struct extract *e, unsigned *damaged, const struct packed *p)
+{
+	(*damaged)++;
+	store_note_damage(e->store, p->first, p->last);
+}
+
+/* SQLite's answer to a row or its pages that are damaged is that of a damaged chunk: the others can still be read. */
+static int chunk_code(struct store *s, int code)
+{
+	int r = database_errno(code);
+
+	return r == -EUCLEAN || r == -EIO ? -EBADMSG : r < 0 ? store_fail(s, code, "cannot read") : 0;
+}
+
 /* Only the pages of its head are read. A damaged one is as empty as it looks. */
-static int read_head(struct store *s, int64_t segment, sqlite3_blob **blob, struct packed *p)
+static int read_head(struct store *s, sqlite3_blob **blob, struct packed *p)
 {
 	uint8_t start[CHUNK_HEAD_START];
-	int code = *blob ? sqlite3_blob_reopen(*blob, segment) : sqlite3_blob_open(s->db, "main", "chunk", "bytes", segment, 0, blob);
+	int code = *blob ? sqlite3_blob_reopen(*blob, p->segment) : sqlite3_blob_open(s->db, "main", "chunk", "bytes", p->segment, 0, blob);
 	size_t all = code == SQLITE_OK ? (size_t)sqlite3_blob_bytes(*blob) : 0, n = all < sizeof(start) ? all : sizeof(start);
 
+	if (code == SQLITE_ERROR)
+		return -ENOENT; /* no such row */
 	if (code == SQLITE_OK)
 		code = sqlite3_blob_read(*blob, start, (int)n, 0);
 	if (code != SQLITE_OK)
-		return store_fail(s, code, "cannot read");
+		return chunk_code(s, code);
 	p->n = chunk_head_size(start, n);
 	p->n = p->n < all ? p->n : all;
 	p->bytes = malloc(p->n + 1);
 	if (!p->bytes)
 		return -ENOMEM;
-	code = sqlite3_blob_read(*blob, p->bytes, (int)p->n, 0);
-	return code == SQLITE_OK ? 0 : store_fail(s, code, "cannot read");
+	return chunk_code(s, sqlite3_blob_read(*blob, p->bytes, (int)p->n, 0));
 }
 
-static int read_whole(sqlite3_stmt *stmt, struct packed *p)
+static int copy_bytes(sqlite3_stmt *stmt, struct packed *p)
 {
-	p->n = (size_t)sqlite3_column_bytes(stmt, 2);
+	const void *bytes = sqlite3_column_blob(stmt, 0);
+
+	p->n = bytes ? (size_t)sqlite3_column_bytes(stmt, 0) : 0;
 	p->bytes = malloc(p->n + 1);
 	if (!p->bytes)
 		return -ENOMEM;
-	memcpy(p->bytes, sqlite3_column_blob(stmt, 2), p->n);
+	if (bytes)
+		memcpy(p->bytes, bytes, p->n);
 	return 0;
 }
 
-static int take_chunk(struct store *s, struct extract *e, sqlite3_stmt *stmt, sqlite3_blob **blob)
+static int read_whole(struct store *s, sqlite3_stmt *stmt, struct packed *p)
 {
-	struct packed p = {.most = e->most, .head = e->heads};
-	int r;
+	int code, r;
 
-	p.edge = sqlite3_column_int64(stmt, 0) < e->from || sqlite3_column_int64(stmt, 1) > e->to;
-	r = e->heads ? read_head(s, sqlite3_column_int64(stmt, 2), blob, &p) : read_whole(stmt, &p);
-	if (r == 0)
-		r = VEC_PUSH(e->chunks, p);
-	if (r < 0)
-		free(p.bytes);
+	sqlite3_bind_int64(stmt, 1, p->segment);
+	code = sqlite3_step(stmt);
+	r = code == SQLITE_ROW ? copy_bytes(stmt, p) : code == SQLITE_DONE ? -ENOENT : chunk_code(s, code);
+	sqlite3_reset(stmt);
 	return r;
 }
 
-static int take_chunks(struct store *s, struct extract *e)
+/* Takes the bytes of one; a segment without a chunk is an open one. */
+static int take_chunk(struct store *s, struct extract *e, struct packed *p, sqlite3_stmt *stmt, sqlite3_blob **blob)
 {
-	sqlite3_blob *blob = NULL;
+	int r = e->heads ? read_head(s, blob, p) : read_whole(s, stmt, p);
+
+	if (r == 0)
+		return VEC_PUSH(e->chunks, *p);
+	if (r == -EBADMSG) {
+		lose_chunk(e, &e->damaged, p);
+		sqlite3_blob_close(*blob); /* an error makes it useless */
+		*blob = NULL;
+	}
+	return r == -EBADMSG || r == -ENOENT ? 0 : r;
+}
+
+static int list_segments(struct store *s, const struct extract *e, struct packed_list *ret)
+{
 	sqlite3_stmt *stmt;
-	int code = SQLITE_DONE;
-	int r = store_prepare(s,
-			      e->heads ? "SELECT g.first, g.last, c.segment FROM segment g JOIN chunk c ON c.segment = g.id"
-					 " WHERE g.last >= ? AND g.first <= ? ORDER BY g.id"
-				       : "SELECT g.first, g.last, c.bytes FROM segment g JOIN chunk c ON c.segment = g.id"
-					 " WHERE g.last >= ? AND g.first <= ? ORDER BY g.id",
-			      &stmt);
+	int code = SQLITE_DONE, r = store_prepare(s, "SELECT id, first, last FROM segment WHERE last >= ? AND first <= ? ORDER BY id", &stmt);
 
 	if (r < 0)
 		return r;
 	sqlite3_bind_int64(stmt, 1, e->from);
 	sqlite3_bind_int64(stmt, 2, e->to);
-	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW)
-		r = take_chunk(s, e, stmt, &blob);
-	sqlite3_blob_close(blob);
+	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+		struct packed p = {.segment = sqlite3_column_int64(stmt, 0),
+				   .first = sqlite3_column_int64(stmt, 1),
+				   .last = sqlite3_column_int64(stmt, 2),
+				   .most = e->most,
+				   .head = e->heads};
+
+		p.edge = p.first < e->from || p.last > e->to;
+		r = VEC_PUSH(ret->list, p);
+	}
 	if (r == 0)
 		return store_finish_rows(s, stmt, code);
 	sqlite3_finalize(stmt);
+	return r;
+}
+
+static int take_chunks(struct store *s, struct extract *e)
+{
+	struct packed_list segments = {};
+	sqlite3_blob *blob = NULL;
+	sqlite3_stmt *stmt = NULL;
+	int r = list_segments(s, e, &segments);
+
+	if (r == 0)
+		r = store_prepare(s, "SELECT bytes FROM chunk WHERE segment = ?", &stmt);
+	for (size_t i = 0; r == 0 && i < segments.list.n; i++) {
+		database_renew(&s->budget);
+		r = take_chunk(s, e, &segments.list.v[i], stmt, &blob);
+		if (r < 0 || !e->chunks.n || e->chunks.v[e->chunks.n - 1].segment != segments.list.v[i].segment)
+			free(segments.list.v[i].bytes);
+	}
+	sqlite3_blob_close(blob);
+	sqlite3_finalize(stmt);
+	VEC_FREE(segments.list);
 	return r;
 }
 
@@ -150,7 +208,7 @@ static int open_chunks(struct extract *e)
 			continue;
 		}
 		if (p->result == -EBADMSG)
-			e->damaged++;
+			lose_chunk(e, &e->damaged, p);
 		else
 			r = p->result;
 		packed_free(p);
@@ -162,7 +220,7 @@ static int open_chunks(struct extract *e)
 /* --- decoding --- */
 
 struct loading {
-	const struct extract *extract;
+	struct extract *extract;
 	struct dataset *into;
 	const struct load_filter *filter;
 	unsigned damaged;
@@ -197,7 +255,7 @@ static int decode_whole(struct loading *l, struct packed *packed, size_t n)
 	for (size_t i = n; r == 0 && i-- > 0;) {
 		if (packed[i].result == -EBADMSG) {
 			chunk_take_back(packed[i].chunk);
-			l->damaged++;
+			lose_chunk(l->extract, &l->damaged, &packed[i]);
 		} else {
 			r = packed[i].result;
 		}
@@ -230,7 +288,7 @@ static int append_edge(struct loading *l, struct packed *p)
 	dataset_free(&p->part);
 	p->part = (struct dataset){};
 	if (r == -EBADMSG) {
-		l->damaged++;
+		lose_chunk(l->extract, &l->damaged, p);
 		r = 0;
 	}
 	return r;
@@ -258,14 +316,18 @@ static int load_chunks(struct loading *l)
 
 /* --- what is not a chunk yet --- */
 
-static int load_frames(struct loading *l, const struct str *frames)
+static int load_frames(struct loading *l, int64_t segment, const struct str *frames)
 {
+	const struct dataset *d = l->into;
+	int64_t begin = segment * NS_PER_MS, last;
 	size_t used;
 	int r = frames->len ? frames_read_filtered(frames->data, frames->len, l->extract->from,
 						   l->extract->to, l->filter, l->into, &used)
 			    : 0;
 
 	if (r == -EBADMSG || r == -EPROTONOSUPPORT) {
+		last = d->ticks.n ? d->ticks.v[d->ticks.n - 1].wall : begin;
+		store_note_damage(l->extract->store, last > begin ? last : begin, 0);
 		l->damaged++;
 		r = 0;
 	}
@@ -380,6 +442,7 @@ static int extract_open(struct store *s, int64_t from, int64_t to, const uint64_
 
 	if (!e)
 		return -ENOMEM;
+	e->store = s;
 	e->from = from;
 	e->to = to;
 	e->most = most;
@@ -414,7 +477,7 @@ int extract_load(struct extract *e, const struct load_filter *filter, struct dat
 	int r = load_chunks(&l);
 
 	for (size_t i = 0; r == 0 && i < e->n_open; i++)
-		r = load_frames(&l, &e->open[i].frames);
+		r = load_frames(&l, e->open[i].id, &e->open[i].frames);
 	dataset_finish(into);
 	*ret_damaged = l.damaged;
 	return r;

@@ -129,6 +129,20 @@ static int put_segment(struct store *s, int64_t segment, const struct dataset *d
 	return store_run(s, stmt);
 }
 
+/* What follows in the segment builds on the frame that is damaged. */
+static int remark_damage(struct dataset *d, size_t lost)
+{
+	struct note note = {.kind = NOTE_RECORDER, .wall = d->ticks.n ? d->ticks.v[d->ticks.n - 1].wall : 0};
+	int r;
+
+	if (asprintf(&note.text, "%zu bytes of the journal were damaged: the recording has a gap from here to the end of these ten minutes", lost) < 0)
+		return -ENOMEM;
+	r = VEC_PUSH(d->notes, note);
+	if (r < 0)
+		free(note.text);
+	return r;
+}
+
 /* What a crash cut off in mid-frame ends there; anything else that goes wrong must not lose frames. */
 static int read_segment(struct store *s, int64_t segment, struct dataset *ret)
 {
@@ -138,9 +152,11 @@ static int read_segment(struct store *s, int64_t segment, struct dataset *ret)
 
 	if (r == 0 && frames.len)
 		r = frames_read(frames.data, frames.len, INT64_MIN, INT64_MAX, ret, &used);
+	if (r == -EBADMSG)
+		r = frames_are_torn(frames.data, frames.len, used) ? 0 : remark_damage(ret, frames.len - used);
 	dataset_finish(ret);
 	str_free(&frames);
-	return r == -EBADMSG ? 0 : r;
+	return r;
 }
 
 static int replace_raw(struct store *s, int64_t segment, const struct dataset *d, const struct str *chunk)

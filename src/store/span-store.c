@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/folder.h"
 #include "base/str.h"
+#include "store/blocks.h"
 #include "store/database.h"
 
 #define SCHEMA_VERSION 1
@@ -139,7 +140,7 @@ int span_store_put(struct span_store *s, const struct span_part *part)
 
 	if (!packed)
 		return -ENOMEM;
-	n = ZSTD_compress(packed, room, part->bytes, part->n, 3);
+	n = pack_checked(packed, room, part->bytes, part->n, 3);
 	if (ZSTD_isError(n))
 		return -EIO;
 	if (sqlite3_prepare_v2(s->db, "REPLACE INTO part (key, source, begin, finish, requests, spans, length, forest)"

@@ -35,6 +35,10 @@ const char *store_error(const struct store *s);
 /* Of a step that returned `r` < 0 and may have failed elsewhere: store_error(), or what `r` means where the store itself has none. */
 const char *store_reason(const struct store *s, int r);
 
+/* The times of what was found damaged since the store was opened, for people: "Fri 2026-11-20 14:30:00 to 14:39:59". The caller
+ * frees; NULL where nothing was. */
+char *store_damage(const struct store *s);
+
 /* The highest entity id ever given out in this store, journal included. */
 int store_highest_entity(struct store *s, uint32_t *ret);
 
@@ -51,7 +55,7 @@ int store_load_entities(struct store *s, int64_t from, int64_t to, uint64_t (*wa
 			void *data, struct dataset *into, unsigned *ret_damaged);
 
 /* A part of the recording, read once and decoded as often as more of it is wanted; its ticks are the same each time. */
-struct extract;
+struct extract; /* the store must outlive it */
 int store_extract(struct store *s, int64_t from, int64_t to, struct extract **ret);
 /* As store_load_filtered(). */
 int extract_load(struct extract *e, const struct load_filter *filter, struct dataset *into, unsigned *ret_damaged);

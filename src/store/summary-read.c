@@ -198,6 +198,7 @@ static int tell_all(struct store *s, struct telling *t, sqlite3_stmt *stmt, unsi
 				      sqlite3_column_int64(stmt, 1) * NS_PER_MS);
 		if (r == -EBADMSG) {
 			(*damaged)++;
+			store_note_damage(s, sqlite3_column_int64(stmt, 0) * NS_PER_MS, sqlite3_column_int64(stmt, 1) * NS_PER_MS);
 			r = 0;
 		}
 	}

@@ -351,6 +351,135 @@ static void a_damaged_chunk_is_left_out_and_counted(void **state)
 	holds(f->store, 0, 60, 1);
 }
 
+static void names_as_damaged(struct store *s, int64_t first, int64_t last)
+{
+	char *times = store_damage(s), words[100], from[40], to[40];
+
+	snprintf(words, sizeof(words), "%s to %s", format_local(START + first * NS_PER_SEC, from, sizeof(from)),
+		 format_local(START + last * NS_PER_SEC, to, sizeof(to)));
+	assert_non_null(times);
+	assert_string_equal(times, words);
+	free(times);
+}
+
+/* The file's bytes, changed as a disk does it: below SQLite. */
+static void spoil_file(const struct fixture *f, const void *there, size_t n)
+{
+	FILE *file = fopen(f->file, "r+e");
+	size_t size, hits = 0;
+	char *bytes;
+
+	assert_non_null(file);
+	fseek(file, 0, SEEK_END);
+	size = (size_t)ftell(file);
+	rewind(file);
+	bytes = malloc(size);
+	assert_int_equal(fread(bytes, 1, size, file), size);
+	for (char *at = bytes; (at = memmem(at, size - (size_t)(at - bytes), there, n)); at++, hits++) {
+		fseek(file, at - bytes + (long)n / 2, SEEK_SET);
+		fputc(at[n / 2] ^ 1, file);
+	}
+	assert_true(hits > 0);
+	free(bytes);
+	fclose(file);
+}
+
+/* A blob of the store; the caller frees. */
+static void *blob_of(struct fixture *f, const char *query, size_t *ret_n)
+{
+	sqlite3_stmt *stmt;
+	sqlite3 *db;
+	void *bytes;
+
+	assert_int_equal(sqlite3_open(f->file, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, query, -1, &stmt, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+	*ret_n = (size_t)sqlite3_column_bytes(stmt, 0);
+	bytes = malloc(*ret_n);
+	memcpy(bytes, sqlite3_column_blob(stmt, 0), *ret_n);
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+	return bytes;
+}
+
+static void the_times_of_what_is_damaged_are_named(void **state)
+{
+	struct fixture *f = *state;
+	void *chunk;
+	size_t n;
+
+	assert_int_equal(store_compact(f->store, record(f, 60)), 0);
+	assert_int_equal(store_compact(f->store, record(f, 60)), 0);
+	holds(f->store, 0, 120, 0);
+	assert_null(store_damage(f->store));
+	store_close(f->store); /* and the log is in the file */
+	chunk = blob_of(f, "SELECT bytes FROM chunk ORDER BY segment DESC", &n);
+	spoil_file(f, (char *)chunk + n / 2, 16);
+	free(chunk);
+	f->store = open_store(f, STORE_READ);
+	holds(f->store, 0, 60, 1);
+	names_as_damaged(f->store, 60, 119);
+}
+
+static int count_summary(const struct summary *summary, void *data)
+{
+	(void)summary;
+	++*(unsigned *)data;
+	return 0;
+}
+
+/* Without a checksum most of them would be taken for other figures. */
+static void each_wrong_byte_of_a_summary_is_found(void **state)
+{
+	struct fixture *f = *state;
+	unsigned told = 0, damaged;
+	size_t n;
+	void *whole;
+
+	assert_int_equal(store_compact(f->store, record(f, 60)), 0);
+	whole = blob_of(f, "SELECT bytes FROM summary", &n);
+	assert_int_equal(store_summaries(f->store, SUMMARY_SEGMENT, INT64_MIN, INT64_MAX, count_summary, &told, &damaged), 0);
+	assert_true(told > 0 && damaged == 0);
+	for (size_t i = 0; i < n; i++) {
+		char text[4096], *end = text + sprintf(text, "UPDATE summary SET bytes = x'");
+
+		assert_true(n < 1024);
+		for (size_t k = 0; k < n; k++)
+			end += sprintf(end, "%02x", ((uint8_t *)whole)[k] ^ (k == i ? 0x41 : 0));
+		strcpy(end, "'");
+		sql(f, text);
+		told = 0;
+		assert_int_equal(store_summaries(f->store, SUMMARY_SEGMENT, INT64_MIN, INT64_MAX, count_summary, &told, &damaged), 0);
+		if (damaged != 1 || told != 0)
+			fail_msg("byte %zu of %zu was taken", i, n);
+	}
+	free(whole);
+}
+
+static void a_wrong_byte_of_the_journal_is_remarked(void **state)
+{
+	struct fixture *f = *state;
+	struct dataset d = {};
+	int64_t segment = record(f, 60);
+	char path[128];
+	unsigned damaged;
+	FILE *journal;
+
+	snprintf(path, sizeof(path), "%s/journal/%lld", f->run_dir, (long long)segment);
+	journal = fopen(path, "r+e");
+	assert_non_null(journal);
+	fseek(journal, -200, SEEK_END);
+	fputc(0xa5, journal);
+	fclose(journal);
+	assert_int_equal(store_compact(f->store, segment), 0);
+	assert_int_equal(store_load(f->store, INT64_MIN, INT64_MAX, &d, &damaged), 0);
+	assert_true(d.ticks.n > 30 && d.ticks.n < 60);
+	assert_int_equal(d.notes.n, 1);
+	assert_non_null(strstr(d.notes.v[0].text, "damaged"));
+	assert_true(d.notes.v[0].wall == d.ticks.v[d.ticks.n - 1].wall);
+	dataset_free(&d);
+}
+
 static void opens_with(struct fixture *f, enum store_mode mode, int result, const char *words)
 {
 	struct store *s;
@@ -704,6 +833,8 @@ RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(an_extract_gives_the_
 	  CASE(old_segments_go_and_their_hours_stay), CASE(times_without_a_recording_are_no_past),
 	  CASE(the_oldest_go_beyond_the_size),
 	  CASE(an_export_is_whole), CASE(a_damaged_chunk_is_left_out_and_counted),
+	  CASE(the_times_of_what_is_damaged_are_named), CASE(each_wrong_byte_of_a_summary_is_found),
+	  CASE(a_wrong_byte_of_the_journal_is_remarked),
 	  CASE(a_newer_version_is_refused_and_untouched), CASE(a_corrupted_page_is_said),
 	  CASE(no_database_at_all_is_said), CASE(a_full_disk_loses_nothing),
 	  CASE(a_copy_on_a_read_only_disk_can_be_read), CASE(presses_within_five_seconds_are_one),
