@@ -92,8 +92,11 @@ static int take_over(struct writer *w, uint32_t *ret_first_id)
 	uint32_t highest;
 	int r;
 
-	report(w, DUTY_EARLIER, store_recover(w->store, 0));
-	r = store_open_marks(w->store);
+	r = store_lock(w->store);
+	if (r == 0) {
+		report(w, DUTY_EARLIER, store_recover(w->store, 0));
+		r = store_open_marks(w->store);
+	}
 	if (r == 0)
 		r = end_what_was_caught(w->store);
 	if (r == 0)

@@ -16,6 +16,7 @@ struct damage {
 
 struct store {
 	sqlite3 *db;
+	int lock_fd; /* of store_lock(); -1 = none */
 	struct database_budget budget;
 	char *file;
 	char *run_dir;

@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -303,6 +304,7 @@ int store_open(const struct store_paths *paths, enum store_mode mode, struct sto
 	*ret_error = NULL;
 	if (!s)
 		return r;
+	s->lock_fd = -1;
 	s->file = strdup(paths->file);
 	s->run_dir = paths->run_dir ? strdup(paths->run_dir) : NULL;
 	if (!s->file || (paths->run_dir && !s->run_dir))
@@ -334,6 +336,19 @@ failed:
 	return r;
 }
 
+int store_lock(struct store *s)
+{
+	int fd = open(s->file, O_RDONLY | O_CLOEXEC), r = fd < 0 ? -errno : 0;
+
+	if (r == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
+		r = -errno == -EWOULDBLOCK ? -EBUSY : -errno;
+	s->lock_fd = fd; /* also without the lock */
+	if (r < 0)
+		fail_again(&s->error, r, r == -EBUSY ? "another recorder writes to %s: stop it first, or give this one another store.file" :
+						      "cannot lock %s, so that no other recorder writes to it", s->file);
+	return r;
+}
+
 void store_close(struct store *s)
 {
 	if (!s)
@@ -341,6 +356,8 @@ void store_close(struct store *s)
 	sqlite3_finalize(s->put_raw);
 	sqlite3_finalize(s->marks_version);
 	sqlite3_close(s->db);
+	if (s->lock_fd >= 0) /* only now: closing a descriptor of the file takes away the locks that SQLite has on it (POSIX) */
+		close(s->lock_fd);
 	free(s->error);
 	free(s->file);
 	free(s->run_dir);

@@ -99,6 +99,10 @@ int store_reach_back(struct store *s, int64_t at, int64_t recorded, int64_t *ret
 
 /* --- the writer's side --- */
 
+/* One recorder writes at a time, however many may read and mark: before the first thing is written. Held until the store is closed, or
+ * the process ends. -EBUSY in words: another recorder holds it. */
+int store_lock(struct store *s);
+
 /* Copies frames that the journal has beyond what raw rows hold. 0 or -errno; nothing is lost on error. */
 int store_save_journal(struct store *s, int64_t segment);
 /* Turns a finished segment into a chunk and drops its raw rows and journal file. */

@@ -788,6 +788,23 @@ static void a_second_handle_takes_no_locks_away(void **state)
 	assert_true(is_locked(f->file));
 }
 
+static void one_recorder_writes_at_a_time(void **state)
+{
+	struct fixture *f = *state;
+	struct store *second = open_store(f, STORE_WRITE), *marker = open_store(f, STORE_MARK);
+	int64_t id;
+
+	assert_int_equal(store_lock(f->store), 0);
+	assert_int_equal(store_lock(second), -EBUSY);
+	assert_non_null(strstr(store_error(second), "another recorder writes to"));
+	store_close(second);
+	assert_int_equal(store_mark(marker, START, 0, NULL, &id), 0);
+	store_close(marker);
+	store_close(f->store);
+	f->store = open_store(f, STORE_WRITE);
+	assert_int_equal(store_lock(f->store), 0);
+}
+
 static void captures_are_kept_with_their_incident(void **state)
 {
 	struct fixture *f = *state;
@@ -840,4 +857,5 @@ RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(an_extract_gives_the_
 	  CASE(a_copy_on_a_read_only_disk_can_be_read), CASE(presses_within_five_seconds_are_one),
 	  CASE(only_the_owner_and_root_change_a_mark), CASE(what_a_rule_caught_is_listed_like_a_mark),
 	  CASE(a_handle_finds_the_marks_again_when_they_move), CASE(what_a_killed_recorder_had_caught_is_ended),
-	  CASE(a_second_handle_takes_no_locks_away), CASE(captures_are_kept_with_their_incident))
+	  CASE(a_second_handle_takes_no_locks_away), CASE(one_recorder_writes_at_a_time),
+	  CASE(captures_are_kept_with_their_incident))
