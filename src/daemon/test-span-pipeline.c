@@ -54,6 +54,22 @@ static void load_text(const char *text, struct forest *ret, struct span_faults *
 	assert_int_equal(forest_finish(ret), 0);
 }
 
+/* Under the sanitizer: no trace id is no place in memory, and an empty forest has nothing to order. */
+static void test_a_span_without_a_trace_makes_an_empty_forest(void **state)
+{
+	static const char message[] = "\x0a\x0e\x12\x0c\x12\x0a\x12\x08\1\2\3\4\5\6\7\x08"; /* resource, scope, span, span_id */
+	struct pipeline_options o = defaults();
+	struct span_faults faults = {};
+	struct forest f;
+
+	(void)state;
+	load(&o, message, sizeof(message) - 1, 1, &f, &faults);
+	assert_int_equal(forest_finish(&f), 0);
+	assert_int_equal(f.buckets.n, 0);
+	assert_int_equal(f.tally.spans, 0);
+	forest_free(&f);
+}
+
 static uint32_t vertex_named(const struct forest *f, const char *path)
 {
 	for (uint32_t v = 0; v < f->vertices.n; v++) {
@@ -924,7 +940,7 @@ int main(void)
 		cmocka_unit_test(test_an_inventory_tells_the_hardware_of_hosts),
 		cmocka_unit_test(test_a_trace_waits_as_long_as_told),
 		cmocka_unit_test(test_memory_is_bounded_and_what_is_cut_is_counted),
-		cmocka_unit_test(test_one_clock_ahead_does_not_close_all_traces),
+		cmocka_unit_test(test_a_span_without_a_trace_makes_an_empty_forest), cmocka_unit_test(test_one_clock_ahead_does_not_close_all_traces),
 	};
 
 	return cmocka_run_group_tests(tests, make_names, free_names);

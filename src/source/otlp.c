@@ -321,6 +321,16 @@ static void know_resource(struct span_reader *r, const struct place *place, stru
 	b->set = reader_resource(r, &b->service);
 }
 
+/* Its last eight bytes, and the up to eight before them. */
+static void read_trace_id(const struct field *trace, struct span *span)
+{
+	size_t high = trace->n > 8 ? trace->n - 8 : 0;
+
+	if (high)
+		span->trace_high = big_endian(trace->bytes, high < 8 ? high : 8);
+	span->trace_low = big_endian(trace->bytes + high, trace->n - high);
+}
+
 static int read_span(struct span_reader *r, const struct place *place, const struct field *f, struct block *block)
 {
 	struct span span = {};
@@ -333,10 +343,8 @@ static int read_span(struct span_reader *r, const struct place *place, const str
 	}
 	if (read_fields(r, inside(f), &span, &found) < 0)
 		return -EBADMSG;
-	if (found.trace.n > 8)
-		span.trace_high = big_endian(found.trace.bytes, found.trace.n - 8 < 8 ? found.trace.n - 8 : 8);
-	span.trace_low = big_endian(found.trace.bytes + (found.trace.n > 8 ? found.trace.n - 8 : 0),
-				    found.trace.n > 8 ? 8 : found.trace.n);
+	if (found.trace.n)
+		read_trace_id(&found.trace, &span);
 	begin_block(block, reader_takes(r, span.trace_high, span.trace_low));
 	if (!reader_takes(r, span.trace_high, span.trace_low))
 		return 0;

@@ -119,7 +119,7 @@ static void take_lines(const char *text, const struct line *lines, size_t n, int
 	for (size_t i = 0; i < n; i++) {
 		uint64_t value;
 
-		if (!find_line(text, lines[i].key, &value))
+		if (!find_line(text, lines[i].key, &value) || value > (uint64_t)(INT64_MAX / lines[i].unit))
 			continue;
 		values[lines[i].feature] = (int64_t)value * lines[i].unit;
 		*present |= 1ull << lines[i].feature;

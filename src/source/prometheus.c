@@ -26,6 +26,7 @@
 #define POINTS_MAX     10000 /* of a series in one query: the server's limit is 11,000 */
 #define DEFAULT_WINDOW (3600 * NS_PER_SEC)
 #define LEAST_STEP     (15 * NS_PER_SEC)
+#define MOMENT_MAX     9e9 /* s since 1970: the year 2255, and within 64 bits of ns */
 #define WANTED_POINTS  1000 /* where no step is given */
 
 static const char *const endings[] = {".json", NULL};
@@ -158,6 +159,10 @@ static int put_values(struct server *s, const json_t *values, int server, int co
 		}
 		if (!isfinite(value))
 			continue; /* NaN and +Inf are what an exporter says of what it has not measured */
+		if (!(fabs(at) < MOMENT_MAX)) {
+			intake_bad(s->into, s->base, 0, "point %zu of %s has no time", i + 1, name);
+			continue;
+		}
 		r = intake_put(s->into, server, counter, (int64_t)llround(at * 1000) * NS_PER_MS, value);
 		if (r < 0)
 			return r;

@@ -89,6 +89,19 @@ static void status_and_io_are_read(void **state)
 	assert_int_equal(v[FEATURE_IO_CANCELLED_BYTES], 512);
 }
 
+/* Another program may write what is read under --proc; a value that has no place is not there. */
+static void a_number_beyond_64_bits_is_left_out(void **state)
+{
+	int64_t v[PROCESS_FEATURE_COUNT] = {};
+	uint64_t present = 0;
+	uint32_t uid = 0;
+
+	(void)state;
+	proc_parse_status("RssAnon:\t18446744073709551615 kB\nVmSwap:\t9007199254740992 kB\nRssFile:\t9007199254740991 kB\n", v, &present, &uid);
+	assert_true(present == 1ull << FEATURE_MEM_FILE);
+	assert_true(v[FEATURE_MEM_FILE] == 9007199254740991 * 1024);
+}
+
 /* A line cut off in the middle of its number must not be taken for a smaller number. */
 static void every_prefix_gives_whole_values_or_none(void **state)
 {
@@ -376,6 +389,7 @@ static void both_sources_say_the_same_of_a_process(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(stat_is_read_whatever_the_name), cmocka_unit_test(a_negative_nice_is_negative),
-	  cmocka_unit_test(status_and_io_are_read), cmocka_unit_test(every_prefix_gives_whole_values_or_none),
+	  cmocka_unit_test(status_and_io_are_read), cmocka_unit_test(a_number_beyond_64_bits_is_left_out),
+	  cmocka_unit_test(every_prefix_gives_whole_values_or_none),
 	  cmocka_unit_test(a_recorded_process_is_followed), cmocka_unit_test(only_own_processes_are_seen_when_asked),
 	  cmocka_unit_test(both_sources_say_the_same_of_a_process))

@@ -134,6 +134,27 @@ static void an_answer_that_was_kept_is_read(void **state)
 	unlink(path);
 }
 
+static void a_moment_beyond_all_clocks_is_no_point(void **state)
+{
+	static const char text[] = "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":["
+				   "{\"metric\":{\"__name__\":\"node_load1\",\"instance\":\"a:1\"},"
+				   "\"values\":[[1795183200,\"0.5\"],[1e17,\"1\"],[-1e300,\"2\"]]}]}}";
+	char path[] = "/tmp/whyslow-answer-XXXXXX.json";
+	int fd = mkstemps(path, 5);
+	struct loaded l;
+
+	(void)state;
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+	l = load_location(&fleet_source_prometheus, path);
+	assert_int_equal(l.result, 0);
+	check_at(&l, "a:1", "node_load1", T, 0.5);
+	assert_int_equal(intake_count(l.intake).bad, 2);
+	check_bad(&l, "point 2 of node_load1 has no time");
+	loaded_free(&l);
+	unlink(path);
+}
+
 static void what_prometheus_refuses_is_said(void **state)
 {
 	struct fake f;
@@ -290,5 +311,5 @@ static void debians_prometheus_is_read(void **state)
 	real_stop(&r);
 }
 
-RUN_TESTS(cmocka_unit_test(series_become_servers_and_counters), cmocka_unit_test(an_answer_that_was_kept_is_read), cmocka_unit_test(what_prometheus_refuses_is_said),
+RUN_TESTS(cmocka_unit_test(series_become_servers_and_counters), cmocka_unit_test(an_answer_that_was_kept_is_read), cmocka_unit_test(a_moment_beyond_all_clocks_is_no_point), cmocka_unit_test(what_prometheus_refuses_is_said),
 	  cmocka_unit_test(damaged_answers_do_no_harm), cmocka_unit_test(debians_prometheus_is_read))

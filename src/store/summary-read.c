@@ -46,9 +46,14 @@ static void read_row(struct reader planes[PLANES], const struct row *before, str
  * where the planes of its n rows lie in it. */
 static int open_planes(const void *bytes, size_t n_bytes, struct str *room, struct reader planes[PLANES], uint64_t *ret_n)
 {
-	struct reader in = {bytes, (const uint8_t *)bytes + n_bytes, false};
-	uint64_t size = read_varint(&in);
+	struct reader in;
+	uint64_t size;
 	const uint8_t *all;
+
+	if (!bytes) /* SQLite's empty blob */
+		return -EBADMSG;
+	in = (struct reader){bytes, (const uint8_t *)bytes + n_bytes, false};
+	size = read_varint(&in);
 
 	if (in.bad || size > BLOB_MAX)
 		return -EBADMSG;
@@ -65,9 +70,11 @@ static int open_planes(const void *bytes, size_t n_bytes, struct str *room, stru
 		size_t length;
 		const char *plane = read_blob(&in, &length);
 
+		if (!plane)
+			return -EBADMSG;
 		planes[i] = (struct reader){(const uint8_t *)plane, (const uint8_t *)plane + length, false};
 	}
-	return in.bad || *ret_n > (size_t)(planes[MEAN_LOW].end - planes[MEAN_LOW].at) ? -EBADMSG : 0;
+	return *ret_n > (size_t)(planes[MEAN_LOW].end - planes[MEAN_LOW].at) ? -EBADMSG : 0;
 }
 
 int summary_unpack(const void *bytes, size_t n_bytes, struct rows *rows)

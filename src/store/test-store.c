@@ -456,6 +456,24 @@ static void each_wrong_byte_of_a_summary_is_found(void **state)
 	free(whole);
 }
 
+/* Under the sanitizer: neither has a place in memory. */
+static void a_summary_of_nothing_is_damaged(void **state)
+{
+	static const char *const blobs[] = {"x''", "NULL", "x'0028b52ffd2400010000'", "x'0128b52ffd200109000000'"};
+	struct fixture *f = *state;
+	char text[80];
+	unsigned told = 0, damaged;
+
+	assert_int_equal(store_compact(f->store, record(f, 60)), 0);
+	for (size_t i = 0; i < sizeof(blobs) / sizeof(blobs[0]); i++) {
+		snprintf(text, sizeof(text), "UPDATE summary SET bytes = %s", blobs[i]);
+		sql(f, text);
+		assert_int_equal(store_summaries(f->store, SUMMARY_SEGMENT, INT64_MIN, INT64_MAX, count_summary, &told, &damaged), 0);
+		assert_int_equal(damaged, 1);
+		assert_int_equal(told, 0);
+	}
+}
+
 static void a_wrong_byte_of_the_journal_is_remarked(void **state)
 {
 	struct fixture *f = *state;
@@ -851,7 +869,7 @@ RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(an_extract_gives_the_
 	  CASE(the_oldest_go_beyond_the_size),
 	  CASE(an_export_is_whole), CASE(a_damaged_chunk_is_left_out_and_counted),
 	  CASE(the_times_of_what_is_damaged_are_named), CASE(each_wrong_byte_of_a_summary_is_found),
-	  CASE(a_wrong_byte_of_the_journal_is_remarked),
+	  CASE(a_summary_of_nothing_is_damaged), CASE(a_wrong_byte_of_the_journal_is_remarked),
 	  CASE(a_newer_version_is_refused_and_untouched), CASE(a_corrupted_page_is_said),
 	  CASE(no_database_at_all_is_said), CASE(a_full_disk_loses_nothing),
 	  CASE(a_copy_on_a_read_only_disk_can_be_read), CASE(presses_within_five_seconds_are_one),

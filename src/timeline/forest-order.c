@@ -246,7 +246,8 @@ static int order_buckets(struct forest *f)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
 		f->buckets.v[i].was = i;
-	qsort_r(f->buckets.v, n, sizeof(*f->buckets.v), by_values, f->names);
+	if (n)
+		qsort_r(f->buckets.v, n, sizeof(*f->buckets.v), by_values, f->names);
 	for (uint32_t i = 0; i < n; i++)
 		place[f->buckets.v[i].was] = i;
 	for (size_t i = 0; i < f->places.n; i++)
@@ -275,7 +276,8 @@ int forest_finish(struct forest *f)
 
 		for (size_t j = 0; j < b->groups.n; j++)
 			finish_group(&b->groups.v[j], position, &order);
-		qsort_r(b->groups.v, b->groups.n, sizeof(*b->groups.v), by_versions, &order);
+		if (b->groups.n)
+			qsort_r(b->groups.v, b->groups.n, sizeof(*b->groups.v), by_versions, &order);
 	}
 	free(order.rank);
 	for (size_t i = 0; i < f->places.n; i++)
