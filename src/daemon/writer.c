@@ -18,7 +18,7 @@ struct writer {
 	pthread_t thread;
 	pthread_mutex_t lock; /* of what follows, up to `keep` */
 	pthread_cond_t wake;
-	bool save, compact, stop;
+	bool save, compact, retain, stop;
 	int64_t current; /* segment being written by the sampler */
 	struct retention keep;
 	struct store *store; /* the thread's, while it runs */
@@ -44,11 +44,15 @@ static int report(struct writer *w, enum duty duty, int r)
 	return r;
 }
 
-/* Finished segments, and those that could not be compacted before. */
-static void compact(struct writer *w, int64_t current, const struct retention *keep)
+/* Finished segments, and those that could not be compacted before; and what is too old or too much goes. */
+static void compact(struct writer *w, enum duty duty, int64_t current, const struct retention *keep)
 {
-	if (report(w, DUTY_SEGMENTS, store_recover(w->store, current)) == 0)
-		report(w, DUTY_RETAIN, store_retain(w->store, keep, wall_now()));
+	int r = store_recover(w->store, current);
+
+	/* what goes may be what there is no room for */
+	if (report(w, DUTY_RETAIN, store_retain(w->store, keep, wall_now())) == 0 && r == -ENOSPC)
+		r = store_recover(w->store, current);
+	report(w, duty, r);
 }
 
 static void *write_all(void *argument)
@@ -59,16 +63,18 @@ static void *write_all(void *argument)
 	for (;;) {
 		struct writer now = *w;
 
-		if (!now.compact && !now.save) {
+		if (!now.compact && !now.save && !now.retain) {
 			if (now.stop)
 				break;
 			pthread_cond_wait(&w->wake, &w->lock);
 			continue;
 		}
-		w->save = w->compact = false;
+		w->save = w->compact = w->retain = false;
 		pthread_mutex_unlock(&w->lock);
 		if (now.compact)
-			compact(w, now.current, &now.keep);
+			compact(w, DUTY_SEGMENTS, now.current, &now.keep);
+		else if (now.retain)
+			report(w, DUTY_RETAIN, store_retain(w->store, &now.keep, wall_now()));
 		if (now.save && now.current)
 			report(w, DUTY_SAVE, store_save_journal(w->store, now.current));
 		report(w, DUTY_MARKS, store_save_marks(w->store));
@@ -94,7 +100,7 @@ static int take_over(struct writer *w, uint32_t *ret_first_id)
 
 	r = store_lock(w->store);
 	if (r == 0) {
-		report(w, DUTY_EARLIER, store_recover(w->store, 0));
+		compact(w, DUTY_EARLIER, 0, &w->keep);
 		r = store_open_marks(w->store);
 	}
 	if (r == 0)
@@ -168,6 +174,8 @@ void writer_keep(struct writer *w, const struct config *config)
 {
 	pthread_mutex_lock(&w->lock);
 	w->keep = (struct retention){config->store_max_age, config->store_max_size};
+	w->retain = true; /* who lowers a limit does so because there is too much now */
+	pthread_cond_signal(&w->wake);
 	pthread_mutex_unlock(&w->lock);
 }
 

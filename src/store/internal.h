@@ -6,6 +6,8 @@
 #include "store/database.h"
 #include "store/store.h"
 
+#define STRINGIFY_(x) #x
+#define STRINGIFY(x)  STRINGIFY_(x)
 #define CHUNK_MAX ((size_t)512 << 20) /* frames of ten minutes of 10,000 busy processes are a tenth of this */
 
 #define DAMAGE_MAX 32 /* times that are kept to be named; of more only the number is said */
@@ -66,6 +68,10 @@ int store_finish_rows(struct store *s, sqlite3_stmt *stmt, int code);
 void store_rollback(struct store *s);
 /* What was recorded in that time cannot be read: for store_damage(). */
 void store_note_damage(struct store *s, int64_t from, int64_t to);
+/* reserve.c. Makes it where there is room and it is not there. */
+void store_make_reserve(const struct store *s);
+/* Whether there is more room now than before. */
+bool store_use_reserve(const struct store *s);
 /* database_check() of one of the handle's files. */
 int store_check_tables(struct store *s, const char *schema_name, const struct database_shape *of, bool empty);
 /* Makes a file for its owner alone, if it is not there: command lines and notes of all users are in it. One that is there

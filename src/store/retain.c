@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "store/internal.h"
 
+#define VACUUM_PAGES 64 /* half a megabyte of log at most: a page that moves changes one that points at it */
 #define TIER_AGE   (366 * 86400 * NS_PER_SEC) /* hours and days outlive the chunks they are made of */
 #define TIER_SHARE 10			      /* ... in a tenth of the size at most */
 
@@ -14,11 +15,26 @@ static int drop(struct store *s, const char *const *statements, int64_t argument
 		r = store_run_int(s, *statements, argument);
 	if (r == 0)
 		r = store_exec(s, "COMMIT");
-	if (r < 0) {
+	if (r < 0)
 		store_rollback(s);
-		return r;
-	}
-	return store_exec(s, "PRAGMA incremental_vacuum");
+	return r;
+}
+
+/* Gives free pages back to the disk, in steps: each page that moves goes through the log, which is emptied behind each step. */
+static int shrink(struct store *s)
+{
+	int64_t before, left = INT64_MAX;
+	int r;
+
+	do {
+		before = left;
+		r = store_exec(s, "PRAGMA incremental_vacuum(" STRINGIFY(VACUUM_PAGES) ")");
+		if (r == 0)
+			r = store_exec(s, "PRAGMA wal_checkpoint");
+		if (r == 0)
+			r = store_query_int(s, "PRAGMA freelist_count", &left);
+	} while (r == 0 && left > 0 && left < before);
+	return r;
 }
 
 static int used_bytes(struct store *s, uint64_t *ret)
@@ -83,9 +99,22 @@ static int retain_tiers(struct store *s, const struct retention *keep, int64_t n
 	return r;
 }
 
-int store_retain(struct store *s, const struct retention *keep, int64_t now)
+static int retain(struct store *s, const struct retention *keep, int64_t now)
 {
 	int r = retain_segments(s, keep, now);
 
-	return r == 0 ? retain_tiers(s, keep, now) : r;
+	if (r == 0)
+		r = retain_tiers(s, keep, now);
+	return r == 0 ? shrink(s) : r;
+}
+
+int store_retain(struct store *s, const struct retention *keep, int64_t now)
+{
+	int r = retain(s, keep, now);
+
+	if (r == -ENOSPC && store_use_reserve(s))
+		r = retain(s, keep, now);
+	if (r == 0)
+		store_make_reserve(s);
+	return r;
 }

@@ -17,8 +17,6 @@
 
 #define SCHEMA_VERSION 4 /* 3: chunks whose columns have partners; 4: whose values have points to begin at */
 #define SCHEMA_OLDEST  2 /* that is read, and becomes the newest when it is written to */
-#define STRINGIFY_(x)  #x
-#define STRINGIFY(x)   STRINGIFY_(x)
 
 static const char schema[] =
 	"CREATE TABLE IF NOT EXISTS segment(id INTEGER PRIMARY KEY, first INTEGER, last INTEGER, ticks INTEGER,"
@@ -181,7 +179,8 @@ static int set_up(struct store *s, int64_t version)
 
 	if (r == 0)
 		r = store_exec(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-				  "PRAGMA wal_autocheckpoint = 256; PRAGMA journal_size_limit = 4194304; PRAGMA cache_size = -512");
+				  "PRAGMA wal_autocheckpoint = 256; PRAGMA journal_size_limit = 4194304; PRAGMA cache_size = -512;"
+				  "PRAGMA secure_delete = OFF"); /* Debian's default writes zeros over what is deleted: on a full disk there is no room for them */
 	if (r == 0)
 		r = store_exec(s, "BEGIN IMMEDIATE");
 	if (r == 0)
@@ -323,6 +322,8 @@ int store_open(const struct store_paths *paths, enum store_mode mode, struct sto
 	if (r < 0)
 		goto failed;
 	r = open_database(s, mode);
+	if (mode == STORE_WRITE && (r == -ENOSPC || r == -EIO) && store_use_reserve(s)) /* the log and its index have no room */
+		r = open_database(s, mode);
 	if (r == 0)
 		r = store_find_marks(s);
 	if (r == 0) {

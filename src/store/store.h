@@ -114,7 +114,8 @@ struct retention {
 	int64_t age;	/* ns; 0 = for ever */
 	uint64_t bytes; /* 0 = without limit */
 };
-/* Deletes the oldest segments beyond age or size. Marks are kept; hours and days go after a year, or beyond a tenth of
+/* Also on a full disk: a reserve beside the file (FILE.reserve, 1 MiB) is used up for it, and made again when there is room.
+ * Deletes the oldest segments beyond age or size. Marks are kept; hours and days go after a year, or beyond a tenth of
  * the size. */
 int store_retain(struct store *s, const struct retention *keep, int64_t now);
 

@@ -618,6 +618,69 @@ static void a_full_disk_loses_nothing(void **state)
 	umount(disk);
 }
 
+static void fill(const char *disk)
+{
+	char path[80];
+	static const char block[4096] = "full";
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/filler", disk);
+	fd = open(path, O_WRONLY | O_CREAT, 0600);
+	assert_true(fd >= 0);
+	while (write(fd, block, sizeof(block)) > 0)
+		continue;
+	close(fd);
+}
+
+/* Each of the size of what ten minutes of a busy machine take. */
+static void add_segments(struct fixture *f, int n)
+{
+	char text[300];
+
+	for (int i = 0; i < n; i++) {
+		snprintf(text, sizeof(text), "INSERT INTO segment VALUES(%d, 0, 0, 600, 1); INSERT INTO chunk VALUES(%d, randomblob(400000));", i, i);
+		sql(f, text);
+	}
+}
+
+static int64_t bytes_of(const char *file)
+{
+	struct stat st;
+
+	return stat(file, &st) == 0 ? st.st_size : -1;
+}
+
+/* Deleting takes room: for the log, and for its index, which a store that was closed in order has to make again. */
+static void a_full_disk_is_freed_by_a_smaller_limit(void **state)
+{
+	struct fixture *f = *state;
+	const struct retention plenty = {.bytes = 64 << 20}, less = {.bytes = 2 << 20};
+	char disk[64], reserve[110];
+
+	store_close(f->store);
+	f->store = NULL;
+	if (!mount_small(f, disk, sizeof(disk), "size=10m"))
+		skip();
+	snprintf(f->file, sizeof(f->file), "%s/recording.db", disk);
+	snprintf(reserve, sizeof(reserve), "%s.reserve", f->file);
+	f->store = open_store(f, STORE_WRITE);
+	assert_int_equal(store_retain(f->store, &plenty, START), 0);
+	assert_true(bytes_of(reserve) > 0);
+	add_segments(f, 14);
+	store_close(f->store);
+	fill(disk);
+	f->store = open_store(f, STORE_WRITE);
+	assert_int_equal(store_retain(f->store, &less, START), 0);
+	assert_true(bytes_of(f->file) < 3 << 20);
+	assert_true(bytes_of(reserve) > 0); /* for the next time */
+	fill(disk);
+	assert_int_equal(store_retain(f->store, &(struct retention){.bytes = 1 << 20}, START), 0);
+	assert_true(bytes_of(f->file) < 2 << 20);
+	store_close(f->store);
+	f->store = NULL;
+	umount(disk);
+}
+
 static void a_copy_on_a_read_only_disk_can_be_read(void **state)
 {
 	struct fixture *f = *state;
@@ -871,7 +934,7 @@ RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(an_extract_gives_the_
 	  CASE(the_times_of_what_is_damaged_are_named), CASE(each_wrong_byte_of_a_summary_is_found),
 	  CASE(a_summary_of_nothing_is_damaged), CASE(a_wrong_byte_of_the_journal_is_remarked),
 	  CASE(a_newer_version_is_refused_and_untouched), CASE(a_corrupted_page_is_said),
-	  CASE(no_database_at_all_is_said), CASE(a_full_disk_loses_nothing),
+	  CASE(no_database_at_all_is_said), CASE(a_full_disk_loses_nothing), CASE(a_full_disk_is_freed_by_a_smaller_limit),
 	  CASE(a_copy_on_a_read_only_disk_can_be_read), CASE(presses_within_five_seconds_are_one),
 	  CASE(only_the_owner_and_root_change_a_mark), CASE(what_a_rule_caught_is_listed_like_a_mark),
 	  CASE(a_handle_finds_the_marks_again_when_they_move), CASE(what_a_killed_recorder_had_caught_is_ended),
