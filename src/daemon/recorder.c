@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/hmap.h"
+#include "model/name-limit.h"
 #include "source/describe.h"
 #include "source/source.h"
 
@@ -40,6 +41,7 @@ struct recorder {
 	struct opened sources[SOURCES_MAX];
 	size_t n_sources;
 	struct tick tick;
+	struct name_limit *names;
 	struct frame_encoder encoder;
 	struct describer describer;
 	struct hmap processes; /* (id, 0) -> struct entity, those that may still be described */
@@ -196,6 +198,11 @@ int recorder_open(const struct recorder_options *options, struct recorder **ret,
 	*ret_error = NULL;
 	if (!r)
 		return -ENOMEM;
+	r->names = name_limit_new();
+	if (!r->names) {
+		free(r);
+		return -ENOMEM;
+	}
 	r->clock = options->clock ? options->clock : &machine_clock;
 	r->observe = options->observe;
 	r->observe_data = options->observe_data;
@@ -224,6 +231,7 @@ void recorder_close(struct recorder *r)
 	for (size_t i = 0; i < r->notes.n; i++)
 		free(r->notes.v[i].text);
 	VEC_FREE(r->notes);
+	name_limit_free(r->names);
 	tick_free(&r->tick);
 	hmap_free(&r->processes);
 	str_free(&r->missing);
@@ -237,7 +245,8 @@ static void measure_busy(struct recorder *r)
 	for (size_t i = 0; i < r->tick.samples.n; i++) {
 		const struct sample *s = &r->tick.samples.v[i];
 
-		if (!s->same && s->entity->info.kind == ENTITY_PROCESS && s->entity->info.id && !s->entity->fresh)
+		if (!s->same && s->entity->info.kind == ENTITY_PROCESS && (s->entity->info.id || s->entity->folded) &&
+		    !s->entity->fresh)
 			cpu += s->values[FEATURE_CPU_TIME] - s->entity->previous[FEATURE_CPU_TIME];
 	}
 	r->busy = r->tick.previous_boot && span > 0 ? (double)cpu / (double)span : 0;
@@ -288,6 +297,7 @@ int recorder_tick(struct recorder *r, bool key, struct str *frame)
 		(void)recorder_read_clocks(r, INT64_MAX / 8);
 	tick_begin(&r->tick, r->boot, r->wall);
 	r->tick.brief = !key;
+	r->tick.folded_names = name_limit_folded(r->names);
 	r->last_boot = r->boot;
 	r->last_wall = r->wall;
 	r->boot = 0;
@@ -306,6 +316,7 @@ int recorder_tick(struct recorder *r, bool key, struct str *frame)
 	measure_busy(r);
 	if (r->observe)
 		r->observe(&r->tick, r->observe_data);
+	name_limit_apply(r->names, &r->tick, key);
 	result = frame_encode(&r->encoder, &r->tick, key, frame);
 	if (r->describer.running)
 		ask_descriptions(r); /* only now do new entities have their ids */

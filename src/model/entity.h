@@ -53,6 +53,7 @@ bool entity_is_meant(const struct entity_info *info, const char *who);
 void entity_hide_arguments(struct entity_info *info);
 
 /* What the recorder keeps of one entity. Values hang behind it: one per feature of its kind. */
+struct stand_in;
 struct entity {
 	struct entity_info info;
 	uint32_t segment; /* the encoder's last one that defined it; 0 = none */
@@ -60,6 +61,7 @@ struct entity {
 	bool fresh;   /* no sample yet: the first one sets `previous` */
 	bool born;    /* began after the recording did: counters count from 0 */
 	uint64_t exec_id;
+	struct stand_in *folded; /* it has no name of its own in the recording (model/name-limit.h); NULL = it has, or was not put yet */
 	uint64_t measured; /* features that have a `previous` */
 	int64_t previous[]; /* the values last encoded */
 };

@@ -128,7 +128,8 @@
 	F(PROBE_WAKEUP, "probe.wakeup", NS, GAUGE, CPU, 100000, "test-probe", "how late a program of normal priority was woken") \
 	F(PROBE_READ, "probe.read", NS, GAUGE, IO, 100000, "test-probe", "how long a small read past the cache took (only beside pressure)") \
 	F(PROBE_FORK, "probe.fork", NS, GAUGE, MEMORY, 100000, "test-probe", "how long it took to start and end a process (only beside pressure)") \
-	F(SYS_LOST_EXITS, "recorder.lost_exits", COUNT, COUNTER, OTHER, 1, "source-task", "process exits the recorder had no room for")
+	F(SYS_LOST_EXITS, "recorder.lost_exits", COUNT, COUNTER, OTHER, 1, "source-task", "process exits the recorder had no room for") \
+	F(SYS_FOLDED_NAMES, "recorder.folded_names", COUNT, COUNTER, OTHER, 1, "model-name-limit", "programs recorded together because too many were new")
 
 #define CPU_FEATURES(F)                                                                                              \
 	F(CORE_USER, "core.user", NS, COUNTER, CPU, 100000, "fixture:stat", "time in user mode")                      \

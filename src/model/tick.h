@@ -43,6 +43,7 @@ struct tick {
 	uint64_t asleep_values; /* what was measured of them */
 	bool hears_exits;	/* whoever counts processes is told as one ends, ... */
 	int64_t lost_exits;	/* ... but of so many, since it began, it was not */
+	int64_t folded_names;	/* entities recorded under another name since recording began (model/name-limit.h) */
 	VEC(struct sample) samples;
 	VEC(struct entity *) ended;    /* after their last sample of this tick, if any */
 	VEC(struct entity *) unnamed;  /* processes that began or exec'd: to be described */

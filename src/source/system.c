@@ -64,6 +64,8 @@ static void count_tasks(const struct tick *tick, int64_t *values, uint64_t *pres
 		values[FEATURE_SYS_LOST_EXITS] = tick->lost_exits;
 		*present |= 1ull << FEATURE_SYS_LOST_EXITS;
 	}
+	values[FEATURE_SYS_FOLDED_NAMES] = tick->folded_names;
+	*present |= 1ull << FEATURE_SYS_FOLDED_NAMES;
 	if (!processes)
 		return;
 	values[FEATURE_SYS_PROCESSES] = processes;

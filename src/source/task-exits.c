@@ -4,6 +4,7 @@
 #include "source/task-inside.h"
 
 #define EXIT_BITS   65536
+#define KEY2_OF_OTHERS (1ull << 32) /* parents are numbers below it */
 #define QUIET_TICKS 60 /* without any of a name its group ends */
 
 static int compare_seen(const void *a, const void *b)
@@ -48,6 +49,42 @@ static bool seen_in_sweep(struct task_source *src, const struct task_sample *s)
 	return (found && same_thread(found, s)) || slept_in_sweep(src, s);
 }
 
+static struct short_lived *new_short_lived(struct task_source *src, const char *name, uint64_t key, uint64_t key2)
+{
+	struct short_lived *group = calloc(1, sizeof(*group));
+
+	if (group)
+		group->entity = entity_new(ENTITY_SHORT_LIVED, name);
+	if (!group || !group->entity || VEC_GROW(src->groups) < 0 || hmap_put(&src->short_lived, key, key2, group) < 0) {
+		if (group)
+			entity_free(group->entity);
+		free(group);
+		return NULL;
+	}
+	src->groups.v[src->groups.n++] = group;
+	group->key = key;
+	group->key2 = key2;
+	group->entity->born = true;
+	return group;
+}
+
+/* All of a user's for which there is no room; beyond a number of users, all of everybody's. */
+static struct short_lived *find_others(struct task_source *src, uint32_t uid)
+{
+	struct short_lived *group = hmap_get(&src->short_lived, 0, KEY2_OF_OTHERS | uid);
+
+	if (group)
+		return group;
+	if (src->users_with_others >= USERS_WITH_OTHERS && uid != UINT32_MAX)
+		return find_others(src, UINT32_MAX);
+	group = new_short_lived(src, NAME_OF_OTHERS, 0, KEY2_OF_OTHERS | uid);
+	if (!group)
+		return NULL;
+	src->users_with_others++;
+	group->entity->info.uid = uid;
+	return group;
+}
+
 static struct short_lived *find_short_lived(struct task_source *src, const struct process *p)
 {
 	uint64_t name = hash_bytes(p->comm, strnlen(p->comm, TASK_COMM_SIZE));
@@ -56,22 +93,18 @@ static struct short_lived *find_short_lived(struct task_source *src, const struc
 
 	if (group)
 		return group;
-	group = calloc(1, sizeof(*group));
+	if (!fair_share_take(&src->group_share, p->uid, p->parent, 1))
+		return find_others(src, p->uid);
 	memcpy(text, p->comm, TASK_COMM_SIZE);
 	text[TASK_COMM_SIZE] = '\0';
-	if (group)
-		group->entity = entity_new(ENTITY_SHORT_LIVED, text);
-	if (!group || !group->entity || VEC_GROW(src->groups) < 0 || hmap_put(&src->short_lived, name, p->parent, group) < 0) {
-		if (group)
-			entity_free(group->entity);
-		free(group);
+	group = new_short_lived(src, text, name, p->parent);
+	if (!group) {
+		fair_share_give_back(&src->group_share, p->uid, p->parent, 1);
 		return NULL;
 	}
-	src->groups.v[src->groups.n++] = group;
-	group->name = name;
+	group->owner = p->uid;
 	group->entity->info.parent = p->parent;
 	group->entity->info.uid = p->uid;
-	group->entity->born = true;
 	return group;
 }
 
@@ -88,7 +121,8 @@ void task_count_short_lived(struct task_source *src, const struct process *p)
 		for (int i = 0; i < THREAD_FEATURE_COUNT; i++)
 			group->sum[i] += p->ended[i];
 		group->sum[FEATURE_CHILDREN_SHORT]++;
-		group->entity->info.uid = p->uid;
+		if (!(group->key2 & KEY2_OF_OTHERS))
+			group->entity->info.uid = p->uid;
 	}
 	parent = hmap_get(&src->by_pid, p->parent, 0);
 	if (parent) {
@@ -206,7 +240,11 @@ void task_forget_short_lived(struct task_source *src)
 	for (size_t i = 0; i < src->past_groups.n; i++) {
 		struct short_lived *group = src->past_groups.v[i];
 
-		hmap_remove(&src->short_lived, group->name, group->entity->info.parent);
+		hmap_remove(&src->short_lived, group->key, group->key2);
+		if (group->key2 & KEY2_OF_OTHERS)
+			src->users_with_others--;
+		else
+			fair_share_give_back(&src->group_share, group->owner, (uint32_t)group->key2, 1);
 		entity_free(group->entity);
 		free(group);
 	}

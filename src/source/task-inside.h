@@ -9,8 +9,10 @@
 
 #include <bpf/libbpf.h>
 
+#include "base/fair-share.h"
 #include "base/hmap.h"
 #include "base/vec.h"
+#include "model/name-limit.h"
 #include "model/task-sample.h"
 #include "source/gpu.h"
 #include "source/source.h"
@@ -21,6 +23,7 @@
 	 1ull << FEATURE_THREADS_BLOCKED)
 #define THREAD_MASK	((1ull << THREAD_FEATURE_COUNT) - 1)
 #define EXITS_AT_MOST	8192 /* kept from one tick to the next */
+#define GROUPS_AT_MOST	4096 /* of short-lived processes, each for a minute after its last: every tick goes through all */
 #define SWEEP_READ_SIZE (64 << 10) /* of the buffer */
 
 /* A process's place among those that live: all that a tick touches of one that sleeps on. */
@@ -63,7 +66,8 @@ struct process {
 
 /* All short-lived processes of one name and parent, as one entity. */
 struct short_lived {
-	uint64_t name; /* hash */
+	uint64_t key, key2; /* in short_lived */
+	uint32_t owner;	    /* on whose share */
 	struct entity *entity;
 	uint64_t tick; /* last one that had any */
 	uint64_t present;
@@ -100,6 +104,8 @@ struct task_source {
 	struct hmap processes;	 /* (pid, start) -> struct process */
 	struct hmap by_pid;	 /* (pid, 0) -> the newest of that number */
 	struct hmap short_lived; /* (hash of name, parent pid) -> struct short_lived */
+	struct fair_share group_share;
+	unsigned users_with_others; /* that have a group for what finds no room */
 	VEC(struct short_lived *) groups, past_groups; /* those of this tick; those that ended with the one before */
 	VEC(struct place) roll;
 	size_t cursor, holes;	 /* the place last found; places of those that have gone */

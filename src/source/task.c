@@ -284,6 +284,7 @@ static void task_close(void *state)
 	hmap_free(&src->processes);
 	hmap_free(&src->by_pid);
 	hmap_free(&src->short_lived);
+	fair_share_reset(&src->group_share);
 	VEC_FREE(src->groups);
 	VEC_FREE(src->past_groups);
 	VEC_FREE(src->roll);
@@ -307,6 +308,7 @@ static int task_open(const struct source_options *options, void **ret_state, con
 	if (!src)
 		return -ENOMEM;
 	src->wake_fd = -1;
+	src->group_share.total = GROUPS_AT_MOST;
 	src->own_pid = (uint32_t)getpid();
 	src->proc_root = options->proc_root;
 	src->has_gpu = gpu_is_there(options->sys_root);

@@ -161,10 +161,12 @@ static void tasks_are_counted_from_the_processes_of_the_tick(void **state)
 	tick_put(&t.tick, e, dead, 1ull << FEATURE_THREADS);
 	t.tick.hears_exits = true;
 	t.tick.lost_exits = 5;
+	t.tick.folded_names = 6;
 	t.source->sample(t.state, &t.tick);
 	check_value(&t, ENTITY_SYSTEM, M, "tasks.processes", 2);
 	check_value(&t, ENTITY_SYSTEM, M, "tasks.threads", 14);
 	check_value(&t, ENTITY_SYSTEM, M, "recorder.lost_exits", 5);
+	check_value(&t, ENTITY_SYSTEM, M, "recorder.folded_names", 6);
 	tree_free(&t);
 	entity_free(e);
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -19,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/hmap.h"
+#include "model/name-limit.h"
 #include "source/source.h"
 
 #define MORE_THAN_THE_RING_HOLDS 10000
@@ -400,6 +402,47 @@ static void exits_that_found_no_room_are_counted(void **state)
 	watch_close(&w);
 }
 
+static void end_under_a_new_name(int number)
+{
+	char name[16];
+
+	if (fork() == 0) {
+		snprintf(name, sizeof(name), "n%x", number);
+		prctl(PR_SET_NAME, name);
+		_exit(0);
+	}
+	wait(NULL);
+}
+
+/* Each name would be a group of its own, kept for a minute and looked at in every tick. */
+static void ever_new_names_share_a_group(void **state)
+{
+	struct watch w = watch_open();
+	size_t groups = 0;
+	int64_t children = 0;
+
+	(void)state;
+	watch_tick(&w);
+	for (int i = 0; i < 8000; i++) {
+		end_under_a_new_name(i);
+		if (i % 1000 == 999)
+			watch_tick(&w);
+	}
+	watch_tick(&w);
+	for (size_t i = 0; i < w.tick.samples.n; i++) {
+		const struct sample *s = &w.tick.samples.v[i];
+		bool others = strcmp(s->entity->info.name, NAME_OF_OTHERS) == 0;
+
+		if (s->entity->info.kind != ENTITY_SHORT_LIVED || (s->entity->info.parent != (uint32_t)getpid() && !others))
+			continue;
+		groups++;
+		children += s->values[FEATURE_CHILDREN_SHORT];
+	}
+	assert_in_range(groups, 100, 4096 / 2);
+	assert_in_range(children + w.tick.lost_exits, 7900, 8000 + OTHERS_MOST);
+	watch_close(&w);
+}
+
 static void short_lived_processes_are_counted_once(void **state)
 {
 	(void)state;
@@ -592,6 +635,7 @@ int main(void)
 		cmocka_unit_test(sums_hold_while_threads_come_and_go),
 		cmocka_unit_test(a_storm_of_exits_is_taken_in_between_two_ticks),
 		cmocka_unit_test(exits_that_found_no_room_are_counted),
+		cmocka_unit_test(ever_new_names_share_a_group),
 		cmocka_unit_test(short_lived_processes_are_counted_once),
 		cmocka_unit_test(ending_slowly_is_ending_once),
 		cmocka_unit_test(exec_is_described_anew),
