@@ -9,6 +9,8 @@
 #include "symbol/module.h"
 
 #define IS_KERNEL(address) ((address) >> 63)
+#define MAPPINGS_MAX	   400000 /* of all processes: 16 MB; a desktop has 20,000 that are code */
+#define PATHS_MAX	   ((size_t)16 << 20)
 
 /* --- the kernel --- */
 
@@ -106,9 +108,19 @@ static uint32_t asks_for(const struct event *e)
 	return 0;
 }
 
+/* One process's mappings are at most MAPS_MAX of text (symbol/module.h), but any user may have many such processes: those that
+ * come when there is no room keep numbers in place of names. */
+static bool has_room(const struct trace *t, size_t *counted, size_t *text)
+{
+	for (; *counted < t->modules.n; (*counted)++)
+		*text += strlen(t->modules.v[*counted].path);
+	return t->mappings.n < MAPPINGS_MAX && *text < PATHS_MAX;
+}
+
 static int map_processes(struct trace *t)
 {
 	struct hmap mapped = {}; /* (tgid, 0) -> anything */
+	size_t counted = 0, text = 0;
 	int r = 0;
 
 	for (size_t i = 0; i < t->n_events && r == 0; i++) {
@@ -118,7 +130,7 @@ static int map_processes(struct trace *t)
 		if (!thread || (thread->flags & THREAD_IS_KERNEL) || hmap_get(&mapped, thread->tgid, 0))
 			continue;
 		r = hmap_put(&mapped, thread->tgid, 0, t);
-		if (r == 0)
+		if (r == 0 && has_room(t, &counted, &text))
 			r = add_maps(t, thread->tgid);
 	}
 	hmap_free(&mapped);

@@ -12,8 +12,6 @@
 #include "base/str.h"
 #include "source/redact.h"
 
-#define CMDLINE_MAX 1024 /* enough to tell processes apart; the rest is cut with "..." */
-
 void process_text_free(struct process_text *text)
 {
 	free(text->exe);
@@ -41,6 +39,18 @@ static ssize_t read_file(int dir, const char *name, char *buf, size_t n)
 	}
 	buf[have] = '\0';
 	return (ssize_t)have;
+}
+
+/* The end of a path tells most. */
+static char *keep_end(char *text)
+{
+	size_t n = text ? strlen(text) : 0;
+
+	if (n > NAME_TEXT_MAX) {
+		memmove(text + 3, text + n - (NAME_TEXT_MAX - 3), NAME_TEXT_MAX - 3 + 1);
+		memcpy(text, "...", 3);
+	}
+	return text;
 }
 
 static char *read_cmdline(int dir)
@@ -72,7 +82,7 @@ static char *read_exe(int dir)
 	/* an upgraded program is still the same program */
 	if ((size_t)n > tail && strcmp(buf + n - tail, deleted) == 0)
 		buf[(size_t)n - tail] = '\0';
-	return strdup(buf);
+	return strdup(keep_end(buf));
 }
 
 static bool is_unit(const char *part, size_t n)
@@ -167,8 +177,8 @@ void cgroup_names(const char *text, char **ret_unit, char **ret_container)
 		}
 		text += n + (text[n] == '\n');
 	}
-	*ret_unit = unit;
-	*ret_container = container;
+	*ret_unit = keep_end(unit);
+	*ret_container = keep_end(container);
 }
 
 /* 4711 (cat) R 1 4711 4711 ... field 22 is the start in clock ticks since boot */

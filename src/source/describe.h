@@ -7,6 +7,16 @@
 
 #include <stdint.h>
 
+/* Whoever starts a process chooses these texts, and a recording keeps them for each process: the longest that is read, and that
+ * is kept, bytes without the NUL.
+ *
+ *   cmdline    the first CMDLINE_MAX bytes, then "..."
+ *   exe        a link of up to 4095 bytes; a longer target than NAME_TEXT_MAX keeps its end, behind "..."
+ *   cgroup     the first 4095 bytes; its unit and container as exe
+ *   stat       the first 1023 bytes: all of it, the name in it has 64 at most */
+#define CMDLINE_MAX   1024 /* enough to tell processes apart */
+#define NAME_TEXT_MAX 512  /* a unit's name has 255, and hardly a path has more */
+
 struct process_text {
 	char *exe, *cmdline, *unit, *container; /* NULL = not known */
 };
@@ -17,5 +27,5 @@ int process_describe(const char *proc_root, uint32_t pid, uint64_t start, struct
 void process_text_free(struct process_text *text);
 
 /* From the text of /proc/PID/cgroup: the systemd unit where one is named, else the deepest path that is not "/";
- * container or pod id or name where the path tells one. Either may stay NULL. */
+ * container or pod id or name where the path tells one. Either may stay NULL, and has at most NAME_TEXT_MAX bytes. */
 void cgroup_names(const char *proc_cgroup, char **ret_unit, char **ret_container);

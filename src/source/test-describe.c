@@ -1,8 +1,10 @@
 #include "base/test.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "source/describe.h"
@@ -58,5 +60,63 @@ static void describes_itself(void **state)
 	assert_int_equal(process_describe("/nonexistent", 1, 0, &text), -ESRCH);
 }
 
-RUN_TESTS(cmocka_unit_test(units_and_containers_are_told_from_the_cgroup),
+static void write_file(const char *dir, const char *name, const char *text)
+{
+	char path[200];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static char *repeated(const char *head, const char *part, size_t bytes)
+{
+	char *text = calloc(1, bytes + strlen(head) + strlen(part) + 1);
+	size_t n = strlen(head);
+
+	strcpy(text, head);
+	for (; n < bytes; n += strlen(part))
+		strcpy(text + n, part);
+	return text;
+}
+
+/* All that a user can make long: a name in the recording stays short, and still tells which program it is. */
+static void long_texts_are_cut(void **state)
+{
+	char root[] = "/tmp/whyslow-describe-XXXXXX", dir[100], command[120];
+	char *exe = repeated("/home", "/folder-of-a-stranger", 4000), *cgroup = repeated("0::", "/jobs-of-a-stranger", 1 << 20),
+	     *cmdline = repeated("x", "yz", 3 << 20), *lxc = repeated("0::/lxc/", "n", 3000);
+	struct process_text text;
+	char *unit, *container;
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	snprintf(dir, sizeof(dir), "%s/7", root);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	snprintf(command, sizeof(command), "%s/exe", dir);
+	assert_int_equal(symlink(exe, command), 0);
+	write_file(dir, "cgroup", cgroup);
+	write_file(dir, "cmdline", cmdline);
+	assert_int_equal(process_describe(root, 7, 0, &text), 0);
+	assert_int_equal(strlen(text.exe), NAME_TEXT_MAX);
+	assert_string_equal(text.exe + NAME_TEXT_MAX - 11, "-a-stranger");
+	assert_int_equal(strlen(text.unit), NAME_TEXT_MAX);
+	assert_true(strlen(text.cmdline) <= CMDLINE_MAX + 4);
+	process_text_free(&text);
+	cgroup_names(lxc, &unit, &container);
+	assert_int_equal(strlen(container), NAME_TEXT_MAX);
+	free(unit);
+	free(container);
+	free(exe);
+	free(cgroup);
+	free(cmdline);
+	free(lxc);
+	snprintf(command, sizeof(command), "rm -r %s", root);
+	assert_int_equal(system(command), 0);
+}
+
+RUN_TESTS(cmocka_unit_test(long_texts_are_cut), cmocka_unit_test(units_and_containers_are_told_from_the_cgroup),
 	  cmocka_unit_test(describes_itself))

@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 
-#define MAPS_MAX ((size_t)64 << 20) /* 65,530 mappings, the kernel's default limit, take 10 MB */
+#define MAPS_MAX ((size_t)16 << 20) /* 65,530 mappings, the kernel's default limit, take 10 MB; with paths of 4 KB each 260 MB */
 
 void modules_free(struct modules *m)
 {

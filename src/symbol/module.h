@@ -54,7 +54,8 @@ struct modules {
 };
 
 /* Reads maps and status of a process below proc_root ("/proc", or a recorded tree). 0; -ESRCH where it is
- * gone, -EACCES where it is another user's, -EBADMSG for a file that is none, -E2BIG beyond 64 MiB of it. */
+ * gone, -EACCES where it is another user's, -EBADMSG for a file that is none, -E2BIG beyond 16 MiB of it (a process may map 65,530 files
+ * with paths of 4 KB). */
 int modules_read(const char *proc_root, uint32_t pid, struct modules *ret);
 void modules_free(struct modules *m);
 /* The code mapping that has an address, or NULL: data, or memory that was unmapped since. Binary search. */

@@ -459,6 +459,28 @@ static void names_as_they_were_written(void **state)
 	assert_null(demangle("_Znonsense"));
 }
 
+/* As many files as a process may map, each at the end of a long path: a quarter of a gigabyte. */
+static void maps_without_end_are_refused(void **state)
+{
+	char root[] = "/tmp/whyslow-maps-XXXXXX", path[100];
+	struct modules m;
+	FILE *f;
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	snprintf(path, sizeof(path), "%s/42", root);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/42/maps", root);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	for (unsigned long i = 0; i < 65530; i++)
+		fprintf(f, "%lx-%lx r-xp 00000000 fd:01 %lu   /%0600lu\n", 4096 * (i + 1), 4096 * (i + 2), i + 1, i);
+	fclose(f);
+	assert_int_equal(modules_read(root, 42, &m), -E2BIG);
+	snprintf(path, sizeof(path), "rm -r %s", root);
+	assert_int_equal(system(path), 0);
+}
+
 static void build_ids_as_text(void **state)
 {
 	struct build_id id = {.size = 4, .bytes = {0x00, 0xff, 0x12, 0xab}}, other = {.size = 4, .bytes = {0x00, 0xff, 0x12, 0xac}};
@@ -477,6 +499,7 @@ RUN_TESTS(cmocka_unit_test(position_independent), cmocka_unit_test(at_a_fixed_ad
 	  cmocka_unit_test(a_deleted_program_is_still_read),
 	  cmocka_unit_test(a_program_in_another_mount_namespace), cmocka_unit_test(the_vdso_has_names),
 	  cmocka_unit_test(a_recorded_tree_can_stand_in), cmocka_unit_test(damaged_maps_are_refused),
+	  cmocka_unit_test(maps_without_end_are_refused),
 	  cmocka_unit_test(damaged_programs_name_nothing_and_crash_nothing),
 	  cmocka_unit_test(generated_code_has_the_newest_name), cmocka_unit_test(kernel_names),
 	  cmocka_unit_test(names_as_they_were_written), cmocka_unit_test(build_ids_as_text))
