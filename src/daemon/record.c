@@ -101,7 +101,8 @@ static void tick(struct daemon *d)
 	bool stepped = recorder_read_clocks(d->recorder, d->interval);
 	int64_t boot = boot_now();
 	/* within a segment the wall clock only goes forward */
-	bool key = !d->journal.segment || boot - d->segment_started >= SEGMENT_SPAN || d->dropping || stepped;
+	bool key = !d->journal.segment || boot - d->segment_started >= SEGMENT_SPAN || d->dropping || stepped ||
+		   recorder_segment_is_full(d->recorder);
 
 	if (key && begin_segment(d, boot) < 0) {
 		log_error("cannot write %s/journal: %s", d->options->config->store_run_dir, strerror(errno));

@@ -324,6 +324,11 @@ int recorder_tick(struct recorder *r, bool key, struct str *frame)
 	return result;
 }
 
+bool recorder_segment_is_full(const struct recorder *r)
+{
+	return frame_segment_is_full(&r->encoder);
+}
+
 void recorder_note(struct recorder *r, enum note_kind kind, const char *format, ...)
 {
 	struct note note = {.kind = kind};

@@ -37,6 +37,8 @@ bool recorder_read_clocks(struct recorder *r, int64_t interval);
 
 /* Takes one sample of everything and appends it to `frame`. `key` begins a segment. 0 or -errno of the buffer. */
 int recorder_tick(struct recorder *r, bool key, struct str *frame);
+/* To compact the segment takes as much memory as it may: the next tick should begin another. */
+bool recorder_segment_is_full(const struct recorder *r);
 /* Puts a note on the time axis with the next tick. */
 void recorder_note(struct recorder *r, enum note_kind kind, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

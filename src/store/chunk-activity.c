@@ -7,9 +7,9 @@
 
 /* --- which ticks --- */
 
-static uint64_t *bitmap(const struct writer *w, const struct activity *a, size_t which)
+static uint64_t *bitmap(const struct activity *a, size_t which)
 {
-	return a->words + which * w->n_words;
+	return a->words + which * a->n_words;
 }
 
 static bool within(const uint64_t *part, const uint64_t *whole, size_t n_words)
@@ -20,41 +20,58 @@ static bool within(const uint64_t *part, const uint64_t *whole, size_t n_words)
 	return true;
 }
 
-static int list_ticks(const struct writer *w, struct activity *a, const uint64_t *words)
+static int list_ticks(struct activity *a, const uint64_t *words)
 {
 	a->n = 0;
-	for (size_t i = 0; i < w->n_words; i++)
+	for (size_t i = 0; i < a->n_words; i++)
 		a->n += (size_t)__builtin_popcountll(words[i]);
 	a->ticks = calloc(a->n + 1, sizeof(*a->ticks));
 	if (!a->ticks)
 		return -ENOMEM;
 	a->n = 0;
-	for (size_t i = 0; i < w->n_words; i++)
+	for (size_t i = 0; i < a->n_words; i++)
 		for (uint64_t left = words[i]; left; left &= left - 1)
-			a->ticks[a->n++] = (uint32_t)(i * 64) + (uint32_t)__builtin_ctzll(left);
+			a->ticks[a->n++] = (uint32_t)((a->first_word + i) * 64) + (uint32_t)__builtin_ctzll(left);
 	return 0;
 }
 
-static int find_activity(struct writer *w, const struct subject *s, struct activity *a)
+static void find_words(const struct subject *s, struct activity *a)
+{
+	size_t first = SIZE_MAX, last = 0;
+
+	for (size_t f = 0; f < s->n_features; f++) {
+		const struct series *series = &s->series[f];
+
+		if (!series->n)
+			continue;
+		first = series->tick[0] / 64 < first ? series->tick[0] / 64 : first;
+		last = series->tick[series->n - 1] / 64 > last ? series->tick[series->n - 1] / 64 : last;
+	}
+	a->first_word = first == SIZE_MAX ? 0 : first;
+	a->n_words = last - a->first_word + 1;
+}
+
+static int find_activity(const struct subject *s, struct activity *a)
 {
 	uint64_t *all;
 
-	a->words = calloc((s->n_features + 1) * w->n_words, sizeof(*a->words));
+	find_words(s, a);
+	a->words = calloc((s->n_features + 1) * a->n_words, sizeof(*a->words));
 	if (!a->words)
 		return -ENOMEM;
-	all = bitmap(w, a, s->n_features);
+	all = bitmap(a, s->n_features);
 	for (size_t f = 0; f < s->n_features; f++) {
-		uint64_t *own = bitmap(w, a, f);
+		uint64_t *own = bitmap(a, f);
 
 		for (size_t i = 0; i < s->series[f].n; i++)
-			own[s->series[f].tick[i] / 64] |= 1ull << s->series[f].tick[i] % 64;
-		for (size_t i = 0; i < w->n_words; i++)
+			own[s->series[f].tick[i] / 64 - a->first_word] |= 1ull << s->series[f].tick[i] % 64;
+		for (size_t i = 0; i < a->n_words; i++)
 			all[i] |= own[i];
 	}
-	return list_ticks(w, a, all);
+	return list_ticks(a, all);
 }
 
-void choose_base(const struct writer *w, const struct subject *s, struct activity *a, const struct column *columns, size_t rank)
+void choose_base(const struct subject *s, struct activity *a, const struct column *columns, size_t rank)
 {
 	size_t own = columns[rank].feature, best = a->n;
 
@@ -63,7 +80,7 @@ void choose_base(const struct writer *w, const struct subject *s, struct activit
 		size_t f = columns[i].feature, n = s->series[f].n;
 
 		if (n < s->series[own].n || n >= best ||
-		    !within(bitmap(w, a, own), bitmap(w, a, f), w->n_words))
+		    !within(bitmap(a, own), bitmap(a, f), a->n_words))
 			continue;
 		best = n;
 		a->base[own] = (uint8_t)(1 + f);
@@ -145,9 +162,9 @@ static int round_subject(const struct writer *w, const struct subject *s, struct
 	return r;
 }
 
-int activity_of(struct writer *w, const struct subject *s, struct activity *a)
+int activity_of(const struct writer *w, const struct subject *s, struct activity *a)
 {
-	int r = find_activity(w, s, a);
+	int r = find_activity(s, a);
 
 	return r == 0 ? round_subject(w, s, a) : r;
 }

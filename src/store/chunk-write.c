@@ -268,7 +268,7 @@ static int put_kind(struct writer *w, enum entity_kind kind)
 	for (size_t i = 0; i < w->d->subjects.n; i++)
 		for (size_t rank = 0; w->d->subjects.v[i]->info.kind == kind && rank < n; rank++)
 			if (w->d->subjects.v[i]->series[columns[rank].feature].n)
-				choose_base(w, w->d->subjects.v[i], &w->activities[i], columns, rank);
+				choose_base(w->d->subjects.v[i], &w->activities[i], columns, rank);
 	for (size_t rank = 0; rank < n; rank++)
 		choose_partner(w, kind, columns, rank);
 	r = put_activities(w, kind);
@@ -405,7 +405,6 @@ int chunk_write(const struct dataset *d, struct str *out)
 	if (!w)
 		return r;
 	w->d = d;
-	w->n_words = d->ticks.n / 64 + 1;
 	w->activities = calloc(d->subjects.n + 1, sizeof(*w->activities));
 	if (w->activities) {
 		scale_fill(&w->scale);

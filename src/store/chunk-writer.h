@@ -17,7 +17,8 @@ struct rounded {
 
 /* One entity's series as sets of ticks, and rounded. */
 struct activity {
-	uint64_t *words; /* n_features + 1 bitmaps of n_words each; the last is the union */
+	uint64_t *words; /* n_features + 1 bitmaps of n_words each, from the tick first_word * 64 on; the last is the union */
+	size_t first_word, n_words; /* as far as it was active: most entities of a storm live for a tick */
 	uint32_t *ticks; /* the union */
 	size_t n;
 	uint8_t base[FEATURES_MAX];
@@ -28,7 +29,6 @@ struct writer {
 	const struct dataset *d;
 	struct scale scale;
 	struct activity *activities; /* one a subject */
-	size_t n_words;
 	struct str meta, streams;
 	struct token_writer gaps, values;
 	VEC(uint32_t) places; /* of the series being written: indices into its base */
@@ -43,12 +43,12 @@ struct column {
 };
 
 /* Fills what `a` says of a subject but its bases. 0 or -ENOMEM; activity_free() either way. */
-int activity_of(struct writer *w, const struct subject *s, struct activity *a);
+int activity_of(const struct writer *w, const struct subject *s, struct activity *a);
 void activity_free(struct activity *a, size_t n_features);
 
 /* The base of a subject's series in columns[rank]: the closest superset among those written before. Where two features change
  * together, the second costs nothing. */
-void choose_base(const struct writer *w, const struct subject *s, struct activity *a, const struct column *columns, size_t rank);
+void choose_base(const struct subject *s, struct activity *a, const struct column *columns, size_t rank);
 
 /* The partner of columns[rank], among those before it. */
 void choose_partner(const struct writer *w, enum entity_kind kind, struct column *columns, size_t rank);

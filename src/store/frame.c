@@ -68,6 +68,7 @@ static void encode_sample(struct frame_encoder *enc, const struct sample *sample
 		changed |= 1ull << i;
 		str_put_svarint(diffs, diff);
 		enc->changed++;
+		enc->segment_values++;
 	}
 	e->fresh = false;
 	enc->values += (uint64_t)__builtin_popcountll(sample->present);
@@ -105,6 +106,7 @@ static void define(struct frame_encoder *enc, const struct sample *sample, bool 
 	}
 	if (e->segment == enc->segment && !e->changed)
 		return;
+	enc->segment_entities += e->segment != enc->segment;
 	e->segment = enc->segment;
 	e->changed = false;
 	entity_info_write(&e->info, out);
@@ -137,11 +139,25 @@ static void encode_samples(struct frame_encoder *enc, struct tick *tick, bool ke
 	str_free(&diffs);
 }
 
+static uint64_t segment_memory(const struct frame_encoder *enc)
+{
+	return enc->segment_entities * ENTITY_MEMORY + enc->segment_values * VALUE_MEMORY;
+}
+
+bool frame_segment_is_full(const struct frame_encoder *enc)
+{
+	uint64_t memory = segment_memory(enc);
+
+	return memory > SEGMENT_MEMORY && memory > 2 * enc->key_memory;
+}
+
 int frame_encode(struct frame_encoder *enc, struct tick *tick, bool key, struct str *out)
 {
 	size_t start = out->len;
 	uint32_t header[2] = {};
 
+	if (key)
+		enc->segment_entities = enc->segment_values = 0;
 	enc->segment += key || !enc->segment;
 	enc->values += tick->asleep_values;
 	str_append(out, header, sizeof(header));
@@ -152,6 +168,8 @@ int frame_encode(struct frame_encoder *enc, struct tick *tick, bool key, struct 
 	str_put_varint(out, (uint64_t)(tick->wall / NS_PER_US));
 	str_put_varint(out, tick->previous_boot ? (uint64_t)(tick->boot / NS_PER_US - tick->previous_boot / NS_PER_US) : 0);
 	encode_samples(enc, tick, key, out);
+	if (key)
+		enc->key_memory = segment_memory(enc);
 	str_put_varint(out, tick->ended.n);
 	for (size_t i = 0; i < tick->ended.n; i++)
 		str_put_varint(out, tick->ended.v[i]->info.id);

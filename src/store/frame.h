@@ -19,7 +19,17 @@ struct frame_encoder {
 	uint64_t values;     /* counted: values compared */
 	uint64_t changed;    /* ... and written */
 	uint64_t regressions; /* counters that fell and were taken as restarted */
+	/* of the segment so far, and of its first frame */
+	uint64_t segment_entities, segment_values, key_memory;
 };
+
+/* Compacting a segment takes memory for each entity (12 kB: series, sets of ticks, rounded values) and each value (20 bytes),
+ * measured by tests/storm and bench/make-recording. When a segment would take this much, the next one should begin; but where
+ * the entities that live take that much alone, only when it would take twice what its first frame takes. */
+#define ENTITY_MEMORY  12000
+#define VALUE_MEMORY   20
+#define SEGMENT_MEMORY ((uint64_t)48 << 20) /* with what the process has else less than 64 MiB */
+bool frame_segment_is_full(const struct frame_encoder *enc);
 
 /* Appends one frame. `key` begins a segment. Marks entities as defined. 0 or -errno of the buffer. */
 int frame_encode(struct frame_encoder *enc, struct tick *tick, bool key, struct str *out);
