@@ -6,9 +6,11 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/vec.h"
 
 #define REFRESH	     NS_PER_SEC /* at most so often the process's mappings are read again */
 #define LINES_BUDGET (2 * NS_PER_SEC)
+#define DAMAGED_MAX  3
 
 _Static_assert(UNWIND_REGISTERS <= CAPTURE_REGISTERS, "registers of a capture");
 
@@ -29,13 +31,32 @@ static const char *own(struct frame_namer *n, const char *text, size_t size)
 
 const char *frame_namer_keep(struct frame_namer *n, struct str *text)
 {
-	const char *kept = own(n, text->data ? text->data : "", text->len);
+	const char *kept;
+
+	text_make_printable(text->data); /* paths, names of threads and functions: the process's user chose them */
+	kept = own(n, text->data ? text->data : "", text->len);
 
 	str_clear(text);
 	return kept;
 }
 
 /* --- the process's code --- */
+
+static void end_unwinder(struct frame_namer *n)
+{
+	const char *path;
+
+	for (size_t i = 0; n->unwinder && (path = unwinder_damaged(n->unwinder, i)); i++) {
+		struct str text = {};
+
+		str_puts(&text, path);
+		path = frame_namer_keep(n, &text);
+		(void)VEC_PUSH(n->damaged, path);
+		str_free(&text);
+	}
+	unwinder_free(n->unwinder);
+	n->unwinder = NULL;
+}
 
 static int read_modules(struct frame_namer *n)
 {
@@ -45,11 +66,11 @@ static int read_modules(struct frame_namer *n)
 	n->modules_at = boot_now();
 	if (r < 0)
 		return r;
-	unwinder_free(n->unwinder);
-	n->unwinder = NULL;
+	end_unwinder(n);
 	modules_free(&n->modules);
 	n->modules = fresh;
-	(void)unwinder_new(&n->modules, &n->unwinder);
+	if (n->damaged.n <= DAMAGED_MAX) /* a hostile process may map ever new files: each costs seconds */
+		(void)unwinder_new(&n->modules, &n->unwinder);
 	return 0;
 }
 
@@ -74,13 +95,21 @@ int frame_namer_open(const char *proc_root, uint32_t pid, struct frame_namer *re
 
 void frame_namer_close(struct frame_namer *n)
 {
-	unwinder_free(n->unwinder);
+	end_unwinder(n);
+	VEC_FREE(n->damaged);
 	modules_free(&n->modules);
 	symbolizer_free(n->symbolizer);
 	HMAP_FOREACH(slot, &n->texts)
 	free(slot->value);
 	hmap_free(&n->texts);
 	free(n->proc_root);
+}
+
+const char *frame_namer_damaged(const struct frame_namer *n, size_t index)
+{
+	if (index < n->damaged.n)
+		return n->damaged.v[index];
+	return n->unwinder ? unwinder_damaged(n->unwinder, index - n->damaged.n) : NULL;
 }
 
 /* --- frames --- */

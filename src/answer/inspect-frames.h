@@ -39,12 +39,15 @@ struct frame_namer {
 	struct hmap texts;     /* (hash, length) -> char * */
 	uint64_t nameless[16]; /* frames, by reason */
 	uint64_t chains, incomplete;
+	VEC(const char *) damaged; /* files by which earlier unwinders ended */
 };
 
 /* 0, -ESRCH, -EACCES, -errno; close it in either case. */
 int frame_namer_open(const char *proc_root, uint32_t pid, struct frame_namer *ret);
 void frame_namer_close(struct frame_namer *n);
-/* The text, kept as long as the namer; equal texts have one address. Empties `text`. */
+/* Files at which call chains end because they are damaged; NULL after the last. */
+const char *frame_namer_damaged(const struct frame_namer *n, size_t index);
+/* The text, printable, kept as long as the namer; equal texts have one address. Empties `text`. */
 const char *frame_namer_keep(struct frame_namer *n, struct str *text);
 /* `user` are the frames that frame pointers lead to. */
 void frame_namer_name(struct frame_namer *n, const struct capture_thread *t, const uint64_t *user, struct chain *ret);

@@ -321,6 +321,18 @@ __attribute__((format(printf, 2, 3))) static void remark(struct inspection *n, c
 	va_end(args);
 }
 
+#define DAMAGED_SHOWN 8
+
+static void remark_damage(struct inspection *n, const struct frame_namer *namer)
+{
+	const char *path;
+
+	for (size_t k = 0; k < DAMAGED_SHOWN && (path = symbolizer_damaged(namer->symbolizer, k)); k++)
+		remark(n, "symbols of %s are missing: the file is damaged, or takes too long to read", path);
+	for (size_t k = 0; k < DAMAGED_SHOWN && (path = frame_namer_damaged(namer, k)); k++)
+		remark(n, "call chains end at %s: the file is damaged, or takes too long to read", path);
+}
+
 static void finish_remarks(struct inspection *n, const struct frame_namer *namer)
 {
 	uint64_t frames = 0;
@@ -331,6 +343,7 @@ static void finish_remarks(struct inspection *n, const struct frame_namer *namer
 		if (namer->nameless[k] * 50 >= frames && nameless_text((enum nameless)k))
 			remark(n, "%.0f %% of the frames have no name: %s",
 			       100.0 * (double)namer->nameless[k] / (double)frames, nameless_text((enum nameless)k));
+	remark_damage(n, namer);
 	if (namer->incomplete * 20 > namer->chains)
 		remark(n,
 		       "%.0f %% of the call chains do not reach their thread's beginning (code without call frame "

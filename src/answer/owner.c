@@ -1,5 +1,6 @@
 #include "answer/owner.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -9,78 +10,229 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/folder.h"
+#include "base/outside.h"
+#include "base/sandbox.h"
 #include "base/str.h"
 
-/* Whether a file has a line that is `path`. Debian merged /bin into /usr/bin: the list may say either. */
-static bool lists(const char *file, const char *path, char **buffer, size_t *allocated)
-{
-	_cleanup_fclose_ FILE *f = fopen(file, "re");
-	const char *short_path = text_starts(path, "/usr/") ? path + strlen("/usr") : path;
-	ssize_t n;
+#define INFO	    "/var/lib/dpkg/info"
+#define PATIENCE    (2 * NS_PER_SEC)
+#define LISTS_MAX   100000	     /* Debian has 60,000 packages */
+#define FILE_MAX    (64 << 20)	     /* of one list or of the status; a full desktop's status has 6 MB */
+#define PACKAGE_MAX 128
+#define VERSION_MAX 128
 
-	while (f && (n = getline(buffer, allocated, f)) > 0) {
-		(*buffer)[strcspn(*buffer, "\n")] = '\0';
-		if (strcmp(*buffer, path) == 0 || strcmp(*buffer, short_path) == 0)
-			return true;
+/* --- without rights --- */
+
+/* Calls `take` with each line until it says that it has what it looked for. */
+static bool for_each_line(int fd, bool (*take)(void *data, const char *line, size_t n), void *data)
+{
+	FILE *f = fdopen(fd, "r");
+	char line[8192]; /* a longer line is no path, and no field that is looked for */
+	size_t left = FILE_MAX;
+	bool found = false, whole = true;
+
+	while (f && !found && left && fgets(line, sizeof(line), f)) {
+		size_t n = strlen(line), text = strcspn(line, "\n");
+
+		if (whole)
+			found = take(data, line, text);
+		whole = n && line[n - 1] == '\n';
+		left -= n && n < left ? n : left;
+	}
+	if (f)
+		fclose(f);
+	else
+		close(fd);
+	return found;
+}
+
+struct wanted_path {
+	const char *path, *short_path;
+};
+
+static bool is_path(void *data, const char *line, size_t n)
+{
+	const struct wanted_path *w = data;
+
+	return (strlen(w->path) == n && memcmp(line, w->path, n) == 0) || (strlen(w->short_path) == n && memcmp(line, w->short_path, n) == 0);
+}
+
+struct wanted_version {
+	const char *package;
+	bool ours;
+	char version[VERSION_MAX];
+};
+
+/* "Package: bash" ... "Version: 5.2.15-2+b2" */
+static bool is_version(void *data, const char *line, size_t n)
+{
+	struct wanted_version *w = data;
+
+	if (text_starts(line, "Package: ")) {
+		line += strlen("Package: ");
+		n -= strlen("Package: ");
+		w->ours = strlen(w->package) == n && memcmp(line, w->package, n) == 0;
+	} else if (w->ours && text_starts(line, "Version: ")) {
+		snprintf(w->version, sizeof(w->version), "%.*s", (int)(n - strlen("Version: ")), line + strlen("Version: "));
+		return true;
 	}
 	return false;
 }
 
-static int find_package(const char *root, const char *path, char **ret)
+static int take_file(struct sandbox_request *r, size_t i)
 {
-	_cleanup_(close_folder) DIR *folder = NULL;
-	_cleanup_free_ char *name = NULL, *buffer = NULL;
-	int64_t until = boot_now() + 2 * NS_PER_SEC;
-	size_t allocated = 0;
-	struct dirent *e;
-
-	if (asprintf(&name, "%s/var/lib/dpkg/info", root) < 0)
-		return -ENOMEM;
-	folder = opendir(name);
-	while (folder && (e = readdir(folder))) {
-		_cleanup_free_ char *file = NULL;
-		size_t n = strlen(e->d_name);
-
-		if (n < 6 || strcmp(e->d_name + n - 5, ".list") != 0)
-			continue;
-		if (boot_now() > until)
-			return -ETIME;
-		if (asprintf(&file, "%s/%s", name, e->d_name) < 0)
-			return -ENOMEM;
-		if (!lists(file, path, &buffer, &allocated))
-			continue;
-		*ret = strndup(e->d_name, strcspn(e->d_name, ":") < n - 5 ? strcspn(e->d_name, ":") : n - 5);
-		return *ret ? 0 : -ENOMEM;
-	}
-	return -ENOENT;
+	return TAKE_FD(r->files[i]);
 }
 
-/* "Package: bash" ... "Version: 5.2.15-2+b2" */
-static char *find_version(const char *root, const char *package)
+/* "l PATH" + lists -> 1 + the first that has the path, or 0; "v PACKAGE" + status -> its version. */
+static void read_database(void *data, struct sandbox_request *request, struct str *answer)
 {
-	_cleanup_free_ char *name = NULL, *line = NULL;
-	_cleanup_fclose_ FILE *f = NULL;
-	size_t allocated = 0;
-	bool ours = false;
+	uint64_t kind = read_varint(&request->bytes), found = 0;
+	_cleanup_free_ char *text = read_text(&request->bytes);
+	struct wanted_path path = {text, text};
+	struct wanted_version version = {.package = text};
 
-	if (asprintf(&name, "%s/var/lib/dpkg/status", root) < 0)
-		return NULL;
-	f = fopen(name, "re");
-	while (f && getline(&line, &allocated, f) > 0) {
-		line[strcspn(line, "\n")] = '\0';
-		if (text_starts(line, "Package: "))
-			ours = strcmp(line + strlen("Package: "), package) == 0;
-		else if (ours && text_starts(line, "Version: "))
-			return strdup(line + strlen("Version: "));
+	(void)data;
+	if (!text || !request->n_files)
+		return;
+	if (kind == 'v') {
+		(void)for_each_line(take_file(request, 0), is_version, &version);
+		(void)str_puts(answer, version.version);
+		return;
 	}
-	return NULL;
+	/* Debian merged /bin into /usr/bin: the list may say either */
+	if (text_starts(text, "/usr/"))
+		path.short_path = text + strlen("/usr");
+	for (size_t i = 0; !found && i < request->n_files; i++)
+		found = for_each_line(take_file(request, i), is_path, &path) ? i + 1 : 0;
+	(void)str_put_varint(answer, found);
+}
+
+/* --- with them --- */
+
+struct search {
+	struct sandbox sandbox;
+	struct str request, answer;
+	int64_t until; /* monotonic ns */
+	int files[SANDBOX_FILES_MAX];
+	char names[SANDBOX_FILES_MAX][PACKAGE_MAX];
+	size_t n;
+};
+
+static int ask(struct search *s, char kind, const char *text, struct reader *ret)
+{
+	const struct sandbox_call call = {
+		.request = &s->request, .files = s->files, .n_files = s->n, .patience = s->until - monotonic_now()};
+	int r;
+
+	str_clear(&s->request);
+	(void)str_put_varint(&s->request, (uint64_t)kind);
+	(void)str_put_blob(&s->request, text, strlen(text));
+	r = sandbox_call(&s->sandbox, &call, &s->answer);
+	for (size_t i = 0; i < s->n; i++)
+		close(s->files[i]);
+	s->n = 0;
+	*ret = (struct reader){(const uint8_t *)s->answer.data, (const uint8_t *)s->answer.data + s->answer.len, false};
+	return r == -ETIMEDOUT ? -ETIME : r;
+}
+
+static bool consists_of(const char *text, const char *others)
+{
+	for (const char *c = text; *c; c++)
+		if (!isascii(*c) || (!isalnum(*c) && !strchr(others, *c)))
+			return false;
+	return *text;
+}
+
+/* "libc6:amd64.list" -> "libc6"; false for what dpkg would not have named so. */
+static bool package_name(const char *file, char ret[PACKAGE_MAX])
+{
+	size_t n = strlen(file), end = strcspn(file, ":");
+
+	if (n < 6 || strcmp(file + n - 5, ".list") != 0)
+		return false;
+	if (end > n - 5)
+		end = n - 5;
+	if (end >= PACKAGE_MAX)
+		return false;
+	memcpy(ret, file, end);
+	ret[end] = '\0';
+	return consists_of(ret, "+-.");
+}
+
+/* Of those that were collected. 0, -ENOENT, -errno. */
+static int look_through(struct search *s, const char *path, char **ret)
+{
+	struct reader answer;
+	uint64_t found;
+	int r = s->n ? ask(s, 'l', path, &answer) : -ENOENT;
+
+	if (r < 0)
+		return r;
+	found = read_varint(&answer);
+	if (!found || found > SANDBOX_FILES_MAX)
+		return answer.bad ? -EBADMSG : -ENOENT;
+	*ret = strdup(s->names[found - 1]);
+	return *ret ? 0 : -ENOMEM;
+}
+
+static int find_package(struct search *s, int info, const char *path, char **ret)
+{
+	_cleanup_(close_folder) DIR *folder = fdopendir(info);
+	const struct dirent *e;
+	unsigned lists = 0;
+	int r = -ENOENT;
+
+	if (!folder) {
+		close(info);
+		return -ENOMEM;
+	}
+	while (r == -ENOENT && (e = readdir(folder)) && lists++ < LISTS_MAX) {
+		if (monotonic_now() > s->until)
+			return -ETIME;
+		if (!package_name(e->d_name, s->names[s->n]))
+			continue;
+		s->files[s->n] = open_in_folder(info, e->d_name);
+		s->n += s->files[s->n] >= 0;
+		if (s->n == SANDBOX_FILES_MAX)
+			r = look_through(s, path, ret);
+	}
+	return r == -ENOENT ? look_through(s, path, ret) : r;
+}
+
+static char *find_version(struct search *s, const char *root, const char *package)
+{
+	int fd = open_below(root, "/var/lib/dpkg/status");
+	struct reader answer;
+
+	if (fd < 0)
+		return NULL;
+	s->files[0] = fd;
+	s->n = 1;
+	if (ask(s, 'v', package, &answer) < 0 || !answer.at || !consists_of((const char *)answer.at, ".+-:~"))
+		return NULL;
+	return strndup((const char *)answer.at, VERSION_MAX);
 }
 
 int package_of(const char *root, const char *path, char **ret_package, char **ret_version)
 {
-	int r = find_package(root, path, ret_package);
+	struct search s = {.until = monotonic_now() + PATIENCE};
+	int info = open_folder_below(root, INFO), r;
 
+	if (info < 0)
+		return info;
+	r = sandbox_start(read_database, NULL, &s.sandbox);
+	if (r < 0) {
+		close(info);
+		return r;
+	}
+	r = find_package(&s, info, path, ret_package);
 	if (r == 0)
-		*ret_version = find_version(root, *ret_package);
+		*ret_version = find_version(&s, root, *ret_package);
+	for (size_t i = 0; i < s.n; i++)
+		close(s.files[i]);
+	sandbox_stop(&s.sandbox);
+	str_free(&s.request);
+	str_free(&s.answer);
 	return r;
 }

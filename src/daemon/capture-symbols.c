@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hmap.h"
+#include "symbol/identify.h"
 #include "symbol/kernel.h"
 #include "symbol/module.h"
 
@@ -55,14 +56,13 @@ static int name_kernel(struct trace *t, const struct kernel_symbols *kernel)
 
 /* --- processes --- */
 
-static int add_module(struct trace *t, struct modules *from, uint32_t index, uint32_t *known)
+static int add_module(struct trace *t, const struct modules *from, uint32_t index, uint32_t *known)
 {
-	struct module *m = &from->modules.v[index];
+	const struct module *m = &from->modules.v[index];
 	struct trace_module module = {};
 
 	if (known[index])
 		return 0;
-	modules_identify(from, index);
 	module.path = strdup(m->path ? m->path : "[anon]");
 	module.build_id_size = m->build_id.size;
 	memcpy(module.build_id, m->build_id.bytes, m->build_id.size);
@@ -74,7 +74,7 @@ static int add_module(struct trace *t, struct modules *from, uint32_t index, uin
 	return 0;
 }
 
-static int add_maps(struct trace *t, uint32_t process)
+static int add_maps(struct trace *t, struct identifier *identifier, uint32_t process)
 {
 	struct modules m = {};
 	uint32_t *known;
@@ -82,6 +82,7 @@ static int add_maps(struct trace *t, uint32_t process)
 
 	if (modules_read("/proc", process, &m) < 0)
 		return 0; /* it has ended: its addresses stay numbers */
+	identifier_identify(identifier, &m);
 	known = calloc(m.modules.n + 1, sizeof(*known));
 	for (size_t i = 0; known && i < m.code.n && r == 0; i++) {
 		const struct mapping *code = &m.code.v[i];
@@ -117,7 +118,7 @@ static bool has_room(const struct trace *t, size_t *counted, size_t *text)
 	return t->mappings.n < MAPPINGS_MAX && *text < PATHS_MAX;
 }
 
-static int map_processes(struct trace *t)
+static int map_processes(struct trace *t, struct identifier *identifier)
 {
 	struct hmap mapped = {}; /* (tgid, 0) -> anything */
 	size_t counted = 0, text = 0;
@@ -131,9 +132,21 @@ static int map_processes(struct trace *t)
 			continue;
 		r = hmap_put(&mapped, thread->tgid, 0, t);
 		if (r == 0 && has_room(t, &counted, &text))
-			r = add_maps(t, thread->tgid);
+			r = add_maps(t, identifier, thread->tgid);
 	}
 	hmap_free(&mapped);
+	return r;
+}
+
+static int name_processes(struct trace *t)
+{
+	struct identifier *identifier;
+	int r = identifier_new(&identifier);
+
+	if (r < 0)
+		return r;
+	r = map_processes(t, identifier);
+	identifier_free(identifier);
 	return r;
 }
 
@@ -146,6 +159,6 @@ int capture_symbols(struct trace *t, struct kernel_symbols **kernel)
 	if (*kernel)
 		r = name_kernel(t, *kernel);
 	if (r == 0)
-		r = map_processes(t);
+		r = name_processes(t);
 	return r < 0 ? r : trace_finish(t);
 }

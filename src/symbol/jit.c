@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/outside.h"
 #include "base/str.h"
 #include "base/vec.h"
 
-#define ENTRIES_MAX 4000000
-#define TEXT_MAX    ((size_t)256 << 20)
+#define ENTRIES_MAX 2000000 /* of 40 bytes; the largest Java programs have some 100,000 */
+#define TEXT_MAX    ((size_t)128 << 20)
+#define LINE_MAX_LEN 4096 /* what a longer line has beyond it is left out: signatures of methods take a few hundred */
 
 struct entry {
 	uint64_t address, size;
@@ -40,15 +42,29 @@ static void read_line(struct jit_map *m, char *line)
 	struct entry e = {.number = (uint32_t)m->entries.n, .name = (uint32_t)m->text.len};
 	int used = 0;
 
-	line[strcspn(line, "\n")] = '\0';
 	if (sscanf(line, "%" SCNx64 " %" SCNx64 " %n", &e.address, &e.size, &used) < 2 || !used ||
 	    !line[used] || e.address + e.size < e.address)
 		return;
-	for (char *c = line + used; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 127)
-			*c = '?'; /* names are shown on terminals */
+	text_make_printable(line + used);
 	if (str_append(&m->text, line + used, strlen(line + used) + 1) == 0)
 		(void)VEC_PUSH(m->entries, e);
+}
+
+/* Into line[LINE_MAX_LEN], without its end. False at the end of the file, and beyond `left` bytes of it. */
+static bool next_line(FILE *f, char *line, size_t *left)
+{
+	size_t n = 0;
+	int c = EOF;
+
+	while (*left && (c = getc_unlocked(f)) != EOF && c != '\n') {
+		(*left)--;
+		if (n < LINE_MAX_LEN - 1)
+			line[n++] = (char)c;
+	}
+	if (c == '\n')
+		(*left)--;
+	line[n] = '\0';
+	return n || c == '\n';
 }
 
 static int by_address(const void *left, const void *right)
@@ -63,14 +79,14 @@ static int by_address(const void *left, const void *right)
 int jit_map_parse(FILE *f, struct jit_map **ret)
 {
 	struct jit_map *m = calloc(1, sizeof(*m));
-	_cleanup_free_ char *line = NULL;
-	size_t allocated = 0;
+	size_t left = JIT_MAP_MAX;
+	char line[LINE_MAX_LEN];
 	uint64_t reach = 0;
 
 	if (!m)
 		return -ENOMEM;
 	m->text.max = TEXT_MAX;
-	while (m->entries.n < ENTRIES_MAX && getline(&line, &allocated, f) >= 0)
+	while (m->entries.n < ENTRIES_MAX && next_line(f, line, &left))
 		read_line(m, line);
 	if (m->entries.n)
 		qsort(m->entries.v, m->entries.n, sizeof(m->entries.v[0]), by_address);
@@ -93,11 +109,10 @@ static bool trusted(const struct modules *process, int fd)
 	       (map.st_uid == owner.st_uid || map.st_uid == 0);
 }
 
-int jit_map_read(const struct modules *process, struct jit_map **ret)
+int jit_map_open(const struct modules *process)
 {
 	_cleanup_free_ char *root = NULL, *path = NULL;
-	_cleanup_fclose_ FILE *f = NULL;
-	int fd;
+	_cleanup_close_ int fd = -1;
 
 	if (asprintf(&root, "%s/root", process->folder) < 0 ||
 	    asprintf(&path, "/tmp/perf-%u.map", process->inner_pid) < 0)
@@ -105,16 +120,7 @@ int jit_map_read(const struct modules *process, struct jit_map **ret)
 	fd = open_below(root, path);
 	if (fd < 0)
 		return fd;
-	if (!trusted(process, fd)) {
-		close(fd);
-		return -EPERM;
-	}
-	f = fdopen(fd, "r");
-	if (!f) {
-		close(fd);
-		return -ENOMEM;
-	}
-	return jit_map_parse(f, ret);
+	return trusted(process, fd) ? TAKE_FD(fd) : -EPERM;
 }
 
 const char *jit_map_find(const struct jit_map *m, uint64_t address, uint64_t *ret_offset)

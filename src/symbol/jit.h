@@ -12,10 +12,12 @@
 
 struct jit_map;
 
-/* Of a process, in its own mount and pid namespace; only a file that it or root owns is believed. 0; -ENOENT
- * without one; -EPERM for another owner's; -errno. Damaged lines are left out. */
-int jit_map_read(const struct modules *process, struct jit_map **ret);
-/* The same from an open file. */
+#define JIT_MAP_MAX ((size_t)256 << 20) /* bytes that are read of one; large Java programs write 50 MB */
+
+/* Of a process, in its own mount and pid namespace; only a regular file that it or root owns is believed. A descriptor;
+ * -ENOENT without one; -EPERM for another owner's; -errno. */
+int jit_map_open(const struct modules *process);
+/* Damaged lines are left out, long ones cut off. 0 or -ENOMEM. */
 int jit_map_parse(FILE *f, struct jit_map **ret);
 void jit_map_free(struct jit_map *m);
 /* The newest entry that has an address; the name belongs to the map. */

@@ -1,19 +1,15 @@
 #include "symbol/module.h"
 
-#include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <libelf.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/outside.h"
 #include "base/str.h"
 
 #define MAPS_MAX ((size_t)16 << 20) /* 65,530 mappings, the kernel's default limit, take 10 MB; with paths of 4 KB each 260 MB */
@@ -57,38 +53,9 @@ static int read_whole(const char *folder, const char *name, struct str *out)
 	return 0;
 }
 
-static int open_regular(int at, const char *path, int flags)
-{
-	_cleanup_close_ int fd = openat(at, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
-	struct stat st;
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	return S_ISREG(st.st_mode) ? TAKE_FD(fd) : -EINVAL;
-}
-
-int open_below(const char *root, const char *path)
-{
-	struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-			       .resolve = RESOLVE_IN_ROOT};
-	_cleanup_close_ int folder = open(*root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_close_ int fd = -1;
-	struct stat st;
-
-	if (folder < 0)
-		return -errno;
-	fd = (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	return S_ISREG(st.st_mode) ? TAKE_FD(fd) : -EINVAL;
-}
-
 struct line {
 	uint64_t start, end, offset, inode;
+	uint32_t device;
 	char rights[5];
 	const char *path;
 	size_t path_length;
@@ -103,6 +70,7 @@ static bool read_line(const char *text, size_t n, struct line *ret)
 		   &ret->end, ret->rights, &ret->offset, &major, &minor, &ret->inode, &used) < 7 ||
 	    (size_t)used > n || ret->end <= ret->start || strlen(ret->rights) != 4)
 		return false;
+	ret->device = major << 20 | (minor & 0xfffff);
 	while ((size_t)used < n && text[used] == ' ')
 		used++;
 	ret->path = text + used;
@@ -128,7 +96,7 @@ static enum module_kind kind_of(const struct line *l)
 
 static bool belongs(const struct module *m, const struct line *l, enum module_kind kind, size_t path_length)
 {
-	return kind == MODULE_FILE && m->kind == MODULE_FILE && m->inode == l->inode &&
+	return kind == MODULE_FILE && m->kind == MODULE_FILE && m->inode == l->inode && m->device == l->device &&
 	       strlen(m->path) == path_length && memcmp(m->path, l->path, path_length) == 0;
 }
 
@@ -140,7 +108,7 @@ static int add_line(struct modules *m, const struct line *l)
 	bool code = l->rights[2] == 'x';
 	size_t at = m->modules.n;
 	struct module fresh = {
-		.kind = kind, .low = l->start, .first_end = l->end, .inode = l->inode, .deleted = deleted};
+		.kind = kind, .low = l->start, .first_end = l->end, .inode = l->inode, .device = l->device, .deleted = deleted};
 
 	/* a library's mappings lie side by side: its parts are looked for among the last few modules */
 	for (size_t back = 1; back <= 4 && back <= m->modules.n; back++)
@@ -242,7 +210,7 @@ static int open_exe(const struct modules *m, const struct module *module)
 	target[n] = '\0';
 	if (ends_with(target, (size_t)n, " (deleted)"))
 		target[(size_t)n - strlen(" (deleted)")] = '\0';
-	return strcmp(target, module->path) == 0 ? open_regular(AT_FDCWD, path, 0) : -ENOENT;
+	return strcmp(target, module->path) == 0 ? open_regular(path) : -ENOENT;
 }
 
 int modules_open(const struct modules *m, const struct module *module)
@@ -256,45 +224,12 @@ int modules_open(const struct modules *m, const struct module *module)
 		     module->first_end) < 0 ||
 	    asprintf(&root, "%s/root", m->folder) < 0)
 		return -ENOMEM;
-	fd = open_regular(AT_FDCWD, mapped, 0);
+	fd = open_regular(mapped);
 	if (fd < 0)
 		fd = open_exe(m, module);
 	if (fd < 0 && !module->deleted)
 		fd = open_below(root, module->path);
 	return fd;
-}
-
-int build_id_read(int fd, struct build_id *ret)
-{
-	const void *bytes;
-	ssize_t n = -1;
-	Elf *elf;
-
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ,
-			NULL); /* not mapped: a file that shrinks under us must be no signal */
-	if (elf && elf_kind(elf) == ELF_K_ELF)
-		n = dwelf_elf_gnu_build_id(elf, &bytes);
-	if (n > 0 && n <= BUILD_ID_MAX) {
-		ret->size = (uint8_t)n;
-		memcpy(ret->bytes, bytes, (size_t)n);
-	}
-	elf_end(elf);
-	return n > 0 && n <= BUILD_ID_MAX ? 0 : -ENOENT;
-}
-
-const struct build_id *modules_identify(struct modules *m, uint32_t index)
-{
-	struct module *module = &m->modules.v[index];
-
-	if (!module->identified) {
-		_cleanup_close_ int fd = modules_open(m, module);
-
-		if (fd >= 0)
-			(void)build_id_read(fd, &module->build_id);
-		module->identified = true;
-	}
-	return &module->build_id;
 }
 
 bool build_id_equal(const struct build_id *a, const struct build_id *b)
@@ -312,4 +247,15 @@ char *build_id_format(const struct build_id *id, char *buf)
 	}
 	buf[2 * id->size] = '\0';
 	return buf;
+}
+
+int open_debug_file(const char *root, const struct build_id *id)
+{
+	char hex[2 * BUILD_ID_MAX + 1], path[128];
+
+	if (id->size < 2)
+		return -ENOENT;
+	build_id_format(id, hex);
+	snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s.debug", hex, hex + 2);
+	return open_below(root, path);
 }

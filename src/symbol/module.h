@@ -35,9 +35,10 @@ struct module {
 	uint64_t low, high; /* from its first mapping to its last, whatever their rights */
 	uint64_t first_end; /* of the first mapping: its name in /proc/PID/map_files */
 	uint64_t inode;
+	uint32_t device; /* major << 20 | minor */
 	bool deleted;
 	bool identified;	  /* build_id was looked for */
-	struct build_id build_id; /* modules_identify() */
+	struct build_id build_id; /* identifier_identify() */
 };
 
 struct mapping {
@@ -63,15 +64,9 @@ const struct mapping *modules_find(const struct modules *m, uint64_t address);
 /* Opens a module's very file: also one that was deleted or lies in another mount namespace (map_files, then
  * exe, then the path below the process's root). Only regular files. A descriptor, or -errno. */
 int modules_open(const struct modules *m, const struct module *module);
-/* Reads the build-id, once. Its size stays 0 where the file has none or cannot be opened. */
-const struct build_id *modules_identify(struct modules *m, uint32_t module);
-
-/* Of an open ELF file. 0 or -errno; -ENOENT where it has none. */
-int build_id_read(int fd, struct build_id *ret);
 bool build_id_equal(const struct build_id *a, const struct build_id *b);
 /* Hexadecimal, "" where it is not known; buf of at least 2 * BUILD_ID_MAX + 1 bytes, returned. */
 char *build_id_format(const struct build_id *id, char *buf);
-
-/* Opens a regular file whose path is meant below a root, so that a container's absolute links stay inside of
- * it. Never blocks on a pipe. A descriptor or -errno. */
-int open_below(const char *root, const char *path);
+/* The separate debug file of that build, below /usr/lib/debug/.build-id of a root: no other place, and no server. A
+ * descriptor or -errno. */
+int open_debug_file(const char *root, const struct build_id *id);

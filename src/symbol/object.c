@@ -2,17 +2,18 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
-#include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "symbol/elf-check.h"
 
 #define SEGMENTS_MAX  64
 #define FUNCTIONS_MAX 8000000 /* a browser has 1.5 million */
@@ -25,7 +26,8 @@ struct object {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	Dwfl_Callbacks callbacks;
-	char *debug_root;
+	debug_file_opener opener;
+	void *opener_data;
 	struct build_id build_id;
 	struct segment segments[SEGMENTS_MAX];
 	size_t n_segments;
@@ -35,25 +37,22 @@ struct object {
 	bool starts_read;
 };
 
-/* /usr/lib/debug/.build-id/ab/cdef....debug: no other place, and no server. */
+/* Asked for the file's own debug file, and, with a name and no checksum, for the one that several share (dwz), which would
+ * need another build-id: there is none of those. */
 static int find_debug_file(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
 			   const char *file, const char *link, GElf_Word crc, char **ret_path)
 {
 	const struct object *o = *userdata;
-	char hex[2 * BUILD_ID_MAX + 1];
-	char path[128];
-	int fd;
+	_cleanup_close_ int fd = -1;
 
-	(void)module, (void)name, (void)base, (void)file, (void)link, (void)crc;
-	if (!o || o->build_id.size < 2)
+	(void)module, (void)name, (void)base, (void)file;
+	if (!o || !o->opener || !o->build_id.size || (link && !crc))
 		return -1;
-	build_id_format(&o->build_id, hex);
-	snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s.debug", hex, hex + 2);
-	fd = open_below(o->debug_root, path);
-	if (fd < 0)
+	fd = o->opener(o->opener_data, &o->build_id);
+	if (fd < 0 || elf_check(fd) < 0)
 		return -1;
-	*ret_path = strdup(path);
-	return fd;
+	*ret_path = strdup("debug file");
+	return *ret_path ? TAKE_FD(fd) : -1;
 }
 
 static int find_nothing(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, char **file,
@@ -77,17 +76,6 @@ static void read_segments(struct object *o, Elf *elf)
 	}
 }
 
-static void take_build_id(struct object *o, Elf *elf)
-{
-	const void *bytes;
-	ssize_t n = dwelf_elf_gnu_build_id(elf, &bytes);
-
-	if (n <= 0 || n > BUILD_ID_MAX)
-		return;
-	o->build_id.size = (uint8_t)n;
-	memcpy(o->build_id.bytes, bytes, (size_t)n);
-}
-
 static int begin(struct object *o)
 {
 	o->callbacks = (Dwfl_Callbacks){.find_elf = find_nothing, .find_debuginfo = find_debug_file};
@@ -105,28 +93,29 @@ static int finish(struct object *o)
 	Elf *elf;
 
 	if (!o->module || dwfl_report_end(o->dwfl, NULL, NULL) != 0)
-		return -ENOEXEC;
+		return -EBADMSG;
 	elf = dwfl_module_getelf(o->module, &bias);
 	if (!elf || bias != 0)
-		return -ENOEXEC;
+		return -EBADMSG;
 	dwfl_module_info(o->module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL);
 	*userdata = o;
 	read_segments(o, elf);
-	take_build_id(o, elf);
-	return o->n_segments ? 0 : -ENOEXEC;
+	return o->n_segments ? 0 : -EBADMSG;
 }
 
-int object_open(int fd, const char *name, const char *debug_root, struct object **ret)
+int object_open(int fd, const char *name, debug_file_opener opener, void *data, struct object **ret)
 {
-	struct object *o = calloc(1, sizeof(*o));
-	int r = o ? begin(o) : -ENOMEM;
+	int r = elf_check(fd);
+	struct object *o = r == 0 ? calloc(1, sizeof(*o)) : NULL;
 
-	if (r == 0) {
-		o->debug_root = strdup(debug_root);
-		r = o->debug_root ? 0 : -ENOMEM;
-	}
 	if (r == 0)
+		r = o ? begin(o) : -ENOMEM;
+	if (r == 0) {
+		o->opener = opener;
+		o->opener_data = data;
+		(void)build_id_read(fd, &o->build_id);
 		o->module = dwfl_report_elf(o->dwfl, name, name, fd, 0, true);
+	}
 	if (r < 0 || !o->module)
 		close(fd);
 	if (r == 0)
@@ -145,26 +134,19 @@ static size_t image_size(const Elf64_Ehdr *header)
 	return header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
 }
 
-static int copy_image(const void *image, size_t n)
+int vdso_open(void)
 {
-	_cleanup_fclose_ FILE *f = tmpfile();
-
-	if (!f)
-		return -errno;
-	if (fwrite(image, 1, n, f) != n || fflush(f) != 0)
-		return -EIO;
-	return dup(fileno(f));
-}
-
-int object_open_vdso(struct object **ret)
-{
-	const void *image = (const void *)getauxval(AT_SYSINFO_EHDR); /* NOLINT(performance-no-int-to-ptr) */
-	int fd;
+	const char *image = (const char *)getauxval(AT_SYSINFO_EHDR); /* NOLINT(performance-no-int-to-ptr) */
+	_cleanup_close_ int fd = -1;
+	size_t n;
 
 	if (!image || memcmp(image, ELFMAG, SELFMAG) != 0)
 		return -ENOENT;
-	fd = copy_image(image, image_size(image));
-	return fd < 0 ? fd : object_open(fd, "[vdso]", "", ret);
+	n = image_size((const Elf64_Ehdr *)image);
+	fd = memfd_create("vdso", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	return write(fd, image, n) == (ssize_t)n ? TAKE_FD(fd) : -EIO;
 }
 
 void object_close(struct object *o)
@@ -175,7 +157,6 @@ void object_close(struct object *o)
 		dwfl_end(o->dwfl);
 	VEC_FREE(o->functions);
 	VEC_FREE(o->starts);
-	free(o->debug_root);
 	free(o);
 }
 

@@ -14,11 +14,14 @@
 
 struct object;
 
-/* Takes the descriptor, also on error. debug_root: below which separate debug files are looked for ("" =
- * "/"). 0; -ENOEXEC for what is no ELF file; -errno. */
-int object_open(int fd, const char *name, const char *debug_root, struct object **ret);
-/* The machine's own vdso: every process of the same word size has the same one. */
-int object_open_vdso(struct object **ret);
+/* Where separate debug files come from: a descriptor for the one of that build, or -errno. */
+typedef int (*debug_file_opener)(void *data, const struct build_id *id);
+
+/* Takes the descriptor, also on error. opener: NULL = there are no debug files. 0; -ENOEXEC for what is no ELF file;
+ * -EBADMSG for one that is damaged, or no program (elf_check()); -errno. */
+int object_open(int fd, const char *name, debug_file_opener opener, void *data, struct object **ret);
+/* The machine's own vdso as a file: every process of the same word size has the same one. A descriptor or -errno. */
+int vdso_open(void);
 void object_close(struct object *o);
 const struct build_id *object_build_id(const struct object *o);
 

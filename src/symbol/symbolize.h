@@ -2,7 +2,8 @@
  * after.
  *
  * What is not known is said, not guessed: a stripped program gives module+0x1234 and no function, a file that
- * was replaced since gives its old offsets and the reason. Results are cached; what they point to belongs to
+ * was replaced since gives its old offsets and the reason. Files are opened here and read by a process without
+ * rights (name-server.h): a hostile one costs its own names. Results are cached; what they point to belongs to
  * the symbolizer until it is freed.
  */
 #pragma once
@@ -31,6 +32,9 @@ enum nameless {
 	NAMELESS_NO_ELF,   /* generated code without a perf map, or a file that is no program */
 	NAMELESS_HIDDEN,   /* the kernel's addresses are hidden from us */
 	NAMELESS_OUTSIDE,  /* no code is mapped there */
+	NAMELESS_DAMAGED,  /* the file is no sound program, or takes too long to read */
+	NAMELESS_NOT_READ, /* no process without rights runs that could read it */
+	NAMELESS_COUNT
 };
 
 struct symbol {
@@ -55,8 +59,10 @@ void symbolizer_free(struct symbolizer *s);
  * that made a call give the return address less one, so that the line is the call's. */
 size_t symbolize_place(struct symbolizer *s, const struct place *place, struct symbol *ret, size_t max);
 /* Of a living process (user space): opens its very files, reads its perf map. */
-size_t symbolize_process(struct symbolizer *s, struct modules *process, uint64_t address, struct symbol *ret,
+size_t symbolize_process(struct symbolizer *s, const struct modules *process, uint64_t address, struct symbol *ret,
 			 size_t max);
+/* Files whose symbols are missing because they are damaged; NULL after the last. */
+const char *symbolizer_damaged(const struct symbolizer *s, size_t index);
 /* Of the running kernel. */
 void symbolize_kernel(struct symbolizer *s, uint64_t address, struct symbol *ret);
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "symbol/elf-check.h"
 #include "symbol/jit.h"
 #include "symbol/kernel.h"
 #include "symbol/object.h"
@@ -38,7 +39,7 @@ static uint64_t living_address(const struct module *m, const char *truth, uint64
 	uint64_t first;
 	struct object *o;
 
-	assert_int_equal(object_open(dup(fd), truth, "", &o), 0);
+	assert_int_equal(object_open(dup(fd), truth, NULL, NULL, &o), 0);
 	assert_int_equal(object_address(o, 0, &first), 0);
 	object_close(o);
 	return m->low + (address - first);
@@ -374,7 +375,7 @@ static void damaged_programs_name_nothing_and_crash_nothing(void **state)
 		}
 		if (i % 5 == 0)
 			assert_int_equal(ftruncate(fd, random() % 8000), 0);
-		if (object_open(fd, path, "", &o) == 0) {
+		if (object_open(fd, path, NULL, NULL, &o) == 0) {
 			struct source_line lines[4];
 
 			for (uint64_t address = 0x1000; address < 0x1400; address += 13) {

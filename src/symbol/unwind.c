@@ -1,133 +1,27 @@
 #include "symbol/unwind.h"
 
-#include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <unistd.h>
 
-/* The one stack being walked: libdwfl asks for it in pieces. */
-struct walk {
-	const uint64_t *registers;
-	const uint8_t *stack;
-	size_t n;
-	uint64_t *frames;
-	size_t max, found;
-};
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/vec.h"
+#include "symbol/unwind-server.h"
+
+#define PATIENCE     (10 * NS_PER_SEC) /* for one stack: a dozen files may be opened for the first */
+#define RESTARTS_MAX 3		       /* hostile files, each of which ends a server, of one process */
 
 struct unwinder {
-	Dwfl *dwfl;
 	const struct modules *modules;
-	bool attached;
-	struct walk walk;
+	struct sandbox sandbox;
+	struct unwind_server server; /* the child's */
+	struct str request, answer;
+	struct hmap refused;
+	VEC(const char *) damaged;
+	uint32_t wanted; /* the file last handed over, + 1: to blame if the server dies */
+	unsigned restarts;
 };
-
-static pid_t next_thread(Dwfl *dwfl, void *dwfl_arg, void **thread_arg)
-{
-	struct unwinder *u = dwfl_arg;
-
-	(void)dwfl;
-	if (*thread_arg)
-		return 0;
-	*thread_arg = u;
-	return (pid_t)u->modules->pid;
-}
-
-static bool get_thread(Dwfl *dwfl, pid_t tid, void *dwfl_arg, void **thread_arg)
-{
-	(void)dwfl, (void)tid;
-	*thread_arg = dwfl_arg;
-	return true;
-}
-
-static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *ret, void *dwfl_arg)
-{
-	const struct walk *w = &((struct unwinder *)dwfl_arg)->walk;
-	uint64_t at = address - w->registers[UNWIND_SP];
-
-	(void)dwfl;
-	if (address < w->registers[UNWIND_SP] || at > w->n || w->n - at < sizeof(*ret))
-		return false;
-	memcpy(ret, w->stack + at, sizeof(*ret));
-	return true;
-}
-
-static bool set_registers(Dwfl_Thread *thread, void *thread_arg)
-{
-	const struct walk *w = &((struct unwinder *)thread_arg)->walk;
-	bool set = dwfl_thread_state_registers(thread, 0, UNWIND_PC, (const Dwarf_Word *)w->registers);
-
-#if defined(__x86_64__)
-	set = set &&
-	      dwfl_thread_state_registers(thread, UNWIND_PC, 1, (const Dwarf_Word *)&w->registers[UNWIND_PC]);
-#endif
-	dwfl_thread_state_register_pc(thread, w->registers[UNWIND_PC]);
-	return set;
-}
-
-static const Dwfl_Thread_Callbacks thread_callbacks = {
-	.next_thread = next_thread,
-	.get_thread = get_thread,
-	.memory_read = read_memory,
-	.set_initial_registers = set_registers,
-};
-
-static int open_vdso(const struct module *module, Elf **ret)
-{
-	const char *image = (const char *)getauxval(AT_SYSINFO_EHDR); /* NOLINT(performance-no-int-to-ptr) */
-
-	if (!image)
-		return -1;
-	*ret = elf_memory((char *)image, module->high - module->low);
-	return -1;
-}
-
-/* Called when the walk first meets a module. */
-static int find_elf(Dwfl_Module *dwfl_module, void **userdata, const char *name, Dwarf_Addr base, char **file,
-		    Elf **elf)
-{
-	struct unwinder *u = *userdata;
-	int fd;
-
-	(void)dwfl_module, (void)name;
-	for (size_t i = 0; i < u->modules->modules.n; i++) {
-		const struct module *m = &u->modules->modules.v[i];
-
-		if (m->low != base)
-			continue;
-		if (m->kind == MODULE_VDSO)
-			return open_vdso(m, elf);
-		fd = modules_open(u->modules, m);
-		if (fd >= 0)
-			*file = strdup(m->path);
-		return fd < 0 ? -1 : fd;
-	}
-	return -1;
-}
-
-/* Call frame information lies in the program's own file; nothing else is looked for. */
-static int find_no_debug_file(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
-			      const char *file, const char *link, GElf_Word crc, char **ret_path)
-{
-	(void)module, (void)userdata, (void)name, (void)base, (void)file, (void)link, (void)crc,
-		(void)ret_path;
-	return -1;
-}
-
-static const Dwfl_Callbacks callbacks = {.find_elf = find_elf, .find_debuginfo = find_no_debug_file};
-
-static void report(struct unwinder *u, const struct module *m)
-{
-	Dwfl_Module *reported;
-	void **userdata;
-
-	if (m->kind == MODULE_MEMORY)
-		return;
-	reported = dwfl_report_module(u->dwfl, m->path, m->low, m->high);
-	if (reported && dwfl_module_info(reported, &userdata, NULL, NULL, NULL, NULL, NULL, NULL))
-		*userdata = u;
-}
 
 int unwinder_new(const struct modules *modules, struct unwinder **ret)
 {
@@ -136,19 +30,8 @@ int unwinder_new(const struct modules *modules, struct unwinder **ret)
 	if (!u)
 		return -ENOMEM;
 	u->modules = modules;
-	u->dwfl = dwfl_begin(&callbacks);
-	if (!u->dwfl) {
-		free(u);
-		return -ENOMEM;
-	}
-	dwfl_report_begin(u->dwfl);
-	for (size_t i = 0; i < modules->modules.n; i++)
-		report(u, &modules->modules.v[i]);
-	dwfl_report_end(u->dwfl, NULL, NULL);
-	if (!dwfl_attach_state(u->dwfl, NULL, (pid_t)modules->pid, &thread_callbacks, u)) {
-		unwinder_free(u);
-		return -ENOEXEC;
-	}
+	u->server = (struct unwind_server){.modules = modules, .refused = &u->refused};
+	u->request.max = SANDBOX_MESSAGE_MAX;
 	*ret = u;
 	return 0;
 }
@@ -157,36 +40,84 @@ void unwinder_free(struct unwinder *u)
 {
 	if (!u)
 		return;
-	dwfl_end(u->dwfl);
+	sandbox_stop(&u->sandbox);
+	str_free(&u->request);
+	str_free(&u->answer);
+	hmap_free(&u->refused);
+	VEC_FREE(u->damaged);
 	free(u);
 }
 
-static int take_frame(Dwfl_Frame *frame, void *data)
+const char *unwinder_damaged(const struct unwinder *u, size_t index)
 {
-	struct walk *w = data;
-	Dwarf_Addr pc;
-	bool activation;
+	return index < u->damaged.n ? u->damaged.v[index] : NULL;
+}
 
-	if (!dwfl_frame_pc(frame, &pc, &activation))
-		return DWARF_CB_ABORT;
-	if (pc < 4096)
-		return DWARF_CB_ABORT;
-	w->frames[w->found] = activation || !w->found ? pc : pc - 1;
-	w->found++;
-	return w->found < w->max ? DWARF_CB_OK : DWARF_CB_ABORT;
+static int provide_module(void *data, struct reader *question)
+{
+	struct unwinder *u = data;
+	uint64_t index = read_varint(question);
+
+	if (question->bad || index >= u->modules->modules.n || hmap_get(&u->refused, index, 0))
+		return -EINVAL;
+	u->wanted = (uint32_t)index + 1;
+	return modules_open(u->modules, &u->modules->modules.v[index]);
+}
+
+static void refuse_wanted(struct unwinder *u)
+{
+	u->restarts++;
+	if (!u->wanted || hmap_get(&u->refused, u->wanted - 1, 0))
+		return;
+	(void)hmap_put(&u->refused, u->wanted - 1, 0, u);
+	(void)VEC_PUSH(u->damaged, u->modules->modules.v[u->wanted - 1].path);
+	u->wanted = 0;
+}
+
+static int ask(struct unwinder *u, struct reader *ret)
+{
+	const struct sandbox_call call = {.request = &u->request, .provider = provide_module, .data = u, .patience = PATIENCE};
+	int r = 0;
+
+	if (u->sandbox.pid <= 0)
+		r = u->restarts > RESTARTS_MAX ? -EPERM : sandbox_start(unwind_server_handle, &u->server, &u->sandbox);
+	if (r < 0)
+		return r;
+	r = sandbox_call(&u->sandbox, &call, &u->answer);
+	if (r < 0)
+		refuse_wanted(u);
+	*ret = (struct reader){(const uint8_t *)u->answer.data, (const uint8_t *)u->answer.data + u->answer.len, false};
+	return r;
+}
+
+static size_t take_frames(struct reader *answer, uint64_t *ret, size_t max, bool *ret_complete)
+{
+	bool complete = read_varint(answer);
+	size_t n;
+	const char *bytes = read_blob(answer, &n);
+
+	if (!bytes || !n || n % sizeof(*ret) || n / sizeof(*ret) > max)
+		return 0;
+	memcpy(ret, bytes, n);
+	*ret_complete = complete;
+	return n / sizeof(*ret);
 }
 
 size_t unwind(struct unwinder *u, const uint64_t registers[UNWIND_REGISTERS], const void *stack, size_t n,
 	      uint64_t *ret, size_t max, bool *ret_complete)
 {
-	int r;
+	struct reader answer;
+	size_t found = 0;
 
-	u->walk = (struct walk){registers, stack, n, ret, max, 0};
-	r = dwfl_getthread_frames(u->dwfl, (pid_t)u->modules->pid, take_frame, &u->walk);
-	if (!u->walk.found) {
-		ret[0] = registers[UNWIND_PC];
-		u->walk.found = 1;
-	}
-	*ret_complete = r == 0;
-	return u->walk.found;
+	*ret_complete = false;
+	str_clear(&u->request);
+	(void)str_put_varint(&u->request, max < UNWIND_FRAMES_MAX ? max : UNWIND_FRAMES_MAX);
+	(void)str_put_blob(&u->request, registers, UNWIND_REGISTERS * sizeof(registers[0]));
+	(void)str_put_blob(&u->request, stack, n);
+	if (ask(u, &answer) == 0)
+		found = take_frames(&answer, ret, max, ret_complete);
+	if (found)
+		return found;
+	ret[0] = registers[UNWIND_PC];
+	return 1;
 }

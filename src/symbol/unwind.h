@@ -1,6 +1,6 @@
 /* Who called whom, from a copy of a thread's registers and the bytes of its stack: for programs built without
  * frame pointers. Call frame information (.eh_frame, .debug_frame) is read from the very files the process
- * has mapped; the process itself is neither stopped nor touched.
+ * has mapped, by a process without rights (unwind-server.h); the process itself is neither stopped nor touched.
  */
 #pragma once
 
@@ -27,6 +27,8 @@ struct unwinder;
  * -errno. */
 int unwinder_new(const struct modules *modules, struct unwinder **ret);
 void unwinder_free(struct unwinder *u);
+/* Files without which call chains end early, because they are damaged; NULL after the last. */
+const char *unwinder_damaged(const struct unwinder *u, size_t index);
 
 /* The addresses of a call chain, the innermost first; those of callers lie in the call (return address less
  * one). `stack` is n bytes from the stack pointer upwards. Returns how many, at most `max` (>= 1; the first

@@ -1,0 +1,13 @@
+/* Build-ids of the files that processes have mapped, read by a process without rights: any user may map any file. */
+#pragma once
+
+#include "symbol/module.h"
+
+struct identifier;
+
+/* 0 or -ENOMEM. */
+int identifier_new(struct identifier **ret);
+void identifier_free(struct identifier *i);
+/* Reads the build-ids of those modules of a process that have code, each file once. A size stays 0 where the file has
+ * none, cannot be opened, or is damaged. */
+void identifier_identify(struct identifier *i, struct modules *m);
