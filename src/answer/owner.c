@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -23,60 +25,85 @@
 
 /* --- without rights --- */
 
-/* Calls `take` with each line until it says that it has what it looked for. */
-static bool for_each_line(int fd, bool (*take)(void *data, const char *line, size_t n), void *data)
+struct text {
+	char *data;
+	size_t n;
+};
+
+/* Takes the descriptor. What lies beyond FILE_MAX is not read; empty where nothing can be. */
+static struct text read_whole(int fd)
 {
-	FILE *f = fdopen(fd, "r");
-	char line[8192]; /* a longer line is no path, and no field that is looked for */
-	size_t left = FILE_MAX;
-	bool found = false, whole = true;
+	_cleanup_close_ int file = fd;
+	struct text t = {};
+	struct stat st;
 
-	while (f && !found && left && fgets(line, sizeof(line), f)) {
-		size_t n = strlen(line), text = strcspn(line, "\n");
+	if (fstat(file, &st) < 0 || st.st_size <= 0)
+		return t;
+	t.n = st.st_size < FILE_MAX ? (size_t)st.st_size : FILE_MAX;
+	t.data = malloc(t.n);
+	for (size_t have = 0; t.data && have < t.n;) {
+		ssize_t n = pread(file, t.data + have, t.n - have, (off_t)have);
 
-		if (whole)
-			found = take(data, line, text);
-		whole = n && line[n - 1] == '\n';
-		left -= n && n < left ? n : left;
+		if (n <= 0)
+			t.n = have;
+		else
+			have += (size_t)n;
 	}
-	if (f)
-		fclose(f);
-	else
-		close(fd);
+	return t;
+}
+
+/* Whether a line of it is `line`. */
+static bool has_line(const struct text *t, const char *line)
+{
+	size_t n = strlen(line), left = t->data ? t->n : 0;
+	const char *from = t->data, *at;
+
+	while (left && (at = memmem(from, left, line, n))) {
+		const char *end = at + n;
+
+		if ((at == t->data || at[-1] == '\n') && (end == t->data + t->n || *end == '\n'))
+			return true;
+		left -= (size_t)(end - from);
+		from = end;
+	}
+	return false;
+}
+
+static bool lists(int fd, const char *path)
+{
+	struct text t = read_whole(fd);
+	/* Debian merged /bin into /usr/bin: the list may say either */
+	bool found = has_line(&t, path) || (text_starts(path, "/usr/") && has_line(&t, path + strlen("/usr")));
+
+	free(t.data);
 	return found;
 }
 
-struct wanted_path {
-	const char *path, *short_path;
-};
-
-static bool is_path(void *data, const char *line, size_t n)
+static bool line_starts(const char *line, size_t n, const char *prefix)
 {
-	const struct wanted_path *w = data;
-
-	return (strlen(w->path) == n && memcmp(line, w->path, n) == 0) || (strlen(w->short_path) == n && memcmp(line, w->short_path, n) == 0);
+	return n >= strlen(prefix) && memcmp(line, prefix, strlen(prefix)) == 0;
 }
 
-struct wanted_version {
-	const char *package;
-	bool ours;
-	char version[VERSION_MAX];
-};
-
 /* "Package: bash" ... "Version: 5.2.15-2+b2" */
-static bool is_version(void *data, const char *line, size_t n)
+static void put_version(int fd, const char *package, struct str *answer)
 {
-	struct wanted_version *w = data;
+	static const char name[] = "Package: ", version[] = "Version: ";
+	size_t n_package = strlen(package);
+	struct text t = read_whole(fd);
+	bool ours = false, found = false;
 
-	if (text_starts(line, "Package: ")) {
-		line += strlen("Package: ");
-		n -= strlen("Package: ");
-		w->ours = strlen(w->package) == n && memcmp(line, w->package, n) == 0;
-	} else if (w->ours && text_starts(line, "Version: ")) {
-		snprintf(w->version, sizeof(w->version), "%.*s", (int)(n - strlen("Version: ")), line + strlen("Version: "));
-		return true;
+	for (size_t at = 0; t.data && at < t.n && !found;) {
+		const char *line = t.data + at, *end = memchr(line, '\n', t.n - at);
+		size_t n = end ? (size_t)(end - line) : t.n - at;
+
+		if (line_starts(line, n, name))
+			ours = n - strlen(name) == n_package && memcmp(line + strlen(name), package, n_package) == 0;
+		found = ours && line_starts(line, n, version) && n - strlen(version) < VERSION_MAX;
+		if (found)
+			(void)str_append(answer, line + strlen(version), n - strlen(version));
+		at += n + 1;
 	}
-	return false;
+	free(t.data);
 }
 
 static int take_file(struct sandbox_request *r, size_t i)
@@ -89,22 +116,16 @@ static void read_database(void *data, struct sandbox_request *request, struct st
 {
 	uint64_t kind = read_varint(&request->bytes), found = 0;
 	_cleanup_free_ char *text = read_text(&request->bytes);
-	struct wanted_path path = {text, text};
-	struct wanted_version version = {.package = text};
 
 	(void)data;
 	if (!text || !request->n_files)
 		return;
 	if (kind == 'v') {
-		(void)for_each_line(take_file(request, 0), is_version, &version);
-		(void)str_puts(answer, version.version);
+		put_version(take_file(request, 0), text, answer);
 		return;
 	}
-	/* Debian merged /bin into /usr/bin: the list may say either */
-	if (text_starts(text, "/usr/"))
-		path.short_path = text + strlen("/usr");
 	for (size_t i = 0; !found && i < request->n_files; i++)
-		found = for_each_line(take_file(request, i), is_path, &path) ? i + 1 : 0;
+		found = lists(take_file(request, i), text) ? i + 1 : 0;
 	(void)str_put_varint(answer, found);
 }
 
@@ -209,7 +230,7 @@ static char *find_version(struct search *s, const char *root, const char *packag
 		return NULL;
 	s->files[0] = fd;
 	s->n = 1;
-	if (ask(s, 'v', package, &answer) < 0 || !answer.at || !consists_of((const char *)answer.at, ".+-:~"))
+	if (ask(s, 'v', package, &answer) < 0 || !answer.at || strlen((const char *)answer.at) != s->answer.len || !consists_of((const char *)answer.at, ".+-:~"))
 		return NULL;
 	return strndup((const char *)answer.at, VERSION_MAX);
 }

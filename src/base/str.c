@@ -140,13 +140,43 @@ const char *read_blob(struct reader *r, size_t *ret_n)
 	return bytes;
 }
 
+/* Of the character of UTF-8 that begins there (RFC 3629: no overlong form, no surrogate): its bytes; 0 = it is none. */
+static size_t utf8_length(const unsigned char *at)
+{
+	static const struct {
+		unsigned char first, last, low, high; /* lead bytes, and what may follow them */
+		size_t n;
+	} forms[] = {
+		{0x00, 0x7f, 0, 0, 1},		 {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+		{0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+		{0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+	};
+	size_t form = 0;
+
+	while (form < sizeof(forms) / sizeof(forms[0]) && (*at < forms[form].first || *at > forms[form].last))
+		form++;
+	if (form == sizeof(forms) / sizeof(forms[0]))
+		return 0;
+	for (size_t i = 1; i < forms[form].n; i++)
+		if (at[i] < (i == 1 ? forms[form].low : 0x80) || at[i] > (i == 1 ? forms[form].high : 0xbf))
+			return 0;
+	return forms[form].n;
+}
+
 void text_make_printable(char *text)
 {
-	for (unsigned char *at = (unsigned char *)text; at && *at; at++) {
-		if (at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0)
-			at[0] = at[1] = '?';
-		else if (iscntrl(*at))
+	unsigned char *at = (unsigned char *)text;
+
+	while (at && *at) {
+		size_t n = utf8_length(at);
+
+		if (n == 1 && iscntrl(*at))
 			*at = isspace(*at) ? ' ' : '?';
+		else if (n == 0)
+			*at = '?';
+		else if (at[0] == 0xc2 && at[1] < 0xa0)
+			at[0] = at[1] = '?';
+		at += n ? n : 1;
 	}
 }
 

@@ -83,7 +83,7 @@ int fail_with(char **ret_error, int code, const char *format, ...) __attribute__
 /* The same for an error that is kept: what *error held before is freed. */
 int fail_again(char **error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* What a terminal would obey (C0, DEL, and C1 as UTF-8 has it) becomes a space or '?', in place: names, notes and command
+/* What a terminal would obey (C0, DEL, C1), and bytes that are no UTF-8, which JSON cannot carry, become a space or '?', in place: names, notes and command
  * lines are chosen by whoever is recorded, not by whoever reads them. NULL stays. */
 void text_make_printable(char *text);
 bool text_starts(const char *text, const char *prefix);

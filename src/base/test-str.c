@@ -57,6 +57,16 @@ static void what_a_terminal_would_obey_is_taken_out(void **state)
 	text_make_printable(NULL);
 }
 
+/* A name in Latin-1, or cut off within a character: no JSON could carry it. */
+static void what_is_no_utf_8_is_taken_out(void **state)
+{
+	char text[] = "\x9b" "31m caf\xe9 \xe2\x82\xac \xf0\x9f\x98\x80 \xc0\x80 \xed\xa0\x80 \xf5\x80\x80\x80 \xe2\x82";
+
+	(void)state;
+	text_make_printable(text);
+	assert_string_equal(text, "?31m caf? \xe2\x82\xac \xf0\x9f\x98\x80 ?? ??? ???? ??");
+}
+
 static void sizes_are_read_as_people_write_them(void **state)
 {
 	uint64_t n = 0;
@@ -84,4 +94,4 @@ static void no_error_is_without_its_reason(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(no_error_is_without_its_reason), cmocka_unit_test(varints_come_back), cmocka_unit_test(a_blob_longer_than_the_rest_is_refused),
-	  cmocka_unit_test(a_full_buffer_keeps_what_it_had), cmocka_unit_test(what_a_terminal_would_obey_is_taken_out), cmocka_unit_test(sizes_are_read_as_people_write_them))
+	  cmocka_unit_test(a_full_buffer_keeps_what_it_had), cmocka_unit_test(what_a_terminal_would_obey_is_taken_out), cmocka_unit_test(what_is_no_utf_8_is_taken_out), cmocka_unit_test(sizes_are_read_as_people_write_them))
