@@ -142,7 +142,7 @@ static int add_life(const struct dataset *d, const struct subject *s, struct liv
 	return r;
 }
 
-int board_lives(struct store *store, int64_t from, int64_t to, struct lives *ret)
+int board_lives(struct store *store, const struct viewer *viewer, int64_t from, int64_t to, struct lives *ret)
 {
 	struct dataset d = {};
 	struct lives lives = {};
@@ -151,6 +151,8 @@ int board_lives(struct store *store, int64_t from, int64_t to, struct lives *ret
 
 	if (r == 0 && !d.ticks.n)
 		r = -ENODATA;
+	if (r == 0)
+		r = dataset_hide(&d, viewer);
 	for (size_t i = 0; r == 0 && i < d.subjects.n; i++) {
 		const struct subject *s = d.subjects.v[i];
 

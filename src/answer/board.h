@@ -16,4 +16,4 @@ void board_free(struct board *b);
 const struct suspect *board_find(const struct board *b, const char *who);
 /* Every process of [from, to] (wall ns), those that began or ended in it first, then by when they began; kernel threads are
  * left out. The caller frees with lives_free(). 0, -ENODATA, -ENOMEM, or as store_load(). */
-int board_lives(struct store *store, int64_t from, int64_t to, struct lives *ret);
+int board_lives(struct store *store, const struct viewer *viewer, int64_t from, int64_t to, struct lives *ret);

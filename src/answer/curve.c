@@ -95,7 +95,7 @@ uint64_t curve_wanted(const struct entity_info *info, void *context)
 {
 	const struct curve_request *q = context;
 
-	return is_meant(info, q->who) ? 1ull << q->feature : 0;
+	return is_meant(info, q->who) && entity_is_visible(info, &q->viewer) ? 1ull << q->feature : 0;
 }
 
 int curve_load(struct store *store, const struct curve_request *q, int64_t from, int64_t to, struct dataset *into)
@@ -114,7 +114,7 @@ const struct subject *curve_choose(const struct dataset *d, const struct curve_r
 	for (size_t i = 0; i < d->subjects.n; i++) {
 		const struct subject *s = d->subjects.v[i];
 
-		if (s->first > s->last || !is_meant(&s->info, q->who))
+		if (s->first > s->last || !is_meant(&s->info, q->who) || !entity_is_visible(&s->info, &q->viewer))
 			continue;
 		if (d->ticks.v[s->first].wall <= q->at && d->ticks.v[s->last].wall >= q->at - NOW_NS)
 			return s;
@@ -146,5 +146,9 @@ int curve_read(struct store *store, const struct curve_request *request, struct 
 {
 	int r = request->to - request->from > WIDE_NS ? curve_of_summaries(store, request, ret_who, ret_curve) : -EAGAIN;
 
-	return r == -EAGAIN ? read_ticks(store, request, ret_who, ret_curve) : r;
+	if (r == -EAGAIN)
+		r = read_ticks(store, request, ret_who, ret_curve);
+	if (r == 0)
+		entity_hide(ret_who, &request->viewer);
+	return r;
 }

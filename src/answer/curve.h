@@ -9,7 +9,7 @@ struct curve_request {
 	size_t feature; /* index among a process's */
 	int64_t at, from, to;
 	size_t points;
-	uint32_t viewer;
+	struct viewer viewer;
 };
 
 /* Of one feature of one process (a pid, unit or name; of several the one that was there at request->at, else the last),

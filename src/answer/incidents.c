@@ -15,7 +15,7 @@ void incidents_free(struct incidents *i)
 }
 
 /* Label of the first culprit of a marked moment; NULL = nobody. */
-static int culprit_of(struct store *store, const struct mark *mark, int64_t window, uint32_t viewer, char **ret)
+static int culprit_of(struct store *store, const struct mark *mark, int64_t window, const struct viewer *viewer, char **ret)
 {
 	struct told told;
 	int r = told_get(store, NULL, mark, window, viewer, &told);
@@ -54,7 +54,7 @@ static int by_number(const void *a, const void *b)
 }
 
 int incidents_by_program(struct store *store, const struct mark *marks, size_t n, int64_t window, int64_t split,
-			 uint32_t viewer, struct incidents *ret)
+			 const struct viewer *viewer, struct incidents *ret)
 {
 	int r = 0;
 

@@ -17,4 +17,4 @@ void incidents_free(struct incidents *i);
 /* Counts the first culprits of what was told of each mark (or is told now). `split` = wall ns, 0 = none. Marks whose time is no longer recorded
  * count as nobody's. 0 or -errno of the store. */
 int incidents_by_program(struct store *store, const struct mark *marks, size_t n, int64_t window, int64_t split,
-			 uint32_t viewer, struct incidents *ret);
+			 const struct viewer *viewer, struct incidents *ret);

@@ -72,10 +72,10 @@ int told_keep(struct store *store, int64_t mark, uint32_t uid, const struct answ
 	return text ? store_tell(store, mark, uid, text) : -ENOMEM;
 }
 
-static int answer_now(struct store *store, struct store *keep, const struct mark *mark, int64_t window, uint32_t viewer, struct told *ret)
+static int answer_now(struct store *store, struct store *keep, const struct mark *mark, int64_t window, const struct viewer *viewer, struct told *ret)
 {
 	struct why_request request = {
-		.at = mark->wall, .window = window, .marked = true, .viewer = viewer, .marks = mark, .n_marks = 1};
+		.at = mark->wall, .window = window, .marked = true, .viewer = *viewer, .marks = mark, .n_marks = 1};
 	_cleanup_free_ char *text = NULL;
 	struct why_data data = {};
 	struct answer a;
@@ -87,14 +87,14 @@ static int answer_now(struct store *store, struct store *keep, const struct mark
 		answer_free(&a);
 	}
 	if (r == 0 && keep)
-		(void)store_tell(keep, mark->id, viewer, text);
+		(void)store_tell(keep, mark->id, viewer->uid, text);
 	why_data_free(&data);
 	return r;
 }
 
-int told_get(struct store *store, struct store *keep, const struct mark *mark, int64_t window, uint32_t viewer, struct told *ret)
+int told_get(struct store *store, struct store *keep, const struct mark *mark, int64_t window, const struct viewer *viewer, struct told *ret)
 {
-	_cleanup_free_ char *text = store_told(store, mark->id, viewer);
+	_cleanup_free_ char *text = store_told(store, mark->id, viewer->uid);
 	int r = text ? read_answer(text, ret) : -ENOENT;
 
 	if (r < 0)
@@ -132,13 +132,13 @@ static int add_earlier(struct answer *a, const struct mark *mark, struct told *t
 	return -ENOMEM;
 }
 
-int told_find_like(struct store *store, const struct mark *marks, size_t n, int64_t this_mark, uint32_t viewer, struct answer *a)
+int told_find_like(struct store *store, const struct mark *marks, size_t n, int64_t this_mark, const struct viewer *viewer, struct answer *a)
 {
 	_cleanup_(fingerprint_free) struct fingerprint now = {};
 	int r = fingerprint_of_answer(a, &now);
 
 	for (size_t i = 0; r == 0 && now.parts.n && i < n; i++) {
-		_cleanup_free_ char *text = marks[i].id != this_mark && marks[i].wall < a->at ? store_told(store, marks[i].id, viewer) : NULL;
+		_cleanup_free_ char *text = marks[i].id != this_mark && marks[i].wall < a->at ? store_told(store, marks[i].id, viewer->uid) : NULL;
 		struct told t;
 		double likeness;
 
@@ -154,14 +154,14 @@ int told_find_like(struct store *store, const struct mark *marks, size_t n, int6
 	return r;
 }
 
-void told_calibrate(struct store *store, const struct mark *marks, size_t n, uint32_t viewer, struct answer *a)
+void told_calibrate(struct store *store, const struct mark *marks, size_t n, const struct viewer *viewer, struct answer *a)
 {
 	unsigned right = 0, wrong = 0;
 	double expected = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		bool judged = marks[i].feedback != FEEDBACK_NONE;
-		_cleanup_free_ char *text = judged ? store_told(store, marks[i].id, viewer) : NULL;
+		_cleanup_free_ char *text = judged ? store_told(store, marks[i].id, viewer->uid) : NULL;
 		struct told t;
 
 		if (!text || read_answer(text, &t) < 0)
@@ -231,7 +231,7 @@ static int by_number(const void *a, const void *b)
 	return x->first.wall < y->first.wall ? -1 : x->first.wall > y->first.wall;
 }
 
-int told_group(struct store *store, struct store *keep, const struct mark *marks, size_t n, int64_t window, uint32_t viewer, struct alikes *ret)
+int told_group(struct store *store, struct store *keep, const struct mark *marks, size_t n, int64_t window, const struct viewer *viewer, struct alikes *ret)
 {
 	int r = 0;
 

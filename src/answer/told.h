@@ -17,13 +17,13 @@ void told_free(struct told *t);
 int told_keep(struct store *store, int64_t mark, uint32_t uid, const struct answer *a);
 /* What was told; where nothing was, the mark is answered now, and `keep` (may be NULL) remembers it. 0; -ENODATA when its time is no longer
  * recorded; -errno. */
-int told_get(struct store *store, struct store *keep, const struct mark *mark, int64_t window, uint32_t viewer, struct told *ret);
+int told_get(struct store *store, struct store *keep, const struct mark *mark, int64_t window, const struct viewer *viewer, struct told *ret);
 
 /* Earlier marks like an answer, into a->similar. 0 or -errno. */
-int told_find_like(struct store *store, const struct mark *marks, size_t n, int64_t this_mark, uint32_t viewer, struct answer *a);
+int told_find_like(struct store *store, const struct mark *marks, size_t n, int64_t this_mark, const struct viewer *viewer, struct answer *a);
 
 /* What users said of earlier answers moves the confidence of this one. */
-void told_calibrate(struct store *store, const struct mark *marks, size_t n, uint32_t viewer, struct answer *a);
+void told_calibrate(struct store *store, const struct mark *marks, size_t n, const struct viewer *viewer, struct answer *a);
 
 /* Marks that are alike. */
 struct alike {
@@ -34,5 +34,5 @@ struct alikes {
 	VEC(struct alike) list; /* most marks first */
 };
 /* Groups marks by what was told of them; a mark whose time is no longer recorded is left out. 0 or -errno. */
-int told_group(struct store *store, struct store *keep, const struct mark *marks, size_t n, int64_t window, uint32_t viewer, struct alikes *ret);
+int told_group(struct store *store, struct store *keep, const struct mark *marks, size_t n, int64_t window, const struct viewer *viewer, struct alikes *ret);
 void alikes_free(struct alikes *a);

@@ -100,18 +100,6 @@ static void set_window(const struct dataset *d, const struct why_request *reques
 	}
 }
 
-/* Other users' command lines may hold what is not meant for everybody. */
-static void hide_command_lines(struct dataset *d, uint32_t viewer)
-{
-	for (size_t i = 0; viewer && i < d->subjects.n; i++) {
-		struct entity_info *info = &d->subjects.v[i]->info;
-
-		if (info->uid == viewer)
-			continue;
-		entity_hide_arguments(info);
-	}
-}
-
 /* How many changes of software one upgrade made that ended with note `last`; *ret_first is when it began. */
 static unsigned upgrade(const struct dataset *d, size_t last, int64_t *ret_first)
 {
@@ -208,7 +196,8 @@ static int widen(void *context, const struct subject *const *subjects, size_t n,
 	if (r == 0)
 		r = extract_load(loader->extract, &filter, &loader->data->more, &damaged);
 	hmap_free(&loader->wanted);
-	hide_command_lines(&loader->data->more, loader->request->viewer);
+	if (r == 0)
+		r = dataset_hide(&loader->data->more, &loader->request->viewer);
 	*ret = &loader->data->more;
 	return r;
 }
@@ -366,9 +355,8 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 		return -ENODATA;
 	if (!r.method)
 		r.method = methods[0];
-	hide_command_lines(d, request->viewer);
 	q.at = (uint32_t)at;
-	if (exclude_marks(d, request, &excluded) < 0)
+	if (dataset_hide(d, &request->viewer) < 0 || exclude_marks(d, request, &excluded) < 0)
 		return -ENOMEM;
 	q.excluded = excluded;
 	set_window(d, &r, &q);

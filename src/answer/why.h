@@ -19,7 +19,7 @@ struct why_request {
 	const struct method *method; /* NULL = the default */
 	bool block;		     /* learn from the whole block around `at`, event included (the paper's way) */
 	bool marked;		     /* somebody said that it was slow then: less is needed to accuse */
-	uint32_t viewer;	     /* whose eyes: other users' command lines are hidden from anybody but root (0) */
+	struct viewer viewer;	     /* for whom: what this user must not see is taken out of the dataset */
 	const char *proc_root;	     /* of an answer about now: where processes are looked at; NULL = they may be gone */
 	const char *only;	     /* pid, unit or name: suspects and victims other than this are left out; NULL = all */
 	const struct mark *marks;    /* incidents that must not be learnt as usual */

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 
-enum setting_type { SETTING_SPAN, SETTING_BOOL, SETTING_TEXT, SETTING_SIZE };
+enum setting_type { SETTING_SPAN, SETTING_BOOL, SETTING_TEXT, SETTING_SIZE, SETTING_MODE };
 
 static const struct setting {
 	const char *name;
@@ -45,6 +45,10 @@ static const struct setting {
 	 "recordings older than this are deleted (0 = never)"},
 	{"store.max_size", SETTING_SIZE, offsetof(struct config, store_max_size), 0,
 	 "the oldest recordings are deleted beyond this size (0 = no limit)"},
+	{"socket.mode", SETTING_MODE, offsetof(struct config, socket_mode), 0,
+	 "who may ask the recorder: 0666 all users, 0660 root and socket.group, 0600 root"},
+	{"socket.group", SETTING_TEXT, offsetof(struct config, socket_group), 0,
+	 "its members see everything, as root does ('whyslow config --visibility'); none = no group does"},
 	{"answer.window", SETTING_SPAN, offsetof(struct config, answer_window), 60 * NS_PER_SEC,
 	 "how far back an answer looks for what is usual"},
 	{"agent.key", SETTING_TEXT, offsetof(struct config, agent_key), 0,
@@ -89,22 +93,36 @@ int config_defaults(struct config *c)
 		.ring_disk = 256ull << 20,
 		.store_max_age = 30 * 86400 * NS_PER_SEC,
 		.store_max_size = 2ull << 30,
+		.socket_mode = 0666,
 		.answer_window = 4 * 3600 * NS_PER_SEC,
 	};
 	c->store_file = root ? strdup("/var/lib/whyslow/recording.db") : user_store();
 	c->record_rules = strdup("/etc/whyslow/rules");
 	c->agent_key = strdup("Scroll_Lock");
+	c->socket_group = strdup("none");
 	c->store_run_dir = root ? strdup(SYSTEM_RUN_DIR) : user_run_dir();
-	return c->store_file && c->store_run_dir && c->record_rules && c->agent_key ? 0 : -ENOMEM;
+	return c->store_file && c->store_run_dir && c->record_rules && c->agent_key && c->socket_group ? 0 : -ENOMEM;
 }
 
 void config_free(struct config *c)
 {
 	free(c->record_rules);
 	free(c->agent_key);
+	free(c->socket_group);
 	free(c->store_file);
 	free(c->store_run_dir);
 	*c = (struct config){};
+}
+
+/* "0660", octal as chmod(1) has it. */
+static int set_mode(const char *value, uint64_t *ret)
+{
+	size_t n = strspn(value, "01234567");
+
+	if (n < 3 || n > 4 || value[n] || strtoul(value, NULL, 8) > 0777)
+		return -EINVAL;
+	*ret = strtoul(value, NULL, 8);
+	return 0;
 }
 
 static int set(struct config *c, const struct setting *s, const char *value)
@@ -130,6 +148,8 @@ static int set(struct config *c, const struct setting *s, const char *value)
 			return -EINVAL;
 		*(uint64_t *)target = size;
 		return 0;
+	case SETTING_MODE:
+		return set_mode(value, target);
 	case SETTING_TEXT:
 		text = *value ? strdup(value) : NULL;
 		if (!text)
@@ -150,6 +170,8 @@ static const char *expected(const struct setting *s)
 		return "yes or no";
 	case SETTING_SIZE:
 		return "a size such as 512M or 2G";
+	case SETTING_MODE:
+		return "an octal mode such as 0660";
 	case SETTING_TEXT:
 		break;
 	}
@@ -254,6 +276,9 @@ void config_print(const struct config *c, FILE *out)
 			break;
 		case SETTING_SIZE:
 			print_size(*(const uint64_t *)at, out);
+			break;
+		case SETTING_MODE:
+			fprintf(out, "%04" PRIo64, *(const uint64_t *)at);
 			break;
 		case SETTING_TEXT:
 			fputs(*(char *const *)at, out);

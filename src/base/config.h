@@ -30,6 +30,8 @@ struct config {
 	int64_t store_max_age;	 /* ns */
 	uint64_t store_max_size; /* bytes */
 	int64_t answer_window;	 /* ns */
+	uint64_t socket_mode;	 /* of RUN/socket */
+	char *socket_group;	 /* its group, whose members see everything; "none" = none */
 	char *agent_key;	 /* the button; "none" = none */
 };
 

@@ -29,13 +29,15 @@ static void settings_override_defaults(void **state)
 
 	(void)state;
 	assert_int_equal(read_text("# mine\n\nrecord.interval = 2s\n store.max_size=64M\nrecord.sockets = no\n"
-				   "store.file = /data/x y.db\n",
+				   "store.file = /data/x y.db\nsocket.mode = 0660\nsocket.group = adm\n",
 				   &c, &error),
 			 0);
 	assert_int_equal(c.record_interval, 2000000000ll);
 	assert_int_equal(c.store_max_size, 64 << 20);
 	assert_false(c.record_sockets);
 	assert_string_equal(c.store_file, "/data/x y.db");
+	assert_int_equal(c.socket_mode, 0660);
+	assert_string_equal(c.socket_group, "adm");
 	config_free(&c);
 }
 
@@ -50,6 +52,9 @@ static void mistakes_have_line_and_column(void **state)
 		{"  just words\n", ":1:3: "},
 		{"record.sockets = maybe\n", ":1:18: "},
 		{"store.max_size = 12 parsecs\n", ":1:18: "},
+		{"socket.mode = 8666\n", ":1:15: "},
+		{"socket.mode = 01666\n", ":1:15: "},
+		{"socket.mode = 66\n", ":1:15: "},
 	};
 
 	(void)state;

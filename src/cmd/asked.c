@@ -74,7 +74,7 @@ static void find_events_of_now(const struct common *common, struct asked *a)
 		return;
 	r = common->capture ? capture_freeze(common->capture, EVENTS_MOST, false, EVENTS_PATIENCE, &a->trace) :
 			      capture_now(common->config.store_run_dir, EVENTS_MOST, EVENTS_PATIENCE, &a->trace, &error);
-	if (r == 0 && (common->viewer == 0 || trace_hide(&a->trace, common->viewer) == 0))
+	if (r == 0 && trace_hide(&a->trace, &common->viewer) == 0)
 		a->request.trace = &a->trace;
 	a->events_late = r == -ETIMEDOUT;
 }
@@ -84,7 +84,7 @@ static void find_events_of_mark(const struct common *common, struct asked *a)
 	_cleanup_free_ char *folder = trace_folder(common->from_file ? common->from_file : common->config.store_file);
 	_cleanup_free_ char *path = folder ? trace_file_of(folder, a->mark) : NULL, *error = NULL;
 
-	if (path && access(path, R_OK) == 0 && trace_read_file(path, &a->trace, &error) == 0)
+	if (path && access(path, R_OK) == 0 && trace_read_file(path, &a->trace, &error) == 0 && trace_hide(&a->trace, &common->viewer) == 0)
 		a->request.trace = &a->trace;
 	if (error)
 		log_warning("%s", error);

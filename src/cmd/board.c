@@ -200,7 +200,7 @@ static int show_lives(struct common *common, struct store *store, const struct w
 
 	if (status != EXIT_ANSWERED)
 		return status;
-	r = board_lives(store, from, to, &lives);
+	r = board_lives(store, &request->viewer, from, to, &lives);
 	if (r < 0)
 		return explain(store, r);
 	if (common->json)

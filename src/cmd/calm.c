@@ -80,7 +80,7 @@ static int calm(const struct common *common, const uint32_t *pids, size_t n)
 		.proc_root = PROC,
 		.run_dir = common->config.store_run_dir,
 		.gentle = true,
-		.rights = {common->viewer, arg_force},
+		.rights = {common->viewer.uid, arg_force},
 		.of = arg_short ? (enum hold_short)find_name(arg_short, hold_short_names, SHORT_COUNT)
 				: SHORT_CPU,
 		.way = arg_way ? find_name(arg_way, hold_way_names, WAY_COUNT) : -1};
@@ -112,7 +112,7 @@ static int calm(const struct common *common, const uint32_t *pids, size_t n)
 static int undo(const struct common *common, uint32_t pid)
 {
 	size_t n;
-	int r = custody_release(PROC, common->config.store_run_dir, pid, common->viewer, &n);
+	int r = custody_release(PROC, common->config.store_run_dir, pid, common->viewer.uid, &n);
 
 	if (r < 0) {
 		log_error("could not give everything back: %s", strerror(-r));

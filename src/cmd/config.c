@@ -5,14 +5,16 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cmd/verb.h"
+#include "model/visibility.h"
 #include "rule/cause.h"
 #include "rule/rule.h"
 
-static bool arg_rules, arg_causes;
+static bool arg_rules, arg_causes, arg_visibility;
 
 static const struct option_row options[] = {
 	{OPTION_FLAG, 0, "rules", NULL, &arg_rules, "print the rules in force instead, and how they are written"},
 	{OPTION_FLAG, 0, "causes", NULL, &arg_causes, "print the known causes instead: yours (" SYSTEM_CAUSES ") first"},
+	{OPTION_FLAG, 0, "visibility", NULL, &arg_visibility, "print who sees what instead: what users are shown of other users' processes"},
 	{},
 };
 
@@ -73,6 +75,10 @@ static int run(struct common *common, int argc, char **argv)
 		return print_rules(&common->config);
 	if (arg_causes)
 		return print_causes();
+	if (arg_visibility) {
+		visibility_print(stdout);
+		return EXIT_ANSWERED;
+	}
 	config_print(&common->config, stdout);
 	return EXIT_ANSWERED;
 }

@@ -113,7 +113,7 @@ int say_no_rights(void)
 /* Processes of the program that have begun: they must be such as may be held back, as all others. */
 static int take_joined(struct trial_run *t)
 {
-	struct refusal_options rights = {t->common->viewer, arg_force};
+	struct refusal_options rights = {t->common->viewer.uid, arg_force};
 	size_t before = t->target.heads.list.n;
 	struct target now;
 	int r = target_of(PROC, &t->target.heads, true, &now);
@@ -195,7 +195,7 @@ static int ready(void *data)
 				 .of = t->of < 0 ? by_use(&t->watch) : (enum hold_short)t->of,
 				 .writes = t->watch.written > t->watch.read,
 				 .way = arg_way ? find_name(arg_way, hold_way_names, WAY_COUNT) : -1,
-				 .rights = {t->common->viewer, arg_force}};
+				 .rights = {t->common->viewer.uid, arg_force}};
 	int r = watch_choose(&t->watch);
 
 	t->watch.by_disk = q.of == SHORT_DISK;
@@ -344,7 +344,7 @@ static int find_target(const struct accused *who, struct target *ret)
 /* 0, or -errno and *ret_why in words (the caller frees). */
 static int check_target(struct trial_run *t, const struct accused *who, char **ret_why)
 {
-	struct refusal_options rights = {t->common->viewer, arg_force};
+	struct refusal_options rights = {t->common->viewer.uid, arg_force};
 	int r;
 
 	if (who->why_not) {

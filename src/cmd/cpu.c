@@ -56,17 +56,41 @@ static void rest(int64_t span)
 		continue;
 }
 
+/* Users get sums of whole ticks: readings that overlap would tell when within one a thread ran. */
+static void wait_for_tick(const struct common *common)
+{
+	int64_t now = monotonic_now();
+
+	if (!viewer_sees_all(&common->viewer))
+		rest(VISIBLE_TICK - now % VISIBLE_TICK);
+}
+
+static void hide_tasks(const struct common *common, struct cpu_reading *reading)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < reading->tasks.n; i++)
+		if (visibility(&common->viewer, DATUM_COUNTERS, reading->tasks.v[i].who.uid) == SHOWN_WHOLE)
+			reading->tasks.v[kept++] = reading->tasks.v[i];
+	reading->tasks.n = kept;
+}
+
 static int look(const struct common *common, struct ring *ring, bool live)
 {
 	_cleanup_(cpu_reading_free) struct cpu_reading before = {}, after = {};
 	_cleanup_(cpu_report_free) struct cpu_report report = {};
-	int r = read_all(ring, &before);
+	int r;
 
+	wait_for_tick(common);
+	r = read_all(ring, &before);
 	if (r == 0) {
 		rest(arg_span ? arg_span : 2 * NS_PER_SEC);
+		wait_for_tick(common);
 		r = read_all(ring, &after);
 		ring_look_back(ring, before.time, take_task, &after);
 	}
+	hide_tasks(common, &before);
+	hide_tasks(common, &after);
 	if (r == 0)
 		r = cpu_report_make(&before, &after, &report);
 	report.live = live;

@@ -350,7 +350,7 @@ static int press(struct common *common, const struct play *p)
 	store = use_store(common, p) < 0 ? NULL : open_common_store(common, STORE_MARK);
 	if (!store)
 		return EXIT_CANNOT;
-	r = store_mark(store, now, common->viewer, "a demo", &id);
+	r = store_mark(store, now, common->viewer.uid, "a demo", &id);
 	if (r < 0)
 		log_error("%s", store_error(store));
 	store_close(store);

@@ -28,7 +28,7 @@ static int run(struct common *common, int argc, char **argv)
 	store = open_common_store(common, STORE_MARK);
 	if (!store)
 		return EXIT_CANNOT;
-	r = store_mark_feedback(store, (int64_t)id, common->viewer, parse(argv[2]));
+	r = store_mark_feedback(store, (int64_t)id, common->viewer.uid, parse(argv[2]));
 	if (r == -ENOENT)
 		log_error("there is no mark %s of yours; 'whyslow list' shows them", argv[1]);
 	else if (r < 0)

@@ -96,7 +96,7 @@ static int list_by_program(struct common *common, struct store *store, const str
 
 	if (arg_split && parse_time(arg_split, wall_now(), &split) < 0)
 		return usage_error("list", "'%s' is no TIME", arg_split);
-	r = incidents_by_program(store, marks, n, common->config.answer_window, split, common->viewer, &incidents);
+	r = incidents_by_program(store, marks, n, common->config.answer_window, split, &common->viewer, &incidents);
 	if (r < 0)
 		log_error("%s", store_reason(store, r));
 	else if (common->json)
@@ -166,7 +166,7 @@ static int list_alike(struct common *common, struct store *store, const struct m
 {
 	struct store *keep = open_to_keep(common);
 	struct alikes alikes = {};
-	int r = told_group(store, keep, marks, n, common->config.answer_window, common->viewer, &alikes);
+	int r = told_group(store, keep, marks, n, common->config.answer_window, &common->viewer, &alikes);
 
 	if (r < 0)
 		log_error("%s", store_reason(store, r));
@@ -184,7 +184,7 @@ static void search(const struct common *common, struct store *store, struct mark
 	size_t kept = 0;
 
 	for (size_t i = 0; i < *n; i++) {
-		_cleanup_free_ char *told = store_told(store, marks[i].id, common->viewer);
+		_cleanup_free_ char *told = store_told(store, marks[i].id, common->viewer.uid);
 
 		if (strcasestr(note_of(&marks[i]), arg_search) || (told && strcasestr(told, arg_search)))
 			marks[kept++] = marks[i];

@@ -24,7 +24,7 @@ static const struct option_row options[] = {
 static int undo(const struct common *common, struct store *store)
 {
 	int64_t id;
-	int r = store_mark_undo(store, common->viewer, &id);
+	int r = store_mark_undo(store, common->viewer.uid, &id);
 
 	if (r == -ENOENT) {
 		log_error("there is no mark of yours to take back");
@@ -45,7 +45,7 @@ static int change_note(const struct common *common, struct store *store, const c
 
 	if (parse_u64(arg_id, &id) < 0 || !note)
 		return usage_error("mark", "--id takes a mark's number and a note: mark --id 3 'video froze'");
-	r = store_mark_note(store, (int64_t)id, common->viewer, note);
+	r = store_mark_note(store, (int64_t)id, common->viewer.uid, note);
 	if (r == -ENOENT)
 		log_error("there is no mark %s of yours; 'whyslow list' shows them", arg_id);
 	else if (r < 0)
@@ -68,7 +68,7 @@ static int press(struct common *common, struct store *store, const char *note)
 {
 	int64_t now = wall_now(), id;
 	char at[40];
-	int r = store_mark(store, now, common->viewer, note, &id);
+	int r = store_mark(store, now, common->viewer.uid, note, &id);
 
 	if (r < 0) {
 		log_error("%s", store_error(store));

@@ -12,15 +12,13 @@
 #include "view/report.h"
 #include "view/why.h"
 
-#define NO_USER 65534 /* whose eyes see no command line */
-
 static char *answer_text(struct common *common, struct store *store, const struct mark *mark, bool redact)
 {
 	const struct why_text_options options = {.suspects = 5, .features = 5};
 	struct why_request request = {.at = mark->wall,
 				      .window = common->config.answer_window,
 				      .marked = true,
-				      .viewer = redact ? NO_USER : common->viewer,
+				      .viewer = redact ? VIEWER_NOBODY : common->viewer,
 				      .marks = mark,
 				      .n_marks = 1};
 	struct why_data data = {};
@@ -60,7 +58,7 @@ static void write_report(struct common *common, struct store *store, const struc
 	snprintf(title, sizeof(title), "Why it was slow: %s %lld", mark_is_caught(mark) ? "incident" : "mark",
 		 (long long)mark->id);
 	(void)captures_by_phase(store, mark->id, &list, &n);
-	for (size_t i = 0; i < n && common->viewer == 0; i++)
+	for (size_t i = 0; i < n && visibility(&common->viewer, DATUM_CAPTURES, common->viewer.uid) == SHOWN_WHOLE; i++)
 		(void)VEC_PUSH(captures,
 			       (struct report_capture){list[i].summary, list[i].text, list[i].json});
 	r.captures = captures.v;

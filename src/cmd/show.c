@@ -56,7 +56,7 @@ static int show_captures(struct common *common, int64_t id, const char *text)
 		return EXIT_CANNOT;
 	(void)captures_by_phase(store, id, &list, &n);
 	store_close(store);
-	if (common->viewer != 0 && !common->from_file)
+	if (visibility(&common->viewer, DATUM_CAPTURES, common->viewer.uid) != SHOWN_WHOLE && !common->from_file)
 		fputs(n && arg_captures ? "only root may see what was found in processes\n" : "", stderr);
 	else if (arg_captures)
 		print_captures(common, list, n);

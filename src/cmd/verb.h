@@ -23,7 +23,7 @@ struct common {
 	bool help;
 	bool colour;
 	const struct option_row *shared_options; /* those of all verbs, for help */
-	uint32_t viewer;    /* whose eyes: other users' command lines are hidden from anybody but root */
+	struct viewer viewer; /* for whom (model/visibility.h) */
 	bool for_client;    /* answers a question asked of the recorder: only the verb's own options count */
 	struct capture *capture; /* the recorder's flight recorder, where for_client; NULL = none */
 };

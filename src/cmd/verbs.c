@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "daemon/access.h"
 #include "daemon/hook.h"
 #include "daemon/request.h"
 #include "store/trace-file.h"
@@ -148,7 +149,7 @@ static int ask_daemon(const struct common *c, const struct verb *verb, int argc,
 	r = request_begin(run_dir, argc, argv, &q);
 	if (r == -EBUSY)
 		return say_busy();
-	if (r < 0 && r != -ENOENT && r != -ECONNREFUSED && r != -E2BIG && c->viewer != 0)
+	if (r < 0 && r != -ENOENT && r != -ECONNREFUSED && r != -E2BIG && c->viewer.uid != 0)
 		return say_silent(run_dir, r);
 	if (r < 0)
 		return r;
@@ -186,6 +187,20 @@ static int without_run_dir(int argc, char **argv)
 	return n;
 }
 
+/* For whom the daemon has this process answer, and whether it is to answer at all. */
+static int know_client(struct common *c)
+{
+	int r = c->for_client ? access_viewer(&c->config, ACCESS_MOUNTS, c->viewer.uid, &c->viewer) : 0;
+
+	if (r < 0)
+		log_warning("other users' processes are not shown: %s", r == -ENOENT ? "socket.group or /proc is not there" : strerror(-r));
+	if (!c->for_client || access_is_allowed(&c->config, &c->viewer))
+		return 0;
+	log_error("permission denied: only root%s%s may ask this recorder (socket.mode)", c->config.socket_mode & 060 ? " and group " : "",
+		  c->config.socket_mode & 060 ? c->config.socket_group : "");
+	return -EACCES;
+}
+
 static int run_verb(struct common *c, const struct verb *verb, const struct option_row *shared, int argc, char **argv)
 {
 	/* options are taken out of argv, and the daemon wants all of them */
@@ -215,6 +230,10 @@ static int run_verb(struct common *c, const struct verb *verb, const struct opti
 	}
 	if (read_config(c) < 0)
 		return EXIT_USAGE;
+	if (know_client(c) < 0) {
+		config_free(&c->config);
+		return EXIT_CANNOT;
+	}
 	if (!c->for_client)
 		c->colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 	status = verb->run(c, words, argv);
@@ -249,7 +268,7 @@ int verbs_answer(const struct service_question *q, const void *data)
 {
 	const struct config *config = data;
 	struct common common = {
-		.viewer = q->uid,
+		.viewer.uid = q->uid,
 		.for_client = true,
 		.colour = q->colour,
 		.capture = q->capture,
@@ -267,7 +286,7 @@ int verbs_answer(const struct service_question *q, const void *data)
 
 int verbs_main(int argc, char **argv)
 {
-	struct common common = {.viewer = geteuid()};
+	struct common common = {.viewer.uid = geteuid()};
 
 	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
 		help_overview();

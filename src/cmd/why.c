@@ -123,12 +123,12 @@ static void compare_with_earlier(struct common *common, struct store *store, int
 
 	if (store_marks(store, INT64_MIN, a->at, &marks, &n) < 0)
 		return;
-	(void)told_find_like(store, marks, n, mark, common->viewer, a);
-	told_calibrate(store, marks, n, common->viewer, a);
+	(void)told_find_like(store, marks, n, mark, &common->viewer, a);
+	told_calibrate(store, marks, n, &common->viewer, a);
 	marks_free(marks, n);
 	if (!mark || common->from_file || why_args.who || why_args.model || why_args.since || store_open(&paths, STORE_MARK, &keep, &error) < 0)
 		return;
-	(void)told_keep(keep, mark, common->viewer, a);
+	(void)told_keep(keep, mark, common->viewer.uid, a);
 	store_close(keep);
 }
 

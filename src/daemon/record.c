@@ -26,6 +26,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "daemon/access.h"
 #include "daemon/capture.h"
 #include "daemon/keeper.h"
 #include "daemon/recorder.h"
@@ -211,7 +212,6 @@ static void start_service(struct daemon *d)
 	const struct config *config = d->options->config;
 	const struct service_options options = {
 		.run_dir = config->store_run_dir,
-		.socket_mode = 0666,
 		.capture = d->capture,
 		.close_fd = d->lock_fd,
 		.realtime = config->record_realtime,
@@ -365,6 +365,22 @@ static void reload(struct daemon *d)
 	config_free(&fresh);
 }
 
+static void open_socket(struct daemon *d)
+{
+	const struct config *c = d->options->config;
+	int r = service_open(d->service);
+
+	if (r < 0) {
+		log_warning("no socket in %s (%s): only root gets answers", c->store_run_dir, strerror(-r));
+		return;
+	}
+	if (!d->service)
+		return;
+	r = access_apply(c);
+	if (r < 0)
+		log_warning("cannot give %s/socket to group '%s' (%s): only root can ask for answers", c->store_run_dir, c->socket_group, strerror(-r));
+}
+
 static void loop(struct daemon *d, int signal_fd)
 {
 	struct pollfd fds[] = {{signal_fd, POLLIN, 0}, {recorder_wake_fd(d->recorder), POLLIN, 0}};
@@ -424,9 +440,7 @@ int record_run(const struct record_options *options)
 	if (options->config->record_lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) < 0)
 		log_info("memory cannot be locked (raise 'ulimit -l' or run as root): under memory pressure samples may come late");
 	raise_priority(options->config);
-	r = service_open(d.service);
-	if (r < 0)
-		log_warning("no socket in %s (%s): only root gets answers", options->config->store_run_dir, strerror(-r));
+	open_socket(&d);
 	r = keeper_start(options->config->store_run_dir, &d.keeper);
 	if (r < 0)
 		log_warning("nobody gives back what a killed 'whyslow confirm' held (%s): 'whyslow calm' does", strerror(-r));

@@ -234,7 +234,7 @@ int service_start(const struct service_options *options, struct service **ret)
 	s->run_dir = strdup(options->run_dir);
 	r = s->run_dir ? 0 : -ENOMEM;
 	if (r == 0) {
-		s->listen_fd = local_socket_listen(s->run_dir, STARTING, SOCK_SEQPACKET, options->socket_mode);
+		s->listen_fd = local_socket_listen(s->run_dir, STARTING, SOCK_SEQPACKET, 0600);
 		r = s->listen_fd < 0 ? s->listen_fd : 0;
 	}
 	if (r == 0) {

@@ -24,7 +24,6 @@ struct service_question {
 
 struct service_options {
 	const char *run_dir;
-	mode_t socket_mode; /* of RUN/socket */
 	struct capture *capture; /* NULL = none; not started yet */
 	int close_fd;	    /* of the recorder's, which the answering processes must not hold; -1 = none */
 	bool realtime;	    /* use real-time priority */
@@ -36,7 +35,7 @@ struct service_options {
 
 /* Forks: the caller has no other threads. 0 or -errno. */
 int service_start(const struct service_options *options, struct service **ret);
-/* From now on RUN/socket is there: all that questions are about is. 0 or -errno. NULL is allowed. */
+/* From now on RUN/socket is there, for root: all that questions are about is there too. 0 or -errno. NULL is allowed. */
 int service_open(struct service *s);
 /* Starts it again if it has ended. Cheap: for every tick. NULL is allowed. */
 void service_tend(struct service *s);

@@ -45,6 +45,46 @@ void dataset_free(struct dataset *d)
 	hmap_free(&d->by_identity);
 }
 
+/* Of a map of subjects those that the viewer may know of. 0 or -ENOMEM: then it is as it was. */
+static int keep_visible(struct hmap *subjects, const struct viewer *v)
+{
+	struct hmap kept = {};
+
+	HMAP_FOREACH(slot, subjects) {
+		const struct subject *s = slot->value;
+
+		if (entity_is_visible(&s->info, v) && hmap_put(&kept, slot->key, slot->key2, slot->value) < 0) {
+			hmap_free(&kept);
+			return -ENOMEM;
+		}
+	}
+	hmap_free(subjects);
+	*subjects = kept;
+	return 0;
+}
+
+int dataset_hide(struct dataset *d, const struct viewer *v)
+{
+	size_t kept = 0;
+
+	if (viewer_sees_all(v))
+		return 0;
+	if (v->hides_others && (keep_visible(&d->by_id, v) < 0 || keep_visible(&d->by_identity, v) < 0))
+		return -ENOMEM;
+	for (size_t i = 0; i < d->subjects.n; i++) {
+		struct subject *s = d->subjects.v[i];
+
+		if (entity_is_visible(&s->info, v)) {
+			entity_hide(&s->info, v);
+			d->subjects.v[kept++] = s;
+		} else {
+			subject_free(s);
+		}
+	}
+	d->subjects.n = kept;
+	return 0;
+}
+
 int dataset_add_tick(struct dataset *d, int64_t boot, int64_t wall, int64_t span)
 {
 	int64_t elapsed = d->ticks.n ? d->ticks.v[d->ticks.n - 1].elapsed : 0;

@@ -61,6 +61,9 @@ struct subject *dataset_define(struct dataset *d, const struct entity_info *info
 int dataset_begin_segment(struct dataset *d);
 /* After the last tick: whoever did not end was there until the end of the last segment that knew it. */
 void dataset_finish(struct dataset *d);
+/* Takes out the processes that the viewer must not know of, and of the others what is not to be seen (model/visibility.h).
+ * 0 or -ENOMEM: then it must not be shown. */
+int dataset_hide(struct dataset *d, const struct viewer *v);
 struct subject *dataset_subject(const struct dataset *d, uint32_t id);
 /* Appends to a series; ticks ascend. 0 or -ENOMEM. */
 int series_push(struct series *s, uint32_t tick, int64_t value);

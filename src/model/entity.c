@@ -220,7 +220,8 @@ bool entity_is_meant(const struct entity_info *info, const char *who)
 	return same_text(label, who);
 }
 
-void entity_hide_arguments(struct entity_info *info)
+/* Of a command line the name under which it was started, where its file has another. */
+static void hide_arguments(struct entity_info *info)
 {
 	size_t n;
 	const char *name = started_as(info, &n);
@@ -228,11 +229,34 @@ void entity_hide_arguments(struct entity_info *info)
 	if (name && strlen(base_name(info->exe)) == n && strncmp(name, base_name(info->exe), n) == 0)
 		name = NULL;
 	if (name) {
-		info->cmdline[strcspn(info->cmdline, " ")] = '\0';
+		memmove(info->cmdline, name, n);
+		info->cmdline[n] = '\0';
 		return;
 	}
 	free(info->cmdline);
 	info->cmdline = NULL;
+}
+
+/* What is no process belongs to the machine. */
+static bool has_owner(const struct entity_info *info)
+{
+	return info->kind == ENTITY_PROCESS || info->kind == ENTITY_SHORT_LIVED;
+}
+
+bool entity_is_visible(const struct entity_info *info, const struct viewer *v)
+{
+	return !has_owner(info) || visibility(v, DATUM_PROCESS, info->uid) != SHOWN_NOT;
+}
+
+void entity_hide(struct entity_info *info, const struct viewer *v)
+{
+	if (!has_owner(info))
+		return;
+	if (visibility(v, DATUM_COMMAND_LINE, info->uid) != SHOWN_WHOLE)
+		hide_arguments(info);
+	visibility_cut(v, DATUM_EXECUTABLE, info->uid, &info->exe);
+	visibility_cut(v, DATUM_UNIT, info->uid, &info->unit);
+	visibility_cut(v, DATUM_UNIT, info->uid, &info->container);
 }
 
 static void put_label(struct str *out, const struct entity_info *info)

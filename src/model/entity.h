@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "model/feature.h"
+#include "model/visibility.h"
 
 enum entity_flags {
 	ENTITY_IS_KERNEL_THREAD = 1,
@@ -49,8 +50,10 @@ char *entity_program(const struct entity_info *info);
 char *entity_label(const struct entity_info *info);
 /* Does WHO mean it: a pid, else its unit, name or label. */
 bool entity_is_meant(const struct entity_info *info, const char *who);
-/* Takes away what others must not see of the command line; the label stays. */
-void entity_hide_arguments(struct entity_info *info);
+/* Whether the viewer may know that it is there (model/visibility.h). */
+bool entity_is_visible(const struct entity_info *info, const struct viewer *v);
+/* Takes away what the viewer must not see of it; its name stays, and its label where that does not come from its arguments. */
+void entity_hide(struct entity_info *info, const struct viewer *v);
 
 /* What the recorder keeps of one entity. Values hang behind it: one per feature of its kind. */
 struct stand_in;

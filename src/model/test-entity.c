@@ -34,28 +34,6 @@ static void a_program_is_called_as_it_was_started(void **state)
 	is_called("/usr/bin/python3.11", "python3 /home/a/train.py", "python3", "python3.11 train.py");
 }
 
-static void arguments_are_hidden_and_the_name_stays(void **state)
-{
-	struct entity_info info = {.kind = ENTITY_PROCESS};
-	_cleanup_free_ char *before = NULL, *after = NULL;
-
-	(void)state;
-	info.exe = strdup("/usr/bin/redis-check-rdb");
-	info.name = strdup("redis-server");
-	info.cmdline = strdup("/usr/bin/redis-server --requirepass letmein");
-	before = entity_program(&info);
-	entity_hide_arguments(&info);
-	assert_string_equal(info.cmdline, "/usr/bin/redis-server");
-	after = entity_program(&info);
-	assert_string_equal(before, after);
-	free(info.exe);
-	info.exe = strdup("/usr/bin/redis-server");
-	entity_hide_arguments(&info);
-	assert_null(info.cmdline);
-	entity_hide_arguments(&info);
-	entity_info_free(&info);
-}
-
 static void names_do_not_speak_to_a_terminal(void **state)
 {
 	struct entity_info given = {.id = 1, .kind = ENTITY_PROCESS, .name = "a\nb", .exe = "/bin/\033[31mred", .unit = "u\r"}, got;
@@ -76,7 +54,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_program_is_called_as_it_was_started),
-		cmocka_unit_test(arguments_are_hidden_and_the_name_stays),
 		cmocka_unit_test(names_do_not_speak_to_a_terminal),
 	};
 

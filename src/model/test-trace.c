@@ -1,5 +1,5 @@
 /* Events come back in order of time, and numbers that were used twice mean the thread of the moment. */
-#include "model/trace-hide.h"
+#include "model/trace.h"
 
 #include <string.h>
 
@@ -47,73 +47,7 @@ static void keeps_the_order_of_one_moment(void **state)
 	assert_int_equal(t.events[3].thread, 1);
 }
 
-#define LOCK_AT	  0x7f0000001000ull
 #define KERNEL_AT 0xffffffff81000010ull
-
-/* One of the viewer's, one of another user's; both wait for the lock at one address. */
-static void two_users(struct trace *t)
-{
-	const uint64_t frames[] = {KERNEL_AT, 0x401000}, others[] = {KERNEL_AT, 0x501000};
-
-	trace_begin(t, 1);
-	trace_add_thread(t, &(struct trace_thread){.tid = 3, .tgid = 3, .uid = 1000, .comm = "mine", .exe = strdup("/bin/mine")});
-	trace_add_thread(t, &(struct trace_thread){.tid = 4, .tgid = 4, .uid = 0, .comm = "theirs", .exe = strdup("/bin/theirs")});
-	trace_add_stack(t, 8, frames, 2);
-	trace_add_stack(t, 9, others, 2);
-	for (uint32_t thread = 3; thread <= 4; thread++) {
-		stack_ref user = thread == 3 ? 8 : 9;
-
-		trace_add(t, &(struct event){.time = 10, .thread = thread, .kind = EVENT_SAMPLE, .sample = {thread == 3 ? 0x401000 : 0x501000, user, user}});
-		trace_add(t, &(struct event){.time = 20, .thread = thread, .kind = EVENT_MARKER, .text = "told"});
-		trace_add(t, &(struct event){.time = 30, .thread = thread, .kind = EVENT_SWITCH, .out = {.state = 1, .object = LOCK_AT}});
-		assert_int_equal(VEC_PUSH(t->modules, ((struct trace_module){.path = strdup(thread == 3 ? "/bin/mine" : "/bin/theirs")})), 0);
-		assert_int_equal(VEC_PUSH(t->mappings, ((struct trace_mapping){thread, thread - 3, 0x400000, 0x600000, 0})), 0);
-	}
-	assert_int_equal(VEC_PUSH(t->symbols, ((struct trace_symbol){0, KERNEL_AT, strdup("schedule")})), 0);
-	assert_int_equal(trace_finish(t), 0);
-}
-
-static const struct event *find_event(const struct trace *t, uint8_t kind, uint32_t thread)
-{
-	for (size_t i = 0; i < t->n_events; i++)
-		if (t->events[i].kind == kind && t->events[i].thread == thread)
-			return &t->events[i];
-	return NULL;
-}
-
-static void what_is_anothers_is_hidden(void **state)
-{
-	_cleanup_(trace_clear) struct trace t = {};
-	const struct trace_stack *mine, *theirs;
-
-	(void)state;
-	two_users(&t);
-	assert_int_equal(trace_hide(&t, 1000), 0);
-	assert_string_equal(trace_thread(&t, 3, 10)->exe, "/bin/mine");
-	assert_null(trace_thread(&t, 4, 10)->exe);
-	assert_string_equal(trace_thread(&t, 4, 10)->comm, "theirs");
-	/* what one executed is there whole; of the other the kernel's part */
-	mine = trace_stack(&t, find_event(&t, EVENT_SAMPLE, 3)->sample.user);
-	assert_int_equal(mine->n, 2);
-	assert_int_equal(mine->frames[1], 0x401000);
-	assert_int_equal(find_event(&t, EVENT_SAMPLE, 4)->sample.user, 0);
-	assert_int_equal(find_event(&t, EVENT_SAMPLE, 4)->sample.ip, 0);
-	theirs = trace_stack(&t, find_event(&t, EVENT_SAMPLE, 4)->sample.kernel);
-	assert_int_equal(theirs->n, 1);
-	/* the kernel's functions keep their names, not their places */
-	assert_int_equal(theirs->frames[0], mine->frames[0]);
-	assert_int_not_equal(theirs->frames[0], KERNEL_AT);
-	assert_string_equal(trace_symbol(&t, 0, theirs->frames[0]), "schedule");
-	/* one lock is still one lock */
-	assert_int_not_equal(find_event(&t, EVENT_SWITCH, 3)->out.object, LOCK_AT);
-	assert_int_equal(find_event(&t, EVENT_SWITCH, 3)->out.object, find_event(&t, EVENT_SWITCH, 4)->out.object);
-	assert_non_null(find_event(&t, EVENT_MARKER, 3));
-	assert_null(find_event(&t, EVENT_MARKER, 4));
-	assert_string_equal(t.modules.v[trace_mapping(&t, 3, 0x401000)->module].path, "/bin/mine");
-	assert_null(trace_mapping(&t, 4, 0x501000));
-	for (size_t i = 0; i < t.modules.n; i++)
-		assert_string_not_equal(t.modules.v[i].path, "/bin/theirs");
-}
 
 static void unknown_kinds_are_counted(void **state)
 {
@@ -227,7 +161,7 @@ static void names_do_not_speak_to_a_terminal(void **state)
 RUN_TESTS(cmocka_unit_test(sorts_by_time),
 	  cmocka_unit_test(keeps_the_order_of_one_moment),
 	  cmocka_unit_test(a_stack_ends_where_it_leaves_the_code),
-	  cmocka_unit_test(what_is_anothers_is_hidden), cmocka_unit_test(unknown_kinds_are_counted),
+	  cmocka_unit_test(unknown_kinds_are_counted),
 	  cmocka_unit_test(a_reused_number_is_another_thread),
 	  cmocka_unit_test(numbers_of_a_namespace_are_translated),
 	  cmocka_unit_test(two_generations_are_one_trace),
