@@ -140,8 +140,8 @@ const char *read_blob(struct reader *r, size_t *ret_n)
 	return bytes;
 }
 
-/* Of the character of UTF-8 that begins there (RFC 3629: no overlong form, no surrogate): its bytes; 0 = it is none. */
-static size_t utf8_length(const unsigned char *at)
+/* The bytes of the character of UTF-8 that begins there (RFC 3629: no overlong form, no surrogate); 0 = none does. */
+static size_t utf8_length(const unsigned char *at, size_t left)
 {
 	static const struct {
 		unsigned char first, last, low, high; /* lead bytes, and what may follow them */
@@ -155,7 +155,7 @@ static size_t utf8_length(const unsigned char *at)
 
 	while (form < sizeof(forms) / sizeof(forms[0]) && (*at < forms[form].first || *at > forms[form].last))
 		form++;
-	if (form == sizeof(forms) / sizeof(forms[0]))
+	if (form == sizeof(forms) / sizeof(forms[0]) || forms[form].n > left)
 		return 0;
 	for (size_t i = 1; i < forms[form].n; i++)
 		if (at[i] < (i == 1 ? forms[form].low : 0x80) || at[i] > (i == 1 ? forms[form].high : 0xbf))
@@ -163,21 +163,34 @@ static size_t utf8_length(const unsigned char *at)
 	return forms[form].n;
 }
 
+/* What to write in place of a character of n bytes (0: a byte that is none); 0 = it may stay. */
+static char replacement(const unsigned char *at, size_t n)
+{
+	if (n == 1 && iscntrl(*at))
+		return isspace(*at) ? ' ' : '?';
+	return n == 0 || (at[0] == 0xc2 && n == 2 && at[1] < 0xa0) ? '?' : 0;
+}
+
+bool bytes_make_printable(char *text, size_t n)
+{
+	bool changed = false;
+
+	for (size_t i = 0; i < n;) {
+		size_t length = utf8_length((unsigned char *)text + i, n - i), step = length ? length : 1;
+		char instead = replacement((unsigned char *)text + i, length);
+
+		if (instead)
+			memset(text + i, instead, step);
+		changed |= instead;
+		i += step;
+	}
+	return changed;
+}
+
 void text_make_printable(char *text)
 {
-	unsigned char *at = (unsigned char *)text;
-
-	while (at && *at) {
-		size_t n = utf8_length(at);
-
-		if (n == 1 && iscntrl(*at))
-			*at = isspace(*at) ? ' ' : '?';
-		else if (n == 0)
-			*at = '?';
-		else if (at[0] == 0xc2 && at[1] < 0xa0)
-			at[0] = at[1] = '?';
-		at += n ? n : 1;
-	}
+	if (text)
+		(void)bytes_make_printable(text, strlen(text));
 }
 
 char *read_text(struct reader *r)

@@ -86,6 +86,8 @@ int fail_again(char **error, int code, const char *format, ...) __attribute__((f
 /* What a terminal would obey (C0, DEL, C1), and bytes that are no UTF-8, which JSON cannot carry, become a space or '?', in place: names, notes and command
  * lines are chosen by whoever is recorded, not by whoever reads them. NULL stays. */
 void text_make_printable(char *text);
+/* The same of n bytes, NULs among them. Whether there was something to change. */
+bool bytes_make_printable(char *text, size_t n);
 bool text_starts(const char *text, const char *prefix);
 /* Whole decimal numbers only: "12" yes, "12x", "" and "-1" no. Returns 0 or -EINVAL / -ERANGE. */
 int parse_u64(const char *text, uint64_t *ret);

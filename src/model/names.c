@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "base/vec.h"
 
 #define ARENA_BLOCK 65536
@@ -153,8 +154,16 @@ static uint32_t find_text(const struct names *names, const char *text, size_t n,
 	return 0;
 }
 
+/* Names come from whoever was recorded, and go to terminals. What is known already is clean: it is asked only of what is new. */
+static const char *clean(const char *text, size_t n, char buf[NAME_TEXT_MAX])
+{
+	memcpy(buf, text, n);
+	return bytes_make_printable(buf, n) ? buf : text;
+}
+
 uint32_t names_text(struct names *names, const char *text, size_t n)
 {
+	char buf[NAME_TEXT_MAX];
 	uint32_t hash, id;
 	const char *kept;
 
@@ -166,6 +175,9 @@ uint32_t names_text(struct names *names, const char *text, size_t n)
 	id = find_text(names, text, n, hash);
 	if (id)
 		return id;
+	kept = clean(text, n, buf);
+	if (kept != text)
+		return names_text(names, kept, n);
 	kept = keep(names, text, n, 1);
 	if (!kept || VEC_PUSH(names->texts, (struct text){kept, (uint32_t)n, hash}) < 0)
 		return 0;
@@ -202,6 +214,7 @@ bool names_too_fine(const struct names *names, uint32_t key)
 uint32_t names_value(struct names *names, uint32_t key, const char *value, size_t n)
 {
 	uintptr_t count = (uintptr_t)hmap_get(&names->value_count, key, 0);
+	char buf[NAME_TEXT_MAX];
 	uint32_t hash, id;
 
 	if (count > NAME_VALUES_MAX || !n)
@@ -210,6 +223,8 @@ uint32_t names_value(struct names *names, uint32_t key, const char *value, size_
 		n = NAME_TEXT_MAX;
 	hash = hash_of(value, n);
 	id = find_text(names, value, n, hash);
+	if (!id && clean(value, n, buf) == buf)
+		return names_value(names, key, buf, n);
 	if (id && hmap_get(&names->values, key, id))
 		return id;
 	count++;
