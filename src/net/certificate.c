@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/library.h"
 
 #define PEM_MAX (1 << 20)
+#define KEY_OTHERS 037 /* mode bits; a group may read: Debian keeps keys in root:ssl-cert 0640 */
 #define SOON	(21 * 86400 * NS_PER_SEC) /* time to have another one made */
 
 struct gnutls {
@@ -28,14 +30,11 @@ static const struct library_symbol symbols[] = {
 };
 static const struct library library = {"libgnutls.so.30", "libgnutls30", symbols, ARRAY_SIZE(symbols)};
 
-int pem_read(const char *file, char **ret, char **ret_error)
+static int pem_take(FILE *f, const char *file, char **ret, char **ret_error)
 {
-	_cleanup_fclose_ FILE *f = fopen(file, "re");
 	_cleanup_free_ char *text = malloc(PEM_MAX);
 	size_t n;
 
-	if (!f)
-		return fail_with(ret_error, -errno, "cannot read %s: %s", file, strerror(errno));
 	if (!text)
 		return -ENOMEM;
 	n = fread(text, 1, PEM_MAX - 1, f);
@@ -44,6 +43,28 @@ int pem_read(const char *file, char **ret, char **ret_error)
 		return fail_with(ret_error, -EINVAL, "%s is no PEM file", file);
 	*ret = TAKE(text);
 	return 0;
+}
+
+int pem_read(const char *file, char **ret, char **ret_error)
+{
+	_cleanup_fclose_ FILE *f = fopen(file, "re");
+
+	if (!f)
+		return fail_with(ret_error, -errno, "cannot read %s: %s", file, strerror(errno));
+	return pem_take(f, file, ret, ret_error);
+}
+
+int pem_key_read(const char *file, char **ret, char **ret_error)
+{
+	_cleanup_fclose_ FILE *f = fopen(file, "re");
+	struct stat s;
+
+	if (!f || fstat(fileno(f), &s) < 0)
+		return fail_with(ret_error, -errno, "cannot read %s: %s", file, strerror(errno));
+	if (s.st_mode & KEY_OTHERS)
+		return fail_with(ret_error, -EACCES, "other users may read or change the key %s: run 'chmod 600 %s', and replace the key "
+				"if they had the time to copy it", file, file);
+	return pem_take(f, file, ret, ret_error);
 }
 
 /* -1 = no certificate, as GnuTLS has it. */

@@ -12,6 +12,8 @@
 #include "base/library.h"
 #include "net/gzip.h"
 
+#define RETRY_AFTER_MAX (7 * 86400) /* s: a service that says more means "not today" */
+
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 
@@ -187,19 +189,30 @@ static size_t take_body(char *bytes, size_t size, size_t n, void *data)
 	return t->error ? 0 : n;
 }
 
+void http_take_retry_after(const char *line, size_t n, int64_t *ret_ns)
+{
+	static const char name[] = "retry-after:";
+	size_t at = sizeof(name) - 1;
+	int64_t seconds = 0;
+
+	if (n < at || strncasecmp(line, name, at) != 0)
+		return;
+	while (at < n && (line[at] == ' ' || line[at] == '\t'))
+		at++;
+	for (; at < n && line[at] >= '0' && line[at] <= '9'; at++) {
+		seconds = 10 * seconds + (line[at] - '0');
+		if (seconds > RETRY_AFTER_MAX)
+			seconds = RETRY_AFTER_MAX;
+	}
+	*ret_ns = seconds * NS_PER_SEC;
+}
+
 static size_t take_header(char *bytes, size_t size, size_t n, void *data)
 {
 	struct transfer *t = data;
-	static const char name[] = "retry-after:";
-	char value[16] = "";
 
 	n *= size;
-	if (n > sizeof(name) && strncasecmp(bytes, name, sizeof(name) - 1) == 0) {
-		size_t length = n - (sizeof(name) - 1);
-
-		memcpy(value, bytes + sizeof(name) - 1, length < sizeof(value) ? length : sizeof(value) - 1);
-		t->reply->retry_after = strtoll(value, NULL, 10) * NS_PER_SEC;
-	}
+	http_take_retry_after(bytes, n, &t->reply->retry_after);
 	return n;
 }
 
@@ -262,14 +275,21 @@ static int transfer_error(const struct transfer *t, CURLcode code)
 	return fail_again(&c->error, -EIO, "%s: %s", url, c->detail[0] ? c->detail : "the request failed");
 }
 
+/* By address: anyone can register a name that begins with "127.". */
 static bool is_loopback(const char *host)
 {
-	return strcmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0 || text_starts(host, "127.");
+	struct in_addr address;
+
+	if (strcmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0)
+		return true;
+	return inet_pton(AF_INET, host, &address) == 1 && ntohl(address.s_addr) >> 24 == 127;
 }
 
-/* A token or password may go over TLS, or stay on this machine. */
-static int check_secret_is_safe(struct http_client *c, const char *url)
+/* A token or password may go over TLS, or stay on this machine. A request to this machine passes no proxy, whatever http_proxy says: the
+ * proxy is another program, of another user. */
+static int check_target(struct http_client *c, const char *url)
 {
+	bool secret = c->has_secret && !c->trusted_network;
 	struct curl *curl = &c->curl;
 	CURLU *parsed = curl->curl_url();
 	char *scheme = NULL, *host = NULL;
@@ -281,9 +301,10 @@ static int check_secret_is_safe(struct http_client *c, const char *url)
 		curl->curl_url_get(parsed, CURLUPART_SCHEME, &scheme, 0);
 		curl->curl_url_get(parsed, CURLUPART_HOST, &host, 0);
 	}
-	if (!scheme || !host)
+	c->curl.curl_easy_setopt(c->easy, CURLOPT_PROXY, host && is_loopback(host) ? "" : NULL);
+	if (secret && (!scheme || !host))
 		r = fail_again(&c->error, -EINVAL, "%s: that is no URL: write https://HOST:PORT", url);
-	else if (strcmp(scheme, "https") != 0 && !is_loopback(host))
+	else if (secret && strcmp(scheme, "https") != 0 && !is_loopback(host))
 		r = fail_again(&c->error, -EACCES, "%s: the token or password would travel unencrypted: use https://", url);
 	curl->curl_free(scheme);
 	curl->curl_free(host);
@@ -382,7 +403,7 @@ int http_send(struct http_client *c, const struct http_request *request, struct 
 	struct transfer t = {c, request, &reply, 0};
 	struct curl_slist *headers = NULL;
 	struct str body;
-	int r = c->has_secret && !c->trusted_network ? check_secret_is_safe(c, request->url) : 0;
+	int r = check_target(c, request->url);
 
 	if (r < 0)
 		return r;

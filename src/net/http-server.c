@@ -16,6 +16,8 @@
 #define IDLE_TIMEOUT	  30  /* s without a byte, then a connection ends */
 #define CONNECTION_MEMORY (32 << 10) /* headers and parameters of a request */
 #define THREAD_STACK	  (1 << 20)
+/* GnuTLS's words: TLS 1.2 and 1.3 alone, forward secrecy, no CBC */
+#define TLS_PRIORITY "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-AES-128-CBC:-AES-256-CBC:%SERVER_PRECEDENCE"
 
 static const struct library_symbol mhd_symbols[] = {
 	LIBRARY_SYMBOL(struct mhd, MHD_start_daemon),
@@ -182,6 +184,7 @@ static int listen_on(struct http_server *s, const struct http_server_options *o,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		(size_t)CONNECTION_MEMORY, MHD_OPTION_THREAD_STACK_SIZE, (size_t)THREAD_STACK, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u,
 		s->certificate ? MHD_OPTION_HTTPS_MEM_CERT : MHD_OPTION_END, s->certificate, MHD_OPTION_HTTPS_MEM_KEY, s->key,
+		MHD_OPTION_HTTPS_PRIORITIES, TLS_PRIORITY,
 		MHD_OPTION_END);
 	if (!s->daemon)
 		return fail_with(ret_error, errno ? -errno : -EINVAL, "cannot listen on %s: %s", listen,
@@ -211,7 +214,7 @@ static int set_up(struct http_server *s, const struct http_server_options *o, ch
 	if (r == 0 && o->cert_file)
 		r = pem_read(o->cert_file, &s->certificate, ret_error);
 	if (r == 0 && o->key_file)
-		r = pem_read(o->key_file, &s->key, ret_error);
+		r = pem_key_read(o->key_file, &s->key, ret_error);
 	return r;
 }
 

@@ -487,6 +487,46 @@ static void a_token_does_not_travel_unencrypted(void **state)
 	http_client_close(c);
 }
 
+/* A name is not this machine because it begins like its address. */
+static void a_name_that_looks_like_loopback_is_another_machine(void **state)
+{
+	struct http_client *c = client(&(struct http_client_options){.token = TOKEN});
+	struct http_reply r;
+
+	(void)state;
+	assert_int_equal(http_send(c, &(struct http_request){.url = "http://127.evil.example/"}, &r), -EACCES);
+	http_client_close(c);
+}
+
+static void this_machine_is_asked_without_a_proxy(void **state)
+{
+	struct both b = both(0, TOKEN);
+
+	(void)state;
+	setenv("http_proxy", "http://127.0.0.1:1", 1); /* where nothing listens */
+	assert_int_equal(ask(&b, "/echo", (struct http_request){}, NULL), 200);
+	unsetenv("http_proxy");
+	both_free(&b);
+}
+
+static void a_pause_is_bounded(void **state)
+{
+	static const struct {
+		const char *line;
+		int64_t seconds;
+	} cases[] = {{"Retry-After: 7\r\n", 7},	{"retry-after:\t12", 12}, {"Retry-After: 99999999999999999999", 7 * 86400},
+		     {"Retry-After: -5", 0},	{"Retry-After:", 0},	  {"Retry-After: Fri, 31 Dec 1999", 0},
+		     {"Retry-Aft", -1}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		int64_t ns = -NS_PER_SEC;
+
+		http_take_retry_after(cases[i].line, strlen(cases[i].line), &ns);
+		assert_int_equal(ns, cases[i].seconds * NS_PER_SEC);
+	}
+}
+
 static void nobody_there_is_said_in_words(void **state)
 {
 	struct http_client *c = client(&(struct http_client_options){});
@@ -578,6 +618,57 @@ static void an_end_of_a_certificate_is_told(void **state)
 	assert_int_equal(certificate_end("/nonexistent", &end, NULL), -ENOENT);
 }
 
+static void a_key_that_others_may_read_is_refused(void **state)
+{
+	static const mode_t refused[] = {0644, 0604, 0660, 0622}, fine[] = {0600, 0400, 0640};
+	char file[96], *text = NULL, *error = NULL;
+
+	(void)state;
+	make_certificate("open", "127.0.0.1", "");
+	snprintf(file, sizeof(file), "%s/open.key", folder);
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+		chmod(file, refused[i]);
+		assert_int_equal(pem_key_read(file, &text, &error), -EACCES);
+		assert_non_null(strstr(error, "run 'chmod 600 "));
+		free(error);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(fine); i++) {
+		chmod(file, fine[i]);
+		assert_int_equal(pem_key_read(file, &text, &error), 0);
+		free(text);
+	}
+}
+
+/* What s_client of OpenSSL says of one version, which it is made to offer. */
+static bool speaks(uint16_t port, const char *version)
+{
+	char command[192];
+	int status;
+
+	snprintf(command, sizeof(command), "openssl s_client -connect 127.0.0.1:%u %s -cipher ALL:@SECLEVEL=0 </dev/null 2>/dev/null | grep -q '^New, TLS'",
+		 port, version);
+	status = system(command);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void old_versions_of_tls_are_refused(void **state)
+{
+	char cert[96], key[96];
+	struct http_server_options so = {.cert_file = cert, .key_file = key};
+	struct http_server *server;
+
+	(void)state;
+	make_certificate("versions", "127.0.0.1", "");
+	snprintf(cert, sizeof(cert), "%s/versions.crt", folder);
+	snprintf(key, sizeof(key), "%s/versions.key", folder);
+	server = start(&so);
+	assert_false(speaks(http_server_port(server), "-tls1"));
+	assert_false(speaks(http_server_port(server), "-tls1_1"));
+	assert_true(speaks(http_server_port(server), "-tls1_2"));
+	assert_true(speaks(http_server_port(server), "-tls1_3"));
+	http_server_stop(server);
+}
+
 static void a_bad_certificate_file_is_said(void **state)
 {
 	struct http_server_options o = {.cert_file = token_file, .key_file = token_file, .routes = routes, .token_file = token_file};
@@ -662,9 +753,14 @@ int main(void)
 		cmocka_unit_test(a_password_may_stand_in_a_file),
 		cmocka_unit_test(other_machines_are_served_encrypted_or_not_at_all),
 		cmocka_unit_test(a_token_does_not_travel_unencrypted),
+		cmocka_unit_test(a_name_that_looks_like_loopback_is_another_machine),
+		cmocka_unit_test(this_machine_is_asked_without_a_proxy),
+		cmocka_unit_test(a_pause_is_bounded),
 		cmocka_unit_test(nobody_there_is_said_in_words),
 		cmocka_unit_test(certificates_are_checked),
 		cmocka_unit_test(an_end_of_a_certificate_is_told),
+		cmocka_unit_test(a_key_that_others_may_read_is_refused),
+		cmocka_unit_test(old_versions_of_tls_are_refused),
 		cmocka_unit_test(a_bad_certificate_file_is_said),
 	  cmocka_unit_test(a_port_that_cannot_be_is_said),
 		cmocka_unit_test(mutated_requests_do_no_harm),
