@@ -22,7 +22,7 @@ async function open(args, hash) {
 	});
 	browser = await chromium.launch({ executablePath, args: ["--no-sandbox", ...UNLIMITED] });
 	const p = await (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage();
-	return { p, address, go: () => p.goto(address + hash) };
+	return { p, address, go: () => p.goto(address + hash.replace("#", "&")) };
 }
 
 // Frames between which the view moves on each: pans, then zooms in and out over a thousandfold.
@@ -61,7 +61,7 @@ async function series(store) {
 	await p.locator("#chart canvas").waitFor({ timeout: 60000 });
 	console.log(`web.first_load_kb ${(bytes / 1000).toFixed(0)}`);
 	const state = await p.evaluate(async () => {
-		const board = await fetch("/api/v1/board").then((r) => r.json());
+		const board = await fetch("/api/v1/board", { headers: { Authorization: `Bearer ${sessionStorage.getItem("whyslow.session")}` } }).then((r) => r.json());
 		return { at: Date.parse(board.at) / 1000, pid: board.processes[0].pid };
 	});
 	const times = [];

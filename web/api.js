@@ -1,12 +1,19 @@
 // The HTTP interface (/api/v1/openapi.json). Errors come in words.
-async function read(response) {
+import { end, headers } from "./session.js";
+
+async function refused(response) {
 	const body = await response.json().catch(() => ({}));
-	if (!response.ok) throw new Error(body.error || `the server says ${response.status}`);
-	return body;
+	if (response.status === 401) end("Your session has expired.", false);
+	return new Error(body.error || `the server says ${response.status}`);
+}
+
+async function read(response) {
+	if (!response.ok) throw await refused(response);
+	return response.json().catch(() => ({}));
 }
 
 const AWAY = "whyslow serve does not answer: has it ended? This page goes on by itself when it is back";
-const reach = (address, options) => fetch(address, options).catch(() => { throw new Error(AWAY); });
+const reach = (address, options = {}) => fetch(address, { ...options, headers: { ...options.headers, ...headers() } }).catch(() => { throw new Error(AWAY); });
 
 export async function ask(path, parameters = {}) {
 	const query = new URLSearchParams(Object.entries(parameters).filter(([, v]) => v !== null && v !== undefined && v !== ""));
@@ -21,26 +28,45 @@ export const press = (note) => tell("marks", note ? { note } : {});
 
 const RETRY = 2000; // ms
 
-// Boards and marks as they come; begins anew when the recorder was restarted. Returns a function that ends it.
+// Server-sent events of a response, as they come: `on` has a function for each name. Ends when the response does.
+async function readEvents(response, on) {
+	const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+	let rest = "";
+	for (let part = await reader.read(); !part.done; part = await reader.read()) {
+		const events = (rest + part.value).split("\n\n");
+		rest = events.pop();
+		for (const event of events) {
+			const name = /^event: (.*)$/m.exec(event)?.[1];
+			const data = [...event.matchAll(/^data: (.*)$/gm)].map((m) => m[1]).join("\n");
+			if (name) on[name]?.(JSON.parse(data));
+		}
+	}
+}
+
+// Boards and marks as they come; begins anew when the recorder was restarted. Returns a function that ends it. An EventSource cannot send
+// the session's header.
 // `ended`: there is nothing new to be had now, and why; it is asked for again by itself. `lost(words)`: nothing comes at all; `found`:
 // it does (again).
 export function follow(window, { board, mark, ended, lost, found }) {
-	let events = null, timer = null;
-	const open = () => {
-		events = new EventSource(`/api/v1/events?window=${encodeURIComponent(window)}`);
-		events.addEventListener("board", (e) => board(JSON.parse(e.data)));
-		events.addEventListener("mark", (e) => mark(JSON.parse(e.data)));
-		events.addEventListener("ended", (e) => ended(JSON.parse(e.data)));
-		events.addEventListener("open", found);
-		events.addEventListener("error", () => {
-			if (events.readyState !== EventSource.CLOSED) return lost(AWAY); // the browser tries again
-			timer = setTimeout(open, RETRY); // it was refused: it may not be for ever
-			ask("marks").catch((e) => lost(e.message));
-		});
+	const stop = new AbortController();
+	let timer = null;
+	const open = async () => {
+		let again = true;
+		try {
+			const response = await reach(`/api/v1/events?window=${encodeURIComponent(window)}`, { signal: stop.signal });
+			again = response.status !== 401;
+			if (!response.ok) throw await refused(response);
+			found();
+			await readEvents(response, { board, mark, ended });
+		} catch (e) {
+			if (stop.signal.aborted || !again) return;
+			lost(e instanceof TypeError ? AWAY : e.message);
+		}
+		timer = setTimeout(open, RETRY);
 	};
 	open();
 	return () => {
+		stop.abort();
 		clearTimeout(timer);
-		events.close();
 	};
 }

@@ -1,10 +1,12 @@
 // Joins the panes: what the address says is asked for and drawn.
 import { ask, follow, press } from "./api.js";
+import { closeDoor, showDoor } from "./door.js";
 import { element, replaceContents, waiting } from "./dom.js";
 import { drawFeatures } from "./features.js";
 import { localTime, spanSeconds } from "./format.js";
 import { drawLives } from "./lives.js";
 import { drawProcesses } from "./processes.js";
+import { begin, logOut, onArrival, onEnd, remember } from "./session.js";
 import { drawCurveNames, drawSeries, resolutionText } from "./series.js";
 import { showsNothing } from "./pane.js";
 import { onState, setState, state } from "./state.js";
@@ -318,6 +320,7 @@ function zoom(factor) {
 }
 
 function listen() {
+	get("log-out").addEventListener("click", logOut);
 	get("earlier").addEventListener("click", () => travel(-STEP));
 	get("later").addEventListener("click", () => travel(STEP));
 	get("live").addEventListener("click", () => setState({ at: null, from: null, to: null, mark: null }));
@@ -351,6 +354,34 @@ function listen() {
 	});
 }
 
+// --- who is logged in ---
+
+let inside = false;
+function enter() {
+	if (inside) return;
+	inside = true;
+	closeDoor();
+	get("log-out").hidden = false;
+	askAnew();
+}
+
+// Reloaded, the page holds nothing of what was shown.
+function leave(why) {
+	if (!inside) return showDoor(why, enter);
+	inside = false;
+	remember(why);
+	location.reload();
+}
+
+async function arrive() {
+	const why = await begin();
+	if (why) return leave(why);
+	enter();
+}
+
 listen();
-onState(apply);
-apply(state());
+onEnd(leave);
+onArrival(enter);
+onState((s) => inside && apply(s));
+addEventListener("hashchange", () => /[#&]login=/.test(location.hash) && arrive());
+arrive();

@@ -56,5 +56,7 @@ void warn_of_damage(const struct store *store);
 bool asks_recorder(const struct common *common);
 /* How a view that is started like this asks its questions; `common` must outlive it. */
 struct asker common_asker(const struct common *common);
+/* The same for a view that is about to give up root's rights: it asks the recorder. */
+struct asker recorder_asker(const struct common *common);
 /* Says "whyslow VERB: ..." and returns EXIT_USAGE. */
 int usage_error(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -117,6 +117,12 @@ struct asker common_asker(const struct common *c)
 	return (struct asker){c->store_file, c->from_file, c->run_dir, c->config_file, asks_recorder(c) ? is_remote : NULL};
 }
 
+struct asker recorder_asker(const struct common *c)
+{
+	return (struct asker){c->store_file, c->from_file, c->run_dir, c->config_file,
+			      c->store_file || c->from_file || c->run_dir || c->config_file ? NULL : is_remote};
+}
+
 /* Where a recorder listens that knows what is asked about: also root asks it, as it answers on a machine that crawls. */
 static const char *recorder_of(const struct common *c)
 {

@@ -4,18 +4,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "net/http-server.h"
 #include "daemon/kept.h"
 #include "daemon/serve-events.h"
 #include "daemon/web-assets.h"
+#include "daemon/web-control.h"
 
 #define PARAMETERS_MAX 16
 #define BODY_MAX       4096 /* a note */
 
 struct serve {
 	struct http_server *server;
+	struct web_control *control;
+	struct str address;
 	struct asker asker, spans_asker; /* the latter's store is that of the spans */
 	const char *fleet_file;
 	struct kept *kept;
@@ -355,7 +360,7 @@ static json_t *call_json(const struct call *c)
 	json_object_set_new(content, name, json_object());
 	call = json_pack("{s:s, s:o, s:{s:{s:s, s:o}, s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}}}", "summary", c->help, "parameters",
 			 parameters, "responses", "200", "description", "the answer (docs/json.md)", "content", content, "400", "description",
-			 "a bad question, in words", "401", "description", "no token", "404", "description",
+			 "a bad question, in words", "401", "description", "no session or token, or one that has expired", "404", "description",
 			 "nothing is recorded there", "503", "description", "too much at a time: try again");
 	if (is_post(c))
 		json_object_set_new(call, "requestBody", body_json(c));
@@ -381,11 +386,10 @@ json_t *serve_openapi(void)
 				      "server-sent events: `board` (whyslow.board/1) about once a second, `ended` ({reason}) while nobody records, `mark` at each press", "parameters",
 				      parameter_json(&(struct parameter)WINDOW), "responses", "200", "description", "events", "content",
 				      "text/event-stream"));
-	return json_pack("{s:s, s:{s:s, s:s, s:s}, s:{s:{s:{s:s, s:s}, s:{s:s, s:s, s:s}}}, s:[{s:[]}, {s:[]}], s:o}", "openapi", "3.0.3",
+	return json_pack("{s:s, s:{s:s, s:s, s:s}, s:{s:{s:{s:s, s:s}}}, s:[{s:[]}], s:o}", "openapi", "3.0.3",
 			 "info", "title", "whyslow", "version", "1", "description",
 			 "Every answer is what the verb of the command line prints with --json.", "components", "securitySchemes", "bearer",
-			 "type", "http", "scheme", "bearer", "cookie", "type", "apiKey", "in", "cookie", "name", "whyslow_token", "security",
-			 "bearer", "cookie", "paths", paths);
+			 "type", "http", "scheme", "bearer", "security", "bearer", "paths", paths);
 }
 
 static void answer_openapi(struct http_exchange *e)
@@ -402,22 +406,56 @@ static void answer_openapi(struct http_exchange *e)
 /* --- */
 
 static const struct http_route routes[] = {
-	{"GET", "/api/v1/events", stream_events, 0},
-	{"GET", "/api/v1/openapi.json", answer_openapi, 0},
-	{"GET", "/api/v1/*", answer_call, 0},
-	{"POST", "/api/v1/marks", answer_call, BODY_MAX},
-	{"POST", "/api/v1/confirm", answer_call, BODY_MAX},
-	{"POST", "/api/v1/notes", answer_call, BODY_MAX},
-	{"POST", "/api/v1/feedback", answer_call, BODY_MAX},
-	{"GET", "/metrics", answer_call, 0},
-	{"GET", "/*", answer_asset, 0},
+	{"GET", "/api/v1/events", stream_events, 0, SCOPE_READ},
+	{"GET", "/api/v1/openapi.json", answer_openapi, 0, SCOPE_READ},
+	{"GET", "/api/v1/*", answer_call, 0, SCOPE_READ},
+	{"POST", "/api/v1/marks", answer_call, BODY_MAX, SCOPE_ALL},
+	{"POST", "/api/v1/confirm", answer_call, BODY_MAX, SCOPE_ALL},
+	{"POST", "/api/v1/notes", answer_call, BODY_MAX, SCOPE_ALL},
+	{"POST", "/api/v1/feedback", answer_call, BODY_MAX, SCOPE_ALL},
+	{"GET", "/metrics", answer_call, 0, SCOPE_METRICS},
+	{"GET", "/*", answer_asset, 0, SCOPE_PUBLIC},
 	{},
 };
+
+/* The name in the address that is handed out: the one given, else the address that is listened on, if it is one. */
+static void put_host(struct str *out, const struct serve_options *o)
+{
+	const char *colon = strrchr(o->listen, ':');
+	int n = colon ? (int)(colon - o->listen) : 0;
+
+	if (o->names && *o->names)
+		str_puts(out, *o->names);
+	else if (!n || strncmp(o->listen, "0.0.0.0:", 8) == 0 || strncmp(o->listen, "[::]:", 5) == 0)
+		str_puts(out, "127.0.0.1");
+	else
+		str_printf(out, "%.*s", n, o->listen);
+}
+
+static int set_address(struct serve *s, const struct serve_options *o)
+{
+	str_puts(&s->address, o->cert_file ? "https://" : "http://");
+	put_host(&s->address, o);
+	return str_printf(&s->address, ":%u/", http_server_port(s->server));
+}
+
+/* Without it `whyslow open` does not find this server; everything else works. */
+static void start_control(struct serve *s, const struct serve_options *o)
+{
+	_cleanup_free_ char *folder = NULL, *error = NULL;
+	int r = web_folder(o->run_dir, &folder, &error);
+
+	if (r == 0)
+		r = web_control_start(&(struct web_control_options){.folder = folder, .address = s->address.data, .recording = o->recording,
+				      .port = http_server_port(s->server), .sessions = http_server_sessions(s->server)}, &s->control);
+	if (r < 0)
+		log_warning("'whyslow open' will not find this server: %s", error ? error : strerror(-r));
+}
 
 int serve_start(const struct serve_options *o, struct serve **ret, char **ret_error)
 {
 	struct serve *s = calloc(1, sizeof(*s));
-	struct http_server_options server = {.listen = o->listen, .cert_file = o->cert_file, .key_file = o->key_file,
+	struct http_server_options server = {.listen = o->listen, .cert_file = o->cert_file, .key_file = o->key_file, .sessions = true,
 					     .token_file = o->token_file, .names = o->names, .routes = routes, .context = s};
 	int r;
 
@@ -431,23 +469,41 @@ int serve_start(const struct serve_options *o, struct serve **ret, char **ret_er
 	r = kept_new(&s->asker, &s->kept);
 	if (r == 0)
 		r = http_server_start(&server, &s->server, ret_error);
+	if (r == 0)
+		r = set_address(s, o);
 	if (r < 0) {
-		kept_free(s->kept);
-		free(s);
+		serve_stop(s);
 		return r;
 	}
+	start_control(s, o);
 	*ret = s;
 	return 0;
 }
 
-uint16_t serve_port(const struct serve *s)
+const char *serve_address(const struct serve *s)
 {
-	return http_server_port(s->server);
+	return s->address.data;
+}
+
+int serve_login_code(const struct serve *s, char ret_code[SECRET_TEXT])
+{
+	struct user user = web_user(geteuid());
+
+	return sessions_make_code(http_server_sessions(s->server), &user, PRINTED_LIFE, ret_code);
+}
+
+size_t serve_tokens_in_clear(const struct serve *s)
+{
+	return http_server_tokens_in_clear(s->server);
 }
 
 void serve_stop(struct serve *s)
 {
+	if (!s)
+		return;
+	web_control_stop(s->control);
 	http_server_stop(s->server);
 	kept_free(s->kept);
+	str_free(&s->address);
 	free(s);
 }

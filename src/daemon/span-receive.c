@@ -123,7 +123,7 @@ static void take_traces(struct http_exchange *e)
 }
 
 static const struct http_route routes[] = {
-	{"POST", "/v1/traces", take_traces, RECEIVE_BODY_MAX},
+	{"POST", "/v1/traces", take_traces, RECEIVE_BODY_MAX, SCOPE_ALL},
 	{},
 };
 

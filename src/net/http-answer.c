@@ -12,6 +12,7 @@
 #define GZIP_LEAST	1024 /* smaller answers are not worth packing */
 #define STREAM_BLOCK	(32 << 10)
 #define STREAM_PAUSE_MS 200
+#define BEARER_CHECK	(2 * NS_PER_SEC) /* who logs out, or whose token is revoked, gets no more */
 #define EVENT_SILENCE	(15 * NS_PER_SEC) /* a comment is sent then, so that a lost client is noticed */
 
 /* A streamed answer being read by the library. */
@@ -22,6 +23,9 @@ struct outflow {
 	struct str piece, packed;
 	size_t at; /* of what is to be sent next, in `packed` or `piece` */
 	int64_t last; /* when something was sent, boot ns */
+	int64_t examined; /* when the bearer was, boot ns */
+	char *bearer;
+	uint32_t peer;
 	bool events, ended;
 };
 
@@ -61,10 +65,11 @@ void http_event(struct str *out, const char *name, const char *data)
 }
 
 static const char *const safe_headers[][2] = {
-	{"Content-Security-Policy", "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"},
+	{"Content-Security-Policy", "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"},
 	{"X-Content-Type-Options", "nosniff"},
 	{"Referrer-Policy", "no-referrer"},
 	{"Cross-Origin-Resource-Policy", "same-origin"},
+	{"Cross-Origin-Opener-Policy", "same-origin"},
 	{"Cache-Control", "no-store"},
 };
 
@@ -129,6 +134,16 @@ static bool is_stopping(struct http_server *s)
 	return stopping;
 }
 
+static bool may_go_on(struct outflow *o)
+{
+	struct user user;
+
+	if (!o->bearer || boot_now() - o->examined < BEARER_CHECK)
+		return true;
+	o->examined = boot_now();
+	return http_authorise(o->server, o->bearer, o->peer, &user) == 0;
+}
+
 /* Fetches the next piece into what is to be sent; 0, or -errno. */
 static int refill(struct outflow *o)
 {
@@ -158,7 +173,7 @@ static ssize_t outflow_read(void *data, uint64_t position, char *buf, size_t max
 
 	(void)position;
 	while (o->at >= from->len) {
-		if (o->ended || is_stopping(o->server))
+		if (o->ended || is_stopping(o->server) || !may_go_on(o))
 			return MHD_CONTENT_READER_END_OF_STREAM;
 		if (refill(o) < 0)
 			return MHD_CONTENT_READER_END_WITH_ERROR;
@@ -179,6 +194,9 @@ static void outflow_free(void *data)
 	if (o->stream.close)
 		o->stream.close(o->stream.state);
 	gzip_stream_free(o->gzip);
+	if (o->bearer)
+		explicit_bzero(o->bearer, strlen(o->bearer));
+	free(o->bearer);
 	str_free(&o->piece);
 	str_free(&o->packed);
 	free(o);
@@ -187,10 +205,17 @@ static void outflow_free(void *data)
 static struct MHD_Response *stream_response(struct http_server *s, struct MHD_Connection *c, struct http_exchange *e)
 {
 	struct outflow *o = calloc(1, sizeof(*o));
+	const char *bearer = http_bearer(s, c);
 	struct MHD_Response *response;
 
-	if (!o)
+	if (o && bearer)
+		o->bearer = strdup(bearer);
+	if (!o || (bearer && !o->bearer)) {
+		free(o);
 		return NULL;
+	}
+	o->peer = e->peer;
+	o->examined = boot_now();
 	o->server = s;
 	o->stream = e->stream;
 	e->stream = (struct http_stream){};
@@ -226,39 +251,9 @@ enum MHD_Result http_answer(struct http_incoming *q, struct MHD_Connection *c)
 	return queue(s, c, e->status ? e->status : 200, e->type ? e->type : "application/json", response);
 }
 
-
-/* What a browser shows that comes without a token: everything else of the page is behind it. %s: what is wrong. */
-static const char door[] =
-	"<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">"
-	"<meta name=\"color-scheme\" content=\"light dark\"><title>whyslow</title></head><body><h1>whyslow</h1><p>%s.</p>"
-	"<p>Open the address that <code>whyslow serve</code> printed, which has the token in it, or enter the token (the second word of a line "
-	"in the token file):</p><form action=\"/\"><label>Token <input name=\"token\" type=\"password\" autocomplete=\"current-password\" autofocus></label> "
-	"<button>Open</button></form></body></html>\n";
-
 enum MHD_Result http_refuse(struct http_incoming *q, struct MHD_Connection *c, const struct http_refusal *why)
 {
-	struct http_exchange *e = &q->exchange;
-
 	http_counted(q->server, why->count);
-	http_fail(e, why->status, "%s", why->said);
-	if (why->status == 401 && http_asks_for_page(e)) {
-		e->type = "text/html; charset=utf-8";
-		str_clear(&e->reply);
-		str_printf(&e->reply, door, why->said);
-	}
+	http_fail(&q->exchange, why->status, "%s", why->said);
 	return http_answer(q, c);
-}
-
-enum MHD_Result http_sign_in(struct http_incoming *q, struct MHD_Connection *c)
-{
-	struct http_server *s = q->server;
-	struct MHD_Response *response = s->mhd.MHD_create_response_from_buffer(0, (char *)"", MHD_RESPMEM_PERSISTENT);
-	_cleanup_str_ struct str cookie = {};
-
-	str_printf(&cookie, TOKEN_COOKIE "=%s; Path=/; HttpOnly; SameSite=Strict%s", q->token, s->certificate ? "; Secure" : "");
-	if (!response || cookie.error)
-		return MHD_NO;
-	s->mhd.MHD_add_response_header(response, "Set-Cookie", cookie.data);
-	s->mhd.MHD_add_response_header(response, "Location", "/");
-	return queue(s, c, 303, NULL, response);
 }

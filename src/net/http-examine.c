@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "net/gzip.h"
 #include "net/http-incoming.h"
@@ -50,35 +51,39 @@ static bool is_own_host(const struct http_server *s, const char *host)
 	return false;
 }
 
-static bool is_own_origin(const struct http_server *s, struct MHD_Connection *c, const char *host)
+/* The page itself may be opened from anywhere, as from the file that `whyslow open` writes: it holds nothing. */
+static bool is_page_opened(const struct http_server *s, struct MHD_Connection *c, const struct http_route *route)
+{
+	const char *mode = http_value(s, c, MHD_HEADER_KIND, "Sec-Fetch-Mode"), *into = http_value(s, c, MHD_HEADER_KIND, "Sec-Fetch-Dest");
+
+	return route && route->needs == SCOPE_PUBLIC && strcmp(route->method, "GET") == 0 && mode && strcmp(mode, "navigate") == 0 && into &&
+	       strcmp(into, "document") == 0;
+}
+
+static bool is_own_origin(const struct http_server *s, struct MHD_Connection *c, const char *host, const struct http_route *route)
 {
 	const char *origin = http_value(s, c, MHD_HEADER_KIND, "Origin");
 	const char *site = http_value(s, c, MHD_HEADER_KIND, "Sec-Fetch-Site");
 	const char *scheme = s->certificate ? "https://" : "http://";
 
-	if (site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
+	if (site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0 && !is_page_opened(s, c, route))
 		return false;
 	return !origin || (text_starts(origin, scheme) && strcasecmp(origin + strlen(scheme), host) == 0);
 }
 
-static bool is_known_user(struct http_server *s, struct MHD_Connection *c, char ret_user[TOKEN_USER_MAX])
+const char *http_bearer(const struct http_server *s, struct MHD_Connection *c)
 {
-	const char *bearer = http_value(s, c, MHD_HEADER_KIND, "Authorization");
-	const char *cookie = http_value(s, c, MHD_COOKIE_KIND, TOKEN_COOKIE);
+	static const char scheme[] = "Bearer ";
+	const char *given = http_value(s, c, MHD_HEADER_KIND, "Authorization");
 
-	if (bearer && text_starts(bearer, "Bearer "))
-		return users_check(s->tokens, bearer + strlen("Bearer "), ret_user) == 0;
-	return cookie && users_check(s->tokens, cookie, ret_user) == 0;
+	return given && strncasecmp(given, scheme, sizeof(scheme) - 1) == 0 ? given + sizeof(scheme) - 1 : NULL;
 }
 
-static bool brings_token(const struct http_server *s, struct MHD_Connection *c)
+int http_authorise(struct http_server *s, const char *bearer, uint32_t peer, struct user *ret)
 {
-	return http_value(s, c, MHD_HEADER_KIND, "Authorization") || http_value(s, c, MHD_COOKIE_KIND, TOKEN_COOKIE);
-}
+	int r = s->sessions ? sessions_check(s->sessions, bearer, peer, ret) : -EACCES;
 
-bool http_asks_for_page(const struct http_exchange *e)
-{
-	return strcmp(e->method, "GET") == 0 && strcmp(e->path, "/") == 0;
+	return r == -EACCES ? users_check(s->tokens, bearer, ret) : r;
 }
 
 static const struct http_route *find_route(const struct http_route *routes, const char *method, const char *path, bool *ret_path_known)
@@ -97,17 +102,28 @@ static const struct http_route *find_route(const struct http_route *routes, cons
 	return NULL;
 }
 
+static const struct http_route *route_of(const struct http_server *s, const char *method, const char *path, bool *ret_path_known)
+{
+	const struct http_route *route = s->sessions ? find_route(http_login_routes, method, path, ret_path_known) : NULL;
+
+	return route ? route : find_route(s->routes, method, path, ret_path_known);
+}
+
+/* libmicrohttpd takes digits alone; a length that does not fit is too much. */
 static bool announces_too_much(const struct http_incoming *q, struct MHD_Connection *c)
 {
 	const char *length = http_value(q->server, c, MHD_HEADER_KIND, "Content-Length");
+	uint64_t n;
 
-	return length && strtoull(length, NULL, 10) > q->route->body_max;
+	return length && (parse_u64(length, &n) < 0 || n > q->route->body_max);
 }
 
 static const struct http_refusal no_host = {421, WRONG_HOST, "this machine is not known under that name: add it with --name"};
 static const struct http_refusal wrong_origin = {403, WRONG_ORIGIN, "pages of other sites may not ask"};
-static const struct http_refusal no_token = {401, NO_TOKEN, "a token is wanted: Authorization: Bearer TOKEN"};
-static const struct http_refusal wrong_token = {401, NO_TOKEN, "that token is not known here: whyslow serve prints the address with the right one"};
+static const struct http_refusal no_token = {401, NO_TOKEN, "log in first: a request needs a session or a token (Authorization: Bearer TOKEN)"};
+static const struct http_refusal wrong_token = {401, NO_TOKEN, "this session or token is not known here"};
+static const struct http_refusal old_token = {401, NO_TOKEN, "this session or token has expired"};
+static const struct http_refusal too_narrow = {403, TOO_NARROW, "the scope of this token does not include that"};
 static const struct http_refusal no_path = {404, UNKNOWN_PATH, "there is nothing of that name here"};
 static const struct http_refusal no_method = {405, UNKNOWN_PATH, "it cannot be asked that way"};
 static const struct http_refusal too_many = {503, TOO_MANY, "too many requests at a time"};
@@ -115,28 +131,50 @@ static const struct http_refusal too_large = {413, TOO_LARGE, "the body is too l
 static const struct http_refusal bad_encoding = {415, BAD_BODY, "the body may be plain or gzip"};
 static const struct http_refusal bad_body = {400, BAD_BODY, "the body cannot be unpacked"};
 
+/* Who asks; and such a connection is not ended for others' sake. */
+static const struct http_refusal *examine_user(struct http_incoming *q, struct MHD_Connection *c)
+{
+	struct http_server *s = q->server;
+	const char *bearer = http_bearer(s, c);
+	int r = bearer ? http_authorise(s, bearer, q->exchange.peer, &q->exchange.user) : -ENOENT;
+
+	if (r < 0)
+		return r == -ENOENT ? &no_token : r == -ETIME ? &old_token : &wrong_token;
+	gate_trust(s->gate, q->place);
+	return NULL;
+}
+
+/* Counts it among those under way, of which there may be so many. Public ones are not: whoever asks for those could fill them. */
+static bool is_one_too_many(struct http_incoming *q)
+{
+	q->counted = true;
+	return atomic_fetch_add(&q->server->under_way, 1) >= q->server->requests_max;
+}
+
 const struct http_refusal *http_examine(struct http_incoming *q, struct MHD_Connection *c, const char *path)
 {
 	struct http_exchange *e = &q->exchange;
 	struct http_server *s = q->server;
 	const char *host = http_value(s, c, MHD_HEADER_KIND, "Host");
-	bool path_known;
+	const struct http_refusal *why;
+	bool path_known, public;
 
+	q->route = route_of(s, e->method, path, &path_known);
+	public = q->route && q->route->needs == SCOPE_PUBLIC;
 	if (!host || !is_own_host(s, host))
 		return &no_host;
-	if (!is_own_origin(s, c, host))
+	if (!is_own_origin(s, c, host, q->route))
 		return &wrong_origin;
-	q->token = http_asks_for_page(e) ? http_query(e, "token") : NULL;
-	if (q->token)
-		return users_check(s->tokens, q->token, e->user) == 0 ? NULL : &wrong_token;
-	if (!is_known_user(s, c, e->user))
-		return brings_token(s, c) ? &wrong_token : &no_token;
-	q->route = find_route(s->routes, e->method, path, &path_known);
+	why = public ? NULL : examine_user(q, c);
+	if (why)
+		return why;
 	if (!q->route)
 		return path_known ? &no_method : &no_path;
+	if (!public && q->route->needs < e->user.scope)
+		return &too_narrow;
 	if (announces_too_much(q, c))
 		return &too_large;
-	return atomic_load(&s->under_way) > s->requests_max ? &too_many : NULL;
+	return !public && is_one_too_many(q) ? &too_many : NULL;
 }
 
 const struct http_refusal *http_unpack(struct http_incoming *q)

@@ -1,5 +1,5 @@
 /* What the server's files share: the library, the server, and one request on its way. http-server.c starts, stops and takes
- * requests in, http-examine.c says what speaks against one, http-answer.c sends what it gets. */
+ * requests in, http-examine.c says what speaks against one, http-answer.c sends what it gets, http-login.c begins and ends sessions. */
 #pragma once
 
 #include <microhttpd.h>
@@ -7,14 +7,14 @@
 #include <stdatomic.h>
 
 #include "base/library.h"
+#include "net/gate.h"
 #include "net/http-server.h"
-
-#define TOKEN_COOKIE "whyslow_token"
 
 struct mhd {
 	LIBRARY_CALL(MHD_start_daemon);
 	LIBRARY_CALL(MHD_stop_daemon);
-	LIBRARY_CALL(MHD_get_daemon_info);
+	LIBRARY_CALL(MHD_add_connection);
+	LIBRARY_CALL(MHD_get_connection_info);
 	LIBRARY_CALL(MHD_lookup_connection_value);
 	LIBRARY_CALL(MHD_create_response_from_buffer);
 	LIBRARY_CALL(MHD_create_response_from_callback);
@@ -23,18 +23,21 @@ struct mhd {
 	LIBRARY_CALL(MHD_destroy_response);
 };
 
-enum http_count { REQUESTS, NO_TOKEN, WRONG_HOST, WRONG_ORIGIN, UNKNOWN_PATH, TOO_LARGE, TOO_MANY, BAD_BODY, FAILED, COUNTS };
+enum http_count { REQUESTS, NO_TOKEN, TOO_NARROW, WRONG_HOST, WRONG_ORIGIN, UNKNOWN_PATH, TOO_LARGE, TOO_MANY, BAD_BODY, FAILED, COUNTS };
 
 struct http_server {
 	struct mhd mhd;
 	struct MHD_Daemon *daemon;
+	struct gate *gate;
 	struct users *tokens;
+	struct sessions *sessions; /* NULL = no one logs in here */
 	const struct http_route *routes;
 	const char *const *names;
 	void *context;
 	char *certificate, *key;
 	char hostname[256];
 	bool loopback; /* listens on this machine only */
+	uint16_t port;
 	unsigned requests_max;
 	atomic_uint under_way;
 	atomic_uint_fast64_t counts[COUNTS];
@@ -49,9 +52,9 @@ struct http_incoming {
 	struct http_exchange exchange;
 	const struct http_route *route;
 	struct http_server *server;
-	const char *token; /* that a browser brought in its address, and that is right */
+	struct gate_place *place;
 	size_t received;
-	bool too_large;
+	bool too_large, counted; /* among those under way */
 };
 
 struct http_refusal {
@@ -70,15 +73,18 @@ static inline const char *http_value(const struct http_server *s, struct MHD_Con
 	return s->mhd.MHD_lookup_connection_value(c, kind, name);
 }
 
-/* What speaks against a request, from its headers alone; NULL = nothing, and it has its route, or its `token`. */
+/* What speaks against a request, from its headers alone; NULL = nothing, and it has its route. */
 const struct http_refusal *http_examine(struct http_incoming *q, struct MHD_Connection *c, const char *path);
 /* The same of its body, which is unpacked where it has to be. */
 const struct http_refusal *http_unpack(struct http_incoming *q);
-/* GET of the page itself, by a browser. */
-bool http_asks_for_page(const struct http_exchange *e);
+/* The bearer token or session of a request, or NULL. */
+const char *http_bearer(const struct http_server *s, struct MHD_Connection *c);
+/* Whose a bearer token or session is: 0; -ETIME: it has expired or ended; -EACCES. */
+int http_authorise(struct http_server *s, const char *bearer, uint32_t peer, struct user *ret);
+/* Routes of the server itself, where one can log in: /login, /logout, /session. */
+extern const struct http_route http_login_routes[];
 
 /* Sends what the exchange has got. MHD_NO: the connection ends without an answer. */
 enum MHD_Result http_answer(struct http_incoming *q, struct MHD_Connection *c);
 enum MHD_Result http_refuse(struct http_incoming *q, struct MHD_Connection *c, const struct http_refusal *why);
-/* GET /?token=TOKEN of a browser: the token moves into a cookie, out of the address that is shown and kept. */
-enum MHD_Result http_sign_in(struct http_incoming *q, struct MHD_Connection *c);
+

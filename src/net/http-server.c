@@ -10,9 +10,11 @@
 #include "base/cleanup.h"
 #include "net/certificate.h"
 #include "net/http-incoming.h"
+#include "net/peer.h"
 
 #define REQUESTS_MAX	  32
 #define CONNECTIONS_EXTRA 64  /* that wait for their next request, or are told that there are too many */
+#define CONNECTIONS_LIMIT 4096 /* of the library; the gate's is the lower one */
 #define IDLE_TIMEOUT	  30  /* s without a byte, then a connection ends */
 #define CONNECTION_MEMORY (32 << 10) /* headers and parameters of a request */
 #define THREAD_STACK	  (1 << 20)
@@ -22,7 +24,8 @@
 static const struct library_symbol mhd_symbols[] = {
 	LIBRARY_SYMBOL(struct mhd, MHD_start_daemon),
 	LIBRARY_SYMBOL(struct mhd, MHD_stop_daemon),
-	LIBRARY_SYMBOL(struct mhd, MHD_get_daemon_info),
+	LIBRARY_SYMBOL(struct mhd, MHD_add_connection),
+	LIBRARY_SYMBOL(struct mhd, MHD_get_connection_info),
 	LIBRARY_SYMBOL(struct mhd, MHD_lookup_connection_value),
 	LIBRARY_SYMBOL(struct mhd, MHD_create_response_from_buffer),
 	LIBRARY_SYMBOL(struct mhd, MHD_create_response_from_callback),
@@ -44,6 +47,13 @@ const char *http_header(const struct http_exchange *e, const char *name)
 
 /* --- requests --- */
 
+static struct gate_place *place_of(struct http_server *s, struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *info = s->mhd.MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
+}
+
 static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *c, const char *path, const char *method, void **state)
 {
 	struct http_incoming *q = calloc(1, sizeof(*q));
@@ -53,14 +63,14 @@ static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *c, co
 		return MHD_NO;
 	*state = q;
 	http_counted(s, REQUESTS);
-	atomic_fetch_add(&s->under_way, 1);
 	q->server = s;
-	q->exchange = (struct http_exchange){.server = s, .context = s->context, .method = method, .path = path, .connection = c};
+	q->place = place_of(s, c);
+	gate_began(s->gate, q->place);
+	q->exchange = (struct http_exchange){.server = s, .context = s->context, .method = method, .path = path, .connection = c,
+					     .peer = gate_peer(q->place)};
 	why = http_examine(q, c, path);
 	if (why)
 		return http_refuse(q, c, why);
-	if (q->token)
-		return http_sign_in(q, c);
 	q->exchange.body.max = q->route->body_max + 2;
 	return MHD_YES;
 }
@@ -105,9 +115,33 @@ static void complete(void *data, struct MHD_Connection *c, void **state, enum MH
 		q->exchange.stream.close(q->exchange.stream.state);
 	str_free(&q->exchange.body);
 	str_free(&q->exchange.reply);
+	if (q->counted)
+		atomic_fetch_sub(&s->under_way, 1);
+	gate_ended(s->gate, q->place);
 	free(q);
 	*state = NULL;
-	atomic_fetch_sub(&s->under_way, 1);
+}
+
+/* A connection comes and goes: its place at the gate is what the library keeps of it. */
+static void note_connection(void *data, struct MHD_Connection *c, void **context, enum MHD_ConnectionNotificationCode code)
+{
+	struct http_server *s = data;
+	const union MHD_ConnectionInfo *info;
+
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+		gate_leave(s->gate, *context);
+		*context = NULL;
+		return;
+	}
+	info = s->mhd.MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	*context = info ? gate_find(s->gate, info->connect_fd) : NULL;
+}
+
+static bool admit(void *data, int fd, const struct sockaddr *address, socklen_t n)
+{
+	struct http_server *s = data;
+
+	return s->mhd.MHD_add_connection(s->daemon, fd, address, n) == MHD_YES;
 }
 
 /* --- start and stop --- */
@@ -143,13 +177,6 @@ static int parse_listen(const char *text, struct sockaddr_storage *ret, socklen_
 	return 0;
 }
 
-static bool is_loopback(const struct sockaddr_storage *a)
-{
-	if (a->ss_family == AF_INET)
-		return ntohl(((const struct sockaddr_in *)a)->sin_addr.s_addr) >> 24 == 127;
-	return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)a)->sin6_addr);
-}
-
 static void keep_complaint(void *data, const char *format, va_list args)
 {
 	struct http_server *s = data;
@@ -158,39 +185,77 @@ static void keep_complaint(void *data, const char *format, va_list args)
 		str_vprintf(&s->complaint, format, args);
 }
 
-static int listen_on(struct http_server *s, const struct http_server_options *o, char **ret_error)
+/* A socket that listens there. */
+static int open_socket(const struct sockaddr_storage *address, socklen_t n, int *ret_fd, uint16_t *ret_port)
 {
-	struct sockaddr_storage address = {};
-	const char *listen = o->listen ? o->listen : "127.0.0.1:0";
-	socklen_t n;
-	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL | MHD_USE_ERROR_LOG;
-	unsigned connections = 2 * s->requests_max + CONNECTIONS_EXTRA;
-	int r = parse_listen(listen, &address, &n, ret_error);
+	_cleanup_close_ int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_storage bound = {};
+	socklen_t bound_n = sizeof(bound);
 
-	if (r < 0)
-		return r;
-	s->loopback = is_loopback(&address);
-	if (!s->loopback && !s->certificate)
-		return fail_with(ret_error, -EACCES, "other machines could listen in on %s: give a certificate and its key "
-			"(--tls-cert, --tls-key), or listen on 127.0.0.1", listen);
-	if (address.ss_family == AF_INET6)
-		flags |= MHD_USE_IPv6;
-	if (s->certificate)
-		flags |= MHD_USE_TLS;
-	errno = 0;
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int)); /* of one that has ended; not SO_REUSEPORT */
+	if (address->ss_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){1}, sizeof(int));
+	if (bind(fd, (const struct sockaddr *)address, n) < 0 || listen(fd, SOMAXCONN) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&bound, &bound_n) < 0)
+		return -errno;
+	*ret_port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port : ((struct sockaddr_in *)&bound)->sin_port);
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+static int start_library(struct http_server *s, const char *listen, char **ret_error)
+{
+	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL | MHD_USE_ERROR_LOG | MHD_USE_ITC |
+			 MHD_USE_NO_LISTEN_SOCKET | (s->certificate ? MHD_USE_TLS : 0);
+
 	s->daemon = s->mhd.MHD_start_daemon(
-		flags, 0, NULL, NULL, handle, s, MHD_OPTION_EXTERNAL_LOGGER, keep_complaint, s, MHD_OPTION_SOCK_ADDR,
-		(struct sockaddr *)&address, MHD_OPTION_NOTIFY_COMPLETED, complete, s, MHD_OPTION_CONNECTION_LIMIT, connections,
+		flags, 0, NULL, NULL, handle, s, MHD_OPTION_EXTERNAL_LOGGER, keep_complaint, s, MHD_OPTION_NOTIFY_COMPLETED, complete, s,
+		MHD_OPTION_NOTIFY_CONNECTION, note_connection, s, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_LIMIT,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		(size_t)CONNECTION_MEMORY, MHD_OPTION_THREAD_STACK_SIZE, (size_t)THREAD_STACK, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u,
+		(size_t)CONNECTION_MEMORY, MHD_OPTION_THREAD_STACK_SIZE, (size_t)THREAD_STACK,
 		s->certificate ? MHD_OPTION_HTTPS_MEM_CERT : MHD_OPTION_END, s->certificate, MHD_OPTION_HTTPS_MEM_KEY, s->key,
 		MHD_OPTION_HTTPS_PRIORITIES, TLS_PRIORITY,
 		MHD_OPTION_END);
 	if (!s->daemon)
-		return fail_with(ret_error, errno ? -errno : -EINVAL, "cannot listen on %s: %s", listen,
-				errno == EADDRINUSE ? "something else listens there already" :
-				s->complaint.len    ? s->complaint.data : strerror(errno));
+		return fail_with(ret_error, -EINVAL, "cannot listen on %s: %s", listen, s->complaint.len ? s->complaint.data : "out of memory");
 	return 0;
+}
+
+static int listen_on(struct http_server *s, const struct http_server_options *o, char **ret_error)
+{
+	struct sockaddr_storage address = {};
+	const char *listen = o->listen ? o->listen : "127.0.0.1:0";
+	_cleanup_close_ int fd = -1;
+	socklen_t n = 0;
+	int r = parse_listen(listen, &address, &n, ret_error);
+
+	if (r < 0)
+		return r;
+	s->loopback = address_is_loopback((struct sockaddr *)&address);
+	if (!s->loopback && !s->certificate)
+		return fail_with(ret_error, -EACCES, "other machines could listen in on %s: give a certificate and its key "
+			"(--tls-cert, --tls-key), or listen on 127.0.0.1", listen);
+	r = open_socket(&address, n, &fd, &s->port);
+	if (r < 0)
+		return fail_with(ret_error, r, "cannot listen on %s: %s", listen,
+				r == -EADDRINUSE ? "something else listens there already" : strerror(-r));
+	r = start_library(s, listen, ret_error);
+	if (r < 0)
+		return r;
+	r = gate_start(&(struct gate_options){.fd = TAKE_FD(fd), .places = 2 * s->requests_max + CONNECTIONS_EXTRA, .admit = admit, .data = s}, &s->gate);
+	return r < 0 ? fail_with(ret_error, r, "cannot listen on %s: %s", listen, strerror(-r)) : 0;
+}
+
+/* Where no one can log in, a file without tokens lets in no one: that is a mistake. */
+static int open_users(struct http_server *s, const struct http_server_options *o, char **ret_error)
+{
+	int r = users_open(o->token_file, o->sessions, &s->tokens, ret_error);
+
+	if (r == 0 && !o->sessions && users_count(s->tokens) == 0)
+		return fail_with(ret_error, -EINVAL, "%s has no token: one line NAME TOKEN for each user", o->token_file);
+	return r;
 }
 
 static int set_up(struct http_server *s, const struct http_server_options *o, char **ret_error)
@@ -210,7 +275,9 @@ static int set_up(struct http_server *s, const struct http_server_options *o, ch
 	gethostname(s->hostname, sizeof(s->hostname) - 1);
 	if (!o->cert_file != !o->key_file)
 		return fail_with(ret_error, -EINVAL, "a certificate wants its key, and a key its certificate");
-	r = users_open(o->token_file, &s->tokens, ret_error);
+	if (o->sessions && !(s->sessions = sessions_new(NULL)))
+		return -ENOMEM;
+	r = open_users(s, o, ret_error);
 	if (r == 0 && o->cert_file)
 		r = pem_read(o->cert_file, &s->certificate, ret_error);
 	if (r == 0 && o->key_file)
@@ -245,9 +312,12 @@ void http_server_stop(struct http_server *s)
 	s->stopping = true;
 	pthread_cond_broadcast(&s->stopped);
 	pthread_mutex_unlock(&s->lock);
+	gate_stop(s->gate);
 	if (s->daemon)
 		s->mhd.MHD_stop_daemon(s->daemon);
+	gate_free(s->gate);
 	users_free(s->tokens);
+	sessions_free(s->sessions);
 	if (s->key)
 		explicit_bzero(s->key, strlen(s->key));
 	free(s->key);
@@ -260,15 +330,28 @@ void http_server_stop(struct http_server *s)
 
 uint16_t http_server_port(const struct http_server *s)
 {
-	const union MHD_DaemonInfo *info = s->mhd.MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
+	return s->port;
+}
 
-	return info ? info->port : 0;
+struct sessions *http_server_sessions(const struct http_server *s)
+{
+	return s->sessions;
+}
+
+size_t http_server_tokens_in_clear(const struct http_server *s)
+{
+	return users_in_clear(s->tokens);
+}
+
+uint64_t http_server_evicted(const struct http_server *s)
+{
+	return gate_evicted(s->gate);
 }
 
 struct http_counts http_server_counts(const struct http_server *s)
 {
 	const atomic_uint_fast64_t *n = s->counts;
 
-	return (struct http_counts){n[REQUESTS],     n[NO_TOKEN],  n[WRONG_HOST], n[WRONG_ORIGIN], n[UNKNOWN_PATH],
+	return (struct http_counts){n[REQUESTS],  n[NO_TOKEN], n[TOO_NARROW], n[WRONG_HOST], n[WRONG_ORIGIN], n[UNKNOWN_PATH],
 				    n[TOO_LARGE], n[TOO_MANY], n[BAD_BODY],   n[FAILED]};
 }

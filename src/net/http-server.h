@@ -1,9 +1,11 @@
 /* An HTTP server over libmicrohttpd, for the web view, for remote recorders and for receivers.
  *
- * Nothing is answered without a user's token: "Authorization: Bearer TOKEN", or, for browsers, a cookie that
- * GET /?token=TOKEN sets. Without a certificate it listens on this machine only. A request with a foreign Host (a name
- * that was made to point here) or Origin is refused; there is no CORS. Routes are a const table; each request runs in a
- * thread of its own; at most `requests_max` at a time, the next ones get 503 with Retry-After, nothing is queued.
+ * Nothing is answered without "Authorization: Bearer TOKEN", save for routes that are public. TOKEN is a line of the token file, or a
+ * session: POST /login exchanges a login code (net/sessions.h) or a token for one, POST /logout ends it. There are no cookies: browsers
+ * send those to every port of a host, whoever listens there. Without a certificate it listens on this machine only. A request with a
+ * foreign Host (a name that was made to point here) or Origin is refused; there is no CORS. Routes are a const table; each request runs
+ * in a thread of its own; at most `requests_max` at a time, the next ones get 503 with Retry-After, nothing is queued. What half-open
+ * and slow connections may take is net/gate.h.
  */
 #pragma once
 
@@ -11,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "net/sessions.h"
 #include "net/users.h"
 
 struct http_server;
@@ -28,7 +31,8 @@ struct http_exchange {
 	struct http_server *server;
 	void *context; /* of the server's options */
 	const char *method, *path;
-	char user[TOKEN_USER_MAX];
+	struct user user;
+	uint32_t peer; /* uid at the other end; PEER_UNKNOWN: another machine's */
 	struct str body; /* unpacked */
 	void *connection;
 
@@ -45,12 +49,14 @@ struct http_route {
 	const char *path; /* "/v1/traces"; with an asterisk at its end all that begin so */
 	void (*handle)(struct http_exchange *e);
 	size_t body_max; /* bytes, unpacked; 0 = no body */
+	enum scope needs; /* SCOPE_ALL unless set */
 };
 
 struct http_server_options {
 	const char *listen; /* "ADDRESS:PORT", "PORT", "[::1]:PORT"; NULL = "127.0.0.1:0"; port 0 = any free one */
 	const char *cert_file, *key_file; /* PEM; both or neither */
-	const char *token_file;
+	const char *token_file; /* with `sessions` it may be missing */
+	bool sessions;		/* users log in: codes, sessions, /login, /logout, /session */
 	const char *const *names;	 /* further Host names under which it is known; NULL-terminated, or NULL */
 	const struct http_route *routes; /* ended by one without a path */
 	void *context;
@@ -59,15 +65,21 @@ struct http_server_options {
 
 /* Counted since the start. Refused ones are in `requests` too. */
 struct http_counts {
-	uint64_t requests, no_token, wrong_host, wrong_origin, unknown_path, too_large, too_many, bad_body, failed;
+	uint64_t requests, no_token, too_narrow, wrong_host, wrong_origin, unknown_path, too_large, too_many, bad_body, failed;
 };
 
-/* 0, or -errno with *ret_error (caller frees): no token file, an address that is not this machine's without a
+/* 0, or -errno with *ret_error (caller frees): no token in the file, an address that is not this machine's without a
  * certificate, a certificate that cannot be read, an address in use, no libmicrohttpd. */
 int http_server_start(const struct http_server_options *options, struct http_server **ret, char **ret_error);
 /* Ends streams, waits for handlers. */
 void http_server_stop(struct http_server *s);
 uint16_t http_server_port(const struct http_server *s);
+/* Who is logged in; NULL where one cannot. */
+struct sessions *http_server_sessions(const struct http_server *s);
+/* How many tokens of its file stand there themselves. */
+size_t http_server_tokens_in_clear(const struct http_server *s);
+/* Connections that were ended for others' sake. */
+uint64_t http_server_evicted(const struct http_server *s);
 struct http_counts http_server_counts(const struct http_server *s);
 
 /* For handlers. A query's parameter, decoded, or a header; NULL = not given. They live as long as the exchange. */

@@ -74,7 +74,7 @@ static void say(struct http_exchange *e)
 	str_append(&e->reply, body.data, body.len);
 }
 
-static const struct http_route routes[] = {{"POST", "/", say, 1 << 16}, {}};
+static const struct http_route routes[] = {{"POST", "/", say, 1 << 16, SCOPE_ALL}, {}};
 
 struct fake {
 	struct http_server *server;

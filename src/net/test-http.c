@@ -24,7 +24,7 @@ static char folder[] = "/tmp/whyslow-http-XXXXXX", token_file[64];
 static void echo(struct http_exchange *e)
 {
 	e->type = "text/plain";
-	str_printf(&e->reply, "%s %s:", e->user, http_query(e, "q") ? http_query(e, "q") : "-");
+	str_printf(&e->reply, "%s %s:", e->user.name, http_query(e, "q") ? http_query(e, "q") : "-");
 	str_append(&e->reply, e->body.data, e->body.len);
 }
 
@@ -71,8 +71,8 @@ static void endless(struct http_exchange *e)
 }
 
 static const struct http_route routes[] = {
-	{"GET", "/echo", echo, 0},	{"POST", "/echo", echo, 4096}, {"GET", "/big", big, 0},	   {"GET", "/busy", busy, 0},
-	{"GET", "/events", events, 0},	{"GET", "/endless", endless, 0}, {"GET", "/files/*", echo, 0}, {},
+	{"GET", "/echo", echo, 0, SCOPE_ALL},	{"POST", "/echo", echo, 4096, SCOPE_ALL}, {"GET", "/big", big, 0, SCOPE_ALL},	   {"GET", "/busy", busy, 0, SCOPE_ALL},
+	{"GET", "/events", events, 0, SCOPE_ALL},	{"GET", "/endless", endless, 0, SCOPE_ALL}, {"GET", "/files/*", echo, 0, SCOPE_ALL}, {},
 };
 
 struct both {
@@ -237,26 +237,14 @@ static void answers_carry_a_policy_and_no_cors(void **state)
 	both_free(&b);
 }
 
-static void a_browser_signs_in_once(void **state)
+/* What a server without logins has none of. */
+static void without_sessions_no_one_logs_in(void **state)
 {
 	struct both b = both(0, TOKEN);
-	const char *text = raw(&b, "GET /?token=" TOKEN " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
 
 	(void)state;
-	assert_non_null(strstr(text, "HTTP/1.1 303"));
-	assert_non_null(strstr(text, "Set-Cookie: whyslow_token=" TOKEN "; Path=/; HttpOnly; SameSite=Strict"));
-	text = raw(&b, "GET /?token=wrongwrongwrongwrongwrong HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-	assert_non_null(strstr(text, "HTTP/1.1 401"));
-	assert_non_null(strstr(text, "Content-Type: text/html"));
-	assert_non_null(strstr(text, "that token is not known here"));
-	text = raw(&b, "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-	assert_non_null(strstr(text, "HTTP/1.1 401"));
-	assert_non_null(strstr(text, "a token is wanted"));
-	assert_non_null(strstr(text, "<input name=\"token\""));
-	text = raw(&b, "GET /?token=" TOKEN " HTTP/1.1\r\nHost: localhost\r\nCookie: whyslow_token=" TOKEN "\r\nConnection: close\r\n\r\n");
-	assert_non_null(strstr(text, "HTTP/1.1 303")); /* out of the address, also where it is known already */
-	text = raw(&b, "GET /echo HTTP/1.1\r\nHost: localhost\r\nCookie: whyslow_token=" TOKEN "\r\nConnection: close\r\n\r\n");
-	assert_non_null(strstr(text, "HTTP/1.1 200"));
+	assert_int_equal(ask(&b, "/login", (struct http_request){.body = "code=x", .n = 6}, NULL), 404);
+	assert_null(http_server_sessions(b.server));
 	both_free(&b);
 }
 
@@ -401,7 +389,7 @@ static void tokens_must_be_private_and_may_change(void **state)
 	assert_int_equal(ask(&b, "/echo", (struct http_request){}, NULL), 401);
 	write_file(token_file, "anna " TOKEN "\n", 0644);
 	assert_int_equal(ask(&b, "/echo", (struct http_request){}, NULL), 401);
-	assert_int_equal(users_open(token_file, &t, &error), -EACCES);
+	assert_int_equal(users_open(token_file, false, &t, &error), -EACCES);
 	assert_non_null(strstr(error, "chmod 600"));
 	free(error);
 	chmod(token_file, 0600);
@@ -413,7 +401,8 @@ static void bad_token_files_are_located(void **state)
 {
 	static const struct {
 		const char *text, *said;
-	} cases[] = {{"anna short\n", ":1: a token has at least"}, {"# none\n\n", "has no token"},
+	} cases[] = {{"anna short\n", ":1: a token has at least"}, {"anna sha256:12\n", ":1: a line is NAME TOKEN"},
+		     {"anna " TOKEN " scope=some\n", ":1: a line is NAME TOKEN"}, {"anna " TOKEN " expires=never\n", ":1: a line is NAME TOKEN"},
 		     {"# x\nanna " TOKEN " more\n", ":2: a line is NAME TOKEN"}};
 	char path[80], *error;
 	struct users *t;
@@ -422,10 +411,25 @@ static void bad_token_files_are_located(void **state)
 	snprintf(path, sizeof(path), "%s/bad", folder);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		write_file(path, cases[i].text, 0600);
-		assert_int_equal(users_open(path, &t, &error), -EINVAL);
+		assert_int_equal(users_open(path, false, &t, &error), -EINVAL);
 		assert_non_null(strstr(error, cases[i].said));
 		free(error);
 	}
+	unlink(path);
+}
+
+static void a_file_without_tokens_is_a_mistake(void **state)
+{
+	char path[80], *error = NULL;
+	struct http_server_options o = {.token_file = path, .routes = routes};
+	struct http_server *server;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/none", folder);
+	write_file(path, "# none\n\n", 0600);
+	assert_int_equal(http_server_start(&o, &server, &error), -EINVAL);
+	assert_non_null(strstr(error, "has no token"));
+	free(error);
 	unlink(path);
 }
 
@@ -739,7 +743,8 @@ int main(void)
 		cmocka_unit_test(a_user_is_known_by_the_token),
 		cmocka_unit_test(foreign_names_and_pages_are_refused),
 		cmocka_unit_test(answers_carry_a_policy_and_no_cors),
-		cmocka_unit_test(a_browser_signs_in_once),
+		cmocka_unit_test(without_sessions_no_one_logs_in),
+		cmocka_unit_test(a_file_without_tokens_is_a_mistake),
 		cmocka_unit_test(paths_and_methods_come_from_the_table),
 		cmocka_unit_test(bodies_are_unpacked_and_bounded),
 		cmocka_unit_test(a_damaged_body_is_refused),

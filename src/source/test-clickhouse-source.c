@@ -114,7 +114,7 @@ static void answer(struct http_exchange *e)
 		e->reply.data[random() % (long)e->reply.len] = (char)random();
 }
 
-static const struct http_route routes[] = {{"POST", "/", answer, 1 << 16}, {}};
+static const struct http_route routes[] = {{"POST", "/", answer, 1 << 16, SCOPE_ALL}, {}};
 
 static struct loaded load_otel(struct http_server **server)
 {

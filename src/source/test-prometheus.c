@@ -59,9 +59,9 @@ static void tell_range(struct http_exchange *e)
 	answer(e, strstr(query, "\"node_load1\"") ? load1 : strstr(query, "\"bytes_total\"") ? bytes : nothing);
 }
 
-static const struct http_route routes[] = {{"GET", "/api/v1/metadata", tell_metadata, 0},
-					   {"GET", "/api/v1/label/__name__/values", tell_names, 0},
-					   {"GET", "/api/v1/query_range", tell_range, 0},
+static const struct http_route routes[] = {{"GET", "/api/v1/metadata", tell_metadata, 0, SCOPE_ALL},
+					   {"GET", "/api/v1/label/__name__/values", tell_names, 0, SCOPE_ALL},
+					   {"GET", "/api/v1/query_range", tell_range, 0, SCOPE_ALL},
 					   {}};
 
 struct fake {

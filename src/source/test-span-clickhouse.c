@@ -107,7 +107,7 @@ static int collect(void *state, const struct span *span)
 
 static struct collected read_table(struct span_selection selection)
 {
-	static const struct http_route routes[] = {{"POST", "/", answer, 1 << 16}, {}};
+	static const struct http_route routes[] = {{"POST", "/", answer, 1 << 16, SCOPE_ALL}, {}};
 	char token_file[] = "/tmp/whyslow-token-XXXXXX", url[64], *error = NULL;
 	struct http_server_options o = {.token_file = token_file, .routes = routes};
 	struct collected c = {.names = names_new()};

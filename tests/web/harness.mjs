@@ -1,7 +1,7 @@
 // What tests of the web view share: a server on a recording, a browser, and what must hold on every page.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
@@ -11,21 +11,32 @@ export const browserPath = process.env.CHROMIUM, shots = process.env.SHOTS; // a
 export const problems = []; // errors of any page
 export const SIZES = [[1440, "light"], [1440, "dark"], [1024, "light"], [1024, "dark"], [390, "light"], [390, "dark"]];
 
-// Its address, with the token; `process` to end it.
+// What pages of newPage() are logged in with; tests/web/login.mjs logs in as a person does.
+const TOKEN = "0123456789abcdef".repeat(4);
+
+// Its address; `process` to end it; `code` for one login.
 export async function serve(whyslow, folder, options, listen = "127.0.0.1:0") {
-	const process = spawn(whyslow, ["serve", "--listen", listen, "--run-dir", folder, "--token-file", join(folder, "tokens"), ...options], { stdio: ["ignore", "pipe", "inherit"] });
-	const address = await new Promise((resolve, reject) => {
+	const tokens = join(folder, "tokens");
+	if (!existsSync(tokens)) writeFileSync(tokens, `test ${TOKEN}\n`, { mode: 0o600 });
+	const process = spawn(whyslow, ["serve", "--listen", listen, "--run-dir", folder, "--token-file", tokens, ...options], { stdio: ["ignore", "pipe", "inherit"] });
+	const printed = await new Promise((resolve, reject) => {
 		process.stdout.once("data", (d) => resolve(String(d).split("\n")[0]));
 		process.once("exit", () => reject(new Error("whyslow serve ended")));
 	});
-	return { process, address };
+	const [address, code] = printed.split("#login=");
+	return { process, address, code };
 }
 
 // A drawing on a graphics card that is not there is drawn by the CPU.
 export const launch = () => chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--enable-unsafe-swiftshader"] });
 
+// A page that is logged in; in it, asked() is fetch() with the session.
 export async function newPage(browser, options = {}) {
 	const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+	await context.addInitScript((token) => {
+		sessionStorage.setItem("whyslow.session", token);
+		globalThis.asked = (address, more = {}) => fetch(address, { ...more, headers: { ...more.headers, Authorization: `Bearer ${token}` } });
+	}, TOKEN);
 	const page = await context.newPage();
 	page.on("console", (m) => m.type() === "error" && problems.push(`console: ${m.text()}`));
 	page.on("pageerror", (e) => problems.push(`page: ${e.message}`));

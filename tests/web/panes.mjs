@@ -128,7 +128,7 @@ async function incidents(p, address) {
 	assert.equal(hash(p).get("mark"), "2");
 	// what acts takes nothing but a process's number
 	for (const body of ["", "{}", '{"pids": 1}', '{"pids": "-1"}'])
-		assert.equal(await p.evaluate(async (text) => (await fetch("/api/v1/confirm", { method: "POST", body: text, headers: { "Content-Type": "application/json" } })).status, body), 400);
+		assert.equal(await p.evaluate(async (text) => (await asked("/api/v1/confirm", { method: "POST", body: text, headers: { "Content-Type": "application/json" } })).status, body), 400);
 	// the filter
 	await go(p, address, "view=incidents&find=indexer");
 	await p.waitForFunction(() => document.querySelectorAll("#incident-list tbody tr").length === 1);
@@ -242,7 +242,7 @@ try {
 	for (const pane of [blame, flame, incidents, spans, fleet]) {
 		const p = await newPage(browser);
 		p.setDefaultTimeout(60000);
-		await p.goto(server.address); // for the cookie
+		await p.goto(server.address);
 		await pane(p, server.address);
 		await noSeriousFindings(p, pane.name);
 		await p.context().close();

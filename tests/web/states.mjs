@@ -228,7 +228,7 @@ try {
 		const p = await newPage(browser);
 		p.setDefaultTimeout(60000);
 		await p.addInitScript(watch, PUT_OFF);
-		await p.goto(server.address); // for the cookie
+		await p.goto(server.address);
 		for (let next = left.shift(); next; next = left.shift()) await tryState(p, server.address, next).catch((e) => wrong.push(`${next[0]}: ${e.message}`));
 	}));
 	if (wrong.length) console.log(wrong.join("\n"));

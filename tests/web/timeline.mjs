@@ -29,7 +29,7 @@ async function open(address, hash) {
 	return p;
 }
 
-const api = (p, path) => p.evaluate((u) => fetch(u).then((r) => r.json()), `/api/v1/${path}`);
+const api = (p, path) => p.evaluate((u) => asked(u).then((r) => r.json()), `/api/v1/${path}`);
 const part = (p, key) => new URLSearchParams(new URL(p.url()).hash.slice(1)).get(key);
 const when = (p, key) => p.waitForFunction((k) => new URLSearchParams(location.hash.slice(1)).has(k), key);
 const span = (p) => Number(part(p, "to")) - Number(part(p, "from"));
