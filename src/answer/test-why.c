@@ -481,6 +481,25 @@ static void an_upgrade_is_one_remark(void **state)
 	end(&st);
 }
 
+static void folded_programs_are_one_remark(void **state)
+{
+	struct subject *hog;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	hog = add(&st, "/bin/hog", FROM, TICKS - 1, 0);
+	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 95 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 60);
+	for (size_t i = 0; i < st.d.subjects.n; i++)
+		for (uint32_t t = FROM; st.d.subjects.v[i]->info.kind == ENTITY_SYSTEM && t < TICKS; t++)
+			assert_int_equal(series_push(&st.d.subjects.v[i]->series[FEATURE_SYS_FOLDED_NAMES], t, 2000), 0);
+	ask(&st, false);
+	assert_int_equal(st.answer.remarks.n, 1);
+	assert_non_null(strstr(st.answer.remarks.v[0], "000 are added up by name, and as (other programs)"));
+	end(&st);
+}
+
 static void a_moment_nobody_recorded_is_refused(void **state)
 {
 	struct why_request request = {.at = 5000000 * NS_PER_SEC, .window = 3600 * NS_PER_SEC};
@@ -511,4 +530,5 @@ RUN_TESTS(cmocka_unit_test(a_new_hog_beside_a_bigger_usual_innocent),
 	  cmocka_unit_test(taking_what_others_left_is_no_guilt),
 	  cmocka_unit_test(a_trickle_of_writes_is_not_the_stream_of_reads),
 	  cmocka_unit_test(marked_incidents_are_not_learnt), cmocka_unit_test(without_a_past_it_says_so),
-	  cmocka_unit_test(an_upgrade_is_one_remark), cmocka_unit_test(a_moment_nobody_recorded_is_refused))
+	  cmocka_unit_test(an_upgrade_is_one_remark), cmocka_unit_test(folded_programs_are_one_remark),
+	  cmocka_unit_test(a_moment_nobody_recorded_is_refused))

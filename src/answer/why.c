@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "model/name-limit.h"
 
 #define NEAR_ENOUGH   (30 * NS_PER_SEC) /* the recording must reach this close to the moment asked about */
 #define NOTES_MAX     5
@@ -117,6 +118,20 @@ static unsigned upgrade(const struct dataset *d, size_t last, int64_t *ret_first
 		changes++;
 	}
 	return changes;
+}
+
+/* Programs without a name of their own in the recording cannot be named by an answer either. */
+static void add_folded(struct answer *a, const struct dataset *d, const struct question *q)
+{
+	for (size_t i = 0; i < d->subjects.n; i++) {
+		const struct subject *s = d->subjects.v[i];
+		double folded = s->info.kind == ENTITY_SYSTEM ? subject_growth(d, s, FEATURE_SYS_FOLDED_NAMES, q->focus, q->at) : 0;
+
+		if (folded < 1)
+			continue;
+		remark(a, "more programs were started than are recorded one by one: %.0f are added up by name, and as " NAME_OF_OTHERS, folded);
+		return;
+	}
 }
 
 /* What happened on the time axis and may matter: kernel messages of the trouble, software that changed before
@@ -384,6 +399,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 		remark(a, "there is no past to compare with: judged by pressure and shares alone");
 	if (request->only)
 		tell_only(a, d, &look.q, request->only);
+	add_folded(a, d, &look.q);
 	add_notes(a, d, &look.q);
 	*ret = *a;
 	look.answer = (struct answer){};
