@@ -26,14 +26,6 @@ static uint64_t feature_key(enum entity_kind kind, size_t feature)
 	return (uint64_t)kind * FEATURES_MAX + feature;
 }
 
-static bool is_marked(const struct past *p, int64_t from, int64_t to)
-{
-	for (size_t i = 0; i < p->n_marks; i++)
-		if (p->marks[i].wall <= to && p->marks[i].last >= from)
-			return true;
-	return false;
-}
-
 static int begin_hour(struct past *p, const struct summary *s)
 {
 	if (p->hours.n && p->hours.v[p->hours.n - 1].from == s->from)
@@ -79,7 +71,7 @@ static int take(const struct summary *s, void *data)
 	struct past *p = data;
 	struct history *h;
 
-	if (is_marked(p, s->from, s->to))
+	if (marked_times_touch(&p->marked, s->from, s->to))
 		return 0;
 	if (begin_hour(p, s) < 0 || begin_group(p, s) < 0)
 		return -ENOMEM;
@@ -121,8 +113,10 @@ int past_read(struct past *p, struct store *s, int64_t from, int64_t to, const s
 	unsigned damaged;
 	int r;
 
-	*p = (struct past){.marks = marks, .n_marks = n_marks};
-	r = store_summaries(s, SUMMARY_HOUR, from, to, take, p, &damaged);
+	*p = (struct past){};
+	r = marked_times_collect(marks, n_marks, 0, 0, true, &p->marked);
+	if (r == 0)
+		r = store_summaries(s, SUMMARY_HOUR, from, to, take, p, &damaged);
 	if (r < 0) {
 		past_free(p);
 		return r;
@@ -145,6 +139,7 @@ void past_free(struct past *p)
 	hmap_free(&p->histories);
 	VEC_FREE(p->hours);
 	VEC_FREE(p->most);
+	marked_times_free(&p->marked);
 }
 
 const struct stretch *past_find(const struct past *p, enum entity_kind kind, const char *program,

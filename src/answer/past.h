@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/older.h"
+#include "answer/marked-times.h"
 #include "base/hmap.h"
 #include "base/vec.h"
 #include "store/store.h"
@@ -11,8 +12,7 @@ struct past {
 	VEC(struct past_hour) hours;
 	VEC(double) most; /* ticks of the most complete feature, of each program in each hour */
 	uint64_t last[3]; /* hour, program, kind of the row before */
-	const struct mark *marks;
-	size_t n_marks;
+	struct marked_times marked;
 	int64_t from; /* wall ns of the first hour; 0 = none */
 };
 

@@ -9,6 +9,7 @@
 #include "answer/confidence.h"
 #include "answer/facts.h"
 #include "answer/look.h"
+#include "answer/marked-times.h"
 #include "answer/past.h"
 #include "answer/pressure.h"
 #include "answer/quiet.h"
@@ -44,17 +45,19 @@ static int64_t before_a_mark(const struct dataset *d, const struct why_request *
 
 static int exclude_marks(const struct dataset *d, const struct why_request *request, bool **ret)
 {
-	bool *excluded = calloc(d->ticks.n, sizeof(*excluded));
-	int64_t before = before_a_mark(d, request);
+	_cleanup_free_ bool *excluded = calloc(d->ticks.n + 1, sizeof(*excluded));
+	struct marked_times marked;
+	int r = excluded ? marked_times_collect(request->marks, request->n_marks, before_a_mark(d, request), MARK_AFTER, false, &marked) :
+			   -ENOMEM;
 
 	if (!excluded)
-		return -ENOMEM;
-	for (size_t i = 0; i < request->n_marks; i++)
-		for (size_t t = 0; t < d->ticks.n && !mark_is_caught(&request->marks[i]); t++)
-			excluded[t] |= d->ticks.v[t].wall >= request->marks[i].wall - before &&
-				       d->ticks.v[t].wall <= request->marks[i].last + MARK_AFTER;
-	*ret = excluded;
-	return 0;
+		return r;
+	for (size_t t = 0; r == 0 && t < d->ticks.n; t++)
+		excluded[t] = marked_times_touch(&marked, d->ticks.v[t].wall, d->ticks.v[t].wall);
+	marked_times_free(&marked);
+	if (r == 0)
+		*ret = TAKE(excluded);
+	return r;
 }
 
 static int remark(struct answer *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
