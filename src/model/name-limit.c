@@ -27,7 +27,7 @@ struct stand_in {
 
 struct name_limit {
 	struct fair_share tick, changes; /* of this tick */
-	struct fair_share processes, groups, folded_names, things; /* of the window */
+	struct fair_share processes, lasting, groups, folded_names, things; /* of the window */
 	struct hmap by_name; /* (hash of name or KEY_OF_OTHERS, uid) -> struct stand_in */
 	VEC(struct stand_in *) all, past;
 	struct hmap noted; /* (uid, 0): said in this window */
@@ -45,6 +45,7 @@ struct name_limit *name_limit_new(void)
 		return NULL;
 	l->tick.total = l->changes.total = NAMES_A_TICK;
 	l->processes.total = PROCESSES_A_WINDOW;
+	l->lasting.total = LASTING_A_WINDOW;
 	l->groups.total = GROUPS_A_WINDOW;
 	l->folded_names.total = FOLDED_NAMES_A_WINDOW;
 	l->things.total = THINGS_A_WINDOW;
@@ -67,6 +68,7 @@ static void forget_past(struct name_limit *l)
 static void reset_shares(struct name_limit *l)
 {
 	fair_share_reset(&l->processes);
+	fair_share_reset(&l->lasting);
 	fair_share_reset(&l->groups);
 	fair_share_reset(&l->folded_names);
 	fair_share_reset(&l->things);
@@ -289,6 +291,13 @@ static void give_name(struct name_limit *l, struct tick *tick, struct entity *e)
 		(void)VEC_PUSH(tick->unnamed, e);
 }
 
+/* A storm is of processes that end soon, or of more than have room here, too. */
+static bool lasts(struct name_limit *l, const struct tick *tick, const struct entity *e)
+{
+	return e->info.kind == ENTITY_PROCESS && e->info.start && tick->boot - (int64_t)e->info.start >= LASTING &&
+	       fair_share_take(&l->lasting, e->info.uid, e->info.parent, 1);
+}
+
 /* True: the sample stays in the tick. */
 static bool limit_sample(struct name_limit *l, struct tick *tick, const struct sample *sample)
 {
@@ -298,7 +307,7 @@ static bool limit_sample(struct name_limit *l, struct tick *tick, const struct s
 		limit_change(l, e);
 		return true;
 	}
-	if (e->folded && l->begins && take_name(l, e))
+	if (e->folded && ((l->begins && take_name(l, e)) || lasts(l, tick, e)))
 		give_name(l, tick, e);
 	else if (!e->folded && !take_name(l, e) && !fold(l, tick, e))
 		return false;

@@ -8,7 +8,7 @@
  * is lost: counters of folded entities grow their sum, gauges are added up over those that live.
  *
  * Processes that were there when recording began keep their names, so do all that are recorded already. A folded process that
- * outlives the window gets a name of its own with the next one. Other kinds (control groups, mounts) that get none are left out.
+ * lives for LASTING has a share of its own, and one that outlives the window gets a name with the next one. Other kinds (control groups, mounts) that get none are left out.
  */
 #pragma once
 
@@ -25,7 +25,9 @@
 #define FOLDED_NAMES_A_WINDOW 1024 /* entities that stand for folded ones of one name */
 #define THINGS_A_WINDOW	     2048 /* control groups, mounts, interfaces ... */
 #define USERS_WITH_OTHERS    64	  /* beyond it one entity stands for all further users */
+#define LASTING_A_WINDOW     1024 /* folded processes that turn out to last */
 #define NAME_TEXT	     512
+#define LASTING		     (10 * 1000000000ll) /* ns */
 #define NAME_WINDOW	     (590 * 1000000000ll) /* ns: a segment, less what its begin may vary by */
 
 struct name_limit;

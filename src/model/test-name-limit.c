@@ -232,6 +232,34 @@ static void who_outlives_the_window_gets_a_name(void **state)
 	end(&w);
 }
 
+/* A browser that began during a storm of its own user's. */
+static void who_lasts_gets_a_name_within_the_window(void **state)
+{
+	struct world w = begin();
+	unsigned named = 0;
+
+	(void)state;
+	storm(&w, USER, 7, 1000, true);
+	for (size_t i = 0; i < w.living.n; i++)
+		w.living.v[i]->info.start = (uint64_t)w.now;
+	begin_tick(&w);
+	put(&w, w.living.v[999]);
+	encode(&w, false);
+	assert_int_equal(w.living.v[999]->info.id, 0);
+	w.now += LASTING;
+	begin_tick(&w);
+	for (size_t i = 0; i < w.living.n; i++)
+		put(&w, w.living.v[w.living.n - 1 - i]);
+	encode(&w, false);
+	assert_int_not_equal(w.living.v[999]->info.id, 0);
+	for (size_t i = 0; i < w.living.n; i++)
+		named += w.living.v[i]->info.id != 0;
+	assert_in_range(named, 300, 256 + LASTING_A_WINDOW * 3 / 8);
+	assert_int_equal(w.memory, 1000 * 4096);
+	assert_int_equal(w.cpu, 1000 * NS_PER_MS);
+	end(&w);
+}
+
 static void who_was_there_before_the_recorder_keeps_a_name(void **state)
 {
 	struct world w = begin();
@@ -312,5 +340,6 @@ static void it_is_noted_once(void **state)
 RUN_TESTS(cmocka_unit_test(a_storm_of_names_is_bounded_and_nothing_is_lost), cmocka_unit_test(what_stands_for_others_counts_them),
 	  cmocka_unit_test(others_get_their_names_during_a_storm),
 	  cmocka_unit_test(a_name_is_kept_where_only_the_processes_are_new), cmocka_unit_test(who_outlives_the_window_gets_a_name),
+	  cmocka_unit_test(who_lasts_gets_a_name_within_the_window),
 	  cmocka_unit_test(who_was_there_before_the_recorder_keeps_a_name), cmocka_unit_test(names_that_change_are_bounded_too),
 	  cmocka_unit_test(many_users_cannot_take_it_all), cmocka_unit_test(it_is_noted_once))
