@@ -19,6 +19,7 @@
 #include "base/folder.h"
 #include "base/linger.h"
 #include "base/local-socket.h"
+#include "base/locked-memory.h"
 #include "base/log.h"
 #include "daemon/capture-symbols.h"
 #include "store/trace-file.h"
@@ -178,6 +179,12 @@ static void answer(struct capture *c, int connection, size_t most)
 		(void)send_descriptors(connection, &fd, 1);
 }
 
+static void answer_and_forget(struct capture *c, int connection, size_t most)
+{
+	answer(c, connection, most);
+	memory_give_back();
+}
+
 /* Beside its place, then into it: a reader sees the old one or the new one. */
 static int keep(const struct capture *c, const struct trace *t, int64_t mark)
 {
@@ -236,6 +243,7 @@ static void finish_press(struct capture *c)
 	trace_clear(&c->press.before);
 	c->press.marks.n = 0;
 	c->press.due = 0;
+	memory_give_back();
 }
 
 /* --- the thread --- */
@@ -277,7 +285,7 @@ static void receive_press(struct capture *c)
 	if (r.kind == REQUEST_MARK)
 		press(c, r.mark);
 	else if (r.kind == REQUEST_FREEZE)
-		answer(c, fd, r.mark > 0 ? (size_t)r.mark : 0);
+		answer_and_forget(c, fd, r.mark > 0 ? (size_t)r.mark : 0);
 }
 
 static int time_left(const struct capture *c)

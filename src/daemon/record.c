@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -25,6 +24,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/locked-memory.h"
 #include "base/log.h"
 #include "daemon/access.h"
 #include "daemon/capture.h"
@@ -427,6 +427,7 @@ int record_run(const struct record_options *options)
 	/* who stops reading an answer must not end the recorder */
 	signal(SIGPIPE, SIG_IGN);
 	keep_stacks_small();
+	memory_use_one_heap();
 	r = open_all(&d);
 	if (r < 0) {
 		close_all(&d);
@@ -437,7 +438,7 @@ int record_run(const struct record_options *options)
 		close_all(&d);
 		return r;
 	}
-	if (options->config->record_lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) < 0)
+	if (options->config->record_lock_memory && memory_lock() < 0)
 		log_info("memory cannot be locked (raise 'ulimit -l' or run as root): under memory pressure samples may come late");
 	raise_priority(options->config);
 	open_socket(&d);

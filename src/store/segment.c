@@ -1,11 +1,11 @@
 #include <errno.h>
 #include <inttypes.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/locked-memory.h"
 #include "store/chunk.h"
 #include "store/frame.h"
 #include "store/internal.h"
@@ -207,7 +207,7 @@ int store_compact(struct store *s, int64_t segment)
 		r = journal_remove(s->run_dir, segment);
 	dataset_free(&d);
 	str_free(&chunk);
-	malloc_trim(0); /* the recorder is to be small for the other 599 seconds */
+	memory_give_back(); /* the recorder is to be small for the other 599 seconds */
 	return r < 0 && !s->error ? explain(s, segment, r) : r;
 }
 
