@@ -25,6 +25,7 @@ struct store {
 	char *error;
 	/* the writer's: what it asks every few seconds */
 	sqlite3_stmt *put_raw, *marks_version;
+	sqlite3_stmt *told_in_run, *told_in_file; /* asked for each mark of an answer */
 	int64_t raw_segment, raw_size; /* of the segment last saved */
 	bool marks_in_run;   /* RUN/marks.db is attached and holds the marks */
 	struct damage damage[DAMAGE_MAX];
@@ -78,6 +79,14 @@ int store_check_tables(struct store *s, const char *schema_name, const struct da
  * is not opened: closing it would drop the locks that another handle of this process holds on it (POSIX), and whoever
  * reads it next would take it for abandoned and delete the log with what is not in the file yet. */
 void store_make_private(const char *file);
+
+/* Any user may press the button and ask about any mark, and each answer reads them all. The oldest go: a user's own beyond MARKS_OF_ONE;
+ * of all users but root beyond MARKS_OF_USERS; what rules caught beyond MARKS_CAUGHT; answers kept for users beyond ANSWERS_KEPT. */
+#define MARKS_OF_ONE   "1000"
+#define MARKS_OF_USERS "5000"
+#define MARKS_CAUGHT   "5000"
+#define ANSWERS_KEPT   "10000"
+#define MARK_NOTE_MAX  "1000" /* characters */
 
 /* mark.c: uses RUN/marks.db if a recorder keeps one. */
 int store_find_marks(struct store *s);

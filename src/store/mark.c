@@ -47,6 +47,8 @@ static int detach(struct store *s)
 
 	sqlite3_finalize(s->marks_version);
 	s->marks_version = NULL;
+	sqlite3_finalize(s->told_in_run);
+	s->told_in_run = NULL;
 	r = store_exec(s, "DETACH run");
 	if (r == 0)
 		s->marks_in_run = false;
@@ -145,9 +147,16 @@ int store_find_marks(struct store *s)
 	return path && access(path, F_OK) == 0 ? attach(s, path) : 0;
 }
 
+#define DROP_ANSWERS(schema)                                                                                       \
+	"DELETE FROM " schema ".told WHERE mark NOT IN (SELECT id FROM " schema ".mark);"                           \
+	"DELETE FROM " schema ".told WHERE uid <> 0 AND rowid NOT IN"                                               \
+	" (SELECT rowid FROM " schema ".told WHERE uid <> 0 ORDER BY mark DESC LIMIT " ANSWERS_KEPT ");"
+
+/* The recorder's marks are all there are: it took in the file's when it began, and those it deleted go from there, too. */
 static const char save_all[] =
-	"INSERT OR REPLACE INTO main.mark SELECT * FROM run.mark; INSERT OR REPLACE INTO main.inspection SELECT * FROM run.inspection;"
-	"INSERT OR REPLACE INTO main.told SELECT * FROM run.told;"
+	"INSERT OR REPLACE INTO main.mark SELECT * FROM run.mark; DELETE FROM main.mark WHERE id NOT IN (SELECT id FROM run.mark);"
+	"INSERT OR REPLACE INTO main.inspection SELECT * FROM run.inspection;"
+	"INSERT OR REPLACE INTO main.told SELECT * FROM run.told;" DROP_ANSWERS("main")
 	"DELETE FROM main.inspection WHERE mark NOT IN (SELECT DISTINCT mark FROM main.inspection ORDER BY mark DESC LIMIT " CAPTURED_MAX ")";
 
 /* They are large, and /run is memory; those that came since are saved the next time. */
@@ -265,19 +274,38 @@ static int press_again(struct store *s, int64_t id, int64_t wall, const char *no
 {
 	const struct mark_value values[] = {mark_number(wall), mark_text(note), mark_number(id)};
 
-	return store_change_marks(s, "UPDATE %s.mark SET last = ?1, presses = presses + 1, note = coalesce(?2, note) WHERE id = ?3", values,
+	return store_change_marks(s, "UPDATE %s.mark SET last = ?1, presses = presses + 1, note = coalesce(substr(?2, 1, " MARK_NOTE_MAX "), note) WHERE id = ?3", values,
 				  ARRAY_SIZE(values));
+}
+
+/* The newest of each kind stay. */
+static int drop_oldest(struct store *s, uint32_t uid)
+{
+	static const char *const statements[] = {
+		"DELETE FROM %s.mark WHERE id IN (SELECT id FROM %s.mark WHERE uid = ?1 AND presses > 0"
+		" ORDER BY id DESC LIMIT -1 OFFSET " MARKS_OF_ONE ")",
+		"DELETE FROM %s.mark WHERE id IN (SELECT id FROM %s.mark WHERE uid <> 0 AND presses > 0"
+		" ORDER BY id DESC LIMIT -1 OFFSET " MARKS_OF_USERS ")",
+		"DELETE FROM %s.mark WHERE id IN (SELECT id FROM %s.mark WHERE presses <= 0 ORDER BY id DESC LIMIT -1 OFFSET " MARKS_CAUGHT ")",
+	};
+	const struct mark_value values[] = {mark_number(uid)};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(statements); i++)
+		r = store_change_marks(s, statements[i], values, i == 0 ? 1 : 0);
+	return r;
 }
 
 static int insert(struct store *s, int64_t wall, int presses, uint32_t uid, const char *note, int64_t *ret_id)
 {
 	const struct mark_value values[] = {mark_number(wall), mark_number(presses), mark_number(uid), mark_text(note)};
-	int r = store_change_marks(s, "INSERT INTO %s.mark(wall, last, presses, uid, note) VALUES(?1, ?1, ?2, ?3, ?4)", values,
-				   ARRAY_SIZE(values));
+	int r = store_change_marks(s, "INSERT INTO %s.mark(wall, last, presses, uid, note) VALUES(?1, ?1, ?2, ?3, substr(?4, 1, " MARK_NOTE_MAX "))",
+				   values, ARRAY_SIZE(values));
 
-	if (r == 0)
-		*ret_id = sqlite3_last_insert_rowid(s->db);
-	return r;
+	if (r < 0)
+		return r;
+	*ret_id = sqlite3_last_insert_rowid(s->db);
+	return drop_oldest(s, uid);
 }
 
 int store_mark(struct store *s, int64_t wall, uint32_t uid, const char *note, int64_t *ret_id)
@@ -328,7 +356,7 @@ static int change_mark(struct store *s, const char *sql, int64_t id, uint32_t ui
 
 int store_mark_note(struct store *s, int64_t id, uint32_t uid, const char *note)
 {
-	return change_mark(s, "UPDATE %s.mark SET note = ?1 WHERE id = ?2 AND undone = 0 AND (?3 = 0 OR uid = ?3)", id, uid,
+	return change_mark(s, "UPDATE %s.mark SET note = substr(?1, 1, " MARK_NOTE_MAX ") WHERE id = ?2 AND undone = 0 AND (?3 = 0 OR uid = ?3)", id, uid,
 			   mark_text(note));
 }
 
@@ -362,61 +390,71 @@ int store_tell(struct store *s, int64_t mark, uint32_t uid, const char *json)
 {
 	const struct mark_value values[] = {mark_number(mark), mark_number(uid), mark_text(json)};
 
-	return store_change_marks(s, "INSERT OR REPLACE INTO %s.told(mark, uid, json) VALUES(?, ?, ?)", values, ARRAY_SIZE(values));
+	int r = store_change_marks(s, "INSERT OR REPLACE INTO %s.told(mark, uid, json) VALUES(?, ?, ?)", values, ARRAY_SIZE(values));
+
+	return r < 0 ? r : store_change_marks(s, "DELETE FROM %s.told WHERE uid <> 0 AND rowid NOT IN (SELECT rowid FROM %s.told"
+					      " WHERE uid <> 0 ORDER BY mark DESC LIMIT " ANSWERS_KEPT ")", NULL, 0);
 }
 
 /* Newer ones are beside the journal. */
-static char *read_told(struct store *s, const char *sql, int64_t mark, uint32_t uid)
+static char *read_told(struct store *s, const char *sql, sqlite3_stmt **kept, int64_t mark, uint32_t uid)
 {
 	const char *text;
-	sqlite3_stmt *stmt;
 	char *json = NULL;
 
-	if (store_prepare(s, sql, &stmt) < 0)
+	if (store_keep(s, sql, kept) < 0)
 		return NULL; /* a recording from before answers were kept */
-	sqlite3_bind_int64(stmt, 1, mark);
-	sqlite3_bind_int64(stmt, 2, uid);
-	if (sqlite3_step(stmt) == SQLITE_ROW && (text = (const char *)sqlite3_column_text(stmt, 0)))
+	sqlite3_bind_int64(*kept, 1, mark);
+	sqlite3_bind_int64(*kept, 2, uid);
+	if (sqlite3_step(*kept) == SQLITE_ROW && (text = (const char *)sqlite3_column_text(*kept, 0)))
 		json = strdup(text);
-	sqlite3_finalize(stmt);
+	sqlite3_reset(*kept);
 	return json;
 }
 
 char *store_told(struct store *s, int64_t mark, uint32_t uid)
 {
-	char *json = s->marks_in_run ? read_told(s, "SELECT json FROM run.told WHERE mark = ? AND uid = ?", mark, uid) : NULL;
+	static const char in_run[] = "SELECT json FROM run.told WHERE mark = ? AND uid = ?",
+			  in_file[] = "SELECT json FROM main.told WHERE mark = ? AND uid = ?";
+	char *json = s->marks_in_run ? read_told(s, in_run, &s->told_in_run, mark, uid) : NULL;
 
-	return json ? json : read_told(s, "SELECT json FROM main.told WHERE mark = ? AND uid = ?", mark, uid);
+	return json ? json : read_told(s, in_file, &s->told_in_file, mark, uid);
 }
+
+static struct mark read_mark(sqlite3_stmt *stmt)
+{
+	const char *note = (const char *)sqlite3_column_text(stmt, 5);
+	int presses = sqlite3_column_int(stmt, 3);
+	struct mark m = {
+		.id = sqlite3_column_int64(stmt, 0),
+		.wall = sqlite3_column_int64(stmt, 1),
+		.last = sqlite3_column_int64(stmt, 2),
+		.presses = presses > 0 ? (uint32_t)presses : 0,
+		.goes_on = presses == GOES_ON,
+		.uid = (uint32_t)sqlite3_column_int64(stmt, 4),
+		.note = note ? strdup(note) : NULL,
+		.feedback = (enum feedback)sqlite3_column_int(stmt, 6),
+	};
+
+	text_make_printable(m.note);
+	return m;
+}
+
+#define MARK_COLUMNS "SELECT id, wall, last, presses, uid, note, feedback FROM %s.mark WHERE undone = 0 AND "
 
 int store_marks(struct store *s, int64_t from, int64_t to, struct mark **ret, size_t *ret_n)
 {
 	VEC(struct mark) marks = {};
 	sqlite3_stmt *stmt;
-	int code, r = prepare_marks(s,
-			"SELECT id, wall, last, presses, uid, note, feedback FROM %s.mark"
-			" WHERE undone = 0 AND wall BETWEEN ? AND ? ORDER BY wall, id",
-			&stmt);
+	int code, r = prepare_marks(s, MARK_COLUMNS "wall BETWEEN ? AND ? ORDER BY wall, id", &stmt);
 
 	if (r < 0)
 		return r;
 	sqlite3_bind_int64(stmt, 1, from);
 	sqlite3_bind_int64(stmt, 2, to);
 	while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
-		const char *note = (const char *)sqlite3_column_text(stmt, 5);
-		int presses = sqlite3_column_int(stmt, 3);
-		struct mark m = {
-			.id = sqlite3_column_int64(stmt, 0),
-			.wall = sqlite3_column_int64(stmt, 1),
-			.last = sqlite3_column_int64(stmt, 2),
-			.presses = presses > 0 ? (uint32_t)presses : 0,
-			.goes_on = presses == GOES_ON,
-			.uid = (uint32_t)sqlite3_column_int64(stmt, 4),
-			.note = note ? strdup(note) : NULL,
-			.feedback = (enum feedback)sqlite3_column_int(stmt, 6),
-		};
+		struct mark m = read_mark(stmt);
 
-		text_make_printable(m.note);
 		if (VEC_PUSH(marks, m) < 0)
 			mark_free(&m);
 	}
@@ -432,19 +470,17 @@ int store_marks(struct store *s, int64_t from, int64_t to, struct mark **ret, si
 
 int store_mark_get(struct store *s, int64_t id, struct mark *ret)
 {
-	struct mark *marks;
-	size_t n;
-	int r = store_marks(s, INT64_MIN, INT64_MAX, &marks, &n);
+	sqlite3_stmt *stmt;
+	int code, r = prepare_marks(s, MARK_COLUMNS "id = ?", &stmt);
 
 	if (r < 0)
 		return r;
-	r = -ENOENT;
-	for (size_t i = 0; i < n; i++)
-		if (marks[i].id == id) {
-			*ret = marks[i];
-			marks[i] = (struct mark){};
-			r = 0;
-		}
-	marks_free(marks, n);
+	sqlite3_bind_int64(stmt, 1, id);
+	code = sqlite3_step(stmt);
+	if (code == SQLITE_ROW)
+		*ret = read_mark(stmt);
+	else
+		r = code == SQLITE_DONE ? -ENOENT : store_fail(s, code, "cannot read");
+	sqlite3_finalize(stmt);
 	return r;
 }

@@ -356,6 +356,8 @@ void store_close(struct store *s)
 		return;
 	sqlite3_finalize(s->put_raw);
 	sqlite3_finalize(s->marks_version);
+	sqlite3_finalize(s->told_in_run);
+	sqlite3_finalize(s->told_in_file);
 	sqlite3_close(s->db);
 	if (s->lock_fd >= 0) /* only now: closing a descriptor of the file takes away the locks that SQLite has on it (POSIX) */
 		close(s->lock_fd);

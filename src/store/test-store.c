@@ -923,6 +923,89 @@ static void captures_are_kept_with_their_incident(void **state)
 	free(large);
 }
 
+struct counted {
+	size_t all, of_root, caught;
+	int64_t oldest_of_user;
+};
+
+static struct counted count_marks(struct store *s)
+{
+	struct counted c = {.oldest_of_user = INT64_MAX};
+	struct mark *marks;
+	size_t n;
+
+	assert_int_equal(store_marks(s, INT64_MIN, INT64_MAX, &marks, &n), 0);
+	for (size_t i = 0; i < n; i++) {
+		c.all++;
+		c.caught += mark_is_caught(&marks[i]);
+		c.of_root += !mark_is_caught(&marks[i]) && !marks[i].uid;
+		if (marks[i].uid && marks[i].wall < c.oldest_of_user)
+			c.oldest_of_user = marks[i].wall;
+	}
+	marks_free(marks, n);
+	return c;
+}
+
+/* Any user may press the button. */
+static void the_marks_of_one_user_are_bounded(void **state)
+{
+	struct fixture *f = *state;
+	struct counted c;
+	int64_t id;
+
+	assert_int_equal(store_mark(f->store, START, 0, "root's", &id), 0);
+	assert_int_equal(store_open_marks(f->store), 0);
+	assert_int_equal(store_caught(f->store, START, "caught", &id), 0);
+	for (int i = 1; i <= 1030; i++)
+		assert_int_equal(store_mark(f->store, START + 10 * i * NS_PER_SEC, 1000, "mine", &id), 0);
+	c = count_marks(f->store);
+	assert_int_equal(c.all, 1002);
+	assert_int_equal(c.of_root, 1);
+	assert_int_equal(c.caught, 1);
+	assert_int_equal(c.oldest_of_user, START + 310 * NS_PER_SEC);
+	assert_int_equal(store_tell(f->store, id, 1000, "{}"), 0);
+	assert_int_equal(store_close_marks(f->store), 0);
+	assert_int_equal(count_marks(f->store).all, 1002);
+	free(store_told(f->store, id, 1000));
+	assert_int_equal(store_open_marks(f->store), 0); /* those that went do not come back */
+	assert_int_equal(count_marks(f->store).all, 1002);
+	assert_int_equal(store_close_marks(f->store), 0);
+}
+
+static void many_users_marks_are_bounded_together(void **state)
+{
+	struct fixture *f = *state;
+	struct counted c;
+	int64_t id;
+
+	assert_int_equal(store_open_marks(f->store), 0);
+	assert_int_equal(store_mark(f->store, START, 0, "root's", &id), 0);
+	for (uint32_t uid = 100000; uid < 105050; uid++)
+		assert_int_equal(store_mark(f->store, START + NS_PER_SEC, uid, NULL, &id), 0);
+	c = count_marks(f->store);
+	assert_int_equal(c.all, 5001);
+	assert_int_equal(c.of_root, 1);
+	assert_int_equal(store_close_marks(f->store), 0);
+}
+
+static void a_note_is_cut(void **state)
+{
+	struct fixture *f = *state;
+	char *note = calloc(1, 100001);
+	struct mark m;
+	int64_t id;
+
+	memset(note, 'n', 100000);
+	assert_int_equal(store_mark(f->store, START, 1000, note, &id), 0);
+	assert_int_equal(store_mark_note(f->store, id, 1000, note), 0);
+	assert_int_equal(store_mark(f->store, START, 1000, note, &id), 0);
+	assert_int_equal(store_mark_get(f->store, id, &m), 0);
+	assert_int_equal(strlen(m.note), 1000);
+	mark_free(&m);
+	assert_int_equal(store_mark_get(f->store, id + 1, &m), -ENOENT);
+	free(note);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(an_extract_gives_the_same_ticks_again),
@@ -938,5 +1021,6 @@ RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(an_extract_gives_the_
 	  CASE(a_copy_on_a_read_only_disk_can_be_read), CASE(presses_within_five_seconds_are_one),
 	  CASE(only_the_owner_and_root_change_a_mark), CASE(what_a_rule_caught_is_listed_like_a_mark),
 	  CASE(a_handle_finds_the_marks_again_when_they_move), CASE(what_a_killed_recorder_had_caught_is_ended),
+	  CASE(the_marks_of_one_user_are_bounded), CASE(many_users_marks_are_bounded_together), CASE(a_note_is_cut),
 	  CASE(a_second_handle_takes_no_locks_away), CASE(one_recorder_writes_at_a_time),
 	  CASE(captures_are_kept_with_their_incident))
