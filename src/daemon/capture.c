@@ -65,7 +65,7 @@ struct capture {
 	pthread_t thread;
 	bool running;
 	int markers_fd, press_fd, stop[2];
-	char *run_dir, *folder;
+	char *run_dir, *store_file, *folder;
 	uint64_t disk;
 	struct markers *markers;
 	bool inherited; /* this is the copy of a forked process */
@@ -202,7 +202,7 @@ static int keep(const struct capture *c, const struct trace *t, int64_t mark)
 		r = -errno;
 	if (r < 0)
 		unlink(beside);
-	return r < 0 ? r : trace_trim(c->folder, c->disk, mark);
+	return r < 0 ? r : trace_trim(c->folder, c->disk, mark, c->store_file, c->run_dir);
 }
 
 static void keep_all(struct capture *c, const struct trace *t)
@@ -402,7 +402,8 @@ int capture_open(const struct config *config, bool without_bpf, struct capture *
 		c->markers = NULL;
 	c->folder = trace_folder(config->store_file);
 	c->run_dir = strdup(config->store_run_dir);
-	r = c->markers && c->folder && c->run_dir ? flight_open(&options, &c->flight, ret_why) : -ENOMEM;
+	c->store_file = strdup(config->store_file);
+	r = c->markers && c->folder && c->run_dir && c->store_file ? flight_open(&options, &c->flight, ret_why) : -ENOMEM;
 	if (r < 0) {
 		capture_stop(c);
 		return r;
@@ -444,6 +445,7 @@ void capture_stop(struct capture *c)
 	trace_clear(&c->press.before);
 	VEC_FREE(c->press.marks);
 	free(c->run_dir);
+	free(c->store_file);
 	free(c->folder);
 	if (c->markers)
 		munmap(c->markers, sizeof(*c->markers));

@@ -1,5 +1,6 @@
 /* What is written is read again; what is damaged is refused with words, and never more than that. */
 #include "store/trace-file.h"
+#include "store/store.h"
 #include "store/trace-folder.h"
 
 #include <fcntl.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/test.h"
 
 static void fill(struct trace *t)
@@ -153,31 +155,88 @@ static void flipped_bits_do_no_harm(void **state)
 	assert_true(refused > 290);
 }
 
+/* Each trace is a block, and one second younger than the one before. */
+static void write_trace(const char *folder, int64_t mark)
+{
+	char path[80], block[8192] = {1};
+	struct timespec times[2] = {{1000 + mark, 0}, {1000 + mark, 0}};
+	_cleanup_fclose_ FILE *f = NULL;
+
+	snprintf(path, sizeof(path), "%s/%d.trace", folder, (int)mark);
+	f = fopen(path, "w");
+	assert_int_equal(fwrite(block, 1, sizeof(block), f), sizeof(block));
+	fflush(f);
+	futimens(fileno(f), times);
+}
+
+static bool has_trace(const char *folder, int64_t mark)
+{
+	char path[80];
+
+	snprintf(path, sizeof(path), "%s/%d.trace", folder, (int)mark);
+	return access(path, F_OK) == 0;
+}
+
 static void the_oldest_go_first(void **state)
 {
-	char folder[] = "/tmp/whyslow-traces-XXXXXX", path[80], block[8192] = {1};
+	char folder[] = "/tmp/whyslow-traces-XXXXXX", command[60];
 
 	(void)state;
 	assert_non_null(mkdtemp(folder));
-	for (int i = 1; i <= 4; i++) {
-		_cleanup_fclose_ FILE *f = NULL;
-		struct timespec times[2] = {{1000 + i, 0}, {1000 + i, 0}};
+	for (int i = 1; i <= 4; i++)
+		write_trace(folder, i);
+	assert_int_equal(trace_trim(folder, 2 * 8192, 1, NULL, NULL), 0);
+	for (int i = 1; i <= 4; i++)
+		assert_int_equal(has_trace(folder, i), i == 1 || i == 4);
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	assert_int_equal(system(command), 0);
+}
 
-		snprintf(path, sizeof(path), "%s/%d.trace", folder, i);
-		f = fopen(path, "w");
-		assert_int_equal(fwrite(block, 1, sizeof(block), f), sizeof(block));
-		fflush(f);
-		futimens(fileno(f), times);
+static int64_t press(struct store *store, const char *folder, uint32_t uid)
+{
+	static int64_t wall;
+	int64_t id;
+
+	wall += 100 * NS_PER_SEC;
+	assert_int_equal(store_mark(store, wall, uid, NULL, &id), 0);
+	write_trace(folder, id);
+	return id;
+}
+
+/* Room for six: a stranger presses six times and more, then many strangers do. */
+static void strangers_do_not_evict_the_traces_of_root(void **state)
+{
+	char folder[] = "/tmp/whyslow-traces-XXXXXX", file[80], command[60], *error = NULL;
+	struct store_paths paths = {file, folder}; /* as a recorder has it: its journal beside */
+	struct store *store;
+	int64_t of_root[2], of_user, last = 0;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(file, sizeof(file), "%s/recording.db", folder);
+	assert_int_equal(store_open(&paths, STORE_WRITE, &store, &error), 0);
+	of_root[0] = press(store, folder, 0);
+	of_root[1] = press(store, folder, 0);
+	of_user = press(store, folder, 1001);
+	for (int i = 0; i < 20; i++) {
+		last = press(store, folder, 1000);
+		assert_int_equal(trace_trim(folder, 6 * 8192, last, file, folder), 0);
+		assert_true(has_trace(folder, last));
 	}
-	assert_int_equal(trace_trim(folder, 2 * 8192, 1), 0);
-	for (int i = 1; i <= 4; i++) {
-		snprintf(path, sizeof(path), "%s/%d.trace", folder, i);
-		assert_int_equal(access(path, F_OK), i == 1 || i == 4 ? 0 : -1);
-		unlink(path);
+	assert_true(has_trace(folder, of_root[0]) && has_trace(folder, of_root[1]));
+	assert_true(has_trace(folder, of_user));
+	for (uint32_t uid = 100000; uid < 100020; uid++) {
+		last = press(store, folder, uid);
+		assert_int_equal(trace_trim(folder, 6 * 8192, last, file, folder), 0);
+		assert_true(has_trace(folder, last));
 	}
-	rmdir(folder);
+	assert_true(has_trace(folder, of_root[0]) && has_trace(folder, of_root[1]));
+	store_close(store);
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	assert_int_equal(system(command), 0);
 }
 
 RUN_TESTS(cmocka_unit_test(comes_back_whole), cmocka_unit_test(a_cut_file_is_refused),
 	  cmocka_unit_test(a_newer_version_is_named), cmocka_unit_test(an_unknown_section_is_skipped),
-	  cmocka_unit_test(flipped_bits_do_no_harm), cmocka_unit_test(the_oldest_go_first))
+	  cmocka_unit_test(flipped_bits_do_no_harm), cmocka_unit_test(the_oldest_go_first),
+	  cmocka_unit_test(strangers_do_not_evict_the_traces_of_root))
