@@ -465,6 +465,8 @@ static void a_summary_of_nothing_is_damaged(void **state)
 	unsigned told = 0, damaged;
 
 	assert_int_equal(store_compact(f->store, record(f, 60)), 0);
+	sql(f, "INSERT OR REPLACE INTO program VALUES(4611686018427387904, 'far'), (-1, 'before'), (9, NULL)");
+	sql(f, "INSERT OR REPLACE INTO feature VALUES(4611686018427387904, 1, 'cpu.time'), (-1, -1, ''), (999, 1, NULL)");
 	for (size_t i = 0; i < sizeof(blobs) / sizeof(blobs[0]); i++) {
 		snprintf(text, sizeof(text), "UPDATE summary SET bytes = %s", blobs[i]);
 		sql(f, text);
@@ -510,6 +512,83 @@ static void opens_with(struct fixture *f, enum store_mode mode, int result, cons
 	if (!strstr(error, words))
 		fail_msg("'%s' does not say '%s'", error, words);
 	free(error);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+	FILE *in = fopen(from, "re"), *out = fopen(to, "we");
+	char bytes[4096];
+	size_t n;
+
+	assert_non_null(in);
+	assert_non_null(out);
+	while ((n = fread(bytes, 1, sizeof(bytes), in)))
+		assert_int_equal(fwrite(bytes, 1, n, out), n);
+	fclose(in);
+	fclose(out);
+}
+
+/* All growths of processes' CPU time, and how many ticks. */
+static double cpu_of_all(struct store *s, size_t *ret_ticks)
+{
+	struct dataset d = {};
+	unsigned damaged;
+	double sum = 0;
+
+	assert_int_equal(store_load(s, INT64_MIN, INT64_MAX, &d, &damaged), 0);
+	assert_int_equal(damaged, 0);
+	for (size_t i = 0; i < d.subjects.n; i++)
+		if (d.subjects.v[i]->info.kind == ENTITY_PROCESS)
+			sum += subject_growth(&d, d.subjects.v[i], FEATURE_CPU_TIME, 0, (uint32_t)d.ticks.n - 1);
+	*ret_ticks = d.ticks.n;
+	dataset_free(&d);
+	return sum;
+}
+
+static int64_t version_of(struct fixture *f)
+{
+	sqlite3_stmt *stmt;
+	sqlite3 *db;
+	int64_t version;
+
+	assert_int_equal(sqlite3_open(f->file, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &stmt, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+	version = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+	return version;
+}
+
+/* fixtures/store/version-3.db, by the program of that time: ten minutes as a chunk, one as raw rows after a power cut, a mark. */
+static void a_store_of_the_version_before_is_taken_over(void **state)
+{
+	struct fixture *f = *state;
+	const struct store_paths foreign = {f->file, NULL};
+	struct mark *marks;
+	struct store *s;
+	char *error = NULL;
+	size_t ticks, n;
+	double before;
+
+	store_close(f->store);
+	f->store = NULL;
+	copy_file(FIXTURES "/store/version-3.db", f->file);
+	assert_int_equal(store_open(&foreign, STORE_READ, &s, &error), 0);
+	before = cpu_of_all(s, &ticks);
+	assert_true(before > 0 && ticks == 660);
+	store_close(s);
+	assert_int_equal(version_of(f), 3); /* reading changes nothing */
+	f->store = open_store(f, STORE_WRITE);
+	assert_int_equal(version_of(f), 4);
+	assert_true(cpu_of_all(f->store, &ticks) == before);
+	assert_int_equal(store_recover(f->store, 0), 0);
+	assert_true(fabs(cpu_of_all(f->store, &ticks) / before - 1) < 1e-9);
+	assert_int_equal(ticks, 660);
+	assert_int_equal(store_marks(f->store, INT64_MIN, INT64_MAX, &marks, &n), 0);
+	assert_int_equal(n, 1);
+	assert_string_equal(marks[0].note, "slow in version 3");
+	marks_free(marks, n);
 }
 
 static void a_newer_version_is_refused_and_untouched(void **state)
@@ -1016,7 +1095,7 @@ RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(an_extract_gives_the_
 	  CASE(an_export_is_whole), CASE(a_damaged_chunk_is_left_out_and_counted),
 	  CASE(the_times_of_what_is_damaged_are_named), CASE(each_wrong_byte_of_a_summary_is_found),
 	  CASE(a_summary_of_nothing_is_damaged), CASE(a_wrong_byte_of_the_journal_is_remarked),
-	  CASE(a_newer_version_is_refused_and_untouched), CASE(a_corrupted_page_is_said),
+	  CASE(a_store_of_the_version_before_is_taken_over), CASE(a_newer_version_is_refused_and_untouched), CASE(a_corrupted_page_is_said),
 	  CASE(no_database_at_all_is_said), CASE(a_full_disk_loses_nothing), CASE(a_full_disk_is_freed_by_a_smaller_limit),
 	  CASE(a_copy_on_a_read_only_disk_can_be_read), CASE(presses_within_five_seconds_are_one),
 	  CASE(only_the_owner_and_root_change_a_mark), CASE(what_a_rule_caught_is_listed_like_a_mark),
