@@ -48,7 +48,7 @@ static char *text_of(json_t *root, const char *key)
 	return text ? strdup(text) : NULL;
 }
 
-static int read_answer(const char *text, struct told *ret)
+int told_read(const char *text, struct told *ret)
 {
 	json_t *root = json_loads(text, 0, NULL), *confidence = json_object_get(root, "confidence");
 	struct told t = {.slow = json_is_true(json_object_get(root, "slow")), .summary = text_of(root, "summary"), .cause = text_of(root, "cause"),
@@ -83,7 +83,7 @@ static int answer_now(struct store *store, struct store *keep, const struct mark
 
 	if (r == 0) {
 		text = write_answer(&a);
-		r = text ? read_answer(text, ret) : -ENOMEM;
+		r = text ? told_read(text, ret) : -ENOMEM;
 		answer_free(&a);
 	}
 	if (r == 0 && keep)
@@ -95,7 +95,7 @@ static int answer_now(struct store *store, struct store *keep, const struct mark
 int told_get(struct store *store, struct store *keep, const struct mark *mark, int64_t window, const struct viewer *viewer, struct told *ret)
 {
 	_cleanup_free_ char *text = store_told(store, mark->id, viewer->uid);
-	int r = text ? read_answer(text, ret) : -ENOENT;
+	int r = text ? told_read(text, ret) : -ENOENT;
 
 	if (r < 0)
 		r = answer_now(store, keep, mark, window, viewer, ret);
@@ -142,7 +142,7 @@ int told_find_like(struct store *store, const struct mark *marks, size_t n, int6
 		struct told t;
 		double likeness;
 
-		if (!text || read_answer(text, &t) < 0)
+		if (!text || told_read(text, &t) < 0)
 			continue;
 		likeness = fingerprint_likeness(&now, &t.print);
 		if (likeness >= LIKE)
@@ -164,7 +164,7 @@ void told_calibrate(struct store *store, const struct mark *marks, size_t n, con
 		_cleanup_free_ char *text = judged ? store_told(store, marks[i].id, viewer->uid) : NULL;
 		struct told t;
 
-		if (!text || read_answer(text, &t) < 0)
+		if (!text || told_read(text, &t) < 0)
 			continue;
 		if (!isnan(t.confidence)) {
 			expected += t.confidence;

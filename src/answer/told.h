@@ -13,6 +13,8 @@ struct told {
 };
 
 void told_free(struct told *t);
+/* The answer that a text (store_told()) says; mark is not set. 0; -EBADMSG, -ENOMEM. */
+int told_read(const char *text, struct told *ret);
 /* Keeps an answer in short. The store must be open for marks. 0 or -errno. */
 int told_keep(struct store *store, int64_t mark, uint32_t uid, const struct answer *a);
 /* What was told; where nothing was, the mark is answered now, and `keep` (may be NULL) remembers it. 0; -ENODATA when its time is no longer

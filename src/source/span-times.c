@@ -140,7 +140,8 @@ bool span_times_unsure(const struct span_columns *c)
 
 static int64_t duration_unit(const struct span_columns *c, int64_t start_unit, int64_t end_unit)
 {
-	int64_t own = c->unit[c->of_field[FIELD_DURATION]];
+	int length = c->of_field[FIELD_DURATION];
+	int64_t own = length >= 0 ? c->unit[length] : 0;
 
 	return own ? own : start_unit ? start_unit : end_unit ? end_unit : 1000000;
 }
@@ -163,6 +164,8 @@ bool span_times_read(const struct span_columns *c, const struct text_field *fiel
 	if (start >= 0 && end >= 0)
 		return span->end >= span->start;
 	unit = duration_unit(c, start_unit, end_unit);
+	if (c->of_field[FIELD_DURATION] < 0)
+		return false;
 	if (!scaled(&fields[c->of_field[FIELD_DURATION]], &unit, &duration))
 		return false;
 	if (end >= 0) {

@@ -101,6 +101,8 @@ int summary_unpack(const void *bytes, size_t n_bytes, struct rows *rows)
 
 /* --- names --- */
 
+#define NAME_ID_MAX ((int64_t)1 << 24) /* programs of a store; each id has a place in memory */
+
 struct feature_name {
 	enum entity_kind kind;
 	int feature; /* -1 = this program has none of that name */
@@ -119,6 +121,35 @@ static void names_free(struct names *n)
 	VEC_FREE(n->features);
 }
 
+/* Rows of a damaged table say anything. */
+static bool is_name_id(int64_t id)
+{
+	return id >= 0 && id < NAME_ID_MAX;
+}
+
+static int put_program(struct names *names, int64_t id, const char *name)
+{
+	char *copy = strdup(name);
+	int r = copy ? 0 : -ENOMEM;
+
+	while (r == 0 && (int64_t)names->programs.n < id)
+		r = VEC_PUSH(names->programs, NULL);
+	if (r == 0)
+		r = VEC_PUSH(names->programs, copy);
+	if (r < 0)
+		free(copy);
+	return r;
+}
+
+static int put_feature(struct names *names, int64_t id, enum entity_kind kind, const char *name)
+{
+	int r = 0;
+
+	while (r == 0 && (int64_t)names->features.n < id)
+		r = VEC_PUSH(names->features, (struct feature_name){0, -1});
+	return r == 0 ? VEC_PUSH(names->features, (struct feature_name){kind, feature_index(kind, name)}) : r;
+}
+
 static int read_programs(struct store *s, struct names *names)
 {
 	sqlite3_stmt *stmt;
@@ -127,14 +158,10 @@ static int read_programs(struct store *s, struct names *names)
 	if (r < 0)
 		return r;
 	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-		char *name = strdup((const char *)sqlite3_column_text(stmt, 1));
+		const char *name = (const char *)sqlite3_column_text(stmt, 1);
 
-		while (r == 0 && (int64_t)names->programs.n < sqlite3_column_int64(stmt, 0))
-			r = VEC_PUSH(names->programs, NULL);
-		if (r == 0)
-			r = name ? VEC_PUSH(names->programs, name) : -ENOMEM;
-		if (r < 0)
-			free(name);
+		if (name && is_name_id(sqlite3_column_int64(stmt, 0)))
+			r = put_program(names, sqlite3_column_int64(stmt, 0), name);
 	}
 	if (r == 0)
 		return store_finish_rows(s, stmt, code);
@@ -150,15 +177,10 @@ static int read_features(struct store *s, struct names *names)
 	if (r < 0)
 		return r;
 	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-		enum entity_kind kind = (enum entity_kind)sqlite3_column_int(stmt, 1);
+		const char *name = (const char *)sqlite3_column_text(stmt, 2);
 
-		while (r == 0 && (int64_t)names->features.n < sqlite3_column_int64(stmt, 0))
-			r = VEC_PUSH(names->features, (struct feature_name){0, -1});
-		if (r == 0)
-			r = VEC_PUSH(names->features,
-				     (struct feature_name){
-					     kind, feature_index(kind, (const char *)sqlite3_column_text(
-									       stmt, 2))});
+		if (name && is_name_id(sqlite3_column_int64(stmt, 0)))
+			r = put_feature(names, sqlite3_column_int64(stmt, 0), (enum entity_kind)sqlite3_column_int(stmt, 1), name);
 	}
 	if (r == 0)
 		return store_finish_rows(s, stmt, code);

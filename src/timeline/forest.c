@@ -222,7 +222,8 @@ int forest_coarsen(struct group *g, int64_t width)
 	size_t kept = 0;
 
 	g->slot_width = width;
-	qsort(g->slots.v, g->slots.n, sizeof(*g->slots.v), by_start);
+	if (g->slots.n)
+		qsort(g->slots.v, g->slots.n, sizeof(*g->slots.v), by_start);
 	for (size_t i = 0; i < g->slots.n; i++) {
 		struct slot s = g->slots.v[i];
 

@@ -1,0 +1,26 @@
+/* The planes of a summary, which are packed first; and bytes as they would lie in a store. */
+#include <stdlib.h>
+
+#include "fuzz/target.h"
+#include "store/blocks.h"
+#include "store/summary-rows.h"
+
+static void unpack(const void *bytes, size_t n)
+{
+	struct rows rows = {};
+
+	(void)summary_unpack(bytes, n, &rows);
+	VEC_FREE(rows.list);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+	struct str packed = {};
+
+	unpack(bytes, n);
+	str_put_varint(&packed, n);
+	if (blocks_pack((const char *)bytes, (struct block_ends){&n, 1}, 1, &packed) == 0)
+		unpack(packed.data, packed.len);
+	str_free(&packed);
+	return 0;
+}
