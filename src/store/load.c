@@ -132,19 +132,19 @@ static int read_whole(struct store *s, sqlite3_stmt *stmt, struct packed *p)
 	return r;
 }
 
-/* Takes the bytes of one; a segment without a chunk is an open one. */
+/* Takes the bytes of one. A segment gets its row together with its chunk: where that is missing it was damaged. */
 static int take_chunk(struct store *s, struct extract *e, struct packed *p, sqlite3_stmt *stmt, sqlite3_blob **blob)
 {
 	int r = e->heads ? read_head(s, blob, p) : read_whole(s, stmt, p);
 
 	if (r == 0)
 		return VEC_PUSH(e->chunks, *p);
-	if (r == -EBADMSG) {
-		lose_chunk(e, &e->damaged, p);
-		sqlite3_blob_close(*blob); /* an error makes it useless */
-		*blob = NULL;
-	}
-	return r == -EBADMSG || r == -ENOENT ? 0 : r;
+	if (r != -EBADMSG && r != -ENOENT)
+		return r;
+	lose_chunk(e, &e->damaged, p);
+	sqlite3_blob_close(*blob); /* an error makes it useless */
+	*blob = NULL;
+	return 0;
 }
 
 static int list_segments(struct store *s, const struct extract *e, struct packed_list *ret)

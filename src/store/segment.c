@@ -122,8 +122,8 @@ static int put_segment(struct store *s, int64_t segment, const struct dataset *d
 	if (r < 0)
 		return r;
 	sqlite3_bind_int64(stmt, 1, segment);
-	sqlite3_bind_int64(stmt, 2, d->ticks.n ? d->ticks.v[0].wall : 0);
-	sqlite3_bind_int64(stmt, 3, d->ticks.n ? d->ticks.v[d->ticks.n - 1].wall : 0);
+	sqlite3_bind_int64(stmt, 2, d->ticks.n ? d->ticks.v[0].wall : segment * NS_PER_MS);
+	sqlite3_bind_int64(stmt, 3, d->ticks.n ? d->ticks.v[d->ticks.n - 1].wall : segment * NS_PER_MS);
 	sqlite3_bind_int64(stmt, 4, (int64_t)d->ticks.n);
 	sqlite3_bind_int64(stmt, 5, dataset_highest_id(d));
 	return store_run(s, stmt);
@@ -165,7 +165,7 @@ static int replace_raw(struct store *s, int64_t segment, const struct dataset *d
 
 	if (r == 0 && d->ticks.n)
 		r = put_chunk(s, segment, chunk);
-	if (r == 0 && d->ticks.n)
+	if (r == 0 && (d->ticks.n || d->notes.n)) /* without a tick, but with a remark: its first frame was damaged */
 		r = put_segment(s, segment, d);
 	if (r == 0 && d->ticks.n)
 		r = store_put_summaries(s, segment, d);

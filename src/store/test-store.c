@@ -476,21 +476,44 @@ static void a_summary_of_nothing_is_damaged(void **state)
 	}
 }
 
+static void spoil_journal(const struct fixture *f, int64_t segment, long at, int whence)
+{
+	char path[128];
+	FILE *journal;
+	int byte;
+
+	snprintf(path, sizeof(path), "%s/journal/%lld", f->run_dir, (long long)segment);
+	journal = fopen(path, "r+e");
+	assert_non_null(journal);
+	fseek(journal, at, whence);
+	byte = fgetc(journal);
+	fseek(journal, at, whence);
+	fputc(byte ^ 0x20, journal);
+	fclose(journal);
+}
+
+/* Nothing of it can be read: still its time is named. */
+static void a_segment_that_is_lost_whole_is_named(void **state)
+{
+	struct fixture *f = *state;
+	int64_t segment;
+
+	assert_int_equal(store_compact(f->store, record(f, 60)), 0);
+	segment = record(f, 60);
+	spoil_journal(f, segment, 12, SEEK_SET);
+	assert_int_equal(store_compact(f->store, segment), 0);
+	holds(f->store, 0, 60, 1);
+	names_as_damaged(f->store, 60, 60);
+}
+
 static void a_wrong_byte_of_the_journal_is_remarked(void **state)
 {
 	struct fixture *f = *state;
 	struct dataset d = {};
 	int64_t segment = record(f, 60);
-	char path[128];
 	unsigned damaged;
-	FILE *journal;
 
-	snprintf(path, sizeof(path), "%s/journal/%lld", f->run_dir, (long long)segment);
-	journal = fopen(path, "r+e");
-	assert_non_null(journal);
-	fseek(journal, -200, SEEK_END);
-	fputc(0xa5, journal);
-	fclose(journal);
+	spoil_journal(f, segment, -200, SEEK_END);
 	assert_int_equal(store_compact(f->store, segment), 0);
 	assert_int_equal(store_load(f->store, INT64_MIN, INT64_MAX, &d, &damaged), 0);
 	assert_true(d.ticks.n > 30 && d.ticks.n < 60);
@@ -1095,6 +1118,7 @@ RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(an_extract_gives_the_
 	  CASE(an_export_is_whole), CASE(a_damaged_chunk_is_left_out_and_counted),
 	  CASE(the_times_of_what_is_damaged_are_named), CASE(each_wrong_byte_of_a_summary_is_found),
 	  CASE(a_summary_of_nothing_is_damaged), CASE(a_wrong_byte_of_the_journal_is_remarked),
+	  CASE(a_segment_that_is_lost_whole_is_named),
 	  CASE(a_store_of_the_version_before_is_taken_over), CASE(a_newer_version_is_refused_and_untouched), CASE(a_corrupted_page_is_said),
 	  CASE(no_database_at_all_is_said), CASE(a_full_disk_loses_nothing), CASE(a_full_disk_is_freed_by_a_smaller_limit),
 	  CASE(a_copy_on_a_read_only_disk_can_be_read), CASE(presses_within_five_seconds_are_one),
