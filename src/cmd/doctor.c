@@ -129,7 +129,7 @@ static int64_t room_beside(const char *file)
 
 static void check_disk(struct finding_row *row, const struct common *common)
 {
-	struct store_paths paths = {common->config.store_file, common->config.store_run_dir};
+	struct store_paths paths = common_paths(common);
 	_cleanup_free_ char *error = NULL;
 	int64_t from = 0, to = 0, left;
 	char span[32], age[32];

@@ -36,7 +36,7 @@ static void note_present(const struct dataset *d, uint64_t present[ENTITY_KIND_E
  * that look into the kernel takes seconds. -ENOENT where none runs. */
 static int ask_recording(const struct common *common, uint64_t present[ENTITY_KIND_END])
 {
-	const struct store_paths paths = {common->config.store_file, common->config.store_run_dir};
+	const struct store_paths paths = common_paths(common);
 	_cleanup_free_ char *error = NULL;
 	struct dataset d = {};
 	struct store *store;

@@ -155,7 +155,7 @@ static void print_alikes(const struct common *common, const struct alikes *alike
 /* Where this user may write, what is answered now is kept. */
 static struct store *open_to_keep(const struct common *common)
 {
-	struct store_paths paths = {common->config.store_file, common->config.store_run_dir};
+	struct store_paths paths = common_paths(common);
 	_cleanup_free_ char *error = NULL;
 	struct store *keep;
 

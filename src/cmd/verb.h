@@ -48,6 +48,8 @@ int verbs_answer(const struct service_question *q, const void *data);
 /* Reads options, configuration and rights, and runs the verb. Returns the exit status. */
 int verbs_main(int argc, char **argv);
 
+/* The recording that the options name. One that --from names has no recorder, and may be from anywhere (store/database.h). */
+struct store_paths common_paths(const struct common *common);
 /* Opens the store a verb reads or writes marks in; says on standard error why it cannot. NULL then. */
 struct store *open_common_store(const struct common *common, enum store_mode mode);
 /* Says which times of the recording are damaged and left out, where any are. */

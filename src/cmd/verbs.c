@@ -74,9 +74,14 @@ static int read_config(struct common *c)
 	return c->config.store_file && c->config.store_run_dir ? 0 : -ENOMEM;
 }
 
+struct store_paths common_paths(const struct common *c)
+{
+	return (struct store_paths){c->config.store_file, c->from_file ? NULL : c->config.store_run_dir};
+}
+
 struct store *open_common_store(const struct common *c, enum store_mode mode)
 {
-	struct store_paths paths = {c->config.store_file, c->from_file ? NULL : c->config.store_run_dir};
+	struct store_paths paths = common_paths(c);
 	_cleanup_free_ char *error = NULL;
 	struct store *store;
 	int r = store_open(&paths, mode, &store, &error);

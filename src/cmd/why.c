@@ -115,7 +115,7 @@ static int boot_from_store(struct store *store, const struct why_request *reques
 /* Those of earlier marks that were like it; and it is kept itself, where this user may write. */
 static void compare_with_earlier(struct common *common, struct store *store, int64_t mark, struct answer *a)
 {
-	struct store_paths paths = {common->config.store_file, common->config.store_run_dir};
+	struct store_paths paths = common_paths(common);
 	_cleanup_free_ char *error = NULL;
 	struct mark *marks;
 	struct store *keep;
@@ -214,7 +214,7 @@ int why_at(struct common *common, int64_t wall, int64_t mark)
 
 static int why_now(struct common *common)
 {
-	struct store_paths paths = {common->config.store_file, common->config.store_run_dir};
+	struct store_paths paths = common_paths(common);
 	_cleanup_asked_ struct asked asked = {.request = {.at = wall_now(), .proc_root = "/proc"}};
 	_cleanup_free_ char *error = NULL;
 	struct store *store;
