@@ -1,6 +1,7 @@
 /* No secret of a command line is kept, however it was spelled; and what is none stays. */
 #include "base/test.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -95,6 +96,64 @@ static void what_is_no_secret_stays(void **state)
 	check("tab\there|line\nend|esc\033[31m", "tab here line end esc?[31m");
 }
 
-RUN_TESTS(cmocka_unit_test(options_and_variables), cmocka_unit_test(words_of_several_words),
+/* A space ends an argument, ~ is one within it; what stands in {{ }} is the secret. */
+static bool is_redacted(const char *line)
+{
+	_cleanup_str_ struct str out = {};
+	char given[400] = "", kept[400] = "";
+	bool secret = false;
+	size_t g = 0, k = 0;
+
+	for (const char *at = line; *at; at++) {
+		if ((at[0] == '{' && at[1] == '{') || (at[0] == '}' && at[1] == '}')) {
+			secret = !secret;
+			k += secret ? (size_t)sprintf(kept + k, "***") : 0;
+			at++;
+			continue;
+		}
+		assert_true(g + 4 < sizeof(given) && k + 4 < sizeof(kept));
+		given[g++] = *at == ' ' ? '\0' : *at == '~' ? ' ' : *at;
+		if (!secret)
+			kept[k++] = *at == '~' ? ' ' : *at;
+	}
+	assert_true(g > 0 && !secret);
+	redact_secrets(given, g, &out);
+	if (strcmp(out.data, kept) == 0)
+		return true;
+	print_error("%s\n  became %s\n", line, out.data);
+	return false;
+}
+
+static void check_file(const char *name, size_t least)
+{
+	_cleanup_fclose_ FILE *f = fopen(name, "re");
+	char line[400];
+	size_t n = 0, bad = 0;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (*line == '#')
+			continue;
+		bad += !is_redacted(line);
+		n++;
+	}
+	assert_int_equal(bad, 0);
+	assert_true(n >= least);
+}
+
+static void usual_spellings_are_known(void **state)
+{
+	(void)state;
+	check_file(FIXTURES "/redact/secrets", 150);
+}
+
+static void innocent_lines_stay(void **state)
+{
+	(void)state;
+	check_file(FIXTURES "/redact/innocent", 100);
+}
+
+RUN_TESTS(cmocka_unit_test(usual_spellings_are_known), cmocka_unit_test(innocent_lines_stay), cmocka_unit_test(options_and_variables), cmocka_unit_test(words_of_several_words),
 	  cmocka_unit_test(headers_bodies_and_addresses), cmocka_unit_test(short_options_of_known_programs),
 	  cmocka_unit_test(what_is_no_secret_stays))
