@@ -15,8 +15,10 @@
 #include "base/folder.h"
 #include "base/str.h"
 
-#define FIRST_LINE "whyslow.held/1"
+#define FIRST_LINE "whyslow.held/2"
+#define UNQUOTED   "whyslow.held/1" /* as version 1.0 wrote it: texts as they are */
 #define STEPS_MAX  256
+#define THREADS_MAX 65536 /* of a target: the kernel's default for a whole machine is half of it */
 #define UNFINISHED ".new"
 
 static const char *const step_names[] = {"write", "move", "property", "freeze", "class"};
@@ -50,15 +52,34 @@ int read_boot_id(const char *proc_root, char ret[40])
 
 /* --- writing --- */
 
-static const char *or_none(const char *text)
+/* Names and paths are chosen by others: none of their characters ends a word or a line. "-" stands for none. */
+static void put_text(struct str *out, const char *text)
 {
-	return text && *text ? text : "-";
+	static const char special[] = "\\\t\n", letters[] = "\\tn";
+
+	str_putc(out, '\t');
+	if (!text || !*text) {
+		str_putc(out, '-');
+		return;
+	}
+	if (strcmp(text, "-") == 0)
+		str_putc(out, '\\');
+	for (; *text; text++) {
+		const char *at = strchr(special, *text);
+
+		if (at)
+			str_putc(out, '\\');
+		str_putc(out, at ? letters[at - special] : *text);
+	}
 }
 
 static void put_step(const struct hold_step *s, struct str *out)
 {
-	str_printf(out, "%s\t%s\t%s\t%s\n", step_names[s->kind], or_none(s->path), or_none(s->value),
-		   or_none(s->before));
+	str_puts(out, step_names[s->kind]);
+	put_text(out, s->path);
+	put_text(out, s->value);
+	put_text(out, s->before);
+	str_putc(out, '\n');
 }
 
 static void put_thread(const struct hold_thread *t, struct str *out)
@@ -72,15 +93,21 @@ static void put_thread(const struct hold_thread *t, struct str *out)
 
 static void put_head(const struct process *p, struct str *out)
 {
-	str_printf(out, "who\t%u\t%" PRIu64 "\t%u\t%u\t%s\n", p->pid, p->start, p->group, p->session, p->name);
+	str_printf(out, "who\t%u\t%" PRIu64 "\t%u\t%u", p->pid, p->start, p->group, p->session);
+	put_text(out, p->name);
+	str_putc(out, '\n');
 }
 
-static void put_hold(const struct hold *h, struct str *out)
+void hold_write(const struct hold *h, struct str *out)
 {
-	str_printf(out, FIRST_LINE "\nboot\t%s\n", h->boot);
+	str_puts(out, FIRST_LINE "\nboot");
+	put_text(out, h->boot);
+	str_putc(out, '\n');
 	for (size_t i = 0; i < h->heads.list.n; i++)
 		put_head(&h->heads.list.v[i], out);
-	str_printf(out, "how\t%u\t%u\t%s\n", h->of, h->way, or_none(h->unit));
+	str_printf(out, "how\t%u\t%u", h->of, h->way);
+	put_text(out, h->unit);
+	str_putc(out, '\n');
 	str_printf(out, "by\t%u\t%" PRId64 "\t%d\n", h->by, h->since, h->kept);
 	str_printf(out, "owner\t%u\t%" PRIu64 "\t%u\t%" PRIu64 "\n", h->owner, h->owner_start, h->guardian,
 		   h->guardian_start);
@@ -114,7 +141,7 @@ int hold_file_write(const char *run_dir, const struct hold *h)
 	_cleanup_str_ struct str text = {};
 	int r;
 
-	put_hold(h, &text);
+	hold_write(h, &text);
 	if (!folder || !path || !fresh || text.error)
 		return -ENOMEM;
 	r = make_folders(folder, 0700);
@@ -153,6 +180,32 @@ static size_t split(char *line, char *words[WORDS_MAX])
 	return n;
 }
 
+/* In place. */
+static void unquote(char *word)
+{
+	char *to = word;
+
+	for (const char *at = word; *at; at++) {
+		if (*at == '\\' && at[1]) {
+			at++;
+			*to++ = *at == 't' ? '\t' : *at == 'n' ? '\n' : *at;
+		} else {
+			*to++ = *at;
+		}
+	}
+	*to = '\0';
+}
+
+/* "-" is no text; what is quoted may be one dash. */
+static char *take_text(char *word, bool quoted)
+{
+	if (strcmp(word, "-") == 0)
+		word[0] = '\0';
+	else if (quoted)
+		unquote(word);
+	return word;
+}
+
 static uint64_t number(const char *text)
 {
 	return strtoull(text, NULL, 10);
@@ -160,7 +213,7 @@ static uint64_t number(const char *text)
 
 static int copy(const char *word, char **ret)
 {
-	if (strcmp(word, "-") == 0)
+	if (!*word)
 		return 0;
 	*ret = strdup(word);
 	return *ret ? 0 : -ENOMEM;
@@ -176,6 +229,8 @@ static int take_step(struct hold *h, char **w, size_t n)
 	if (kind == ARRAY_SIZE(step_names) || n != 4 || h->steps.n >= STEPS_MAX)
 		return -EBADMSG;
 	s.kind = (enum step_kind)kind;
+	for (size_t i = 1; i < n; i++)
+		(void)take_text(w[i], h->quoted);
 	if (copy(w[1], &s.path) < 0 || copy(w[2], &s.value) < 0 || copy(w[3], &s.before) < 0 ||
 	    VEC_PUSH(h->steps, s) < 0) {
 		free(s.path);
@@ -188,6 +243,8 @@ static int take_step(struct hold *h, char **w, size_t n)
 
 static int take_thread(struct hold *h, char **w)
 {
+	if (h->threads.n >= THREADS_MAX)
+		return -EBADMSG;
 	return VEC_PUSH(h->threads, (struct hold_thread){.tid = (uint32_t)number(w[1]),
 							 .process = (uint32_t)number(w[2]),
 							 .start = number(w[3]),
@@ -208,20 +265,24 @@ static int take_head(struct hold *h, char **w)
 			    .group = (uint32_t)number(w[3]),
 			    .session = (uint32_t)number(w[4])};
 
-	snprintf(p.name, sizeof(p.name), "%s", w[5]);
+	if (h->heads.list.n >= THREADS_MAX)
+		return -EBADMSG;
+	snprintf(p.name, sizeof(p.name), "%s", take_text(w[5], h->quoted));
 	return VEC_PUSH(h->heads.list, p);
 }
 
 static int take_line(struct hold *h, char **w, size_t n)
 {
-	if (strcmp(w[0], "boot") == 0 && n == 2)
-		return snprintf(h->boot, sizeof(h->boot), "%s", w[1]) > 0 ? 0 : -EBADMSG;
+	if (strcmp(w[0], "boot") == 0 && n == 2) {
+		snprintf(h->boot, sizeof(h->boot), "%s", take_text(w[1], h->quoted));
+		return 0;
+	}
 	if (strcmp(w[0], "who") == 0 && n == 6)
 		return take_head(h, w);
 	if (strcmp(w[0], "how") == 0 && n == 4) {
 		h->of = (enum hold_short)(number(w[1]) % SHORT_COUNT);
 		h->way = (enum hold_way)(number(w[2]) % WAY_COUNT);
-		snprintf(h->unit, sizeof(h->unit), "%s", strcmp(w[3], "-") == 0 ? "" : w[3]);
+		snprintf(h->unit, sizeof(h->unit), "%s", take_text(w[3], h->quoted));
 		return 0;
 	}
 	if (strcmp(w[0], "by") == 0 && n == 4) {
@@ -246,24 +307,19 @@ static bool is_private(const struct stat *st)
 	return st->st_uid == geteuid() && !(st->st_mode & 022);
 }
 
-int hold_file_read(const char *run_dir, const char *id, struct hold *ret)
+static int take_first(struct hold *h, const char *line)
 {
-	_cleanup_free_ char *folder = hold_folder(run_dir), *path = file_of(run_dir, id, ""), *line = NULL;
-	_cleanup_(hold_free) struct hold h = {};
-	_cleanup_fclose_ FILE *f = NULL;
-	size_t allocated = 0, n = 0;
-	struct stat st, above;
-	int r = 0, fd;
+	h->quoted = strcmp(line, FIRST_LINE) == 0;
+	return h->quoted || strcmp(line, UNQUOTED) == 0 ? 0 : -EBADMSG;
+}
 
-	if (!folder || !path)
-		return -ENOMEM;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return -errno;
-	f = fdopen(fd, "r");
-	if (!f || fstat(fd, &st) < 0 || stat(folder, &above) < 0 || !is_private(&st) || !is_private(&above))
-		return -EPERM;
-	snprintf(h.id, sizeof(h.id), "%s", id);
+int hold_read(FILE *f, struct hold *ret)
+{
+	_cleanup_(hold_free) struct hold h = {};
+	_cleanup_free_ char *line = NULL;
+	size_t allocated = 0, n = 0;
+	int r = 0;
+
 	while (r == 0 && getline(&line, &allocated, f) > 0) {
 		char *words[WORDS_MAX];
 		size_t words_n = split(line, words);
@@ -273,12 +329,30 @@ int hold_file_read(const char *run_dir, const char *id, struct hold *ret)
 			h = (struct hold){};
 			return 0;
 		}
-		if (n++ == 0)
-			r = strcmp(line, FIRST_LINE) == 0 ? 0 : -EBADMSG;
-		else
-			r = take_line(&h, words, words_n);
+		r = n++ == 0 ? take_first(&h, line) : take_line(&h, words, words_n);
 	}
 	return r < 0 ? r : -EBADMSG;
+}
+
+int hold_file_read(const char *run_dir, const char *id, struct hold *ret)
+{
+	_cleanup_free_ char *folder = hold_folder(run_dir), *path = file_of(run_dir, id, "");
+	_cleanup_fclose_ FILE *f = NULL;
+	struct stat st, above;
+	int fd, r;
+
+	if (!folder || !path)
+		return -ENOMEM;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return -errno;
+	f = fdopen(fd, "r");
+	if (!f || fstat(fd, &st) < 0 || stat(folder, &above) < 0 || !is_private(&st) || !is_private(&above))
+		return -EPERM;
+	r = hold_read(f, ret);
+	if (r == 0)
+		snprintf(ret->id, sizeof(ret->id), "%s", id);
+	return r;
 }
 
 int hold_file_list(const char *run_dir, struct hold **ret, size_t *ret_n)

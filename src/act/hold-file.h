@@ -1,13 +1,21 @@
-/* What is held, written down: RUN/held/ID, a line each, words separated by tabs. Only its owner may write
+/* What is held, written down: RUN/held/ID, a line each, words separated by tabs. In texts a tab is \t, a newline \n, a backslash \\
+ * (version 1 had them as they are). Only its owner may write
  * there, and what another user could have written is not believed: undoing writes wherever a file says. */
 #pragma once
 
+#include <stdio.h>
+
 #include "act/hold.h"
+
+struct str;
 
 /* Writes or replaces. 0 or -errno. */
 int hold_file_write(const char *run_dir, const struct hold *h);
 /* 0, -ENOENT, -EBADMSG (damaged), -EPERM (not to be believed), -errno. The caller frees. */
 int hold_file_read(const char *run_dir, const char *id, struct hold *ret);
+/* The text of a file, and back: 0, -EBADMSG, -ENOMEM. */
+void hold_write(const struct hold *h, struct str *out);
+int hold_read(FILE *f, struct hold *ret);
 /* 0, also where there is none. */
 int hold_file_remove(const char *run_dir, const char *id);
 /* All that can be read; the caller frees each and the array. 0 or -errno; -ENOENT: nothing was ever held. */

@@ -58,6 +58,7 @@ struct hold {
 	char unit[256];		/* the systemd unit that is held whole; "" = none */
 	enum hold_short of;
 	enum hold_way way;
+	bool quoted;		  /* as read: texts of the file are quoted (hold-file.c) */
 	bool kept;		  /* by `calm`: nobody need live for it */
 	uint32_t by;		  /* uid */
 	int64_t since;		  /* wall ns */

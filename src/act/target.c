@@ -56,11 +56,16 @@ int process_read(const char *proc_root, uint32_t pid, struct process *ret)
 	struct process p = {};
 	struct stat st;
 	char text[1024];
+	size_t n;
 
 	if (asprintf(&name, "%s/%u/stat", proc_root, pid) < 0)
 		return -ENOMEM;
 	f = fopen(name, "re");
-	if (!f || fstat(fileno(f), &st) < 0 || !fgets(text, sizeof(text), f))
+	if (!f || fstat(fileno(f), &st) < 0)
+		return -ESRCH;
+	n = fread(text, 1, sizeof(text) - 1, f); /* not a line: a name may have a newline */
+	text[n] = '\0';
+	if (!n)
 		return -ESRCH;
 	if (parse_stat(text, &p) < 0)
 		return -EBADMSG;

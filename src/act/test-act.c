@@ -222,13 +222,13 @@ static void a_hold_is_read_as_it_was_written(void **state)
 			 .owner_start = 12,
 			 .guardian = 13,
 			 .guardian_start = 1ull << 40};
-	struct process first = {.pid = 7, .start = 100, .name = "a) b (c", .group = 3, .session = 4}, second = {.pid = 6, .start = 90, .name = "d"};
+	struct process first = {.pid = 7, .start = 100, .name = "a) b\n\t\\x (c", .group = 3, .session = 4}, second = {.pid = 6, .start = 90, .name = "-"};
 	struct hold back;
 
 	(void)state;
 	assert_int_equal(VEC_PUSH(h.heads.list, first), 0);
 	assert_int_equal(VEC_PUSH(h.heads.list, second), 0);
-	assert_int_equal(VEC_PUSH(h.steps, (struct hold_step){STEP_MOVE, strdup("/a b"), NULL, strdup("/c")}),
+	assert_int_equal(VEC_PUSH(h.steps, (struct hold_step){STEP_MOVE, strdup("/a b\t\n\\x2d"), NULL, strdup("-")}),
 			 0);
 	assert_int_equal(VEC_PUSH(h.threads, (struct hold_thread){.tid = 8,
 								  .process = 7,
@@ -249,7 +249,8 @@ static void a_hold_is_read_as_it_was_written(void **state)
 	assert_true(back.owner == 11 && back.owner_start == 12 && back.guardian == 13 &&
 		    back.guardian_start == 1ull << 40);
 	assert_int_equal(back.steps.n, 1);
-	assert_string_equal(back.steps.v[0].path, "/a b");
+	assert_string_equal(back.steps.v[0].path, "/a b\t\n\\x2d");
+	assert_string_equal(back.steps.v[0].before, "-");
 	assert_null(back.steps.v[0].value);
 	assert_same_thread(&back.threads.v[0], &h.threads.v[0]);
 	hold_free(&back);
@@ -268,8 +269,10 @@ static void what_is_not_whole_or_not_ours_is_not_believed(void **state)
 	assert_int_equal(hold_file_read(root, "5-6", &h), -EBADMSG);
 	put("held/5-8", "whyslow.held/1\nend\n"); /* of nobody */
 	assert_int_equal(hold_file_read(root, "5-8", &h), -EBADMSG);
-	put("held/5-7", "whyslow.held/1\nwho\t5\t7\t0\t0\tname\nend\n");
+	put("held/5-7", "whyslow.held/1\nwho\t5\t7\t0\t0\tname\nwrite\t/a\\x2db\t1\t-\nend\n");
 	assert_int_equal(hold_file_read(root, "5-7", &h), 0);
+	assert_string_equal(h.steps.v[0].path, "/a\\x2db"); /* version 1 quoted nothing */
+	assert_null(h.steps.v[0].before);
 	hold_free(&h);
 	{
 		_cleanup_free_ char *name = NULL;
@@ -278,6 +281,23 @@ static void what_is_not_whole_or_not_ours_is_not_believed(void **state)
 		assert_int_equal(chmod(name, 0666), 0);
 	}
 	assert_int_equal(hold_file_read(root, "5-7", &h), -EPERM);
+}
+
+/* A program names itself; it is found, held and given back all the same, and so are its children. */
+static void a_name_with_a_newline_is_found(void **state)
+{
+	struct process p;
+
+	(void)state;
+	put_process(31, 1, "a\n1 (b) R 9", REST("100"));
+	assert_int_equal(process_read(root, 31, &p), 0);
+	assert_int_equal(p.pid, 31);
+	assert_int_equal(p.parent, 1);
+	assert_int_equal(p.start, 100);
+	assert_string_equal(p.name, "a 1 (b) R 9");
+	put_process(31, 1, "x\n", REST("100"));
+	assert_int_equal(process_read(root, 31, &p), 0);
+	assert_string_equal(p.name, "x ");
 }
 
 static void put_held(const char *id, const char *boot, const char *kept)
@@ -442,7 +462,7 @@ int main(void)
 		cmocka_unit_test(a_target_is_a_process_with_its_descendants),
 		cmocka_unit_test(several_are_one_target_with_all_their_descendants),
 		cmocka_unit_test(what_people_need_is_left_alone),
-		cmocka_unit_test(a_hold_is_read_as_it_was_written),
+		cmocka_unit_test(a_name_with_a_newline_is_found), cmocka_unit_test(a_hold_is_read_as_it_was_written),
 		cmocka_unit_test(what_is_not_whole_or_not_ours_is_not_believed),
 		cmocka_unit_test(a_sweep_undoes_what_nobody_minds),
 		cmocka_unit_test(phases_are_held_and_let_go_in_their_order),
