@@ -61,7 +61,9 @@ static size_t count_members(const struct trees *trees)
 	return n;
 }
 
-static struct trees start_trees(size_t n)
+#define NOBODY 65534
+
+static struct trees start_trees_of(size_t n, uid_t uid)
 {
 	struct trees trees = {.n = n};
 
@@ -69,6 +71,8 @@ static struct trees start_trees(size_t n)
 		trees.head[i] = fork();
 		if (trees.head[i] == 0) {
 			setsid();
+			if (uid && setuid(uid) < 0)
+				_exit(1);
 			execl("/bin/sh", "sh", "-c", "sleep 1000 & sleep 1000 & wait", NULL);
 			_exit(1);
 		}
@@ -76,6 +80,11 @@ static struct trees start_trees(size_t n)
 	for (int i = 0; i < 200 && count_members(&trees) < 3 * n; i++)
 		poll(NULL, 0, 10);
 	return trees;
+}
+
+static struct trees start_trees(size_t n)
+{
+	return start_trees_of(n, 0);
 }
 
 static void end_trees(const struct trees *trees)
@@ -300,6 +309,54 @@ static void standing_still_it_is_undone(void **state)
 	end_trees(&trees);
 }
 
+static int begin_as(uint32_t uid, enum hold_way way, const struct trees *trees, struct custody **ret)
+{
+	struct hold_request q = request(way);
+	_cleanup_free_ char *words = NULL;
+	struct target t;
+	int r;
+
+	q.rights.viewer = uid;
+	find_trees(trees, &t);
+	r = custody_begin(&q, &t, ret, &words);
+	if (r < 0)
+		print_message("%s\n", words ? words : strerror(-r));
+	target_free(&t);
+	return r;
+}
+
+/* What one user holds back keeps neither another user nor root from holding; of the same process root's goes before the user's. */
+static void root_goes_before_a_user(void **state)
+{
+	static const enum hold_way ways[] = {WAY_CLASS, WAY_LIMIT};
+
+	(void)state;
+	for (size_t w = 0; w < ARRAY_SIZE(ways); w++) {
+		struct trees theirs = start_trees_of(1, NOBODY), mine = start_trees(1);
+		struct custody *user, *root, *other;
+		struct state before;
+
+		read_state(&theirs, &before);
+		if (begin_as(NOBODY, ways[w], &theirs, &user) < 0) {
+			end_trees(&theirs);
+			end_trees(&mine);
+			continue;
+		}
+		assert_int_equal(custody_hold(user), 0);
+		assert_int_equal(begin_as(0, WAY_CLASS, &mine, &other), 0);
+		assert_int_equal(custody_end(other, false), 0);
+		assert_int_equal(begin_as(0, ways[w], &theirs, &root), 0);
+		assert_int_equal(custody_hold(user), -EOWNERDEAD);
+		assert_int_equal(custody_hold(root), 0);
+		assert_int_equal(custody_end(user, false), 0);
+		assert_false(is_back(&theirs, &before)); /* root's stays */
+		assert_int_equal(custody_end(root, false), 0);
+		assert_true(is_back(&theirs, &before));
+		end_trees(&theirs);
+		end_trees(&mine);
+	}
+}
+
 /* A child that begins while its parent is held back comes back with it. */
 static void younger_children_come_back_too(void **state)
 {
@@ -440,7 +497,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(killed_class_is_undone),
 		cmocka_unit_test(killed_several_held_together_are_given_back),
 		cmocka_unit_test(killed_with_its_guardian_a_sweep_undoes_it),
-		cmocka_unit_test(standing_still_it_is_undone),
+		cmocka_unit_test(root_goes_before_a_user), cmocka_unit_test(standing_still_it_is_undone),
 		cmocka_unit_test(younger_children_come_back_too),
 		cmocka_unit_test(who_joins_is_held_and_given_back_too),
 		cmocka_unit_test(kept_ones_stay_until_given_back),

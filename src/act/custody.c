@@ -184,13 +184,13 @@ static bool guardian_lives(struct custody *c)
 
 /* --- who holds --- */
 
-static int take_lock(const char *run_dir, int *ret)
+static int take_lock(const char *run_dir, uint32_t uid, int *ret)
 {
-	int r = hold_lock(run_dir, ret);
+	int r = hold_lock(run_dir, uid, ret);
 
 	for (int i = 0; r == -EBUSY && i < LOCK_TRIES; i++) {
 		sleep_ms(100);
-		r = hold_lock(run_dir, ret);
+		r = hold_lock(run_dir, uid, ret);
 	}
 	return r;
 }
@@ -218,7 +218,24 @@ static bool is_held(const struct target *t, const struct hold *h)
 	return false;
 }
 
-/* Held for good already, by itself or by its unit. */
+/* Root's goes before a user's: that one finds its file gone, and ends. Undone twice, as it may be doing its steps just now: those it
+ * does later still it undoes itself. */
+static int take_over(const struct custody *c, struct hold *h)
+{
+	int r = hold_undo(c->proc_root, h);
+
+	if (r == 0)
+		r = hold_file_remove(c->run_dir, h->id);
+	return r < 0 ? r : hold_undo(c->proc_root, h);
+}
+
+static bool goes_before(const struct custody *c, const struct hold *h)
+{
+	return c->request.rights.viewer == 0 && h->by != 0 && !h->kept;
+}
+
+/* Held for good already, by itself or by its unit; or by another user's custody. 1 = what was in the way was given back: what was
+ * planned so far goes by how things were before. */
 static int check_free(const struct custody *c, const struct hold *h, char **ret_words)
 {
 	struct hold *list;
@@ -230,7 +247,13 @@ static int check_free(const struct custody *c, const struct hold *h, char **ret_
 	for (size_t i = 0; i < n; i++) {
 		const struct process *head = list[i].heads.list.v;
 
-		if (is_held(&c->target, &list[i]) || (*h->unit && strcmp(h->unit, list[i].unit) == 0))
+		if (!is_held(&c->target, &list[i]) && !(*h->unit && strcmp(h->unit, list[i].unit) == 0)) {
+			hold_free(&list[i]);
+			continue;
+		}
+		if (goes_before(c, &list[i]))
+			r = r < 0 ? r : take_over(c, &list[i]) < 0 ? -EBUSY : 1;
+		else
 			r = fail_again(
 				ret_words, -EBUSY,
 				"%s (pid %u) is held back already: 'whyslow calm --undo %u' gives it back",
@@ -255,9 +278,15 @@ int custody_join(struct custody *c, const struct target *t)
 	return 0;
 }
 
+/* Root has taken it over. */
+static bool is_taken(const struct custody *c)
+{
+	return c->written && c->hold.by != 0 && !hold_file_exists(c->run_dir, c->hold.id);
+}
+
 int custody_hold(struct custody *c)
 {
-	int r = guardian_lives(c) ? custody_alive(c) : -EOWNERDEAD;
+	int r = guardian_lives(c) && !is_taken(c) ? custody_alive(c) : -EOWNERDEAD;
 
 	/* its threads come and go */
 	if (r == 0 && c->hold.way == WAY_CLASS) {
@@ -274,12 +303,17 @@ int custody_hold(struct custody *c)
 	if (r < 0)
 		return r;
 	c->written = c->known = true;
-	return hold_do(c->proc_root, &c->hold);
+	r = hold_do(c->proc_root, &c->hold);
+	if (is_taken(c)) {
+		(void)hold_undo(c->proc_root, &c->hold);
+		return -EOWNERDEAD;
+	}
+	return r;
 }
 
 int custody_let_go(struct custody *c)
 {
-	return c->written ? hold_undo(c->proc_root, &c->hold) : 0;
+	return c->written && !is_taken(c) ? hold_undo(c->proc_root, &c->hold) : 0;
 }
 
 int custody_alive(struct custody *c)
@@ -296,9 +330,9 @@ const struct hold *custody_of(const struct custody *c)
 
 int custody_end(struct custody *c, bool keep)
 {
-	int r = keep ? 0 : custody_let_go(c);
+	int r = !keep ? custody_let_go(c) : is_taken(c) ? -EOWNERDEAD : 0;
 
-	if (keep) {
+	if (keep && r == 0) {
 		c->hold.kept = true;
 		c->hold.owner = c->hold.guardian = 0;
 		r = hold_file_write(c->run_dir, &c->hold);
@@ -326,6 +360,10 @@ static int find_way(struct custody *c, char **ret_words)
 			r = check_free(c, &c->hold, ret_words);
 		if (r < 0)
 			return r;
+		if (r > 0) {
+			hold_free(&c->hold);
+			continue;
+		}
 		c->hold.kept = false;
 		c->hold.owner = who.owner;
 		c->hold.owner_start = who.owner_start;
@@ -375,7 +413,7 @@ int custody_begin(const struct hold_request *q, const struct target *t, struct c
 	if (r == 0)
 		r = new_custody(q, &c);
 	if (r == 0)
-		r = take_lock(q->run_dir, &c->lock);
+		r = take_lock(q->run_dir, q->rights.viewer, &c->lock);
 	if (r == 0) {
 		(void)hold_sweep(q->proc_root, q->run_dir);
 		r = target_of(q->proc_root, &t->heads, t->open, &c->target);
@@ -384,7 +422,7 @@ int custody_begin(const struct hold_request *q, const struct target *t, struct c
 	if (r == 0) {
 		const struct process *head = target_head(&c->target);
 
-		snprintf(c->hold.id, sizeof(c->hold.id), "%u-%llu", head->pid, (unsigned long long)head->start);
+		hold_name(&c->hold, head, q->rights.viewer);
 		r = start_guardian(c);
 	}
 	if (r == 0)
@@ -396,7 +434,7 @@ int custody_begin(const struct hold_request *q, const struct target *t, struct c
 			custody_free(c);
 		if (!*ret_words)
 			(void)fail_with(ret_words, r, "%s",
-					r == -EBUSY ? "another process is being held back: wait for it"
+					r == -EBUSY ? "you are holding back another process: wait for it"
 						    : strerror(-r));
 		return r;
 	}
@@ -409,7 +447,7 @@ int custody_release(const char *proc_root, const char *run_dir, uint32_t pid, ui
 	_cleanup_close_ int lock = -1;
 	struct hold *list;
 	size_t n;
-	int r = take_lock(run_dir, &lock), first = 0;
+	int r = take_lock(run_dir, viewer, &lock), first = 0;
 
 	*ret_n = 0;
 	if (r == 0)

@@ -13,14 +13,14 @@
 
 struct custody;
 
-/* Takes the one custody there is in this folder, makes sure that the process can be held back (it is, for a
+/* Takes the one custody there is of this user, makes sure that the process can be held back (it is, for a
  * moment), and starts the guardian. *ret_words (the caller frees): how it will be held back, or why not. 0;
- * -EBUSY: it, or another one, is being held; errors of hold_plan(). */
+ * -EBUSY: it, or another one of the same user, is being held (root takes over what a user holds); errors of hold_plan(). */
 int custody_begin(const struct hold_request *q, const struct target *t, struct custody **ret,
 		  char **ret_words);
 /* While it is let go: who has joined the target belongs to it from the next hold on. 0 or -ENOMEM. */
 int custody_join(struct custody *c, const struct target *t);
-/* 0; -EOWNERDEAD: the guardian is gone, and the process was given back. */
+/* 0; -EOWNERDEAD: the guardian is gone, or root has taken over, and the process was given back. */
 int custody_hold(struct custody *c);
 int custody_let_go(struct custody *c);
 /* To be called at least once a second: a sign of life. -EOWNERDEAD as above. */

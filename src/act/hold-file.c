@@ -152,6 +152,13 @@ int hold_file_write(const char *run_dir, const struct hold *h)
 	return r;
 }
 
+bool hold_file_exists(const char *run_dir, const char *id)
+{
+	_cleanup_free_ char *path = file_of(run_dir, id, "");
+
+	return path && access(path, F_OK) == 0;
+}
+
 int hold_file_remove(const char *run_dir, const char *id)
 {
 	_cleanup_free_ char *path = file_of(run_dir, id, ""), *fresh = file_of(run_dir, id, UNFINISHED);
@@ -384,14 +391,16 @@ int hold_file_list(const char *run_dir, struct hold **ret, size_t *ret_n)
 
 /* --- one at a time --- */
 
-int hold_lock(const char *run_dir, int *ret_fd)
+int hold_lock(const char *run_dir, uint32_t uid, int *ret_fd)
 {
 	_cleanup_free_ char *folder = hold_folder(run_dir), *path = NULL;
 	_cleanup_close_ int fd = -1;
 	int r = folder ? make_folders(folder, 0700) : -ENOMEM;
 
-	if (r < 0 || asprintf(&path, "%s/.lock", folder) < 0)
-		return r < 0 ? r : -ENOMEM;
+	if (r < 0)
+		return r;
+	if ((uid ? asprintf(&path, "%s/.lock-%u", folder, uid) : asprintf(&path, "%s/.lock", folder)) < 0)
+		return -ENOMEM;
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
@@ -410,19 +419,27 @@ static bool is_unfinished(const char *name)
 	return end && end != name && strcmp(end, UNFINISHED) == 0;
 }
 
+/* Whose it is: hold_name(). */
+static uint32_t user_of(const char *name)
+{
+	const char *at = strstr(name, "-u");
+
+	return at ? (uint32_t)number(at + 2) : 0;
+}
+
 /* Files that nobody lives to finish; whoever holds the lock may be writing one. */
 static void remove_unfinished(const char *run_dir)
 {
 	_cleanup_free_ char *name = hold_folder(run_dir);
 	_cleanup_(close_folder) DIR *folder = name ? opendir(name) : NULL;
-	_cleanup_close_ int lock = -1;
 	struct dirent *e;
 
-	if (!folder || hold_lock(run_dir, &lock) < 0)
-		return;
-	while ((e = readdir(folder)))
-		if (is_unfinished(e->d_name))
+	while (folder && (e = readdir(folder))) {
+		_cleanup_close_ int lock = -1;
+
+		if (is_unfinished(e->d_name) && hold_lock(run_dir, user_of(e->d_name), &lock) == 0)
 			(void)unlinkat(dirfd(folder), e->d_name, 0);
+	}
 }
 
 /* Whether somebody lives whose it is to undo. */

@@ -23,8 +23,10 @@ int hold_file_list(const char *run_dir, struct hold **ret, size_t *ret_n);
 /* RUN/held; the caller frees. */
 char *hold_folder(const char *run_dir);
 
-/* The lock under which files are written; closing *ret_fd lets it go. 0, -EBUSY (somebody else has it), -errno. */
-int hold_lock(const char *run_dir, int *ret_fd);
+/* The lock under which this user's files are written; closing *ret_fd lets it go. Each user has one, so that none keeps another from
+ * holding. 0, -EBUSY (another process of the user has it), -errno. */
+int hold_lock(const char *run_dir, uint32_t uid, int *ret_fd);
+bool hold_file_exists(const char *run_dir, const char *id);
 /* What nobody minds any more is undone and its file taken away, also one that was not written to the end; what `calm`
  * keeps stays as long as its process lives. A hold of another boot ended with it. 0, or -errno of the first that could not be undone:
  * its file stays. */

@@ -409,7 +409,7 @@ static int begin(const struct hold_request *q, const struct target *t, struct ho
 			   .kept = q->gentle,
 			   .by = q->rights.viewer,
 			   .since = wall_now()};
-	snprintf(h->id, sizeof(h->id), "%u-%" PRIu64, head->pid, head->start);
+	hold_name(h, head, q->rights.viewer);
 	if (processes_copy(&t->heads, &h->heads) < 0)
 		return -ENOMEM;
 	return read_boot_id(q->proc_root, h->boot);

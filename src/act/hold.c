@@ -1,6 +1,8 @@
 #include "act/hold.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "act/unit.h"
@@ -57,6 +59,14 @@ static int undo_step(const char *proc_root, struct hold *h, const struct hold_st
 		return class_restore(proc_root, h);
 	}
 	return -EINVAL;
+}
+
+void hold_name(struct hold *h, const struct process *head, uint32_t uid)
+{
+	int n = snprintf(h->id, sizeof(h->id), "%u-%" PRIu64, head->pid, head->start);
+
+	if (uid && n > 0 && (size_t)n < sizeof(h->id))
+		snprintf(h->id + n, sizeof(h->id) - (size_t)n, "-u%u", uid);
 }
 
 int hold_do(const char *proc_root, struct hold *h)

@@ -52,7 +52,7 @@ struct hold_thread {
 };
 
 struct hold {
-	char id[32];
+	char id[48]; /* hold_name() */
 	char boot[40];
 	struct processes heads; /* of the target; group and session: children whose parent ended are known by them */
 	char unit[256];		/* the systemd unit that is held whole; "" = none */
@@ -68,6 +68,8 @@ struct hold {
 	VEC(struct hold_thread) threads;
 };
 void hold_free(struct hold *h);
+/* "PID-START", for others than root with "-uUID" behind it: what root holds and what a user does never share a file or a control group. */
+void hold_name(struct hold *h, const struct process *head, uint32_t uid);
 
 struct hold_request {
 	const char *proc_root, *run_dir;

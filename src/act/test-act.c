@@ -283,6 +283,37 @@ static void what_is_not_whole_or_not_ours_is_not_believed(void **state)
 	assert_int_equal(hold_file_read(root, "5-7", &h), -EPERM);
 }
 
+static void each_user_has_a_lock(void **state)
+{
+	int first, second, third, again;
+
+	(void)state;
+	assert_int_equal(hold_lock(root, 1000, &first), 0);
+	assert_int_equal(hold_lock(root, 1000, &again), -EBUSY);
+	assert_int_equal(hold_lock(root, 1001, &second), 0);
+	assert_int_equal(hold_lock(root, 0, &third), 0);
+	assert_int_equal(hold_lock(root, 0, &again), -EBUSY);
+	close(first);
+	close(second);
+	close(third);
+}
+
+static void half_a_file_is_removed_under_its_users_lock(void **state)
+{
+	int lock;
+
+	(void)state;
+	put("held/7-100-u1000.new", "whyslow.held/2\n");
+	put("held/7-100.new", "whyslow.held/2\n");
+	assert_int_equal(hold_lock(root, 1000, &lock), 0);
+	assert_int_equal(hold_sweep(root, root), 0);
+	assert_null(get("held/7-100.new"));
+	assert_non_null(get("held/7-100-u1000.new"));
+	close(lock);
+	assert_int_equal(hold_sweep(root, root), 0);
+	assert_null(get("held/7-100-u1000.new"));
+}
+
 /* A program names itself; it is found, held and given back all the same, and so are its children. */
 static void a_name_with_a_newline_is_found(void **state)
 {
@@ -464,7 +495,7 @@ int main(void)
 		cmocka_unit_test(what_people_need_is_left_alone),
 		cmocka_unit_test(a_name_with_a_newline_is_found), cmocka_unit_test(a_hold_is_read_as_it_was_written),
 		cmocka_unit_test(what_is_not_whole_or_not_ours_is_not_believed),
-		cmocka_unit_test(a_sweep_undoes_what_nobody_minds),
+		cmocka_unit_test(a_sweep_undoes_what_nobody_minds), cmocka_unit_test(each_user_has_a_lock), cmocka_unit_test(half_a_file_is_removed_under_its_users_lock),
 		cmocka_unit_test(phases_are_held_and_let_go_in_their_order),
 		cmocka_unit_test(an_experiment_that_fails_lets_go),
 	};
