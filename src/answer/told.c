@@ -160,8 +160,8 @@ void told_calibrate(struct store *store, const struct mark *marks, size_t n, con
 	double expected = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		bool judged = marks[i].feedback != FEEDBACK_NONE;
-		_cleanup_free_ char *text = judged ? store_told(store, marks[i].id, viewer->uid) : NULL;
+		enum feedback feedback = marks[i].feedback != FEEDBACK_NONE ? store_feedback_by(store, &marks[i], viewer->uid) : FEEDBACK_NONE;
+		_cleanup_free_ char *text = feedback != FEEDBACK_NONE ? store_told(store, marks[i].id, viewer->uid) : NULL;
 		struct told t;
 
 		if (!text || told_read(text, &t) < 0)
@@ -169,8 +169,8 @@ void told_calibrate(struct store *store, const struct mark *marks, size_t n, con
 		if (!isnan(t.confidence)) {
 			expected += t.confidence;
 			/* what was fixed had been found */
-			right += marks[i].feedback != FEEDBACK_WRONG;
-			wrong += marks[i].feedback == FEEDBACK_WRONG;
+			right += feedback != FEEDBACK_WRONG;
+			wrong += feedback == FEEDBACK_WRONG;
 		}
 		told_free(&t);
 	}

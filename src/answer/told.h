@@ -24,7 +24,7 @@ int told_get(struct store *store, struct store *keep, const struct mark *mark, i
 /* Earlier marks like an answer, into a->similar. 0 or -errno. */
 int told_find_like(struct store *store, const struct mark *marks, size_t n, int64_t this_mark, const struct viewer *viewer, struct answer *a);
 
-/* What users said of earlier answers moves the confidence of this one. */
+/* What this user said of earlier answers moves the confidence of this one; what others said does not. */
 void told_calibrate(struct store *store, const struct mark *marks, size_t n, const struct viewer *viewer, struct answer *a);
 
 /* Marks that are alike. */

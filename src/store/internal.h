@@ -43,6 +43,9 @@ struct store {
 	" PRIMARY KEY(mark, pid, phase));"
 #define CAPTURED_MAX "200"
 
+/* What a user said of the answer for a mark: it calibrates that user's answers alone. */
+#define FEEDBACK_TABLE "feedback(mark INTEGER, uid INTEGER, feedback INTEGER, PRIMARY KEY(mark, uid));"
+
 /* What was answered for a mark, and to whom: others may not see as much. */
 #define TOLD_TABLE "told(mark INTEGER, uid INTEGER, json TEXT, PRIMARY KEY(mark, uid));"
 
@@ -50,7 +53,8 @@ struct store {
 #define MARK_SHAPES                                                            \
 	{"mark", "id,wall,last,presses,uid,note,feedback,undone", true},        \
 	{"inspection", "mark,wall,pid,phase,summary,text,json", true},          \
-	{"told", "mark,uid,json", true}
+	{"told", "mark,uid,json", true},                                        \
+	{"feedback", "mark,uid,feedback", true}
 
 /* store.c: each keeps what went wrong, in words, for store_error(), and returns -errno */
 int store_fail(struct store *s, int code, const char *what);

@@ -156,6 +156,8 @@ int store_find_marks(struct store *s)
 static const char save_all[] =
 	"INSERT OR REPLACE INTO main.mark SELECT * FROM run.mark; DELETE FROM main.mark WHERE id NOT IN (SELECT id FROM run.mark);"
 	"INSERT OR REPLACE INTO main.inspection SELECT * FROM run.inspection;"
+	"INSERT OR REPLACE INTO main.feedback SELECT * FROM run.feedback;"
+	"DELETE FROM main.feedback WHERE mark NOT IN (SELECT id FROM main.mark);"
 	"INSERT OR REPLACE INTO main.told SELECT * FROM run.told;" DROP_ANSWERS("main")
 	"DELETE FROM main.inspection WHERE mark NOT IN (SELECT DISTINCT mark FROM main.inspection ORDER BY mark DESC LIMIT " CAPTURED_MAX ")";
 
@@ -175,7 +177,8 @@ int store_open_marks(struct store *s)
 		r = attach(s, path);
 	if (r == 0)
 		r = store_exec(s, "PRAGMA run.synchronous = OFF; CREATE TABLE IF NOT EXISTS run." MARK_TABLE
-				  "CREATE TABLE IF NOT EXISTS run." CAPTURE_TABLE "CREATE TABLE IF NOT EXISTS run." TOLD_TABLE);
+				  "CREATE TABLE IF NOT EXISTS run." CAPTURE_TABLE "CREATE TABLE IF NOT EXISTS run." TOLD_TABLE
+				  "CREATE TABLE IF NOT EXISTS run." FEEDBACK_TABLE);
 	/* what a killed recorder left there is newer than the store's */
 	if (r == 0)
 		r = store_exec(s, "INSERT OR IGNORE INTO run.mark SELECT * FROM main.mark");
@@ -362,8 +365,37 @@ int store_mark_note(struct store *s, int64_t id, uint32_t uid, const char *note)
 
 int store_mark_feedback(struct store *s, int64_t id, uint32_t uid, enum feedback feedback)
 {
-	return change_mark(s, "UPDATE %s.mark SET feedback = ?1 WHERE id = ?2 AND undone = 0 AND (?3 = 0 OR uid = ?3 OR presses <= 0)", id,
-			   uid, mark_number(feedback));
+	const struct mark_value values[] = {mark_number(id), mark_number(uid), mark_number(feedback)};
+	int r = change_mark(s, "UPDATE %s.mark SET feedback = ?1 WHERE id = ?2 AND undone = 0 AND (?3 = 0 OR uid = ?3 OR presses <= 0)", id,
+			    uid, mark_number(feedback));
+
+	return r < 0 ? r : store_change_marks(s, "INSERT OR REPLACE INTO %s.feedback(mark, uid, feedback) VALUES(?, ?, ?)", values, ARRAY_SIZE(values));
+}
+
+static int read_feedback(struct store *s, const char *sql, int64_t mark, uint32_t uid)
+{
+	sqlite3_stmt *stmt;
+	int feedback = -1;
+
+	if (store_prepare(s, sql, &stmt) < 0)
+		return -1; /* a recording from before feedback was kept by user */
+	sqlite3_bind_int64(stmt, 1, mark);
+	sqlite3_bind_int64(stmt, 2, uid);
+	if (sqlite3_step(stmt) == SQLITE_ROW)
+		feedback = sqlite3_column_int(stmt, 0);
+	sqlite3_finalize(stmt);
+	return feedback;
+}
+
+enum feedback store_feedback_by(struct store *s, const struct mark *mark, uint32_t uid)
+{
+	int feedback = s->marks_in_run ? read_feedback(s, "SELECT feedback FROM run.feedback WHERE mark = ? AND uid = ?", mark->id, uid) : -1;
+
+	if (feedback < 0)
+		feedback = read_feedback(s, "SELECT feedback FROM main.feedback WHERE mark = ? AND uid = ?", mark->id, uid);
+	if (feedback < 0) /* of old recordings what is the owner's word, or root's */
+		return mark->uid == uid && !mark_is_caught(mark) ? mark->feedback : FEEDBACK_NONE;
+	return (enum feedback)feedback;
 }
 
 int store_mark_undo(struct store *s, uint32_t uid, int64_t *ret_id)

@@ -28,7 +28,8 @@ static const char schema[] =
 	" PRIMARY KEY(tier, start)) WITHOUT ROWID;"
 	"CREATE TABLE IF NOT EXISTS feature(id INTEGER PRIMARY KEY, kind INTEGER, name TEXT, UNIQUE(kind, name));"
 	"CREATE TABLE IF NOT EXISTS program(id INTEGER PRIMARY KEY, name TEXT UNIQUE);"
-	"CREATE TABLE IF NOT EXISTS " MARK_TABLE "CREATE TABLE IF NOT EXISTS " CAPTURE_TABLE "CREATE TABLE IF NOT EXISTS " TOLD_TABLE;
+	"CREATE TABLE IF NOT EXISTS " MARK_TABLE "CREATE TABLE IF NOT EXISTS " CAPTURE_TABLE "CREATE TABLE IF NOT EXISTS " TOLD_TABLE
+	"CREATE TABLE IF NOT EXISTS " FEEDBACK_TABLE;
 
 /* Of all versions that are read: 2 had no answers, and called inspections captures. */
 static const struct database_shape shape = {

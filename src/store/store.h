@@ -184,6 +184,8 @@ static inline bool mark_is_caught(const struct mark *m)
  * rule caught may be judged by anybody. */
 int store_mark_note(struct store *s, int64_t id, uint32_t uid, const char *note);
 int store_mark_feedback(struct store *s, int64_t id, uint32_t uid, enum feedback feedback);
+/* What this user said of a mark's answer; of what others said nothing. */
+enum feedback store_feedback_by(struct store *s, const struct mark *mark, uint32_t uid);
 /* Takes back the newest mark of a user (root: of anybody); *ret_id says which. */
 int store_mark_undo(struct store *s, uint32_t uid, int64_t *ret_id);
 int store_mark_get(struct store *s, int64_t id, struct mark *ret);

@@ -874,6 +874,14 @@ static void what_a_rule_caught_is_listed_like_a_mark(void **state)
 	assert_string_equal(m.note, "cpu: up to 99 %, for 9 s");
 	mark_free(&m);
 	assert_int_equal(store_mark_feedback(f->store, caught, 1000, FEEDBACK_RIGHT), 0);
+	m = get_mark(f->store, caught);
+	assert_int_equal(store_feedback_by(f->store, &m, 1000), FEEDBACK_RIGHT);
+	assert_int_equal(store_feedback_by(f->store, &m, 1001), FEEDBACK_NONE);
+	assert_int_equal(store_feedback_by(f->store, &m, 0), FEEDBACK_NONE); /* root's answers go by what root says */
+	assert_int_equal(store_mark_feedback(f->store, caught, 0, FEEDBACK_WRONG), 0);
+	assert_int_equal(store_feedback_by(f->store, &m, 0), FEEDBACK_WRONG);
+	assert_int_equal(store_feedback_by(f->store, &m, 1000), FEEDBACK_RIGHT);
+	mark_free(&m);
 	assert_int_equal(store_mark_undo(f->store, 0, &undone), 0);
 	assert_int_equal(undone, mark);
 	assert_int_equal(store_mark_undo(f->store, 0, &undone), -ENOENT);
