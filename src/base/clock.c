@@ -43,6 +43,8 @@ static const struct {
 	{"weeks", 7 * 86400},
 };
 
+#define SECONDS_MAX 9000000000ll /* from 1970, either way: the year 2255. INT64_MAX ns are 9223372036 s */
+
 static double unit_seconds(const char *name, size_t n)
 {
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
@@ -123,6 +125,8 @@ static int finish_absolute(struct tm *tm, const char *rest, int64_t *ret)
 	} else {
 		return -EINVAL;
 	}
+	if (seconds > SECONDS_MAX || seconds < -SECONDS_MAX || !(fraction >= 0 && fraction < 1))
+		return -EINVAL;
 	*ret = seconds * NS_PER_SEC + (int64_t)llround(fraction * 1e9);
 	return 0;
 }
@@ -180,7 +184,7 @@ static int parse_seconds(const char *text, int64_t *ret)
 		end++;
 	for (int64_t digit = NS_PER_SEC / 10; isdigit((unsigned char)*end); end++, digit /= 10)
 		rest += digit * (*end - '0');
-	if (*end || seconds > 9000000000ull)
+	if (*end || seconds > SECONDS_MAX)
 		return -EINVAL;
 	*ret = (int64_t)seconds * NS_PER_SEC + rest;
 	if (before)

@@ -41,7 +41,8 @@ static void takes_times_as_journalctl_does(void **state)
 
 static void refuses_what_is_no_time(void **state)
 {
-	static const char *const bad[] = {"", "-", "5 parsecs ago", "2026-13-45", "14:32x", "-5xyz", "@", "@abc"};
+	static const char *const bad[] = {"", "-", "5 parsecs ago", "2026-13-45", "14:32x", "-5xyz", "@", "@abc", "9999-01-01T00:00:00Z",
+					   "2026-11-20T14:32:07.e999Z", "@9999999999"};
 	int64_t ns = 7;
 
 	(void)state;

@@ -122,16 +122,6 @@ int clickhouse_sql(struct str *out, const char *sql, const struct clickhouse_par
 
 /* --- answers --- */
 
-/* An answer as it comes: what is not yet a whole row waits in `rest`. */
-struct inflow {
-	struct clickhouse *c;
-	clickhouse_row_fn *row;
-	clickhouse_binary_fn *binary;
-	void *data;
-	struct str rest;
-	uint64_t rows;
-};
-
 static char unescaped(char c)
 {
 	static const char from[] = "bfrnt0ab'\\", to[] = "\b\f\r\n\t\0\a\b'\\";
@@ -153,7 +143,7 @@ static char *unescape(char *field, size_t n)
 	return field;
 }
 
-static int take_row(struct inflow *in, char *line, size_t length)
+static int take_row(struct clickhouse_inflow *in, char *line, size_t length)
 {
 	char *fields[FIELDS_MAX], *end = line + length;
 	size_t n = 0;
@@ -174,7 +164,7 @@ static int take_row(struct inflow *in, char *line, size_t length)
 	return in->row ? in->row(in->data, n, fields) : 0;
 }
 
-static int take_rows(struct inflow *in)
+static int take_rows(struct clickhouse_inflow *in)
 {
 	char *at = in->rest.data, *end = at + in->rest.len, *newline;
 	int r = 0;
@@ -189,7 +179,7 @@ static int take_rows(struct inflow *in)
 	return r;
 }
 
-static int take_binary_rows(struct inflow *in)
+static int take_binary_rows(struct clickhouse_inflow *in)
 {
 	const uint8_t *at = (const uint8_t *)in->rest.data, *end = at + in->rest.len;
 	int r = 0;
@@ -208,9 +198,9 @@ static int take_binary_rows(struct inflow *in)
 	return r;
 }
 
-static int take_piece(const void *bytes, size_t n, void *data)
+int clickhouse_take_piece(const void *bytes, size_t n, void *data)
 {
-	struct inflow *in = data;
+	struct clickhouse_inflow *in = data;
 	int r = str_append(&in->rest, bytes, n);
 
 	if (r < 0)
@@ -218,8 +208,7 @@ static int take_piece(const void *bytes, size_t n, void *data)
 	return in->binary ? take_binary_rows(in) : take_rows(in);
 }
 
-/* What is left when all has come: nothing, or the error that broke a binary answer off. */
-static int take_end(struct inflow *in)
+int clickhouse_take_end(struct clickhouse_inflow *in)
 {
 	const char *exception;
 
@@ -234,10 +223,10 @@ static int take_end(struct inflow *in)
 
 #define PACKED_FROM 1024 /* bytes of a query that are worth packing */
 
-static int run_query(struct clickhouse *c, const char *sql, const struct clickhouse_parameter *parameters, struct inflow *in)
+static int run_query(struct clickhouse *c, const char *sql, const struct clickhouse_parameter *parameters, struct clickhouse_inflow *in)
 {
 	_cleanup_str_ struct str text = {}, url = {};
-	struct http_request q = {.sink = take_piece, .data = in, .content_type = "text/plain"};
+	struct http_request q = {.sink = clickhouse_take_piece, .data = in, .content_type = "text/plain"};
 	int r = clickhouse_sql(&text, sql, parameters);
 
 	if (r < 0)
@@ -258,13 +247,13 @@ static int run_query(struct clickhouse *c, const char *sql, const struct clickho
 	in->c = c;
 	in->rest.max = ROW_MAX;
 	r = clickhouse_send(c, &q);
-	return r == 0 ? take_end(in) : r;
+	return r == 0 ? clickhouse_take_end(in) : r;
 }
 
 int clickhouse_query(struct clickhouse *c, const char *sql, const struct clickhouse_parameter *parameters,
 		     clickhouse_row_fn *row, void *data)
 {
-	struct inflow in = {.row = row, .data = data};
+	struct clickhouse_inflow in = {.row = row, .data = data};
 	int r = run_query(c, sql, parameters, &in);
 
 	str_free(&in.rest);
@@ -274,7 +263,7 @@ int clickhouse_query(struct clickhouse *c, const char *sql, const struct clickho
 int clickhouse_query_binary(struct clickhouse *c, const char *sql, const struct clickhouse_parameter *parameters,
 			    clickhouse_binary_fn *row, void *data)
 {
-	struct inflow in = {.binary = row, .data = data};
+	struct clickhouse_inflow in = {.binary = row, .data = data};
 	int r = run_query(c, sql, parameters, &in);
 
 	str_free(&in.rest);
