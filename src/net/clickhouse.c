@@ -231,7 +231,7 @@ static const struct {
 
 /* "Code: 60, e.displayText() = DB::Exception: Table x doesn't exist., e.what() = DB::Exception" and, from newer servers,
  * "Code: 60. DB::Exception: Table x doesn't exist. (UNKNOWN_TABLE) (version 23.8)". */
-int clickhouse_fault(struct clickhouse *c, const char *text)
+static int say_fault(struct clickhouse *c, const char *text)
 {
 	static const char mark[] = "DB::Exception: ";
 	const char *words = strstr(text, mark), *end;
@@ -246,6 +246,14 @@ int clickhouse_fault(struct clickhouse *c, const char *text)
 		if (faults[i].code == code)
 			return fail_again(&c->error, faults[i].error, "ClickHouse at %s: %s (%.*s)", c->base, faults[i].said, n < 300 ? n : 300, words);
 	return fail_again(&c->error, -EREMOTEIO, "ClickHouse at %s: %.*s (code %d)", c->base, n < 300 ? n : 300, words, code);
+}
+
+int clickhouse_fault(struct clickhouse *c, const char *text)
+{
+	int r = say_fault(c, text);
+
+	text_make_printable(c->error); /* the words are the server's */
+	return r;
 }
 
 int clickhouse_send(struct clickhouse *c, const struct http_request *q)

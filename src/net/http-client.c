@@ -445,7 +445,9 @@ static int status_error(struct http_client *c, const char *url, const struct htt
 	if (code == -EBUSY && reply->retry_after)
 		return fail_again(&c->error, code, "%s: %s; it says to ask again in %lld s", url, said,
 			    (long long)(reply->retry_after / NS_PER_SEC));
-	return fail_again(&c->error, code, "%s: %s (%u%s%.*s)", url, said, reply->status, n ? ": " : "", n < 200 ? n : 200, text);
+	fail_again(&c->error, code, "%s: %s (%u%s%.*s)", url, said, reply->status, n ? ": " : "", n < 200 ? n : 200, text);
+	text_make_printable(c->error); /* the words are the server's */
+	return code;
 }
 
 int http_check_status(struct http_client *c, const struct http_request *request, const struct http_reply *reply)

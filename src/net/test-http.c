@@ -70,7 +70,15 @@ static void endless(struct http_exchange *e)
 	e->stream = (struct http_stream){next_never, free, calloc(1, sizeof(int))};
 }
 
+static void rude(struct http_exchange *e)
+{
+	http_fail(e, 429, "later");
+	str_clear(&e->reply);
+	str_puts(&e->reply, "\033[2J\033]0;gone\007");
+}
+
 static const struct http_route routes[] = {
+	{"GET", "/rude", rude, 0, SCOPE_ALL},
 	{"GET", "/echo", echo, 0, SCOPE_ALL},	{"POST", "/echo", echo, 4096, SCOPE_ALL}, {"GET", "/big", big, 0, SCOPE_ALL},	   {"GET", "/busy", busy, 0, SCOPE_ALL},
 	{"GET", "/events", events, 0, SCOPE_ALL},	{"GET", "/endless", endless, 0, SCOPE_ALL}, {"GET", "/files/*", echo, 0, SCOPE_ALL}, {},
 };
@@ -374,6 +382,24 @@ static void a_busy_service_is_said_in_words(void **state)
 	assert_int_equal(r.status, 429);
 	assert_int_equal(http_check_status(b.client, &q, &r), -EBUSY);
 	assert_non_null(strstr(http_client_error(b.client), "ask again in 7 s"));
+	http_reply_free(&r);
+	both_free(&b);
+}
+
+/* A server's words reach a terminal. */
+static void what_a_service_says_is_no_terminal_command(void **state)
+{
+	struct both b = both(0, TOKEN);
+	struct http_request q = {.url = b.base};
+	struct http_reply r;
+
+	(void)state;
+	strcat(b.base, "/rude");
+	assert_int_equal(http_send(b.client, &q, &r), 0);
+	r.retry_after = 0;
+	assert_int_equal(http_check_status(b.client, &q, &r), -EBUSY);
+	assert_non_null(strstr(http_client_error(b.client), "gone"));
+	assert_null(strpbrk(http_client_error(b.client), "\033\007"));
 	http_reply_free(&r);
 	both_free(&b);
 }
@@ -752,6 +778,7 @@ int main(void)
 		cmocka_unit_test(events_stream),
 		cmocka_unit_test(beyond_the_limit_is_told_to_come_again),
 		cmocka_unit_test(a_busy_service_is_said_in_words),
+		cmocka_unit_test(what_a_service_says_is_no_terminal_command),
 		cmocka_unit_test(tokens_must_be_private_and_may_change),
 		cmocka_unit_test(bad_token_files_are_located),
 		cmocka_unit_test(a_token_is_made_once),
