@@ -153,9 +153,14 @@ static void names_do_not_speak_to_a_terminal(void **state)
 	(void)state;
 	trace_begin(&t, 1);
 	trace_add_thread(&t, &(struct trace_thread){.tid = 3, .tgid = 3, .comm = "a\033[2J", .exe = strdup("/bin/a\nb")});
+	assert_int_equal(VEC_PUSH(t.modules, (struct trace_module){.path = strdup("/lib/\033[2J.so")}), 0);
+	assert_int_equal(VEC_PUSH(t.symbols, (struct trace_symbol){3, 0x1000, strdup("work\033[2J")}), 0);
 	assert_int_equal(trace_finish(&t), 0);
 	assert_string_equal(trace_thread(&t, 3, 0)->comm, "a?[2J");
 	assert_string_equal(trace_thread(&t, 3, 0)->exe, "/bin/a b");
+	/* what stacks of a stripped program, and of generated code, are shown by */
+	assert_string_equal(t.modules.v[0].path, "/lib/?[2J.so");
+	assert_string_equal(trace_symbol(&t, 3, 0x1000), "work?[2J");
 }
 
 RUN_TESTS(cmocka_unit_test(sorts_by_time),

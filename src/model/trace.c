@@ -276,6 +276,10 @@ static void make_names_printable(struct trace *t)
 		text_make_printable(t->threads.v[i].exe);
 		text_make_printable(t->threads.v[i].unit);
 	}
+	for (size_t i = 0; i < t->modules.n; i++)
+		text_make_printable(t->modules.v[i].path);
+	for (size_t i = 0; i < t->symbols.n; i++)
+		text_make_printable(t->symbols.v[i].name);
 }
 
 /* --- spans --- */
