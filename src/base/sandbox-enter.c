@@ -29,17 +29,6 @@
 #define ARCHITECTURE AUDIT_ARCH_AARCH64
 #endif
 
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0 /* the address sanitizer maps terabytes of shadow, and reports on descriptor 2 */
-#endif
-
 /* --- descriptors --- */
 
 static int close_from(int first)
@@ -59,7 +48,7 @@ static int keep_only(int socket)
 
 	if (null < 0)
 		return -errno;
-	for (int fd = 0; fd < (SANITIZED ? STDERR_FILENO : STDERR_FILENO + 1); fd++)
+	for (int fd = 0; fd < (SANDBOX_SANITIZED ? STDERR_FILENO : STDERR_FILENO + 1); fd++)
 		if (dup2(null, fd) < 0) /* a library's complaint about a hostile file is nothing for a terminal */
 			return -errno;
 	if (socket != SANDBOX_SOCKET && dup2(socket, SANDBOX_SOCKET) < 0)
@@ -87,7 +76,7 @@ static int bound(void)
 		{RLIMIT_FSIZE, 0},
 		{RLIMIT_NOFILE, FILES_MAX},
 		{RLIMIT_CPU, SANDBOX_CPU_SECONDS},
-		{RLIMIT_AS, SANITIZED ? RLIM_INFINITY : mapped_now() + SANDBOX_MEMORY},
+		{RLIMIT_AS, SANDBOX_SANITIZED ? RLIM_INFINITY : mapped_now() + SANDBOX_MEMORY},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bounds); i++) {
@@ -172,7 +161,7 @@ static const struct sock_filter filter[] = {
 	ALLOW_CALL(SYS_rt_sigreturn),
 	ALLOW_CALL(SYS_exit),
 	ALLOW_CALL(SYS_exit_group),
-#if SANITIZED
+#if SANDBOX_SANITIZED
 	ALLOW_CALL(SYS_write),
 	ALLOW_CALL(SYS_sigaltstack),
 #endif

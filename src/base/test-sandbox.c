@@ -15,13 +15,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/sandbox-enter.h"
 #include "base/sandbox.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED true
-#else
-#define SANITIZED false
-#endif
 
 static int64_t error_of(int64_t r)
 {
@@ -91,7 +86,7 @@ static int64_t has_other_files(void)
 static int64_t takes_memory(void)
 {
 	size_t n = SANDBOX_MEMORY + ((size_t)64 << 20);
-	void *p = SANITIZED ? MAP_FAILED : mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *p = SANDBOX_SANITIZED ? MAP_FAILED : mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	return p == MAP_FAILED ? -ENOMEM : 0;
 }

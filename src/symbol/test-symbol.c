@@ -1,8 +1,10 @@
 #include "symbol/test-stress.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
@@ -492,6 +494,194 @@ static void build_ids_as_text(void **state)
 	assert_false(build_id_equal(&id, &other));
 }
 
+/* --- hostile files --- */
+
+static int file_of(const void *bytes, size_t n, off_t size)
+{
+	int fd = memfd_create("elf", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, n), (ssize_t)n);
+	assert_int_equal(ftruncate(fd, size), 0);
+	return fd;
+}
+
+struct small_program {
+	Elf64_Ehdr header;
+	Elf64_Phdr segments[2];
+	struct {
+		Elf64_Nhdr header;
+		char name[4];
+		uint8_t id[20];
+	} note;
+};
+
+static struct small_program sound_program(void)
+{
+	struct small_program p = {
+		.header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+			   .e_type = ET_DYN,
+			   .e_version = EV_CURRENT,
+			   .e_phoff = offsetof(struct small_program, segments),
+			   .e_ehsize = sizeof(Elf64_Ehdr),
+			   .e_phentsize = sizeof(Elf64_Phdr),
+			   .e_phnum = 2},
+		.segments = {{.p_type = PT_LOAD, .p_filesz = 4096}, {.p_type = PT_NOTE, .p_offset = offsetof(struct small_program, note)}},
+		.note = {{4, 20, NT_GNU_BUILD_ID}, "GNU", {1, 2, 3}},
+	};
+
+	p.segments[1].p_filesz = sizeof(p.note);
+	return p;
+}
+
+static int check_program(const struct small_program *p, struct build_id *ret)
+{
+	_cleanup_close_ int fd = file_of(p, sizeof(*p), 4096);
+	int r = elf_check(fd);
+
+	*ret = (struct build_id){};
+	assert_int_equal(build_id_read(fd, ret) == 0 || build_id_read(fd, ret) == -ENOENT, r == 0);
+	return r;
+}
+
+static void a_build_id_is_read_from_the_headers(void **state)
+{
+	struct small_program p = sound_program();
+	struct build_id id;
+
+	(void)state;
+	assert_int_equal(check_program(&p, &id), 0);
+	assert_int_equal(id.size, 20);
+	assert_int_equal(id.bytes[2], 3);
+	p.note.header.n_descsz = 21; /* beyond the note, and longer than any */
+	assert_int_equal(check_program(&p, &id), 0);
+	assert_int_equal(id.size, 0);
+	p.note.header.n_descsz = 0xfffffffe;
+	assert_int_equal(check_program(&p, &id), 0);
+	assert_int_equal(id.size, 0);
+	p.note.header = (Elf64_Nhdr){0xfffffffd, 20, NT_GNU_BUILD_ID};
+	assert_int_equal(check_program(&p, &id), 0);
+	assert_int_equal(id.size, 0);
+}
+
+static void what_no_linker_wrote_is_refused(void **state)
+{
+	struct small_program p;
+	struct build_id id;
+
+	(void)state;
+#define REFUSED(field, value)                                           \
+	p = sound_program();                                            \
+	p.field = (value);                                              \
+	assert_int_equal(check_program(&p, &id), -EBADMSG)
+	REFUSED(header.e_type, ET_REL);
+	REFUSED(header.e_type, ET_CORE);
+	REFUSED(header.e_ident[EI_DATA], ELFDATA2MSB);
+	REFUSED(header.e_ident[EI_CLASS], 3);
+	REFUSED(header.e_phnum, 0);
+	REFUSED(header.e_phnum, 0xffff);
+	REFUSED(header.e_phentsize, 8);
+	REFUSED(header.e_phoff, 4096 - 8);
+	REFUSED(header.e_phoff, UINT64_MAX - 8);
+	REFUSED(segments[1].p_filesz, 3ull << 30);
+	REFUSED(header.e_shoff, 64); /* a table of sections whose length stands in itself */
+#undef REFUSED
+	p = sound_program();
+	p.header.e_ident[0] = 'x';
+	assert_int_equal(check_program(&p, &id), -ENOEXEC);
+}
+
+static pid_t only_child(void)
+{
+	char path[64];
+	int pid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	f = fopen(path, "re");
+	assert_non_null(f);
+	while (fscanf(f, "%d", &pid) == 1)
+		; /* the last one: the program that is looked at came before it */
+	fclose(f);
+	return pid;
+}
+
+/* It dies of a file, as libdw of a hostile one: that file's symbols are missing, others' are there. */
+static void a_server_that_dies_costs_one_file(void **state)
+{
+	struct symbolizer *s = new_symbolizer("");
+	struct stress stress = stress_start(STRESS "/stress", "idle 1");
+	const struct module *program, *library;
+	uint64_t address = nm_address(STRESS "/stress", "busy_start"), base;
+	struct symbol symbol;
+	struct modules m;
+
+	(void)state;
+	assert_int_equal(modules_read("/proc", (uint32_t)stress.pid, &m), 0);
+	program = main_module(&m, "/stress");
+	library = main_module(&m, "libc.so");
+	base = living_address(program, STRESS "/stress", address);
+	assert_string_equal(name_it(s, &m, base).name, "busy_start");
+	assert_null(symbolizer_damaged(s, 0));
+	kill(only_child(), SIGKILL);
+	for (uint64_t i = 1; i < 3; i++) {
+		symbol = name_it(s, &m, base + i);
+		assert_null(symbol.name);
+		assert_int_equal(symbol.nameless, NAMELESS_DAMAGED);
+	}
+	assert_string_equal(symbolizer_damaged(s, 0), program->path);
+	assert_null(symbolizer_damaged(s, 1));
+	for (size_t i = 0; i < m.code.n; i++)
+		if (&m.modules.v[m.code.v[i].module] == library)
+			assert_int_not_equal(name_it(s, &m, m.code.v[i].start + 0x1000).nameless, NAMELESS_DAMAGED);
+	modules_free(&m);
+	stress_stop(&stress);
+	symbolizer_free(s);
+}
+
+/* A process that maps ever new hostile files ends the reading, not the one who looks. */
+static void servers_are_started_again_a_few_times(void **state)
+{
+	struct symbolizer *s = new_symbolizer("");
+	struct modules m;
+	unsigned damaged = 0;
+	struct symbol last = {};
+
+	(void)state;
+	assert_int_equal(modules_read("/proc", (uint32_t)getpid(), &m), 0);
+	for (size_t i = 0; i < m.code.n; i++) {
+		if (m.modules.v[m.code.v[i].module].kind != MODULE_FILE)
+			continue;
+		(void)name_it(s, &m, m.code.v[i].start);
+		if (only_child())
+			kill(only_child(), SIGKILL);
+		last = name_it(s, &m, m.code.v[i].start + 1);
+	}
+	while (symbolizer_damaged(s, damaged))
+		damaged++;
+	assert_in_range(damaged, 1, 4);
+	if (m.code.n > 8)
+		assert_int_equal(last.nameless, NAMELESS_NOT_READ);
+	modules_free(&m);
+	symbolizer_free(s);
+}
+
+static void one_line_without_an_end_is_cut(void **state)
+{
+	size_t n = 9 << 20;
+	_cleanup_free_ char *text = malloc(n + 1);
+	struct jit_map *m;
+	uint64_t offset;
+
+	(void)state;
+	memset(text, 'x', n);
+	memcpy(text, "1000 100 ", 9);
+	text[n] = '\0';
+	m = jit_from(text);
+	assert_in_range(strlen(jit_map_find(m, 0x1010, &offset)), 1000, 5000);
+	jit_map_free(m);
+}
+
 RUN_TESTS(cmocka_unit_test(position_independent), cmocka_unit_test(at_a_fixed_address),
 	  cmocka_unit_test(statically_linked), cmocka_unit_test(a_stripped_program_gives_module_and_offset),
 	  cmocka_unit_test(names_in_the_program_s_own_debug_data),
@@ -503,4 +693,7 @@ RUN_TESTS(cmocka_unit_test(position_independent), cmocka_unit_test(at_a_fixed_ad
 	  cmocka_unit_test(maps_without_end_are_refused),
 	  cmocka_unit_test(damaged_programs_name_nothing_and_crash_nothing),
 	  cmocka_unit_test(generated_code_has_the_newest_name), cmocka_unit_test(kernel_names),
-	  cmocka_unit_test(names_as_they_were_written), cmocka_unit_test(build_ids_as_text))
+	  cmocka_unit_test(names_as_they_were_written), cmocka_unit_test(build_ids_as_text),
+	  cmocka_unit_test(a_build_id_is_read_from_the_headers), cmocka_unit_test(what_no_linker_wrote_is_refused),
+	  cmocka_unit_test(a_server_that_dies_costs_one_file), cmocka_unit_test(servers_are_started_again_a_few_times),
+	  cmocka_unit_test(one_line_without_an_end_is_cut))

@@ -154,6 +154,53 @@ static void rubbish_on_the_stack_ends_the_walk(void **state)
 	stress_stop(&stress);
 }
 
+static pid_t server_of(pid_t other)
+{
+	char path[64];
+	int pid = 0, server = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	f = fopen(path, "re");
+	assert_non_null(f);
+	while (fscanf(f, "%d", &pid) == 1)
+		server = pid != other ? pid : server;
+	fclose(f);
+	return server;
+}
+
+/* It dies of a file, as libdw of a hostile one: the walk has its first frame, and the file is handed to no other server. */
+static void a_server_that_dies_costs_one_file(void **state)
+{
+	struct stress stress = stress_start(STRESS "/stress-nofp", "busy 1");
+	uint64_t registers[UNWIND_REGISTERS], frames[16];
+	uint8_t stack[STACK];
+	struct unwinder *u;
+	struct modules m;
+	size_t bytes;
+	bool complete;
+
+	(void)state;
+	assert_int_equal(modules_read("/proc", (uint32_t)stress.pid, &m), 0);
+	bytes = snapshot(last_thread(stress.pid), registers, stack);
+	assert_int_equal(unwinder_new(&m, &u), 0);
+	assert_true(unwind(u, registers, stack, bytes, frames, 16, &complete) > 1);
+	for (unsigned i = 1; i <= 8; i++) {
+		if (server_of(stress.pid))
+			kill(server_of(stress.pid), SIGKILL);
+		assert_int_equal(unwind(u, registers, stack, bytes - 8 * i, frames, 16, &complete), 1);
+		assert_int_equal(frames[0], registers[UNWIND_PC]);
+		assert_false(complete);
+		(void)unwind(u, registers, stack, bytes - 8 * i, frames, 16, &complete);
+	}
+	/* after a few of them no more are started */
+	assert_int_equal(server_of(stress.pid), 0);
+	assert_non_null(unwinder_damaged(u, 0));
+	unwinder_free(u);
+	modules_free(&m);
+	stress_stop(&stress);
+}
+
 RUN_TESTS(cmocka_unit_test(without_frame_pointers), cmocka_unit_test(statically_linked),
 	  cmocka_unit_test(a_blocked_thread_through_the_c_library),
-	  cmocka_unit_test(rubbish_on_the_stack_ends_the_walk))
+	  cmocka_unit_test(rubbish_on_the_stack_ends_the_walk), cmocka_unit_test(a_server_that_dies_costs_one_file))
