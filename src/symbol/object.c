@@ -255,21 +255,29 @@ struct frame_table {
 	uint8_t version, frame_encoding, count_encoding, table_encoding;
 	int32_t frames;
 	uint32_t count;
-	int32_t pairs[];
 };
 #define FRAME_TABLE_COUNT 0x03 /* udata4 */
 #define FRAME_TABLE_PAIRS 0x3b /* datarel, sdata4 */
 
-static void take_starts(struct object *o, const struct frame_table *table, size_t size, uint64_t address)
+/* Anywhere in a hostile file: bytes are not aligned, and the count may be any. */
+static void take_starts(struct object *o, const uint8_t *bytes, size_t size, uint64_t address)
 {
-	size_t room = (size - sizeof(*table)) / (2 * sizeof(int32_t));
+	struct frame_table table;
+	int32_t pair[2];
+	size_t room;
 
-	if (size < sizeof(*table) || table->version != 1 || table->count_encoding != FRAME_TABLE_COUNT ||
-	    table->table_encoding != FRAME_TABLE_PAIRS || table->count > room)
+	if (size < sizeof(table))
 		return;
-	for (uint32_t i = 0; i < table->count; i++) {
-		uint64_t start = address + (uint64_t)(int64_t)table->pairs[2 * i];
+	memcpy(&table, bytes, sizeof(table));
+	room = (size - sizeof(table)) / sizeof(pair);
+	if (table.version != 1 || table.count_encoding != FRAME_TABLE_COUNT || table.table_encoding != FRAME_TABLE_PAIRS ||
+	    table.count > room)
+		return;
+	for (uint32_t i = 0; i < table.count; i++) {
+		uint64_t start;
 
+		memcpy(pair, bytes + sizeof(table) + i * sizeof(pair), sizeof(pair));
+		start = address + (uint64_t)(int64_t)pair[0];
 		if (!o->starts.n || start > o->starts.v[o->starts.n - 1])
 			(void)VEC_PUSH(o->starts, start);
 	}
@@ -291,7 +299,7 @@ static void read_starts(struct object *o)
 		if (!p || p->p_type != PT_GNU_EH_FRAME)
 			continue;
 		data = elf_getdata_rawchunk(elf, (int64_t)p->p_offset, p->p_filesz, ELF_T_BYTE);
-		if (data && data->d_size >= sizeof(struct frame_table))
+		if (data)
 			take_starts(o, data->d_buf, data->d_size, p->p_vaddr);
 	}
 }
