@@ -36,7 +36,7 @@ static struct text read_whole(int fd)
 	return t;
 }
 
-/* Whether a line of it is `line`. */
+/* Whether a line of it is `line`, which is not empty. */
 static bool has_line(const struct text *t, const char *line)
 {
 	size_t n = strlen(line), left = t->data ? t->n : 0;
@@ -101,7 +101,7 @@ void owner_read(void *data, struct sandbox_request *request, struct str *answer)
 	_cleanup_free_ char *text = read_text(&request->bytes);
 
 	(void)data;
-	if (!text || !request->n_files)
+	if (!text || !*text || !request->n_files)
 		return;
 	if (kind == OWNER_VERSION) {
 		put_version(take_file(request, 0), text, answer);
