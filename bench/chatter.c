@@ -20,6 +20,7 @@ static void *sleeps(void *argument)
 		nap(2000 + 100 * (long)(size_t)argument);
 		for (unsigned i = 0; i < 20000; i++)
 			work += i;
+		(void)work;
 	}
 	return NULL;
 }

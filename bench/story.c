@@ -215,7 +215,7 @@ static void play(bool fault, struct replay *ret)
 		unsigned b = r.generation * TYPES + r.type, v = r.version;
 		double total = total_time(&r);
 
-		if (!ret->n[b][v] || r.start < ret->first[b][v])
+		if (ret->n[b][v] == 0 || r.start < ret->first[b][v])
 			ret->first[b][v] = r.start;
 		ret->n[b][v]++;
 		ret->sum[b][v] += total;

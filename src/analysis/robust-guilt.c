@@ -335,7 +335,7 @@ static double share_in_use(const struct robust *r, const struct program *p, cons
 
 	if (use->of_memory)
 		return r->q->memory ? now / (double)r->q->memory : NAN;
-	return !use->scale && r->total[use->feature] > 0 ? fmin(1, now / r->total[use->feature]) : NAN;
+	return use->scale == 0 && r->total[use->feature] > 0 ? fmin(1, now / r->total[use->feature]) : NAN;
 }
 
 static uint32_t count_members(const struct robust *r, const struct program *p)

@@ -274,7 +274,7 @@ void sum_growth(struct robust *r)
 		for (size_t k = 0; k < USES; k++) {
 			struct program *p = r->programs.v[i];
 			size_t f = (size_t)uses[k].feature;
-			bool asked = uses[k].of_memory ? r->short_of_memory : !uses[k].scale;
+			bool asked = uses[k].of_memory ? r->short_of_memory : uses[k].scale == 0;
 			double now = asked && p->there ? program_now(r, p, f) : NAN;
 			struct usual u;
 

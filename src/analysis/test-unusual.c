@@ -24,10 +24,11 @@ static void begin(struct fixture *f)
 static struct subject *add(struct fixture *f, const char *name, uint32_t first)
 {
 	static uint32_t id;
-	struct entity_info info = {.id = ++id, .kind = ENTITY_PROCESS, .pid = 100 + id, .name = (char *)name, .exe = (char *)name,
+	struct entity_info info = {.id = id + 1, .kind = ENTITY_PROCESS, .pid = 101 + id, .name = (char *)name, .exe = (char *)name,
 				   .present = 1ull << FEATURE_CPU_TIME | 1ull << FEATURE_HANDLES_FILES | 1ull << FEATURE_SCHED_NICE};
 	struct subject *s = dataset_define(&f->d, &info);
 
+	id++;
 	s->first = first;
 	s->last = TICKS - 1;
 	return s;

@@ -19,7 +19,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#if __has_attribute(noipa)
 #define NO_INLINE static __attribute__((noinline, noipa))
+#else
+#define NO_INLINE static __attribute__((noinline))
+#endif
 
 static volatile uint64_t sink;
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
