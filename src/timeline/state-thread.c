@@ -12,7 +12,9 @@ uint8_t running_state(const struct build *b, uint32_t thread)
 {
 	if (b->t->threads.v[thread].kernel)
 		return STATE_KERNEL;
-	return b->now.v[thread].reclaims ? STATE_RECLAIMING : STATE_RUNNING;
+	if (b->now.v[thread].reclaims)
+		return STATE_RECLAIMING;
+	return STATE_RUNNING;
 }
 
 static uint32_t push_interval(struct build *b, uint32_t thread, const struct interval *i)
