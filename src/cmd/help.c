@@ -4,11 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool arg_man, arg_bash;
+#include "cmd/completion.h"
+
+static bool arg_man, arg_bash, arg_zsh, arg_fish;
 
 static const struct option_row options[] = {
 	{OPTION_FLAG, 0, "man", NULL, &arg_man, "the manual page, in roff"},
 	{OPTION_FLAG, 0, "bash", NULL, &arg_bash, "completion for bash"},
+	{OPTION_FLAG, 0, "zsh", NULL, &arg_zsh, "completion for zsh"},
+	{OPTION_FLAG, 0, "fish", NULL, &arg_fish, "completion for fish"},
 	{},
 };
 
@@ -93,24 +97,6 @@ static void put_man(const struct option_row *shared)
 	     ".I /var/lib/whyslow/recording.db\nthe recording\n.TP\n.I /run/whyslow\nthe newest minutes, and the recorder's socket");
 }
 
-static void put_bash(const struct option_row *shared)
-{
-	puts("_whyslow() {\n\tlocal words=\"${COMP_WORDS[1]}\"\n\tcase $COMP_CWORD in\n\t1) words=\"");
-	for (size_t i = 0; verbs[i]; i++)
-		printf("%s ", verbs[i]->name);
-	puts("\" ;;\n\t*)\n\t\tcase $words in");
-	for (size_t i = 0; verbs[i]; i++) {
-		printf("\t\t%s) words=\"", verbs[i]->name);
-		for (const struct option_row *o = verbs[i]->options; o->type != OPTION_END; o++)
-			printf("--%s ", o->name);
-		for (const struct option_row *o = shared; o->type != OPTION_END; o++)
-			printf("--%s ", o->name);
-		puts("\" ;;");
-	}
-	puts("\t\tesac ;;\n\tesac\n\tCOMPREPLY=($(compgen -W \"$words\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n}\n"
-	     "complete -o default -F _whyslow whyslow");
-}
-
 static int run(struct common *common, int argc, char **argv)
 {
 	const struct verb *verb = argc > 1 ? verb_find(argv[1]) : NULL;
@@ -120,7 +106,11 @@ static int run(struct common *common, int argc, char **argv)
 	if (arg_man)
 		put_man(common->shared_options);
 	else if (arg_bash)
-		put_bash(common->shared_options);
+		completion_bash(common->shared_options);
+	else if (arg_zsh)
+		completion_zsh(common->shared_options);
+	else if (arg_fish)
+		completion_fish(common->shared_options);
 	else if (verb)
 		help_verb(verb, common->shared_options);
 	else
