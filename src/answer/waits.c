@@ -61,15 +61,14 @@ static const struct {
 	{"sync", "the disk, to keep everything", OBJECT_NONE},
 };
 
-/* A system call's name; NULL = not known. */
-static const char *syscall_name(int number)
+const char *wait_call_name(int number)
 {
 	return number >= 0 && (size_t)number < ARRAY_SIZE(names) ? names[number] : NULL;
 }
 
 static int find_call(int number)
 {
-	const char *name = syscall_name(number);
+	const char *name = wait_call_name(number);
 
 	for (size_t i = 0; name && i < ARRAY_SIZE(calls); i++)
 		if (strcmp(calls[i].call, name) == 0)
@@ -112,7 +111,7 @@ static void write_holder(const char *proc_root, unsigned pid, struct str *out)
 
 void wait_words(const char *proc_root, unsigned pid, const struct capture_thread *t, struct str *out)
 {
-	const char *name = syscall_name(t->syscall);
+	const char *name = wait_call_name(t->syscall);
 	int call = find_call(t->syscall);
 
 	if (t->state == CAPTURE_STOPPED) {

@@ -277,8 +277,7 @@ static void tell_only(struct answer *a, const struct dataset *d, const struct qu
 		remark(a, "there was no '%s': WHO is a pid, a unit or a name as 'whyslow show' has it", only);
 	else if (!r->suspects.n && !r->victims.n)
 		remark(a, "%s is not to blame, and waited no longer than usual for a processor, the disk or memory: "
-		       "'whyslow inspect %u' says what else it waits for, 'whyslow waits %u' whose doing that is", only, meant->info.pid,
-		       meant->info.pid);
+		       "'whyslow why %u' says what else it waits for, and for whom", only, meant->info.pid);
 }
 
 /* The victim that somebody is using comes first. */

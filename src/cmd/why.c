@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cmd/asked.h"
+#include "cmd/why-program.h"
 #include "daemon/recorder.h"
 #include "store/frame.h"
 #include "view/why.h"
@@ -256,13 +257,46 @@ static int why_boot(struct common *common)
 	return status;
 }
 
+/* Of now where no --at is given: with what is recorded, if anything is. */
+static int why_one(struct common *common, const char *who)
+{
+	struct store_paths paths = {common->config.store_file, common->config.store_run_dir};
+	_cleanup_asked_ struct asked asked = {.request = {.at = wall_now(), .proc_root = common->from_file ? NULL : "/proc"}};
+	_cleanup_free_ char *error = NULL;
+	struct store *store = NULL;
+	int r, status;
+
+	if (why_args.at) {
+		asked.request.proc_root = NULL;
+		r = asked_about(common, why_args.at, &asked);
+		if (r < 0)
+			return asked_wrong_time("why", why_args.at, r);
+	}
+	asked_find_events(common, &asked);
+	if (common->from_file || why_args.at) {
+		store = open_common_store(common, STORE_READ);
+		if (!store)
+			return EXIT_CANNOT;
+	} else if (store_open(&paths, STORE_READ, &store, &error) < 0) {
+		store = NULL;
+	}
+	status = why_program(common, who, store, &asked);
+	if (store)
+		store_close(store);
+	return status;
+}
+
 static int run(struct common *common, int argc, char **argv)
 {
 	_cleanup_asked_ struct asked asked = {};
 	int r;
 
-	if (argc > 1)
-		return usage_error("why", "takes no words: '%s' (a moment is given with --at)", argv[1]);
+	if (argc > 2 || (argc == 2 && (why_args.boot || why_args.who)))
+		return usage_error("why", "takes one WHO (a pid, unit or name), or none: 'whyslow why postgres'");
+	if (argc == 2 && common->from_file && !why_args.at)
+		return usage_error("why", "--from needs --at TIME: a recording has no 'now'");
+	if (argc == 2)
+		return why_one(common, argv[1]);
 	if (why_args.boot)
 		return why_boot(common);
 	if (!why_args.at && !common->from_file)
@@ -276,8 +310,8 @@ static int run(struct common *common, int argc, char **argv)
 const struct verb verb_why = {
 	.name = "why",
 	.group = "Every day",
-	.words = "",
-	.help = "why is (or was) it slow: who, which resource, how unusual",
+	.words = "[WHO] ",
+	.help = "why is (or was) it slow: who, which resource, how unusual; or why is WHO slow: what it waits for",
 	.options = options,
 	.remote = true,
 	.run = run,

@@ -1,0 +1,14 @@
+/* What one program waits for, and normally waited for: from the recording. */
+#pragma once
+
+#include "model/dataset.h"
+#include "model/program-waits.h"
+#include "store/store.h"
+
+/* Of whoever is meant by `who` (a pid, unit or name) within [from, at] (wall ns): name, pids and waits of *ret are filled in. The sum over
+ * all processes that are meant; now is the last PROGRAM_NOW of them, the baseline what lies before. 0; -ESRCH: no such program was there;
+ * -ENODATA: nothing is recorded then (that the viewer may know of); or as store_load_filtered(). */
+#define PROGRAM_NOW (5 * 1000000000ll)
+int program_waits_read(struct store *store, const char *who, int64_t from, int64_t at, const struct viewer *viewer, struct program_waits *ret);
+/* The same of a dataset. */
+int program_waits_of(const struct dataset *d, const char *who, int64_t at, struct program_waits *ret);

@@ -1,0 +1,384 @@
+/* Chains of real processes that wait for each other. */
+#include "base/test.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "answer/wait-chain.h"
+#include "base/cleanup.h"
+
+#define ACTORS 4
+
+static const struct viewer root;
+
+static pid_t actors[ACTORS];
+static unsigned n_actors;
+
+/* In a child: gives up what is not its own, and acts until it is killed. */
+static pid_t begin(void (*act)(const int *), const int *files, const int *not_its_own)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (; *not_its_own >= 0; not_its_own++)
+			close(*not_its_own);
+		act(files);
+		for (;;)
+			sleep(1000);
+	}
+	actors[n_actors++] = child;
+	return child;
+}
+
+static int end_all(void **state)
+{
+	(void)state;
+	while (n_actors) {
+		kill(actors[--n_actors], SIGKILL);
+		waitpid(actors[n_actors], NULL, 0);
+	}
+	return 0;
+}
+
+static int new_file(void)
+{
+	char path[] = "/tmp/whyslow-chain-XXXXXX";
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static int again(int fd)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, O_RDWR);
+}
+
+static void just_sleep(const int *files)
+{
+	(void)files;
+}
+
+static void lock_and_sleep(const int *files)
+{
+	flock(files[0], LOCK_EX);
+}
+
+/* files: what it locks, what it is asked over */
+static void want_lock(const int *files)
+{
+	flock(again(files[0]), LOCK_EX);
+}
+
+static void ask(const int *files)
+{
+	char byte;
+
+	(void)!write(files[0], "?", 1);
+	(void)!read(files[0], &byte, 1);
+}
+
+static void poll_for_answer(const int *files)
+{
+	struct pollfd p = {.fd = files[0], .events = POLLIN};
+
+	poll(&p, 1, -1);
+}
+
+/* files: to whoever asks it, to its upstream */
+static void loop_between(const int *files)
+{
+	int loop = epoll_create1(0);
+	struct epoll_event e = {.events = EPOLLIN};
+
+	epoll_ctl(loop, EPOLL_CTL_ADD, files[0], &e);
+	epoll_ctl(loop, EPOLL_CTL_ADD, files[1], &e);
+	epoll_wait(loop, &e, 1, -1);
+}
+
+static void fill_pipe(const int *files)
+{
+	static const char block[4096];
+
+	while (write(files[0], block, sizeof(block)) > 0)
+		continue;
+}
+
+/* Until the chain has come to be as it is meant. */
+static void find(pid_t pid, size_t links, enum chain_kind last, struct wait_chain *ret)
+{
+	for (int i = 0; i < 5000; i++) {
+		assert_int_equal(wait_chain_find("/proc", (unsigned)pid, &root, 0, ret), 0);
+		if (ret->links.n == links && ret->links.v[links - 1].kind == last)
+			return;
+		if (i < 4999)
+			wait_chain_free(ret);
+		usleep(1000);
+	}
+	for (size_t i = 0; i < ret->links.n; i++)
+		print_error("%u %s: %s\n", ret->links.v[i].pid, ret->links.v[i].comm, ret->links.v[i].words);
+	fail_msg("the chain has %zu links, not %zu", ret->links.n, links);
+}
+
+static void expect(const struct wait_chain *c, size_t at, pid_t pid, enum chain_kind kind, const char *role)
+{
+	assert_int_equal(c->links.v[at].pid, pid);
+	assert_string_equal(chain_kind_names[c->links.v[at].kind], chain_kind_names[kind]);
+	if (role)
+		assert_string_equal(c->links.v[at].role, role);
+	else
+		assert_null(c->links.v[at].role);
+}
+
+/* A client asks a server, which wants a file's lock; who holds it sleeps. */
+static void from_the_client_to_who_holds_the_lock(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {}, again = {};
+	int file = new_file(), ends[2];
+	pid_t holder, server, client;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	holder = begin(lock_and_sleep, (int[]){file}, (int[]){ends[0], ends[1], -1});
+	find(holder, 1, CHAIN_SLEEPS, &c);
+	wait_chain_free(&c);
+	server = begin(want_lock, (int[]){file}, (int[]){ends[1], -1});
+	client = begin(ask, (int[]){ends[1]}, (int[]){ends[0], -1});
+	close(ends[0]);
+	close(ends[1]);
+	close(file);
+	find(client, 3, CHAIN_SLEEPS, &c);
+	expect(&c, 0, client, CHAIN_LOCAL_SOCKET, NULL);
+	expect(&c, 1, server, CHAIN_FILE_LOCK, "at the other end");
+	expect(&c, 2, holder, CHAIN_SLEEPS, "which holds it");
+	assert_non_null(strstr(c.links.v[1].words, "/tmp/whyslow-chain-"));
+	assert_int_equal(wait_chain_find("/proc", (unsigned)client, &root, 1000000, &again), 0);
+	assert_false(again.passing);
+	assert_false(c.cycle);
+}
+
+/* poll -> epoll in the middle, which has a connection to either side -> an upstream that sleeps. */
+static void through_an_event_loop(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int front[2], back[2];
+	pid_t client, proxy, upstream;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, front), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, back), 0);
+	upstream = begin(just_sleep, (int[]){back[1]}, (int[]){front[0], front[1], back[0], -1});
+	proxy = begin(loop_between, (int[]){front[1], back[0]}, (int[]){front[0], back[1], -1});
+	client = begin(poll_for_answer, (int[]){front[0]}, (int[]){front[1], back[0], back[1], -1});
+	for (int i = 0; i < 2; i++) {
+		close(front[i]);
+		close(back[i]);
+	}
+	find(client, 3, CHAIN_SLEEPS, &c);
+	expect(&c, 1, proxy, CHAIN_LOCAL_SOCKET, "at the other end");
+	expect(&c, 2, upstream, CHAIN_SLEEPS, "at the other end");
+}
+
+/* A server that waits for its next request does not wait for who asks it. */
+static void a_server_without_work_ends_the_chain(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int ends[2];
+	pid_t server, client;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	server = begin(poll_for_answer, (int[]){ends[1]}, (int[]){ends[0], -1});
+	client = begin(poll_for_answer, (int[]){ends[0]}, (int[]){ends[1], -1});
+	close(ends[0]);
+	close(ends[1]);
+	find(client, 2, CHAIN_EVENTS, &c);
+	expect(&c, 1, server, CHAIN_EVENTS, "at the other end");
+	assert_string_equal(c.links.v[1].words, "waits for the next request");
+}
+
+static void a_pipe_that_is_not_read(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int ends[2];
+	pid_t reader, writer;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	reader = begin(just_sleep, (int[]){ends[0]}, (int[]){ends[1], -1});
+	writer = begin(fill_pipe, (int[]){ends[1]}, (int[]){ends[0], -1});
+	close(ends[0]);
+	close(ends[1]);
+	find(writer, 2, CHAIN_SLEEPS, &c);
+	expect(&c, 0, writer, CHAIN_PIPE, NULL);
+	expect(&c, 1, reader, CHAIN_SLEEPS, "which reads it");
+}
+
+static void lock_twice(const int *files)
+{
+	char byte;
+
+	flock(files[0], LOCK_EX);
+	(void)!write(files[2], "r", 1);
+	(void)!read(files[3], &byte, 1);
+	flock(again(files[1]), LOCK_EX);
+}
+
+/* Each holds what the other one wants. */
+static void a_deadlock_is_a_circle(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int a = new_file(), b = new_file(), ready[2], go[2];
+	char byte[2];
+	pid_t one, two;
+
+	(void)state;
+	assert_int_equal(pipe(ready), 0);
+	assert_int_equal(pipe(go), 0);
+	one = begin(lock_twice, (int[]){a, b, ready[1], go[0]}, (int[]){-1});
+	two = begin(lock_twice, (int[]){b, a, ready[1], go[0]}, (int[]){-1});
+	assert_int_equal(read(ready[0], byte, 1) + read(ready[0], byte + 1, 1), 2);
+	assert_int_equal(write(go[1], "go", 2), 2);
+	for (int i = 0; i < 5000 && !(c.cycle && c.links.v[0].kind == CHAIN_FILE_LOCK && c.links.v[1].kind == CHAIN_FILE_LOCK); i++) {
+		wait_chain_free(&c);
+		assert_int_equal(wait_chain_find("/proc", (unsigned)one, &root, 0, &c), 0);
+		usleep(1000);
+	}
+	assert_int_equal(c.links.n, 2);
+	expect(&c, 1, two, CHAIN_FILE_LOCK, "which holds it");
+	assert_true(c.cycle);
+	assert_int_equal(c.cycle_pid, one);
+}
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void *hold_mutex(void *arg)
+{
+	pthread_mutex_lock(&mutex);
+	(void)!write(*(int *)arg, "r", 1);
+	sleep(1000);
+	return NULL;
+}
+
+static void want_mutex(const int *files)
+{
+	pthread_t thread;
+	int ready[2];
+	char byte;
+
+	(void)files;
+	(void)!pipe(ready);
+	pthread_create(&thread, NULL, hold_mutex, &ready[1]);
+	(void)!read(ready[0], &byte, 1);
+	pthread_mutex_lock(&mutex);
+}
+
+static void the_thread_that_holds_a_mutex(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	pid_t pid = begin(want_mutex, NULL, (int[]){-1});
+
+	(void)state;
+	find(pid, 2, CHAIN_SLEEPS, &c);
+	expect(&c, 0, pid, CHAIN_LOCK, NULL);
+	expect(&c, 1, pid, CHAIN_SLEEPS, "which holds it");
+	assert_int_not_equal(c.links.v[1].tid, c.links.v[0].tid);
+}
+
+static void begin_a_child(const int *files)
+{
+	pid_t child = fork();
+
+	(void)files;
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			sleep(1000);
+	}
+	waitpid(child, NULL, 0);
+}
+
+static void a_child_and_who_is_gone(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {}, none = {};
+	pid_t parent = begin(begin_a_child, NULL, (int[]){-1});
+
+	(void)state;
+	find(parent, 2, CHAIN_SLEEPS, &c);
+	expect(&c, 0, parent, CHAIN_CHILD, NULL);
+	assert_string_equal(c.links.v[1].role, "the child");
+	assert_int_equal(wait_chain_find("/nowhere", (unsigned)parent, &root, 0, &none), 0);
+	assert_int_equal(none.links.n, 0);
+}
+
+static void hand_to_and_fro(const int *files)
+{
+	char byte = 0;
+
+	while (write(files[0], &byte, 1) == 1 && read(files[0], &byte, 1) == 1)
+		usleep(100);
+}
+
+/* Half a second of it would show thousands of waits: none of them is a hang. */
+static void who_goes_on_does_not_hang(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int ends[2];
+	pid_t one;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	one = begin(hand_to_and_fro, (int[]){ends[0]}, (int[]){ends[1], -1});
+	begin(hand_to_and_fro, (int[]){ends[1]}, (int[]){ends[0], -1});
+	for (int i = 0; i < 2000 && !c.passing; i++) { /* now and then it runs when it is looked at */
+		usleep(1000);
+		wait_chain_free(&c);
+		c = (struct wait_chain){};
+		assert_int_equal(wait_chain_find("/proc", (unsigned)one, &root, 100000000, &c), 0);
+	}
+	assert_true(c.passing);
+}
+
+/* For whom it waits is not told, and with hidepid not even that it is there. */
+static void what_others_wait_for_is_theirs(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {}, told = {}, hidden = {};
+	const struct viewer other = {.uid = 64999}, sees_no_others = {.uid = 64999, .hides_others = true};
+	int file = new_file();
+	pid_t holder = begin(lock_and_sleep, (int[]){file}, (int[]){-1}), waiter;
+
+	(void)state;
+	if (getuid() == other.uid)
+		skip();
+	find(holder, 1, CHAIN_SLEEPS, &c);
+	waiter = begin(want_lock, (int[]){file}, (int[]){-1});
+	close(file);
+	wait_chain_free(&c);
+	find(waiter, 2, CHAIN_SLEEPS, &c);
+	assert_int_equal(wait_chain_find("/proc", (unsigned)waiter, &other, 0, &told), 0);
+	assert_int_equal(told.links.n, 1);
+	assert_null(strstr(told.links.v[0].words, "lock"));
+	assert_int_equal(wait_chain_find("/proc", (unsigned)waiter, &sees_no_others, 0, &hidden), 0);
+	assert_int_equal(hidden.links.n, 0);
+}
+
+#define TELLS(name) cmocka_unit_test_teardown(name, end_all)
+
+RUN_TESTS(TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_loop), TELLS(a_server_without_work_ends_the_chain),
+	  TELLS(a_pipe_that_is_not_read), TELLS(a_deadlock_is_a_circle), TELLS(the_thread_that_holds_a_mutex),
+	  TELLS(a_child_and_who_is_gone), TELLS(what_others_wait_for_is_theirs),
+	  TELLS(who_goes_on_does_not_hang))

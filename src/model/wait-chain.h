@@ -1,0 +1,44 @@
+/* For what a process waits, and for what waits whom it waits for: what answer/wait-chain.c finds and views show. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+/* Values are names in JSON (chain_kind_names): never renamed. */
+enum chain_kind {
+	CHAIN_UNKNOWN,
+	CHAIN_RUNS,
+	CHAIN_SLEEPS,	    /* by its own will, until a timer */
+	CHAIN_STOPPED,
+	CHAIN_FILE_LOCK,
+	CHAIN_LOCK,	    /* of threads: a futex */
+	CHAIN_PIPE,
+	CHAIN_LOCAL_SOCKET,
+	CHAIN_TCP,	    /* the other end is on this machine */
+	CHAIN_REMOTE,	    /* ... is not */
+	CHAIN_CHILD,
+	CHAIN_FUSE,
+	CHAIN_DISK,
+	CHAIN_EVENTS,	    /* an event loop, a server without work, a condition: it can be about anything */
+	CHAIN_KINDS
+};
+extern const char *const chain_kind_names[CHAIN_KINDS];
+
+struct chain_link {
+	unsigned pid, tid;
+	char comm[20];
+	enum chain_kind kind; /* what it does, or for what it waits */
+	char *words;	      /* "waits for a lock on /srv/db", "sleeps" */
+	const char *role;     /* what it is to the one before: "which holds it"; NULL of the first */
+};
+
+struct wait_chain {
+	VEC(struct chain_link) links; /* none: the process is gone, or may not be looked at */
+	bool cycle;		      /* the last one waits for one of those before: a deadlock, if of locks */
+	unsigned cycle_pid;
+	bool passing; /* the first one went on while it was looked at: such a wait is no hang */
+};
+
+void wait_chain_free(struct wait_chain *c);
