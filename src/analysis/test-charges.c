@@ -167,7 +167,47 @@ static void who_sleeps_instead_of_reading_is_charged(void **state)
 	dataset_free(&d);
 }
 
-/* A asks C, again and again, and is answered each time; in the sixth second C is stopped. */
+/* A asks C, again and again, and is answered each time, for six seconds. */
+static void ask_again_and_again(struct story *s)
+{
+	begin_with_two(s);
+	for (int64_t at = S; at < 6 * S; at += S / 5) {
+		leave_for(s, at, 1, C, 0, CALL_POLL, 0);
+		wake(s, at + 10, 0, A, C, 1);
+		leave_for(s, at + 10, 1, 0, C, 0, 0);
+		leave_for(s, at + 20, 0, A, 0, CALL_POLL, 0);
+		wake(s, at + 30, 1, C, A, 0);
+		leave_for(s, at + 30, 0, 0, A, 0, 0);
+	}
+}
+
+/* Then C wants the lock of a file, which D has: by the freeze, as no event says so. C is no culprit. */
+static void who_has_the_lock_that_the_server_wants_is_charged(void **state)
+{
+	_cleanup_(charges_free) struct charges c = {};
+	_cleanup_(story_end) struct story s;
+	struct dataset d;
+	double rested;
+
+	(void)state;
+	ask_again_and_again(&s);
+	cast_process(&s, D, "nice");
+	leave_for(&s, 6 * S, 1, C, D, CALL_FILE_LOCK, 0);
+	leave_for(&s, 6 * S, 0, A, 0, CALL_POLL, 0);
+	leave_for(&s, 6 * S + 10, 1, D, 0, CALL_SLEEP, 0);
+	for (size_t i = 0; i < s.trace.threads.n; i++)
+		if (s.trace.threads.v[i].tid == C)
+			s.trace.threads.v[i].owner = D;
+	tell(&s, SECONDS * S);
+	record(&d);
+	assert_int_equal(charges_of_trace(&s.trace, &d, 5, SECONDS - 1, &c), 0);
+	assert_true(fabs(seconds(&c, charges_by(&c, program(&d, 3), CHARGE_UNANSWERED, &rested)) - 4) < 0.01);
+	assert_string_equal(charges_victim(&c, program(&d, 3), BOTTLENECK_PEER), program(&d, 1));
+	assert_true(charges_by(&c, program(&d, 2), CHARGE_UNANSWERED, &rested) <= 0);
+	dataset_free(&d);
+}
+
+/* In the sixth second C is stopped. */
 static void who_is_stopped_and_used_to_answer_is_charged(void **state)
 {
 	_cleanup_(charges_free) struct charges c = {};
@@ -176,15 +216,7 @@ static void who_is_stopped_and_used_to_answer_is_charged(void **state)
 	double rested;
 
 	(void)state;
-	begin_with_two(&s);
-	for (int64_t at = S; at < 6 * S; at += S / 5) {
-		leave_for(&s, at, 1, C, 0, CALL_POLL, 0);
-		wake(&s, at + 10, 0, A, C, 1);
-		leave_for(&s, at + 10, 1, 0, C, 0, 0);
-		leave_for(&s, at + 20, 0, A, 0, CALL_POLL, 0);
-		wake(&s, at + 30, 1, C, A, 0);
-		leave_for(&s, at + 30, 0, 0, A, 0, 0);
-	}
+	ask_again_and_again(&s);
 	leave(&s, 6 * S, 1, C, 0, TASK_STATE_STOPPED, 0, 0);
 	leave_for(&s, 6 * S, 0, A, 0, CALL_POLL, 0);
 	tell(&s, SECONDS * S);
@@ -266,6 +298,7 @@ int main(void)
 		cmocka_unit_test(the_one_at_the_end_of_the_chain_is_charged),
 		cmocka_unit_test(who_sleeps_instead_of_reading_is_charged),
 		cmocka_unit_test(who_is_stopped_and_used_to_answer_is_charged),
+		cmocka_unit_test(who_has_the_lock_that_the_server_wants_is_charged),
 		cmocka_unit_test(who_stops_another_again_and_again_is_charged),
 		cmocka_unit_test(who_stops_another_twice_is_not),
 		cmocka_unit_test(what_a_child_waits_is_not_its_parents_as_well),

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "answer/file-lock.h"
+#include "base/file-lock.h"
 #include "answer/live-thread.h"
 #include "answer/other-end.h"
 #include "base/cleanup.h"

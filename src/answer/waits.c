@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "answer/file-lock.h"
+#include "base/file-lock.h"
 #include "base/cleanup.h"
 
 static const char *const names[] = {

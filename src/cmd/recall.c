@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/find-trace.h"
+#include "daemon/capture-locks.h"
 #include "daemon/capture-symbols.h"
 #include "source/flight.h"
 #include "symbol/kernel.h"
@@ -36,8 +37,10 @@ static void watch(int64_t span)
 static int name_places(struct trace *t)
 {
 	struct kernel_symbols *kernel = NULL;
-	int r = capture_symbols(t, &kernel);
+	int r;
 
+	capture_locks(t, "/proc");
+	r = capture_symbols(t, &kernel);
 	kernel_symbols_free(kernel);
 	if (r < 0)
 		trace_clear(t);

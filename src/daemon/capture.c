@@ -21,6 +21,7 @@
 #include "base/local-socket.h"
 #include "base/locked-memory.h"
 #include "base/log.h"
+#include "daemon/capture-locks.h"
 #include "daemon/capture-symbols.h"
 #include "store/trace-file.h"
 #include "store/trace-folder.h"
@@ -134,6 +135,8 @@ static int freeze_quietly(struct capture *c, uint64_t since, size_t most, bool n
 	_cleanup_(trace_clear) struct trace t = {};
 	int r = flight_freeze_since(c->flight, since, most, &t);
 
+	if (r == 0)
+		capture_locks(&t, "/proc");
 	if (r == 0 && named)
 		r = capture_symbols(&t, &c->kernel);
 	if (r == 0)

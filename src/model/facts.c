@@ -45,7 +45,7 @@ static const struct {
 	  .help = "time that it sleeps, for another process of its own, while it owes others an answer (flight recorder)"},
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
 	{{.name = "unanswered", .unit = NS, .kind = COUNTER, .resource = RESOURCE_DELAY,
-	  .help = "time that it sleeps or is stopped while others wait for answers that always came before (flight recorder)"},
+	  .help = "time that it keeps others waiting for answers that always came before (flight recorder)"},
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
 	{{.name = "rests", .unit = NS, .kind = COUNTER, .resource = RESOURCE_DELAY, .help = "time that it sleeps while it holds locks that others wait for (flight recorder)"},
 	 ENTITY_PROCESS, NULL, NULL, false, 1},

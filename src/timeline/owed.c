@@ -6,6 +6,8 @@
 #define OVERDUE NS_PER_SEC /* ... an answer that always came before */
 #define ASKED_OFTEN 10 /* times: fewer are no habit */
 #define ANSWERED 0.75 /* of them: who asks more often wants no answer. One that came before its asker slept is not seen */
+#define LONGER 2 /* times any wait for this server before */
+#define CHAIN 8 /* locks behind each other */
 #define ASKERS_MAX 64 /* of one thread */
 
 struct server {
@@ -143,27 +145,116 @@ static int note_asked(const struct timeline *t, uint32_t server, const struct in
 	return askers->list.n < ASKERS_MAX ? VEC_PUSH(askers->list, (struct asker){.thread = x->waker, .asked = x->end}) : 0;
 }
 
-/* What a thread does when the trace ends; NULL = it does not sleep. */
-static const struct interval *sleeps_at_end(const struct timeline *t, uint32_t thread)
+static const struct interval *last_of(const struct timeline *t, uint32_t thread)
 {
 	const struct thread_line *line = &t->threads.v[thread];
 	const struct interval *last = line->intervals.n ? &line->intervals.v[line->intervals.n - 1] : NULL;
-	bool sleeps = last && (waits_for_anybody(last) || last->state == STATE_STOPPED);
 
-	return sleeps && last->flags & INTERVAL_OPEN ? last : NULL;
+	return last && last->flags & INTERVAL_OPEN ? last : NULL;
 }
 
-/* Since when the server owes the asker an answer; the timeline's end: it does not. Whom nobody wakes because it is stopped is asked all the
- * same. */
-static int64_t owes_since(const struct timeline *t, uint32_t server, const struct asker *a)
+/* Whether it waits at the end, as those who ask do; NULL = it does not. */
+static const struct interval *asks_at_end(const struct timeline *t, uint32_t thread)
 {
-	const struct interval *rests = sleeps_at_end(t, server), *waits = sleeps_at_end(t, a->thread);
+	const struct interval *last = last_of(t, thread);
 
-	if (!rests || !waits || !waits_for_anybody(waits) || a->times < ASKED_OFTEN || a->answered < ANSWERED * a->times)
+	return last && waits_for_anybody(last) ? last : NULL;
+}
+
+static bool has_or_wants_cpu(const struct interval *x)
+{
+	return state_table[x->state].group == GROUP_RUNNING || state_table[x->state].group == GROUP_RUNNABLE;
+}
+
+/* A server as the trace ends: it does one thing, and since when. */
+struct server_end {
+	int64_t since;
+	bool idle; /* it waits for anybody; else it is held up, stopped or computes, and nobody need wake it to ask it */
+};
+
+/* False: it is not known. */
+static bool find_end(const struct timeline *t, uint32_t thread, struct server_end *ret)
+{
+	const struct thread_line *line = &t->threads.v[thread];
+	const struct interval *last = last_of(t, thread);
+	size_t i = line->intervals.n;
+
+	if (!last || state_table[last->state].group == GROUP_UNKNOWN)
+		return false;
+	if (has_or_wants_cpu(last))
+		while (i > 1 && has_or_wants_cpu(&line->intervals.v[i - 2]))
+			i--;
+	*ret = (struct server_end){line->intervals.v[i - 1].start, waits_for_anybody(last)};
+	return true;
+}
+
+/* Who computes may do so for others: those it answers meanwhile. */
+static bool answers_others(const struct timeline *t, uint32_t server, int64_t since)
+{
+	for (uint32_t i = 0; i < t->threads.n; i++)
+		if (t->threads.v[i].program != t->threads.v[server].program && woke(t, server, i, since, t->end))
+			return true;
+	return false;
+}
+
+/* Longer than it ever waited for this server before. */
+static bool longer_than_ever(const struct timeline *t, uint32_t server, uint32_t asker, int64_t waited)
+{
+	const struct thread_line *line = &t->threads.v[asker];
+
+	for (size_t i = 0; i < line->intervals.n; i++) {
+		const struct interval *x = &line->intervals.v[i];
+
+		if (waits_for_anybody(x) && x->waker_kind == WAKER_TASK && x->waker == server && LONGER * (x->end - x->start) > waited)
+			return false;
+	}
+	return true;
+}
+
+/* Since when the server owes the asker an answer; the timeline's end: it does not. Whom nobody wakes because it does not wait for requests
+ * is asked all the same. */
+static int64_t owes_since(const struct timeline *t, uint32_t server, const struct server_end *end, const struct asker *a)
+{
+	const struct interval *waits = asks_at_end(t, a->thread);
+	int64_t since;
+
+	if (!waits || a->times < ASKED_OFTEN || a->answered < ANSWERED * a->times)
 		return t->end;
-	if (rests->state == STATE_STOPPED)
-		return rests->start > waits->start ? rests->start : waits->start;
-	return woke(t, server, a->thread, a->asked, t->end) ? t->end : rests->start;
+	if (end->idle)
+		return woke(t, server, a->thread, a->asked, t->end) ? t->end : end->since;
+	since = end->since > waits->start ? end->since : waits->start;
+	if (last_of(t, server)->state == STATE_STOPPED)
+		return since;
+	return longer_than_ever(t, server, a->thread, t->end - waits->start) && !answers_others(t, server, since) ? since : t->end;
+}
+
+/* Whom a thread waits for at the end, as far as that is known: who holds the lock it wants. NOBODY. */
+static uint32_t held_up_by(const struct timeline *t, uint32_t thread)
+{
+	const struct interval *last = last_of(t, thread);
+	const struct trace_thread *known = trace_thread(t->trace, t->threads.v[thread].tid, (uint64_t)t->end);
+
+	if (!last || (last->state != STATE_LOCK && last->state != STATE_KERNEL_LOCK))
+		return NOBODY;
+	if (last->holder != NOBODY || last->call != CALL_FILE_LOCK || !known || !known->owner)
+		return last->holder;
+	for (uint32_t i = 0; i < t->threads.n; i++)
+		if (t->threads.v[i].tid == known->owner && last_of(t, i))
+			return i;
+	return NOBODY;
+}
+
+/* Who is to blame that the server does not go on: at the end of the chain. A circle ends where it began. */
+static uint32_t end_of_chain(const struct timeline *t, uint32_t server)
+{
+	for (int depth = 0; depth < CHAIN; depth++) {
+		uint32_t next = held_up_by(t, server);
+
+		if (next == NOBODY)
+			break;
+		server = next;
+	}
+	return server;
 }
 
 static int find_askers(const struct timeline *t, uint32_t server, struct askers *ret)
@@ -188,16 +279,17 @@ int owed_to_the_end_find(const struct timeline *t, struct owed_waits *ret)
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < t->threads.n; i++) {
-		const struct interval *rests = t->threads.v[i].kernel ? NULL : sleeps_at_end(t, i);
+		struct server_end end = {};
+		bool overdue = !t->threads.v[i].kernel && find_end(t, i, &end) && t->end - end.since >= OVERDUE;
 
 		askers.list.n = 0;
-		if (rests && t->end - rests->start >= OVERDUE)
+		if (overdue)
 			r = find_askers(t, i, &askers);
 		for (size_t k = 0; r == 0 && k < askers.list.n; k++) {
-			int64_t since = owes_since(t, i, &askers.list.v[k]);
+			int64_t since = owes_since(t, i, &end, &askers.list.v[k]);
 
 			if (t->end - since >= OVERDUE)
-				r = VEC_PUSH(found.list, (struct owed_wait){askers.list.v[k].thread, i, i, since, t->end});
+				r = VEC_PUSH(found.list, (struct owed_wait){askers.list.v[k].thread, i, end_of_chain(t, i), since, t->end});
 		}
 	}
 	VEC_FREE(askers.list);

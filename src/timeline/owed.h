@@ -16,7 +16,8 @@ struct owed_waits {
 
 /* All of the timeline. 0 or -ENOMEM. */
 int owed_waits_find(const struct timeline *t, struct owed_waits *ret);
-/* Those that last to the timeline's end: of whoever asked a server again and again, was answered each time, and now waits while that one
- * sleeps or is stopped. Their waker is the server. 0 or -ENOMEM. */
+/* Those that last to the timeline's end: of an asker that asked a server again and again, was answered each time, and now waits while that one
+ * sleeps, is stopped, waits for something else (a lock of a file, a child, a timer: then longer than the asker ever waited for it), or computes
+ * and answers no other program either. Their waker is the server, or who holds the lock that keeps the server. 0 or -ENOMEM. */
 int owed_to_the_end_find(const struct timeline *t, struct owed_waits *ret);
 void owed_waits_free(struct owed_waits *w);

@@ -196,9 +196,80 @@ static void who_is_stopped_answers_nobody(void **state)
 	assert_int_equal(owed_to_the_end(&s, 2000000), 2000000 - 40000);
 }
 
+/* B was asked for the last time and left the CPU for that; at 30100 us it does something else. */
+static void instead(struct story *s, uint8_t call)
+{
+	ask_often(s, 20, true, 30000);
+	wake(s, 30100, 2, C, B, 1);
+	leave_for(s, 30100, 1, 0, B, 0, 0);
+	if (call)
+		leave_for(s, 30110, 1, B, 0, call, 0);
+}
+
+static void who_is_held_up_by_a_lock_of_a_file(void **state)
+{
+	STORY(s);
+
+	instead(&s, CALL_FILE_LOCK);
+	assert_int_equal(owed_to_the_end(&s, 2000000), 2000000 - 30110);
+}
+
+static void who_sleeps_in_the_middle_of_it(void **state)
+{
+	STORY(s);
+
+	instead(&s, CALL_SLEEP);
+	assert_int_equal(owed_to_the_end(&s, 2000000), 2000000 - 30110);
+}
+
+static void who_computes_and_answers_nobody(void **state)
+{
+	STORY(s);
+
+	instead(&s, 0);
+	assert_int_equal(owed_to_the_end(&s, 2000000), 2000000 - 30100);
+}
+
+static void who_computes_for_others_is_busy(void **state)
+{
+	STORY(s);
+
+	cast_process(&s, D, "another client");
+	instead(&s, 0);
+	leave_for(&s, 31000, 2, C, 0, CALL_POLL, 0);
+	leave_for(&s, 32000, 2, 0, D, 0, 0);
+	leave_for(&s, 33000, 2, D, 0, CALL_POLL, 0);
+	wake(&s, 1500000, 1, B, D, 2);
+	leave_for(&s, 1500000, 2, 0, D, 0, 0);
+	assert_int_equal(owed_to_the_end(&s, 2000000), 0);
+}
+
+/* It is told by the recorder at the freeze: C has the lock of the file that B wants. */
+static void who_holds_the_lock_is_charged(void **state)
+{
+	_cleanup_(owed_waits_free) struct owed_waits found = {};
+	STORY(s);
+
+	instead(&s, CALL_FILE_LOCK);
+	for (size_t i = 0; i < s.trace.threads.n; i++)
+		if (s.trace.threads.v[i].tid == B)
+			s.trace.threads.v[i].owner = C;
+	tell(&s, 2000000);
+	assert_int_equal(owed_to_the_end_find(&s.line, &found), 0);
+	assert_int_equal(found.list.n, 1);
+	assert_int_equal(found.list.v[0].asker, who(&s, A));
+	assert_int_equal(found.list.v[0].server, who(&s, B));
+	assert_int_equal(found.list.v[0].waker, who(&s, C));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_is_held_up_by_a_lock_of_a_file),
+		cmocka_unit_test(who_sleeps_in_the_middle_of_it),
+		cmocka_unit_test(who_computes_and_answers_nobody),
+		cmocka_unit_test(who_computes_for_others_is_busy),
+		cmocka_unit_test(who_holds_the_lock_is_charged),
 		cmocka_unit_test(a_sibling_lets_it_go_on),
 		cmocka_unit_test(who_has_answered_owes_nothing),
 		cmocka_unit_test(whom_it_asks_works_for_it),

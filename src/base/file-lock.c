@@ -1,4 +1,4 @@
-#include "answer/file-lock.h"
+#include "base/file-lock.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "answer/file-lock.h"
+#include "base/file-lock.h"
 
 static void the_process_that_holds_it(void **state)
 {
