@@ -31,6 +31,7 @@ struct thread_now {
 /* A wakeup from soft interrupt context whose true maker will be known when that one ends. */
 struct net_wake {
 	uint32_t thread, interval;
+	int64_t at;
 };
 
 struct cpu_now {
@@ -40,6 +41,8 @@ struct cpu_now {
 	uint32_t completed; /* the last request that completed here; NOBODY */
 	int64_t completed_at;
 	VEC(struct net_wake) net;
+	int64_t net_end;      /* of the last network soft interrupt */
+	uint32_t net_sender;  /* who raised that; NOBODY: an interrupt did */
 };
 
 struct build {

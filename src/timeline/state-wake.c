@@ -243,7 +243,7 @@ static void remember_net_wake(struct build *b, const struct event *e, uint32_t t
 
 	if (!now->slept || !(e->flags & WAKEUP_IN_SOFTIRQ) || softirq_kind(e->wakeup.vector) != WAKER_NETWORK)
 		return;
-	if (VEC_PUSH(b->cpus[e->cpu].net, (struct net_wake){thread, now->slept - 1}) < 0)
+	if (VEC_PUSH(b->cpus[e->cpu].net, (struct net_wake){thread, now->slept - 1, (int64_t)e->time}) < 0)
 		b->error = -ENOMEM;
 }
 
