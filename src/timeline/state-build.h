@@ -32,6 +32,7 @@ struct thread_now {
 struct net_wake {
 	uint32_t thread, interval;
 	int64_t at;
+	uint32_t current; /* thread that had the CPU; NOBODY */
 };
 
 struct cpu_now {

@@ -148,7 +148,7 @@ static void settle_senders(struct build *b, const struct event *e, int64_t start
 		bool earlier = wake->at < start && cpu->net_end && wake->at - cpu->net_end < CLOCKS_NS;
 		uint32_t who = earlier ? cpu->net_sender : sender;
 
-		if (who == NOBODY)
+		if (who == NOBODY || who != wake->current) /* nobody sends on another one's account */
 			continue;
 		x->waker_kind = WAKER_TASK;
 		x->waker = who;

@@ -239,11 +239,12 @@ void thread_woken(struct build *b, uint32_t thread, const struct wake *wake)
 /* Who raised the soft interrupt is known when it ends. */
 static void remember_net_wake(struct build *b, const struct event *e, uint32_t thread)
 {
-	struct thread_now *now = &b->now.v[thread];
+	uint32_t slept = b->now.v[thread].slept, current;
 
-	if (!now->slept || !(e->flags & WAKEUP_IN_SOFTIRQ) || softirq_kind(e->wakeup.vector) != WAKER_NETWORK)
+	if (!slept || !(e->flags & WAKEUP_IN_SOFTIRQ) || softirq_kind(e->wakeup.vector) != WAKER_NETWORK)
 		return;
-	if (VEC_PUSH(b->cpus[e->cpu].net, (struct net_wake){thread, now->slept - 1, (int64_t)e->time}) < 0)
+	current = e->wakeup.waker ? build_thread(b, e->wakeup.waker, (int64_t)e->time) : NOBODY;
+	if (VEC_PUSH(b->cpus[e->cpu].net, (struct net_wake){thread, slept - 1, (int64_t)e->time, current}) < 0)
 		b->error = -ENOMEM;
 }
 
