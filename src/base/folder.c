@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 
@@ -18,6 +19,17 @@ int make_folders(const char *path, mode_t mode)
 		*at = '/';
 	}
 	return mkdir(copy, mode) == 0 || errno == EEXIST ? 0 : -errno;
+}
+
+int check_folder_owner(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISDIR(st.st_mode) || (st.st_uid != geteuid() && st.st_uid != 0) || (st.st_mode & (S_IWGRP | S_IWOTH)))
+		return -EPERM;
+	return 0;
 }
 
 int make_folder_of(const char *file, mode_t mode)

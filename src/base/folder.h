@@ -8,6 +8,10 @@ int make_folders(const char *path, mode_t mode);
 /* The folder that a file is to lie in. As above. */
 int make_folder_of(const char *file, mode_t mode);
 
+/* May this process trust what it finds in and writes into this folder? In a folder that all may write to (/dev/shm) anybody may
+ * have made it first. 0, also if it is not there; -EPERM: it is a link, another user's (root's is trusted), or others may write there. */
+int check_folder_owner(const char *path);
+
 /* For _cleanup_(): a folder that is being read. */
 static inline void close_folder(DIR **folder)
 {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/folder.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "daemon/access.h"
@@ -51,6 +52,17 @@ int usage_error(const char *verb, const char *format, ...)
 	return EXIT_USAGE;
 }
 
+/* Marks are written there: what another user may have put in place is not touched. */
+static int check_run_dir(const char *run_dir)
+{
+	int r = check_folder_owner(run_dir);
+
+	if (r == -EPERM)
+		log_error("cannot use %s: it is a link, belongs to another user, or others may write there; remove it, or pass --run-dir",
+			  run_dir);
+	return r == -EPERM ? r : 0;
+}
+
 static int read_config(struct common *c)
 {
 	_cleanup_free_ char *error = NULL;
@@ -71,7 +83,9 @@ static int read_config(struct common *c)
 		free(c->config.store_run_dir);
 		c->config.store_run_dir = strdup(c->run_dir);
 	}
-	return c->config.store_file && c->config.store_run_dir ? 0 : -ENOMEM;
+	if (!c->config.store_file || !c->config.store_run_dir)
+		return -ENOMEM;
+	return c->from_file || c->for_client ? 0 : check_run_dir(c->config.store_run_dir);
 }
 
 struct store_paths common_paths(const struct common *c)
@@ -160,7 +174,7 @@ static int ask_daemon(const struct common *c, const struct verb *verb, int argc,
 	r = request_begin(run_dir, argc, argv, &q);
 	if (r == -EBUSY)
 		return say_busy();
-	if (r < 0 && r != -ENOENT && r != -ECONNREFUSED && r != -E2BIG && c->viewer.uid != 0)
+	if (r < 0 && r != -ENOENT && r != -ECONNREFUSED && r != -E2BIG && geteuid() != 0)
 		return say_silent(run_dir, r);
 	if (r < 0)
 		return r;

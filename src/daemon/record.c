@@ -24,6 +24,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/folder.h"
 #include "base/locked-memory.h"
 #include "base/log.h"
 #include "daemon/access.h"
@@ -225,6 +226,16 @@ static void start_service(struct daemon *d)
 		log_warning("no socket in %s (%s): only root gets answers", config->store_run_dir, strerror(-r));
 }
 
+static int check_run_dir(const char *run_dir)
+{
+	int r = check_folder_owner(run_dir);
+
+	if (r < 0)
+		log_error("cannot use %s: %s; remove it, or choose another store.run_dir", run_dir,
+			  r == -EPERM ? "it is a link, belongs to another user, or others may write there" : strerror(-r));
+	return r;
+}
+
 static int open_all(struct daemon *d)
 {
 	const struct config *config = d->options->config;
@@ -240,6 +251,9 @@ static int open_all(struct daemon *d)
 	int r;
 
 	raise_file_limit();
+	r = check_run_dir(config->store_run_dir);
+	if (r < 0)
+		return r;
 	r = journal_open(config->store_run_dir, &d->journal);
 	if (r < 0) {
 		log_error("cannot write %s: %s; choose another store.run_dir", config->store_run_dir, strerror(-r));
