@@ -174,15 +174,17 @@ static char replacement(const unsigned char *at, size_t n)
 bool bytes_make_printable(char *text, size_t n)
 {
 	bool changed = false;
+	size_t length;
 
-	for (size_t i = 0; i < n;) {
-		size_t length = utf8_length((unsigned char *)text + i, n - i), step = length ? length : 1;
-		char instead = replacement((unsigned char *)text + i, length);
+	for (size_t i = 0; i < n; i += length ? length : 1) {
+		bool plain = text[i] >= ' ' && text[i] < 0x7f; /* nearly all are */
+		char instead;
 
+		length = plain ? 1 : utf8_length((unsigned char *)text + i, n - i);
+		instead = plain ? 0 : replacement((unsigned char *)text + i, length);
 		if (instead)
-			memset(text + i, instead, step);
+			memset(text + i, instead, length ? length : 1);
 		changed |= instead;
-		i += step;
 	}
 	return changed;
 }
