@@ -13,7 +13,7 @@
 #include "store/trace-file.h"
 #include "store/trace-folder.h"
 
-#define EVENTS_MOST	400000 /* of the newest: what "why now" tells from them is done in a tenth of a second */
+#define EVENTS_MOST	150000 /* of the newest: 0.1 to 0.2 s of CPU, within the budget of a question (service-budget.h) */
 #define EVENTS_PATIENCE 150 /* ms */
 #define MARKS_BEFORE (600 * NS_PER_SEC) /* a press belongs to what went before it and follows it: one before the window reaches into it */
 
