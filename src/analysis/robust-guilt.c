@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
+#define OWN_CAUSE	0.5 /* share of what is short from which whyslow names itself */
 #define CROWD		100 /* threads a CPU, beyond the usual, from which on their number is the story */
 #define STARTER		1.1
 #define HELD_BEFORE	0.3  /* of the guilt of holding a lock, where it may always have held it */
@@ -312,21 +313,21 @@ static double guilt_of(struct robust *r, struct program *p, struct verdict *v, s
 	return sum;
 }
 
-/* The recorder has more to do because it is slow: it looks at who is in the way. */
-static bool is_recorder(const struct program *p)
-{
-	for (size_t i = 0; i < p->members.n; i++)
-		if (p->members.v[i]->info.flags & ENTITY_IS_SELF)
-			return true;
-	return false;
-}
-
 /* kswapd, kworkers and soft interrupts work for others: they are named when nobody else can be. */
 bool works_for_others(const struct program *p)
 {
 	const struct entity_info *info = &p->members.v[0]->info;
 
 	return info->kind == ENTITY_KERNEL || (info->flags & ENTITY_IS_KERNEL_THREAD);
+}
+
+/* The recorder and its answers have more to do because it is slow. */
+bool answers_questions(const struct program *p)
+{
+	for (size_t i = 0; i < p->members.n; i++)
+		if (p->members.v[i]->info.flags & ENTITY_IS_SELF)
+			return true;
+	return false;
 }
 
 static double share_in_use(const struct robust *r, const struct program *p, const struct use *use)
@@ -407,8 +408,10 @@ int judge_program(struct robust *r, struct program *p, struct verdict *ret)
 
 	ret->program = p;
 	s->score = guilt_of(r, p, ret, &worst);
-	if (works_for_others(p) || is_recorder(p))
+	if (works_for_others(p) || answers_questions(p))
 		s->score *= 0.25;
+	if (answers_questions(p) && !(share_in_use(r, p, &uses[worst]) >= OWN_CAUSE))
+		return 0;
 	if (s->score < REPORT_SCORE)
 		return 0;
 	s->of = mainly(ret, worst);

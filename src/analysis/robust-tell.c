@@ -120,7 +120,7 @@ int find_victims(struct robust *r, struct ranking *ret)
 		struct program *p = r->programs.v[i];
 		struct suspect victim = {.share = NAN};
 
-		if (!p->there || works_for_others(p))
+		if (!p->there || works_for_others(p) || answers_questions(p))
 			continue;
 		for (size_t k = 0; k < sizeof(delays) / sizeof(delays[0]); k++) {
 			double now = program_now(r, p, (size_t)delays[k]), part;

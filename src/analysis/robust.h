@@ -106,6 +106,8 @@ double excess_of(const struct usual *u, double now);
 bool began_lately(const struct robust *r, const struct subject *s);
 /* Kernel threads and soft interrupts. */
 bool works_for_others(const struct program *p);
+/* Is it whyslow, that works because somebody asks? */
+bool answers_questions(const struct program *p);
 
 /* After all verdicts: what the kernel did goes to whoever has it do that, a server's work to whoever asked. 0 or -ENOMEM. */
 int move_guilt(struct robust *r);

@@ -467,6 +467,30 @@ static void the_recorder_looks_because_it_is_slow(void **state)
 	end(&st);
 }
 
+static void who_asks_is_neither_suspect_nor_victim(void **state)
+{
+	struct subject *recorder, *hog, *editor;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	recorder = add(&st, "/bin/whyslow", FROM, TICKS - 1, 0);
+	recorder->info.flags |= ENTITY_IS_SELF;
+	hog = add(&st, "/bin/hog", FROM, TICKS - 1, 0);
+	editor = add(&st, "/bin/editor", 0, TICKS - 1, 0);
+	use(recorder, FEATURE_CPU_TIME, FROM, TICKS - 1, 20 * PERCENT);
+	use(recorder, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 60 * PERCENT);
+	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 80 * PERCENT);
+	use(editor, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 60 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 80);
+	ask_by(&st, true, &method_blame);
+	assert_int_equal(st.answer.ranking.suspects.n, 1);
+	assert_ptr_equal(first(&st)->subject, hog);
+	assert_int_equal(st.answer.ranking.victims.n, 1);
+	assert_ptr_equal(st.answer.ranking.victims.v[0].subject, editor);
+	end(&st);
+}
+
 static struct subject *add_in(struct story *st, const char *exe, const char *unit)
 {
 	struct entity_info info = {.id = ++st->next_id, .kind = ENTITY_PROCESS, .pid = 1000 + st->next_id, .name = strrchr(exe, '/') + 1,
@@ -551,6 +575,7 @@ int main(void)
 		cmocka_unit_test(what_comes_all_the_time_is_no_news),
 		cmocka_unit_test(nobody_is_listed_where_nobody_stands_out),
 		cmocka_unit_test(the_recorder_looks_because_it_is_slow),
+		cmocka_unit_test(who_asks_is_neither_suspect_nor_victim),
 		cmocka_unit_test(a_groups_memory_is_taken_by_who_is_in_it),
 		cmocka_unit_test(what_processes_share_is_there_once),
 	};
