@@ -8,7 +8,7 @@
  *
  *   storm busy
  *
- * has 3,000 processes that were there before change a dozen counters in every tick: a segment ends before compacting it takes more
+ * has 1,500 processes that were there before change a dozen counters in every tick: a segment ends before compacting it takes more
  * than is promised.
  */
 #include <errno.h>
@@ -29,7 +29,7 @@
 #define TICKS	       600
 #define COMPACTION_MAX ((size_t)64 << 20)
 #define STORE_MAX      ((uint64_t)1 << 20) /* of a segment, for this storm */
-#define BUSY	       3000
+#define BUSY	       1500
 #define BUSY_FEATURES  12
 #define ATTACKER       1000
 #define WALL	       (1790000000 * NS_PER_SEC)
