@@ -156,6 +156,13 @@ int ask_errors(const struct inquiry *q, struct str *ret)
 	return ask_said(q->errors, ret);
 }
 
+const char *ask_failure(const struct asker *a, int error)
+{
+	if (a->by_recorder && (error == -ENOENT || error == -ECONNREFUSED))
+		return "no recorder runs here: start it (whyslow record), or serve a recording by its name (whyslow serve --store FILE)";
+	return strerror(-error);
+}
+
 int ask_end(struct inquiry *q)
 {
 	int status = -ECANCELED;

@@ -38,6 +38,8 @@ int ask_read(struct inquiry *q);
 json_t *ask_take(struct inquiry *q);
 /* Appends what it said on standard error so far, without "whyslow VERB: " in front. 0 or -errno. */
 int ask_errors(const struct inquiry *q, struct str *ret);
+/* Why a question could not be asked: an error of ask_begin(), ask_all(), in words that say what to do. */
+const char *ask_failure(const struct asker *a, int error);
 /* Ends it, whether it is finished or not. Its exit status; -ECANCELED if it was not. */
 int ask_end(struct inquiry *q);
 /* Begins, reads to the end, and ends: the whole output and what was said on standard error, which the caller frees. The

@@ -125,7 +125,7 @@ void serve_events(struct http_exchange *e, const struct asker *asker)
 	if (r < 0) {
 		if (l)
 			close_events(l);
-		http_fail(e, 503, "cannot ask: %s", strerror(-r));
+		http_fail(e, 503, "%s", ask_failure(asker, r));
 		e->retry_after = 2;
 		return;
 	}

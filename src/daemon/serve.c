@@ -249,7 +249,7 @@ static void finish(struct http_exchange *e, const struct call *call, int status,
 	if (status == 2)
 		http_fail(e, 400, "%s", said);
 	else if (status < 0 || status > 1)
-		http_fail(e, status < 0 ? 503 : 404, "%s", status < 0 ? strerror(-status) : said);
+		http_fail(e, status < 0 ? 503 : 404, "%s", status < 0 ? ask_failure(&((const struct serve *)e->context)->asker, status) : said);
 	else if (status == 1 && !text->len)
 		http_fail(e, 404, "%s", said);
 	if (status < 0)
