@@ -122,28 +122,29 @@ static bool is_same_owner(const struct owner *a, const struct owner *b)
 	return a->uid == b->uid && memcmp(a->address, b->address, sizeof(a->address)) == 0;
 }
 
-static bool may_go(const struct gate_place *p)
+/* trusted: of those that are trusted, one that waits for its next request; a client opens another one. */
+static bool may_go(const struct gate_place *p, bool trusted)
 {
-	return p->fd >= 0 && !p->leaving && !p->trusted;
+	return p->fd >= 0 && !p->leaving && p->trusted == trusted && !(trusted && p->answering);
 }
 
-static unsigned count_of(const struct gate *g, const struct owner *owner)
+static unsigned count_of(const struct gate *g, const struct owner *owner, bool trusted)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < g->n_all; i++)
-		n += may_go(&g->all[i]) && is_same_owner(&g->all[i].owner, owner);
+		n += may_go(&g->all[i], trusted) && is_same_owner(&g->all[i].owner, owner);
 	return n;
 }
 
-static struct gate_place *choose_victim(struct gate *g)
+static struct gate_place *choose_victim(struct gate *g, bool trusted)
 {
 	struct gate_place *victim = NULL;
 	unsigned most = 0;
 
 	for (unsigned i = 0; i < g->n_all; i++) {
 		struct gate_place *p = &g->all[i];
-		unsigned n = may_go(p) ? count_of(g, &p->owner) : 0;
+		unsigned n = may_go(p, trusted) ? count_of(g, &p->owner, trusted) : 0;
 
 		if (n > most || (n && n == most && p->since < victim->since)) {
 			victim = p;
@@ -161,7 +162,7 @@ static void end_slow(struct gate *g)
 	for (unsigned i = 0; i < g->n_all; i++) {
 		struct gate_place *p = &g->all[i];
 
-		if (may_go(p) && now - p->since > (p->answering ? GATE_ANSWER_TIME : header_time))
+		if (may_go(p, false) && now - p->since > (p->answering ? GATE_ANSWER_TIME : header_time))
 			end_place(g, p);
 	}
 	pthread_mutex_unlock(&g->lock);
@@ -183,7 +184,7 @@ static struct owner owner_of(int fd, const struct sockaddr_storage *address)
 	return o;
 }
 
-/* A place for the connection; NULL: all are taken by trusted ones. */
+/* A place for the connection; NULL: over all others trusted requests are being answered. */
 static struct gate_place *take_place(struct gate *g, int fd, const struct owner *owner)
 {
 	struct gate_place *free_one = NULL, *victim;
@@ -198,12 +199,14 @@ static struct gate_place *take_place(struct gate *g, int fd, const struct owner 
 	if (free_one)
 		*free_one = (struct gate_place){.fd = fd, .owner = *owner, .since = boot_now()};
 	if (free_one && n >= g->options.places) {
-		victim = choose_victim(g); /* this one is the youngest of its owner */
-		if (victim == free_one) {
+		victim = choose_victim(g, false);
+		if (victim == free_one) /* the youngest of all: the others are trusted */
+			victim = choose_victim(g, true);
+		if (victim) {
+			end_place(g, victim);
+		} else {
 			*free_one = (struct gate_place){.fd = -1};
 			free_one = NULL;
-		} else if (victim) {
-			end_place(g, victim);
 		}
 	}
 	pthread_mutex_unlock(&g->lock);

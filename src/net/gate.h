@@ -2,7 +2,7 @@
  *
  * A connection is trusted once a request with a good token or session came over it. One that is not has 10 s to send a request's
  * headers and 60 s to take its answer. When as many connections are open as may be, the next one takes the place of one that is not
- * trusted: the oldest of the owner who has most of them. An owner is a user of this machine (over loopback, by the kernel's word), or
+ * trusted (where all are, of one that waits for its next request): the oldest of the owner who has most of them. An owner is a user of this machine (over loopback, by the kernel's word), or
  * an address (of IPv6 a /64). So a user who opens thousands pushes out that user's own.
  */
 #pragma once

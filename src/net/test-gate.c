@@ -131,6 +131,37 @@ static void a_trusted_one_stays(void **state)
 	close_hall(&h);
 }
 
+static void where_all_are_trusted_an_idle_one_makes_room(void **state)
+{
+	struct hall h;
+	int fds[PLACES], late, too_late;
+
+	(void)state;
+	open_hall(&h, 0);
+	for (unsigned i = 0; i < PLACES; i++) {
+		fds[i] = enter(&h);
+		wait_for(&h, i + 1);
+		gate_trust(h.gate, gate_find(h.gate, h.fds[i]));
+		if (i != 3)
+			gate_began(h.gate, gate_find(h.gate, h.fds[i]));
+	}
+	late = enter(&h);
+	wait_for_end(fds[3]);
+	wait_for(&h, PLACES + 1);
+	gate_trust(h.gate, gate_find(h.gate, h.fds[PLACES]));
+	gate_began(h.gate, gate_find(h.gate, h.fds[PLACES]));
+	too_late = enter(&h); /* all are being answered */
+	wait_for_end(too_late);
+	for (unsigned i = 0; i < PLACES; i++)
+		assert_int_equal(is_ended(fds[i]), i == 3);
+	assert_false(is_ended(late));
+	for (unsigned i = 0; i < PLACES; i++)
+		close(fds[i]);
+	close(late);
+	close(too_late);
+	close_hall(&h);
+}
+
 static void one_that_says_nothing_is_ended(void **state)
 {
 	struct hall h;
@@ -215,6 +246,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_oldest_makes_room),	       cmocka_unit_test(a_trusted_one_stays),
+		cmocka_unit_test(where_all_are_trusted_an_idle_one_makes_room),
 		cmocka_unit_test(one_that_says_nothing_is_ended),     cmocka_unit_test(a_user_pushes_out_that_user_alone),
 		cmocka_unit_test(the_other_end_is_known),
 	};
