@@ -1,5 +1,7 @@
 #include "timeline/owed.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 
 #define AT_ONCE NS_PER_SEC /* from being asked to sleeping: what is later is about something else */
@@ -120,6 +122,25 @@ int owed_waits_find(const struct timeline *t, struct owed_waits *ret)
 
 /* --- to the end --- */
 
+/* A worker: its parent is of the same executable. */
+static bool has_parent_alike(const struct timeline *t, uint32_t thread)
+{
+	const struct trace_thread *known = trace_thread(t->trace, t->threads.v[thread].tid, (uint64_t)t->end);
+	const struct trace_thread *parent = known && known->parent ? trace_thread(t->trace, known->parent, (uint64_t)t->end) : NULL;
+
+	return parent && (known->exe && parent->exe ? strcmp(known->exe, parent->exe) == 0 : strcmp(known->comm, parent->comm) == 0);
+}
+
+/* Scripts share their interpreter: processes of one executable are two programs where neither was forked as a worker. */
+static bool is_another_program(const struct timeline *t, uint32_t a, uint32_t b)
+{
+	const struct thread_line *x = &t->threads.v[a], *y = &t->threads.v[b];
+
+	if (x->program != y->program)
+		return true;
+	return x->tgid != y->tgid && !has_parent_alike(t, a) && !has_parent_alike(t, b);
+}
+
 struct asker {
 	uint32_t thread;
 	int64_t asked; /* the last time */
@@ -192,7 +213,7 @@ static bool find_end(const struct timeline *t, uint32_t thread, struct server_en
 static bool answers_others(const struct timeline *t, uint32_t server, int64_t since)
 {
 	for (uint32_t i = 0; i < t->threads.n; i++)
-		if (t->threads.v[i].program != t->threads.v[server].program && woke(t, server, i, since, t->end))
+		if (is_another_program(t, i, server) && woke(t, server, i, since, t->end))
 			return true;
 	return false;
 }
@@ -264,9 +285,9 @@ static int find_askers(const struct timeline *t, uint32_t server, struct askers 
 
 	for (size_t i = 0; r == 0 && i < line->intervals.n; i++) {
 		const struct interval *x = &line->intervals.v[i];
-		const struct thread_line *waker = x->waker_kind == WAKER_TASK && x->waker < t->threads.n ? &t->threads.v[x->waker] : line;
+		bool by_task = waits_for_anybody(x) && x->waker_kind == WAKER_TASK && x->waker < t->threads.n;
 
-		if (waits_for_anybody(x) && waker->program != line->program && !waker->kernel)
+		if (by_task && !t->threads.v[x->waker].kernel && is_another_program(t, x->waker, server))
 			r = note_asked(t, server, x, ret);
 	}
 	return r;

@@ -132,6 +132,18 @@ static void ask_often(struct story *s, unsigned times, bool answers, int64_t las
 	}
 }
 
+/* Both are "python": what they run is not to be seen, but who started them is. */
+static void begin_alike(struct story *s, uint32_t parent_of_server)
+{
+	for (size_t i = 0; i < s->trace.threads.n; i++) {
+		struct trace_thread *t = &s->trace.threads.v[i];
+
+		snprintf(t->comm, sizeof(t->comm), "python");
+		t->parent = t->tid == B ? parent_of_server : 1;
+	}
+	cast_process(s, 1, "init");
+}
+
 /* us that A waits for B at the end */
 static int64_t owed_to_the_end(struct story *s, int64_t us)
 {
@@ -262,6 +274,25 @@ static void who_holds_the_lock_is_charged(void **state)
 	assert_int_equal(found.list.v[0].waker, who(&s, C));
 }
 
+static void scripts_of_one_interpreter_are_two_programs(void **state)
+{
+	STORY(s);
+
+	begin_alike(&s, 1);
+	ask_often(&s, 20, true, 30000);
+	assert_int_equal(owed_to_the_end(&s, 2000000), 2000000 - 30040);
+}
+
+/* Workers hand work to each other, and rest. */
+static void workers_of_one_program_are_not(void **state)
+{
+	STORY(s);
+
+	begin_alike(&s, C);
+	ask_often(&s, 20, true, 30000);
+	assert_int_equal(owed_to_the_end(&s, 2000000), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -270,6 +301,8 @@ int main(void)
 		cmocka_unit_test(who_computes_and_answers_nobody),
 		cmocka_unit_test(who_computes_for_others_is_busy),
 		cmocka_unit_test(who_holds_the_lock_is_charged),
+		cmocka_unit_test(scripts_of_one_interpreter_are_two_programs),
+		cmocka_unit_test(workers_of_one_program_are_not),
 		cmocka_unit_test(a_sibling_lets_it_go_on),
 		cmocka_unit_test(who_has_answered_owes_nothing),
 		cmocka_unit_test(whom_it_asks_works_for_it),
