@@ -10,6 +10,7 @@
 #define ANSWERED 0.75 /* of them: who asks more often wants no answer. One that came before its asker slept is not seen */
 #define LONGER 2 /* times any wait for this server before */
 #define CHAIN 8 /* locks behind each other */
+#define SEEN 0.3 /* of them, at the least */
 #define ASKERS_MAX 64 /* of one thread */
 
 struct server {
@@ -145,11 +146,30 @@ struct asker {
 	uint32_t thread;
 	int64_t asked; /* the last time */
 	unsigned times, answered;
+	unsigned unclear; /* answers over the network, if from this machine, of whom is not known */
 };
 
 struct askers {
 	VEC(struct asker) list;
 };
+
+static bool network_woke(const struct timeline *t, uint32_t whom, int64_t from, int64_t to)
+{
+	const struct thread_line *line = &t->threads.v[whom];
+
+	for (size_t i = interval_find(line, from); i < line->intervals.n && line->intervals.v[i].end <= to; i++)
+		if (line->intervals.v[i].waker_kind == WAKER_NETWORK)
+			return true;
+	return false;
+}
+
+/* Where many answers are known to be the server's, those of whom it is not known are taken for its, too. */
+static bool always_answered(const struct asker *a)
+{
+	unsigned unclear = a->answered >= SEEN * a->times ? a->unclear : 0;
+
+	return a->times >= ASKED_OFTEN && a->answered + unclear >= ANSWERED * a->times;
+}
 
 static int note_asked(const struct timeline *t, uint32_t server, const struct interval *x, struct askers *askers)
 {
@@ -159,7 +179,10 @@ static int note_asked(const struct timeline *t, uint32_t server, const struct in
 		if (a->thread != x->waker)
 			continue;
 		a->times++;
-		a->answered += woke(t, server, a->thread, a->asked, x->end);
+		if (woke(t, server, a->thread, a->asked, x->end))
+			a->answered++;
+		else
+			a->unclear += network_woke(t, a->thread, a->asked, x->end);
 		a->asked = x->end;
 		return 0;
 	}
@@ -239,7 +262,7 @@ static int64_t owes_since(const struct timeline *t, uint32_t server, const struc
 	const struct interval *waits = asks_at_end(t, a->thread);
 	int64_t since;
 
-	if (!waits || a->times < ASKED_OFTEN || a->answered < ANSWERED * a->times)
+	if (!waits || !always_answered(a))
 		return t->end;
 	if (end->idle)
 		return woke(t, server, a->thread, a->asked, t->end) ? t->end : end->since;

@@ -293,6 +293,46 @@ static void workers_of_one_program_are_not(void **state)
 	assert_int_equal(owed_to_the_end(&s, 2000000), 0);
 }
 
+/* Over the network, where it is not seen who sends: every n-th answer is known to be B's. */
+static void ask_over_network(struct story *s, unsigned known)
+{
+	answer(s, 120);
+	leave_for(s, 130, 1, B, 0, CALL_POLL, 0);
+	leave_for(s, 140, 0, A, 0, CALL_SOCKET, 0);
+	for (unsigned i = 1; i <= 21; i++) {
+		int64_t at = 1000 * i;
+
+		wake_in(s, at, 0, 0, A, 0, WAKEUP_IN_IRQ, EVENT_TIMER_VECTOR);
+		leave_for(s, at, 0, 0, A, 0, 0);
+		wake(s, at + 10, 0, A, B, 1);
+		leave_for(s, at + 10, 1, 0, B, 0, 0);
+		leave_for(s, at + 20, 0, A, 0, CALL_SOCKET, 0);
+		if (i <= 20 && i % known == 0)
+			answer(s, at + 30);
+		else if (i <= 20)
+			wake_in(s, at + 30, 1, B, A, 0, WAKEUP_IN_SOFTIRQ, 3), leave_for(s, at + 30, 0, 0, A, 0, 0);
+		leave_for(s, at + 40, 1, B, 0, CALL_POLL, 0);
+		if (i <= 20)
+			leave_for(s, at + 50, 0, A, 0, CALL_SOCKET, 0);
+	}
+}
+
+static void answers_of_whom_is_not_known_count_beside_others(void **state)
+{
+	STORY(s);
+
+	ask_over_network(&s, 2);
+	assert_true(owed_to_the_end(&s, 2000000) > 1900000);
+}
+
+static void answers_from_elsewhere_are_not_the_servers(void **state)
+{
+	STORY(s);
+
+	ask_over_network(&s, 10);
+	assert_int_equal(owed_to_the_end(&s, 2000000), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +341,8 @@ int main(void)
 		cmocka_unit_test(who_computes_and_answers_nobody),
 		cmocka_unit_test(who_computes_for_others_is_busy),
 		cmocka_unit_test(who_holds_the_lock_is_charged),
+		cmocka_unit_test(answers_of_whom_is_not_known_count_beside_others),
+		cmocka_unit_test(answers_from_elsewhere_are_not_the_servers),
 		cmocka_unit_test(scripts_of_one_interpreter_are_two_programs),
 		cmocka_unit_test(workers_of_one_program_are_not),
 		cmocka_unit_test(a_sibling_lets_it_go_on),
