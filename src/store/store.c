@@ -31,7 +31,8 @@ static const char schema[] =
 	"CREATE TABLE IF NOT EXISTS " MARK_TABLE "CREATE TABLE IF NOT EXISTS " CAPTURE_TABLE "CREATE TABLE IF NOT EXISTS " TOLD_TABLE
 	"CREATE TABLE IF NOT EXISTS " FEEDBACK_TABLE;
 
-/* Of all versions that are read: 2 had no answers, and called inspections captures. */
+/* Of all versions that are read: 2 had no answers, and called inspections captures. A further table or column needs a new
+ * SCHEMA_VERSION: else a program from before says that the file is not a recording, and not that it is a newer one's. */
 static const struct database_shape shape = {
 	.what = "recording",
 	.tables = (const struct database_table[]){
