@@ -468,6 +468,7 @@ int hold_sweep(const char *proc_root, const char *run_dir)
 	size_t n;
 	int r = read_boot_id(proc_root, boot), first = 0;
 
+	group_sweep(proc_root, run_dir);
 	if (r == 0)
 		r = hold_file_list(run_dir, &list, &n);
 	if (r < 0)

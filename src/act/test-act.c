@@ -1,9 +1,11 @@
 #include "base/test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -314,6 +316,57 @@ static void half_a_file_is_removed_under_its_users_lock(void **state)
 	assert_null(get("held/7-100-u1000.new"));
 }
 
+static bool has_group(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/cg/a/%s", root, name);
+	return access(path, F_OK) == 0;
+}
+
+static void make_group(const char *name, time_t age)
+{
+	char path[128];
+	struct timespec times[2] = {{.tv_sec = time(NULL) - age}, {.tv_sec = time(NULL) - age}};
+
+	snprintf(path, sizeof(path), "%s/cg", root);
+	(void)mkdir(path, 0755);
+	snprintf(path, sizeof(path), "%s/cg/a", root);
+	(void)mkdir(path, 0755);
+	snprintf(path, sizeof(path), "%s/cg/a/%s", root, name);
+	assert_int_equal(mkdir(path, 0755), 0);
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* What a hold still needs has a file, is young, or has somebody in it. */
+static void empty_groups_of_old_holds_are_removed(void **state)
+{
+	char line[256];
+
+	(void)state;
+	snprintf(line, sizeof(line), "29 25 0:26 / %s/cg rw,relatime - cgroup cgroup rw,cpu\n", root);
+	put("self/mountinfo", line);
+	make_group("whyslow-41-1", 3600);
+	make_group("whyslow-42-1-u1000", 3600);
+	make_group("whyslow-43-1", 3600);
+	make_group("whyslow-44-1", 0);
+	make_group("others", 3600);
+	make_group("whyslow-45-1", 3600);
+	put("held/43-1", "whyslow.held/2\n");
+	put("cg/a/whyslow-45-1/cgroup.procs", "1\n");
+	{
+		char path[128];
+		struct timespec old[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+
+		snprintf(path, sizeof(path), "%s/cg/a/whyslow-45-1", root);
+		assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+	}
+	(void)hold_sweep(root, root);
+	assert_false(has_group("whyslow-41-1"));
+	assert_false(has_group("whyslow-42-1-u1000"));
+	assert_true(has_group("whyslow-43-1") && has_group("whyslow-44-1") && has_group("others") && has_group("whyslow-45-1"));
+}
+
 /* A program names itself; it is found, held and given back all the same, and so are its children. */
 static void a_name_with_a_newline_is_found(void **state)
 {
@@ -495,7 +548,7 @@ int main(void)
 		cmocka_unit_test(what_people_need_is_left_alone),
 		cmocka_unit_test(a_name_with_a_newline_is_found), cmocka_unit_test(a_hold_is_read_as_it_was_written),
 		cmocka_unit_test(what_is_not_whole_or_not_ours_is_not_believed),
-		cmocka_unit_test(a_sweep_undoes_what_nobody_minds), cmocka_unit_test(each_user_has_a_lock), cmocka_unit_test(half_a_file_is_removed_under_its_users_lock),
+		cmocka_unit_test(a_sweep_undoes_what_nobody_minds), cmocka_unit_test(empty_groups_of_old_holds_are_removed), cmocka_unit_test(each_user_has_a_lock), cmocka_unit_test(half_a_file_is_removed_under_its_users_lock),
 		cmocka_unit_test(phases_are_held_and_let_go_in_their_order),
 		cmocka_unit_test(an_experiment_that_fails_lets_go),
 	};
