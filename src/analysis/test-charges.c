@@ -269,7 +269,7 @@ static void what_a_child_waits_is_not_its_parents_as_well(void **state)
 /* More than are charged at once, all in the queue of the CPU that C has from the second second to the eighth. */
 static void thousands_that_wait_are_all_charged_for(void **state)
 {
-	enum { CROWD = 2500 };
+	const uint32_t crowd = 2500;
 	_cleanup_(charges_free) struct charges c = {};
 	_cleanup_(story_end) struct story s;
 	struct dataset d;
@@ -277,18 +277,18 @@ static void thousands_that_wait_are_all_charged_for(void **state)
 	(void)state;
 	story_begin(&s, 2);
 	cast_process(&s, C, "hog");
-	for (uint32_t i = 0; i < CROWD; i++)
+	for (uint32_t i = 0; i < crowd; i++)
 		cast_thread(&s, 1000 + i, 100, "crowd", 0);
 	leave_for(&s, 1, 1, 0, A, 0, 0);
 	leave_for(&s, 2, 0, 0, B, 0, 0);
-	for (uint32_t i = 0; i < CROWD; i++)
+	for (uint32_t i = 0; i < crowd; i++)
 		wake(&s, S, 0, B, 1000 + i, 1);
 	leave(&s, 2 * S, 1, A, C, 0, WAIT_SLICE, 0);
 	leave(&s, 8 * S, 1, C, A, 0, WAIT_SLICE, 0);
 	tell(&s, SECONDS * S);
 	record(&d);
 	assert_int_equal(charges_of_trace(&s.trace, &d, 0, SECONDS - 1, &c), 0);
-	assert_true(fabs(seconds(&c, charges_against(&c, program(&d, 2), BOTTLENECK_CPU)) - 6.0 * CROWD) < 0.01 * CROWD);
+	assert_true(fabs(seconds(&c, charges_against(&c, program(&d, 2), BOTTLENECK_CPU)) - 6.0 * crowd) < 0.01 * crowd);
 	dataset_free(&d);
 }
 
