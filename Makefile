@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 AREA ?=
 
-.PHONY: start stop program build charts check check-fleet check-kernel check-package package dist matrix bench lab eval torture install clean setup
+.PHONY: start stop program build charts check check-fleet check-kernel check-package package dist matrix platforms bench lab eval torture install clean setup
 
 # The main job: the recorder running, and what to do next.
 start: program
@@ -69,6 +69,10 @@ check-package: package
 matrix:
 	@packaging/setup matrix
 	@tests/matrix .cache/matrix $(if $(RELEASES),--releases "$(RELEASES)") $(if $(COMPILERS),--compilers "$(COMPILERS)") $(if $(CHECK),--check $(CHECK))
+
+# docs/platforms.md, from the last matrix and the last package
+platforms:
+	@packaging/platforms .cache/matrix $(BUILD)
 
 bench: build
 	@packaging/setup bench
