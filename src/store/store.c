@@ -15,7 +15,7 @@
 #include "store/internal.h"
 #include "store/journal.h"
 
-#define SCHEMA_VERSION 4 /* 3: chunks whose columns have partners; 4: whose values have points to begin at */
+#define SCHEMA_VERSION 5 /* 3: chunks whose columns have partners; 4: whose values have points to begin at; 5: feedback by user */
 #define SCHEMA_OLDEST  2 /* that is read, and becomes the newest when it is written to */
 
 static const char schema[] =
