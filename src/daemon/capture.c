@@ -23,6 +23,7 @@
 #include "base/log.h"
 #include "daemon/capture-locks.h"
 #include "daemon/capture-symbols.h"
+#include "daemon/urgent.h"
 #include "store/trace-file.h"
 #include "store/trace-folder.h"
 #include "symbol/kernel.h"
@@ -63,8 +64,8 @@ struct markers {
 struct capture {
 	struct flight *flight;
 	struct kernel_symbols *kernel; /* NULL until a trace needs them */
-	pthread_t thread;
-	bool running;
+	pthread_t press_thread, marker_thread;
+	bool has_press_thread, has_marker_thread, realtime;
 	int markers_fd, press_fd, stop[2];
 	char *run_dir, *store_file, *folder;
 	uint64_t disk;
@@ -130,11 +131,19 @@ static int add_markers(const struct capture *c, uint64_t since, struct trace *t)
 
 /* --- freezes --- */
 
+/* In the recorder's own process: what answers there has its own budget. */
+static void set_urgent(const struct capture *c, bool urgent)
+{
+	if (!c->inherited && c->realtime)
+		urgent_set(urgent);
+}
+
 static int freeze_quietly(struct capture *c, uint64_t since, size_t most, bool named, struct trace *ret)
 {
 	_cleanup_(trace_clear) struct trace t = {};
 	int r = flight_freeze_since(c->flight, since, most, &t);
 
+	set_urgent(c, false); /* what is written over meanwhile is copied: the rest has time */
 	if (r == 0)
 		capture_locks(&t, "/proc");
 	if (r == 0 && named)
@@ -298,39 +307,50 @@ static int time_left(const struct capture *c)
 	return !c->press.due ? -1 : left > 0 ? (int)(left / NS_PER_MS) + 1 : 0;
 }
 
-static void listen_until_stopped(struct capture *c, struct linger_guard *guard)
+static void *listen_for_markers(void *argument)
 {
-	struct pollfd fds[] = {{c->press_fd, POLLIN, 0}, {c->markers_fd, POLLIN, 0}, {c->stop[0], POLLIN, 0}};
+	struct capture *c = argument;
+	struct pollfd fds[] = {{c->markers_fd, POLLIN, 0}, {c->stop[0], POLLIN, 0}};
+	struct linger_guard guard;
+	int r = linger_guard_open(&guard);
+
+	if (r < 0) {
+		log_warning("markers are not taken: cannot make a timer (%s)", strerror(-r));
+		return NULL;
+	}
+	while ((poll(fds, ARRAY_SIZE(fds), -1) >= 0 || errno == EINTR) && !fds[1].revents)
+		if (fds[0].revents)
+			receive_marker(c, &guard);
+	linger_guard_close(&guard);
+	return NULL;
+}
+
+static void listen_until_stopped(struct capture *c)
+{
+	struct pollfd fds[] = {{c->press_fd, POLLIN, 0}, {c->stop[0], POLLIN, 0}};
 
 	for (;;) {
-		int n = poll(fds, ARRAY_SIZE(fds), time_left(c));
+		int n;
 
-		if ((n < 0 && errno != EINTR) || (n > 0 && fds[2].revents))
+		set_urgent(c, true);
+		n = poll(fds, ARRAY_SIZE(fds), time_left(c));
+		if ((n < 0 && errno != EINTR) || (n > 0 && fds[1].revents))
 			return;
 		if (n > 0 && fds[0].revents)
 			receive_press(c);
-		if (n > 0 && fds[1].revents)
-			receive_marker(c, guard);
 		if (c->press.due && time_left(c) == 0)
 			finish_press(c);
 	}
 }
 
-static void *listen_always(void *argument)
+static void *listen_for_presses(void *argument)
 {
 	struct capture *c = argument;
-	struct linger_guard guard;
 	int r = flight_attach(c->flight);
 
 	if (r < 0)
 		log_warning("no flight recorder: cannot attach its programs (%s)", strerror(-r));
-	r = linger_guard_open(&guard);
-	if (r < 0) {
-		log_warning("no flight recorder: cannot make a timer (%s)", strerror(-r));
-		return NULL;
-	}
-	listen_until_stopped(c, &guard);
-	linger_guard_close(&guard);
+	listen_until_stopped(c);
 	if (c->press.due)
 		finish_press(c);
 	return NULL;
@@ -371,18 +391,29 @@ static int tell_maps(struct capture *c)
 	return fprintf(f, "%u %u %u %u %u\n", maps.threads, maps.thread_slots, maps.cpus, maps.counts, maps.ended) < 0 ? -EIO : 0;
 }
 
-static int start_thread(struct capture *c)
+static int start_thread(struct capture *c, void *(*run)(void *), const char *name, pthread_t *ret)
 {
 	pthread_attr_t attributes;
 	int r;
 
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, THREAD_STACK);
-	r = -pthread_create(&c->thread, &attributes, listen_always, c);
+	r = -pthread_create(ret, &attributes, run, c);
 	pthread_attr_destroy(&attributes);
-	c->running = r == 0;
 	if (r == 0)
-		pthread_setname_np(c->thread, "capture");
+		pthread_setname_np(*ret, name);
+	return r;
+}
+
+/* Apart, because markers come from any user, and presses must not wait for them. */
+static int start_threads(struct capture *c)
+{
+	int r = start_thread(c, listen_for_presses, "capture", &c->press_thread);
+
+	c->has_press_thread = r == 0;
+	if (r == 0)
+		r = start_thread(c, listen_for_markers, "markers", &c->marker_thread);
+	c->has_marker_thread = r == 0;
 	return r;
 }
 
@@ -399,6 +430,7 @@ int capture_open(const struct config *config, bool without_bpf, struct capture *
 		return -ENOMEM;
 	c->markers_fd = c->press_fd = c->stop[0] = c->stop[1] = -1;
 	c->disk = config->ring_disk;
+	c->realtime = config->record_realtime;
 	*ret_why = "its files cannot be made";
 	c->markers = mmap(NULL, sizeof(*c->markers), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (c->markers == MAP_FAILED)
@@ -423,7 +455,7 @@ int capture_start(struct capture *c)
 		r = listen_on(c);
 	if (r == 0)
 		r = tell_maps(c);
-	return r < 0 ? r : start_thread(c);
+	return r < 0 ? r : start_threads(c);
 }
 
 void capture_stop(struct capture *c)
@@ -432,11 +464,12 @@ void capture_stop(struct capture *c)
 
 	if (!c)
 		return;
-	if (c->running) {
-		close(c->stop[1]);
-		c->stop[1] = -1;
-		pthread_join(c->thread, NULL);
-	}
+	close_fd(&c->stop[1]);
+	c->stop[1] = -1;
+	if (c->has_press_thread)
+		pthread_join(c->press_thread, NULL);
+	if (c->has_marker_thread)
+		pthread_join(c->marker_thread, NULL);
 	for (size_t i = 0; c->run_dir && i < ARRAY_SIZE(files); i++)
 		unlink_in(c->run_dir, files[i]);
 	close_fd(&c->markers_fd);

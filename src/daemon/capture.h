@@ -1,6 +1,6 @@
 /* The flight recorder within the daemon: holds the ring, freezes it when asked, keeps what a mark froze.
  *
- * A thread sleeps on two sockets:
+ * Two threads sleep, each on a socket:
  *
  *   RUN/ring    datagrams of any user: a marker, which is an application's or a person's text for the time axis of traces
  *               (include/whyslow-marker.h)

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #include "daemon/request.h"
 #include "daemon/service-budget.h"
 #include "daemon/service.h"
+#include "daemon/urgent.h"
 
 #define QUESTION_TIMEOUT 5  /* s for a client to say what it wants */
 #define ANSWER_TIMEOUT	 60 /* s for an answer to be computed and read */
@@ -26,22 +26,14 @@
 #define MEMORY_MAX	 (2ull << 30) /* bytes of addresses: the program and the flight recorder's maps take 200 MB of them */
 #define ZONE_MAX	 64
 #define STATUS_CANNOT	 3
-#define PRIORITY	 51 /* above those of most real-time programs and of threaded interrupts (50): both would starve the answer */
 #define BUDGET_SIGNAL	 (SIGRTMIN + 1)
 
 /* --- priority --- */
 
-void service_set_urgent(bool urgent)
-{
-	const struct sched_param param = {.sched_priority = urgent ? PRIORITY : 0};
-
-	(void)sched_setscheduler(0, urgent ? SCHED_RR | SCHED_RESET_ON_FORK : SCHED_OTHER, &param);
-}
-
 static void end_urgency(int number)
 {
 	(void)number;
-	service_set_urgent(false);
+	urgent_set(false);
 }
 
 /* A signal when the budget is used up; without one there is no urgency. */
@@ -54,7 +46,7 @@ static void begin_urgency(void)
 
 	if (sigaction(BUDGET_SIGNAL, &action, NULL) == 0 && timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) == 0 &&
 	    timer_settime(timer, 0, &budget, NULL) == 0)
-		service_set_urgent(true);
+		urgent_set(true);
 }
 
 /* Once its budget is used up the answer competes as its asker does. */
@@ -62,7 +54,7 @@ static void take_priority_of(const struct service_asker *asker)
 {
 	int nice;
 
-	service_set_urgent(false);
+	urgent_set(false);
 	errno = 0;
 	nice = getpriority(PRIO_PROCESS, (id_t)asker->pid);
 	(void)setpriority(PRIO_PROCESS, 0, errno ? 0 : asker->uid != 0 && nice < 0 ? 0 : nice);

@@ -18,7 +18,5 @@ struct service_asker {
 /* Reads the question, answers it, and ends the process. */
 void service_answer(const struct service_options *options, const struct service_asker *asker) __attribute__((noreturn));
 
-/* Real-time priority for the calling thread, not for what it starts; or none. */
-void service_set_urgent(bool urgent);
 /* Does a process that died by this signal have a fault? (A client that stops reading ends it too.) */
 bool service_is_crash(int number);

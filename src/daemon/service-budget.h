@@ -10,8 +10,8 @@
 #define ROOT_RUNNING   16
 #define BUDGET_ALL     40 /* questions of all users at a time; root may always ask */
 #define BUDGET_QUESTION 300000000LL /* ns of real-time CPU for one question */
-#define BUDGET_SAVED	(5 * BUDGET_QUESTION) /* ns: how much a user that was quiet may take at once */
-#define BUDGET_SHARE	10 /* a tenth of one CPU comes back to each user */
+#define BUDGET_SAVED	(10 * BUDGET_QUESTION) /* ns: how much a user that was quiet may take at once */
+#define BUDGET_SHARE	5 /* a fifth of one CPU comes back to each user */
 
 struct budget_user {
 	uint32_t uid, running;

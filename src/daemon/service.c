@@ -24,6 +24,7 @@
 #include "daemon/request.h"
 #include "daemon/service-answer.h"
 #include "daemon/service-budget.h"
+#include "daemon/urgent.h"
 
 #define STARTING     "socket.starting"
 #define FORKS_URGENT 50 /* questions a second up to which this process keeps its real-time priority */
@@ -59,7 +60,7 @@ struct forker {
 static void set_urgent(struct forker *f, bool urgent)
 {
 	if (f->urgent != urgent && f->service->options.realtime)
-		service_set_urgent(urgent);
+		urgent_set(urgent);
 	f->urgent = urgent;
 }
 
