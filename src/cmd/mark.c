@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -64,9 +65,20 @@ static int put_marker(const struct common *common)
 	return EXIT_CANNOT;
 }
 
-static int press(struct common *common, struct store *store, const char *note)
+/* Beside a running recorder the recording itself is left alone: its disk may be what makes the machine slow. */
+static struct store *open_for_press(const struct common *common)
 {
-	int64_t now = wall_now(), id;
+	_cleanup_free_ char *error = NULL;
+	struct store *store;
+
+	if (!common->from_file && store_open_press(common->config.store_run_dir, &store, &error) == 0)
+		return store;
+	return open_common_store(common, STORE_MARK);
+}
+
+static int press(struct common *common, struct store *store, int64_t now, const char *note)
+{
+	int64_t id;
 	char at[40];
 	int r = store_mark(store, now, common->viewer.uid, note, &id);
 
@@ -84,6 +96,7 @@ static int press(struct common *common, struct store *store, const char *note)
 
 static int run(struct common *common, int argc, char **argv)
 {
+	int64_t now = wall_now(); /* of the press, however late the rest comes */
 	struct str note = {};
 	struct store *store;
 	int status;
@@ -96,7 +109,7 @@ static int run(struct common *common, int argc, char **argv)
 		str_free(&note);
 		return put_marker(common);
 	}
-	store = open_common_store(common, STORE_MARK);
+	store = arg_undo || arg_id ? open_common_store(common, STORE_MARK) : open_for_press(common);
 	if (!store)
 		return EXIT_CANNOT;
 	if (arg_undo)
@@ -104,7 +117,7 @@ static int run(struct common *common, int argc, char **argv)
 	else if (arg_id)
 		status = change_note(common, store, note.data);
 	else
-		status = press(common, store, note.data);
+		status = press(common, store, now, note.data);
 	store_close(store);
 	str_free(&note);
 	return status;

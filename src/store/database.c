@@ -245,6 +245,20 @@ int database_open(const char *file, enum database_access access, struct database
 	return SQLITE_OK;
 }
 
+int database_open_empty(struct database_budget *budget, sqlite3 **ret)
+{
+	int code;
+
+	*ret = NULL;
+	*budget = (struct database_budget){};
+	code = open_with(":memory:", DATABASE_CREATE, ret);
+	if (code == SQLITE_OK)
+		code = harden(*ret);
+	if (code == SQLITE_OK)
+		sqlite3_set_authorizer(*ret, authorize, NULL);
+	return code;
+}
+
 int database_is_whole(const char *file, char **ret_error)
 {
 	static const char *const endings[] = {"-wal", "-journal"};

@@ -29,6 +29,8 @@ struct database_budget {
 /* Opens FILE. Returns SQLite's code; *ret is a handle for sqlite3_errmsg() and sqlite3_close() also on failure. Anything but a
  * regular file is not opened: SQLITE_NOTADB, and *ret is NULL. */
 int database_open(const char *file, enum database_access access, struct database_budget *budget, sqlite3 **ret);
+/* A database in memory, to attach others to. As above. */
+int database_open_empty(struct database_budget *budget, sqlite3 **ret);
 /* Before each statement on a handle with a budget. */
 static inline void database_renew(struct database_budget *budget)
 {

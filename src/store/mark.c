@@ -152,14 +152,21 @@ int store_find_marks(struct store *s)
 	"DELETE FROM " schema ".told WHERE uid <> 0 AND rowid NOT IN"                                               \
 	" (SELECT rowid FROM " schema ".told WHERE uid <> 0 ORDER BY mark DESC LIMIT " ANSWERS_KEPT ");"
 
-/* The recorder's marks are all there are: it took in the file's when it began, and those it deleted go from there, too. */
+#define STAGE(table) "CREATE TEMP TABLE saved_" table " AS SELECT * FROM run." table ";"
+#define UNSTAGE(table) "DROP TABLE IF EXISTS temp.saved_" table ";"
+
+/* Copied first: while the file is written, which may take as long as its disk likes, presses must not wait for a lock of RUN/marks.db.
+ * The recorder's marks are all there are: it took in the file's when it began, and those it deleted go from there, too. */
 static const char save_all[] =
-	"INSERT OR REPLACE INTO main.mark SELECT * FROM run.mark; DELETE FROM main.mark WHERE id NOT IN (SELECT id FROM run.mark);"
-	"INSERT OR REPLACE INTO main.inspection SELECT * FROM run.inspection;"
-	"INSERT OR REPLACE INTO main.feedback SELECT * FROM run.feedback;"
+	STAGE("mark") STAGE("inspection") STAGE("feedback") STAGE("told")
+	"INSERT OR REPLACE INTO main.mark SELECT * FROM temp.saved_mark;"
+	"DELETE FROM main.mark WHERE id NOT IN (SELECT id FROM temp.saved_mark);"
+	"INSERT OR REPLACE INTO main.inspection SELECT * FROM temp.saved_inspection;"
+	"INSERT OR REPLACE INTO main.feedback SELECT * FROM temp.saved_feedback;"
 	"DELETE FROM main.feedback WHERE mark NOT IN (SELECT id FROM main.mark);"
-	"INSERT OR REPLACE INTO main.told SELECT * FROM run.told;" DROP_ANSWERS("main")
+	"INSERT OR REPLACE INTO main.told SELECT * FROM temp.saved_told;" DROP_ANSWERS("main")
 	"DELETE FROM main.inspection WHERE mark NOT IN (SELECT DISTINCT mark FROM main.inspection ORDER BY mark DESC LIMIT " CAPTURED_MAX ")";
+static const char unstage_all[] = UNSTAGE("mark") UNSTAGE("inspection") UNSTAGE("feedback") UNSTAGE("told");
 
 /* They are large, and /run is memory; those that came since are saved the next time. */
 static const char forget_saved[] =
@@ -198,6 +205,18 @@ static int marks_version(struct store *s, int64_t *ret)
 	return code == SQLITE_ROW ? 0 : store_fail(s, code, "cannot read");
 }
 
+static int save_marks(struct store *s)
+{
+	int r = store_exec(s, "PRAGMA temp_store = MEMORY"), dropped;
+
+	if (r == 0)
+		r = store_exec(s, unstage_all);
+	if (r == 0)
+		r = store_exec(s, save_all);
+	dropped = store_exec(s, unstage_all);
+	return r < 0 ? r : dropped;
+}
+
 int store_save_marks(struct store *s)
 {
 	int64_t version;
@@ -205,7 +224,7 @@ int store_save_marks(struct store *s)
 
 	if (r < 0 || version == s->marks_saved)
 		return r;
-	r = store_exec(s, save_all);
+	r = save_marks(s);
 	if (r == 0) {
 		s->marks_saved = version;
 		r = store_exec(s, forget_saved);
@@ -248,7 +267,7 @@ int store_copy_marks(struct store *from, struct store *to)
 	int r = path ? attach(to, path) : -ENOMEM;
 
 	if (r == 0)
-		r = store_exec(to, save_all);
+		r = save_marks(to);
 	if (r == 0)
 		r = store_exec(to, "DETACH run");
 	to->marks_in_run = false;

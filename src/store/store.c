@@ -339,6 +339,34 @@ failed:
 	return r;
 }
 
+int store_open_press(const char *run_dir, struct store **ret, char **ret_error)
+{
+	struct store *s = calloc(1, sizeof(*s));
+	int r = -ENOMEM;
+
+	*ret_error = NULL;
+	if (!s)
+		return r;
+	s->lock_fd = -1;
+	s->file = strdup(run_dir); /* for errors */
+	s->run_dir = strdup(run_dir);
+	if (s->file && s->run_dir)
+		r = database_errno(database_open_empty(&s->budget, &s->db));
+	if (r == 0) {
+		sqlite3_busy_timeout(s->db, 10000);
+		r = store_find_marks(s);
+	}
+	if (r == 0 && !s->marks_in_run)
+		r = -ENOENT;
+	if (r == 0) {
+		*ret = s;
+		return 0;
+	}
+	*ret_error = TAKE(s->error);
+	store_close(s);
+	return r;
+}
+
 int store_lock(struct store *s)
 {
 	int fd = open(s->file, O_RDONLY | O_CLOEXEC), r = fd < 0 ? -errno : 0;

@@ -27,6 +27,9 @@ struct store_paths {
 /* MARK: to read, and to write marks; beside a running recorder that touches no disk. */
 enum store_mode { STORE_READ, STORE_MARK, STORE_WRITE };
 
+/* The marks alone of the recorder that runs: no disk is touched, and no lock of the recording is waited for. Of the functions below
+ * those about marks may be called. As store_open(); -ENOENT: no recorder runs. */
+int store_open_press(const char *run_dir, struct store **ret, char **ret_error);
 /* -ENOENT: nothing recorded there. -EPROTONOSUPPORT: written by a newer version. -EUCLEAN: damaged. -ENOSPC, -EROFS,
  * -EACCES as usual. *ret_error (caller frees) says it in words. */
 int store_open(const struct store_paths *paths, enum store_mode mode, struct store **ret, char **ret_error);

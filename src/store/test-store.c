@@ -922,6 +922,31 @@ static void a_handle_finds_the_marks_again_when_they_move(void **state)
 	store_close(second);
 }
 
+/* A disk that does not answer, or whose recording is locked, must not hold up the button. */
+static void a_press_leaves_the_recording_alone(void **state)
+{
+	struct fixture *f = *state;
+	struct store *press = NULL;
+	sqlite3 *busy = NULL;
+	char *error = NULL;
+	struct mark m;
+	int64_t id;
+
+	assert_int_equal(store_open_press(f->run_dir, &press, &error), -ENOENT); /* no recorder */
+	free(error);
+	assert_int_equal(store_open_marks(f->store), 0);
+	assert_int_equal(sqlite3_open(f->file, &busy), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(busy, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(store_open_press(f->run_dir, &press, &error), 0);
+	assert_int_equal(store_mark(press, START, 0, "crawls", &id), 0);
+	store_close(press);
+	sqlite3_close(busy);
+	assert_int_equal(store_close_marks(f->store), 0);
+	m = get_mark(f->store, id);
+	assert_string_equal(m.note, "crawls");
+	mark_free(&m);
+}
+
 /* A recorder that was killed leaves its marks beside the journal; the next one says until when it is known of. */
 static void what_a_killed_recorder_had_caught_is_ended(void **state)
 {
@@ -1131,7 +1156,7 @@ RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(an_extract_gives_the_
 	  CASE(no_database_at_all_is_said), CASE(a_full_disk_loses_nothing), CASE(a_full_disk_is_freed_by_a_smaller_limit),
 	  CASE(a_copy_on_a_read_only_disk_can_be_read), CASE(presses_within_five_seconds_are_one),
 	  CASE(only_the_owner_and_root_change_a_mark), CASE(what_a_rule_caught_is_listed_like_a_mark),
-	  CASE(a_handle_finds_the_marks_again_when_they_move), CASE(what_a_killed_recorder_had_caught_is_ended),
+	  CASE(a_handle_finds_the_marks_again_when_they_move), CASE(a_press_leaves_the_recording_alone), CASE(what_a_killed_recorder_had_caught_is_ended),
 	  CASE(the_marks_of_one_user_are_bounded), CASE(many_users_marks_are_bounded_together), CASE(a_note_is_cut),
 	  CASE(a_second_handle_takes_no_locks_away), CASE(one_recorder_writes_at_a_time),
 	  CASE(captures_are_kept_with_their_incident))
