@@ -8,19 +8,21 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "cmd/verb.h"
 #include "daemon/recorder.h"
+#include "daemon/urgent.h"
 #include "source/flight.h"
 #include "source/source.h"
 #include "view/json.h"
 
 static const struct option_row options[] = {{}};
 
-#define CHECKS	   10
+#define CHECKS	   11
 #define ROOM_LEAST 16 /* MB: some hours of a recording, and the log of the database beside it */
 
 struct finding_row {
@@ -117,6 +119,25 @@ static void check_lock(struct finding_row *row)
 	row->remedy = "ulimit -l unlimited    # or run the recorder as a service";
 }
 
+/* Tried in a process of its own: this one keeps its priority. */
+static bool may_be_urgent(void)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(urgent_set(true) < 0);
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+static void check_urgency(struct finding_row *row)
+{
+	row->good = may_be_urgent();
+	strcpy(row->state, row->good ? "samples and answers have real-time priority" :
+				       "no real-time priority: samples and answers are late on a machine that crawls");
+	row->remedy = geteuid() ? "sudo whyslow doctor" : "sysctl kernel.sched_rt_runtime_us=950000    # and give the control group a share: cpu.rt_runtime_us";
+}
+
 /* MB that the recorder may still write beside the recording; -1 = not known. */
 static int64_t room_beside(const char *file)
 {
@@ -210,6 +231,8 @@ static size_t check_all(const struct common *common, struct finding_row rows[CHE
 	check_namespace(&rows[8]);
 	rows[9].what = "events";
 	check_ring(&rows[9]);
+	rows[10].what = "priority";
+	check_urgency(&rows[10]);
 	return CHECKS;
 }
 

@@ -301,5 +301,6 @@ const struct verb verb_list = {
 	.help = "marked moments, and those that rules caught",
 	.options = options,
 	.remote = true,
+	.urgent = true,
 	.run = run,
 };

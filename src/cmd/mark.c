@@ -130,5 +130,6 @@ const struct verb verb_mark = {
 	.help = "the button: it is slow now",
 	.options = options,
 	.remote = true,
+	.urgent = true,
 	.run = run,
 };

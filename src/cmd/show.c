@@ -118,5 +118,6 @@ const struct verb verb_show = {
 	.help = "the answer for a mark; without one every process at a moment, most unusual first",
 	.options = options,
 	.remote = true,
+	.urgent = true,
 	.run = run,
 };

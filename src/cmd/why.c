@@ -314,5 +314,6 @@ const struct verb verb_why = {
 	.help = "why is (or was) it slow: who, which resource, how unusual; or why is WHO slow: what it waits for",
 	.options = options,
 	.remote = true,
+	.urgent = true,
 	.run = run,
 };

@@ -135,7 +135,7 @@ static int add_markers(const struct capture *c, uint64_t since, struct trace *t)
 static void set_urgent(const struct capture *c, bool urgent)
 {
 	if (!c->inherited && c->realtime)
-		urgent_set(urgent);
+		(void)urgent_set(urgent);
 }
 
 static int freeze_quietly(struct capture *c, uint64_t since, size_t most, bool named, struct trace *ret)

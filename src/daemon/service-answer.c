@@ -33,7 +33,7 @@
 static void end_urgency(int number)
 {
 	(void)number;
-	urgent_set(false);
+	(void)urgent_set(false);
 }
 
 /* A signal when the budget is used up; without one there is no urgency. */
@@ -46,7 +46,7 @@ static void begin_urgency(void)
 
 	if (sigaction(BUDGET_SIGNAL, &action, NULL) == 0 && timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) == 0 &&
 	    timer_settime(timer, 0, &budget, NULL) == 0)
-		urgent_set(true);
+		(void)urgent_set(true);
 }
 
 /* Once its budget is used up the answer competes as its asker does. */
@@ -54,7 +54,7 @@ static void take_priority_of(const struct service_asker *asker)
 {
 	int nice;
 
-	urgent_set(false);
+	(void)urgent_set(false);
 	errno = 0;
 	nice = getpriority(PRIO_PROCESS, (id_t)asker->pid);
 	(void)setpriority(PRIO_PROCESS, 0, errno ? 0 : asker->uid != 0 && nice < 0 ? 0 : nice);

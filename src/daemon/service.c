@@ -60,7 +60,7 @@ struct forker {
 static void set_urgent(struct forker *f, bool urgent)
 {
 	if (f->urgent != urgent && f->service->options.realtime)
-		urgent_set(urgent);
+		(void)urgent_set(urgent);
 	f->urgent = urgent;
 }
 

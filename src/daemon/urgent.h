@@ -6,5 +6,5 @@
 
 #define URGENT_PRIORITY 51
 
-/* For the calling thread, not for what it starts; or back to the usual. Without the right to it nothing happens. */
-void urgent_set(bool urgent);
+/* For the calling thread, not for what it starts; or back to the usual. 0, or -EPERM without the right to it: nothing has happened. */
+int urgent_set(bool urgent);
