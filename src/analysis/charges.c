@@ -195,7 +195,7 @@ static int take_cell(void *user, const struct blame_cell *cell)
 	bool own;
 
 	/* whoever waits for its child has it do its own work: what the child waits is counted as the child's */
-	if (cell->culprit != BY_TASK || cell->wait == FOR_CHILD || of == BOTTLENECK_NONE || victim->kernel || gives_way(j, cell->victim))
+	if (cell->culprit != BY_TASK || cell->wait == FOR_CHILD || of == BOTTLENECK_NONE || victim->kernel || victim->self || gives_way(j, cell->victim))
 		return 0;
 	whom = program_of(j, cell->victim);
 	who = program_of(j, cell->id);

@@ -1,5 +1,6 @@
 /* Events and the recording's programs brought together: who is charged, by program, and who is left out. */
 #include <math.h>
+#include <string.h>
 
 #include "timeline/test-story.h"
 
@@ -77,6 +78,26 @@ static void the_one_at_the_end_of_the_chain_is_charged(void **state)
 	/* its own lock, while B ran 2 s: a fifth counts */
 	assert_true(fabs(seconds(&c, charges_against(&c, program(&d, 1), BOTTLENECK_LOCK)) - 0.4) < 0.01);
 	assert_true(charges_against(&c, program(&d, 3), BOTTLENECK_CPU) <= 0);
+	dataset_free(&d);
+}
+
+/* The recorder answers because somebody asks: what it waits is nobody's trouble. */
+static void what_the_recorder_waits_is_not_charged(void **state)
+{
+	_cleanup_(charges_free) struct charges c = {};
+	_cleanup_(story_end) struct story s;
+	struct dataset d;
+
+	(void)state;
+	act(&s);
+	record(&d);
+	for (size_t i = 0; i < s.trace.threads.n; i++)
+		if (s.trace.threads.v[i].tgid == 100)
+			s.trace.threads.v[i].flags |= THREAD_IS_SELF;
+	assert_int_equal(trace_finish(&s.trace), 0);
+	assert_int_equal(charges_of_trace(&s.trace, &d, 0, SECONDS - 1, &c), 0);
+	for (size_t i = 0; i < c.list.n; i++)
+		assert_null(strstr(c.list.v[i].victim, "victim"));
 	dataset_free(&d);
 }
 
@@ -302,6 +323,7 @@ int main(void)
 		cmocka_unit_test(who_stops_another_again_and_again_is_charged),
 		cmocka_unit_test(who_stops_another_twice_is_not),
 		cmocka_unit_test(what_a_child_waits_is_not_its_parents_as_well),
+		cmocka_unit_test(what_the_recorder_waits_is_not_charged),
 		cmocka_unit_test(a_trace_of_another_time_says_nothing),
 		cmocka_unit_test(thousands_that_wait_are_all_charged_for),
 	};

@@ -117,7 +117,14 @@ static int read_generation(const struct ring *r, uint32_t g, const uint64_t *hea
 
 /* --- threads and stacks --- */
 
-static struct trace_thread identity(const struct ring_identity *who)
+/* The recorder, and its processes that answer questions. */
+static bool is_own(const struct ring *r, const struct ring_identity *who)
+{
+	return who->tgid == r->owner || who->tgid == (uint32_t)getpid() ||
+	       (r->forked && (who->tgid == r->forked || who->parent == r->forked));
+}
+
+static struct trace_thread identity(const struct ring *r, const struct ring_identity *who)
 {
 	struct trace_thread thread = {
 		.tid = who->tid,
@@ -134,15 +141,20 @@ static struct trace_thread identity(const struct ring_identity *who)
 	};
 
 	memcpy(thread.comm, who->comm, TRACE_COMM);
-	if (who->tgid == (uint32_t)getpid())
+	if (is_own(r, who))
 		thread.flags |= THREAD_IS_SELF;
 	return thread;
 }
 
+struct taking {
+	const struct ring *ring;
+	struct trace *trace;
+};
+
 static void take_living(const struct ring_task *task, void *data)
 {
-	struct trace *t = data;
-	struct trace_thread thread = identity(&task->who);
+	const struct taking *into = data;
+	struct trace_thread thread = identity(into->ring, &task->who);
 
 	thread.state = task->state;
 	thread.facts = task->facts;
@@ -155,7 +167,7 @@ static void take_living(const struct ring_task *task, void *data)
 	thread.cpu_time = task->cpu_time;
 	thread.run_delay = task->run_delay;
 	thread.write_bytes = task->write_bytes;
-	(void)trace_add_thread(t, &thread);
+	(void)trace_add_thread(into->trace, &thread);
 }
 
 static int take_ended(const struct ring *r, uint64_t from, struct trace *t)
@@ -168,7 +180,7 @@ static int take_ended(const struct ring *r, uint64_t from, struct trace *t)
 
 		if (!ended.end || ended.end < from || ended.end > t->frozen)
 			continue;
-		thread = identity(&ended.who);
+		thread = identity(r, &ended.who);
 		thread.end = ended.end;
 		thread.flags |= THREAD_HAS_ENDED;
 		thread.state = STATE_ENDED;
@@ -293,7 +305,8 @@ static void describe_cpus(const struct ring *r, struct trace *t)
 static int take_others(struct ring *r, struct trace *t)
 {
 	uint64_t from = UINT64_MAX;
-	int n = ring_look(r, take_living, t);
+	struct taking into = {r, t};
+	int n = ring_look(r, take_living, &into);
 
 	for (uint32_t i = 0; i < r->n_cpus; i++)
 		if (t->cpus[i].from < from)

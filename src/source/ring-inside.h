@@ -39,7 +39,7 @@ struct ring {
 	struct bpf_link **sampling;
 	bool profiling, joined;
 	bool wants_samples;
-	bool copied; /* of a process that was forked: ring_inherit() */
+	uint32_t owner, forked; /* the process that opened it, and the one that was forked of it (ring_inherit()); 0 = none */
 };
 
 

@@ -236,7 +236,7 @@ int ring_attach(struct ring *r)
 
 int ring_inherit(struct ring *r)
 {
-	r->copied = true;
+	r->forked = (uint32_t)getpid();
 	r->look = bpf_program__attach_iter(r->skel->progs.look, NULL);
 	return r->look ? 0 : -errno;
 }
@@ -249,6 +249,7 @@ int ring_open(const struct ring_options *options, struct ring **ret, const char 
 	if (!r)
 		return -ENOMEM;
 	libbpf_set_print(silent);
+	r->owner = (uint32_t)getpid();
 	r->n_cpus = n > 0 ? (uint32_t)n : 1;
 	r->slots = choose_slots(options, r->n_cpus);
 	n = make_turns(r);
