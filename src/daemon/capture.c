@@ -33,6 +33,7 @@
 #define MARKER_TEXT  96
 #define PRESS_PATIENCE 1 /* s for root's program to say what it wants once it has connected */
 #define THREAD_STACK (512 << 10)
+#define COPY_BUDGET  200000000 /* ns of CPU at real-time priority: a copy of two million events takes half of it */
 #define IDLE_BUSY    0.02 /* CPUs' worth of work below which no samples are taken */
 #define NS_STALE     (1 * NS_PER_SEC)
 
@@ -325,13 +326,14 @@ static void *listen_for_markers(void *argument)
 	return NULL;
 }
 
-static void listen_until_stopped(struct capture *c)
+static void listen_until_stopped(struct capture *c, struct urgent_budget *budget)
 {
 	struct pollfd fds[] = {{c->press_fd, POLLIN, 0}, {c->stop[0], POLLIN, 0}};
 
 	for (;;) {
 		int n;
 
+		urgent_budget_set(budget, COPY_BUDGET);
 		set_urgent(c, true);
 		n = poll(fds, ARRAY_SIZE(fds), time_left(c));
 		if ((n < 0 && errno != EINTR) || (n > 0 && fds[1].revents))
@@ -346,11 +348,18 @@ static void listen_until_stopped(struct capture *c)
 static void *listen_for_presses(void *argument)
 {
 	struct capture *c = argument;
+	struct urgent_budget budget;
 	int r = flight_attach(c->flight);
 
 	if (r < 0)
 		log_warning("no flight recorder: cannot attach its programs (%s)", strerror(-r));
-	listen_until_stopped(c);
+	r = urgent_budget_open(&budget, CLOCK_THREAD_CPUTIME_ID);
+	if (r < 0) {
+		log_warning("no events of marks are kept: cannot make a timer (%s)", strerror(-r));
+		return NULL;
+	}
+	listen_until_stopped(c, &budget);
+	urgent_budget_close(&budget);
 	if (c->press.due)
 		finish_press(c);
 	return NULL;

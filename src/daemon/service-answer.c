@@ -26,27 +26,18 @@
 #define MEMORY_MAX	 (2ull << 30) /* bytes of addresses: the program and the flight recorder's maps take 200 MB of them */
 #define ZONE_MAX	 64
 #define STATUS_CANNOT	 3
-#define BUDGET_SIGNAL	 (SIGRTMIN + 1)
 
 /* --- priority --- */
 
-static void end_urgency(int number)
-{
-	(void)number;
-	(void)urgent_set(false);
-}
-
-/* A signal when the budget is used up; without one there is no urgency. */
+/* Without a budget there is no urgency. */
 static void begin_urgency(void)
 {
-	const struct itimerspec budget = {.it_value = {BUDGET_QUESTION / NS_PER_SEC, BUDGET_QUESTION % NS_PER_SEC}};
-	const struct sigaction action = {.sa_handler = end_urgency, .sa_flags = SA_RESTART};
-	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = BUDGET_SIGNAL};
-	timer_t timer;
+	struct urgent_budget budget;
 
-	if (sigaction(BUDGET_SIGNAL, &action, NULL) == 0 && timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) == 0 &&
-	    timer_settime(timer, 0, &budget, NULL) == 0)
-		(void)urgent_set(true);
+	if (urgent_budget_open(&budget, CLOCK_PROCESS_CPUTIME_ID) < 0)
+		return;
+	urgent_budget_set(&budget, BUDGET_QUESTION);
+	(void)urgent_set(true);
 }
 
 /* Once its budget is used up the answer competes as its asker does. */
