@@ -137,7 +137,8 @@ static int attach(struct store *s, const char *path)
 	s->marks_in_run = r == 0;
 	if (r == 0)
 		r = store_check_tables(s, "run", &run_shape, true);
-	return r;
+	/* it lies in memory, or it would be lost with the journal: who presses must not wait for a disk */
+	return r == 0 ? store_exec(s, "PRAGMA run.synchronous = OFF") : r;
 }
 
 int store_find_marks(struct store *s)
@@ -183,7 +184,7 @@ int store_open_marks(struct store *s)
 	if (r == 0 && !s->marks_in_run)
 		r = attach(s, path);
 	if (r == 0)
-		r = store_exec(s, "PRAGMA run.synchronous = OFF; CREATE TABLE IF NOT EXISTS run." MARK_TABLE
+		r = store_exec(s, "CREATE TABLE IF NOT EXISTS run." MARK_TABLE
 				  "CREATE TABLE IF NOT EXISTS run." CAPTURE_TABLE "CREATE TABLE IF NOT EXISTS run." TOLD_TABLE
 				  "CREATE TABLE IF NOT EXISTS run." FEEDBACK_TABLE);
 	/* what a killed recorder left there is newer than the store's */
