@@ -243,7 +243,7 @@ static void put_places(struct str *words, const struct hold *h, const struct pla
 
 static char *group_of(const struct place *p, const struct hold *h)
 {
-	return text("%s/whyslow-%s", p->path, h->id);
+	return text("%s/" PLACE_OF_HOLDS "%s", p->path, h->id);
 }
 
 static int add_group(struct hold *h, const struct place *p)

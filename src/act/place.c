@@ -84,6 +84,17 @@ static int read_mount(const char *proc_root, const char *controller, char **ret_
 	return -ENOENT;
 }
 
+/* The group that a hold has put a process into (PLACE_OF_HOLDS and numbers) is none of its own: another hold begins beside it. Below it
+ * nothing could be handed on, in version 2. */
+static void leave_holds(char *path)
+{
+	char *slash;
+
+	while ((slash = strrchr(path, '/')) && text_starts(slash + 1, PLACE_OF_HOLDS) &&
+	       strspn(slash + 1 + strlen(PLACE_OF_HOLDS), "0123456789-") == strlen(slash + 1 + strlen(PLACE_OF_HOLDS)))
+		slash[slash == path] = '\0';
+}
+
 int place_find(const char *proc_root, uint32_t pid, const char *controller, struct place *ret)
 {
 	_cleanup_free_ char *path = NULL, *mount = NULL, *root = NULL;
@@ -94,6 +105,7 @@ int place_find(const char *proc_root, uint32_t pid, const char *controller, stru
 		r = read_mount(proc_root, controller, &mount, &root);
 	if (r < 0)
 		return r;
+	leave_holds(path);
 	below = strcmp(root, "/") == 0 ? path : text_starts(path, root) ? path + strlen(root) : NULL;
 	if (!below || strstr(below, "/..") || strpbrk(below, "\t\n"))
 		return -ENOENT;

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define PLACE_OF_HOLDS "whyslow-" /* what the name of a hold's control group begins with */
+
 struct place {
 	char *path;   /* the control group's folder, absolute */
 	char *mount;  /* of its hierarchy: a prefix of path */
@@ -18,7 +20,8 @@ struct place {
 
 void place_free(struct place *p);
 /* The group of a process in the hierarchy that has this controller; "" = version 2, whatever controllers it
- * has. 0; -ENOENT where no such hierarchy is mounted (or not all of it: within a container), -ESRCH, -ENOMEM.
+ * has; of a process that is held back the one it was in before. 0; -ENOENT where no such hierarchy is mounted (or not all of it:
+ * within a container), -ESRCH, -ENOMEM.
  */
 int place_find(const char *proc_root, uint32_t pid, const char *controller, struct place *ret);
 /* Whether a version 2 group hands a controller on to the groups below it. */
