@@ -9,6 +9,7 @@
 #include "source/ring-inside.h"
 #include "source/trace-words.h"
 
+#define WRITTEN_WITHIN 1000 /* us: a program that writes a record has it done, without interruption, in a hundredth of that */
 #define LATE_MAX 4096 /* records; what is later is sorted with the other CPUs' */
 
 /* --- slots --- */
@@ -273,9 +274,9 @@ static uint64_t note_heads(const struct ring *r, uint32_t g, uint64_t *ret)
 	return most;
 }
 
-/* Turns nothing: a freeze for a question must not cost a later mark its past. Nothing here waits for the programs that write: each
- * slot says by its lap whether it is whole, and on a machine that starves a grace period takes as long as it likes. The generation
- * that rests is read first, and only as far as the newer one leaves room. */
+/* Turns nothing: a freeze for a question must not cost a later mark its past. Nothing here waits for a grace period, which
+ * takes as long as it likes on a machine that starves: the programs that write have a moment, and each slot says by its lap whether it is
+ * whole. The generation that rests is read first, and only as far as the newer one leaves room. */
 static int read_both(struct ring *r, uint64_t since, uint64_t most, struct trace *t)
 {
 	uint32_t now = r->skel->bss->generation & 1, before = now ^ 1;
@@ -286,7 +287,9 @@ static int read_both(struct ring *r, uint64_t since, uint64_t most, struct trace
 	if (!heads)
 		return -ENOMEM;
 	t->frozen = (uint64_t)monotonic_now();
+	usleep(WRITTEN_WITHIN);
 	newer = note_heads(r, now, heads);
+	usleep(WRITTEN_WITHIN);
 	if (newer < most && r->turns->generations[before].rested > since) {
 		(void)note_heads(r, before, heads + r->n_cpus);
 		n = read_generation(r, before, heads + r->n_cpus, most - newer, t);
