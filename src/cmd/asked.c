@@ -76,7 +76,6 @@ static void find_events_of_now(const struct common *common, struct asked *a)
 			      capture_now(common->config.store_run_dir, EVENTS_MOST, EVENTS_PATIENCE, &a->trace, &error);
 	if (r == 0 && trace_hide(&a->trace, &common->viewer) == 0)
 		a->request.trace = &a->trace;
-	a->events_late = r == -ETIMEDOUT;
 }
 
 static void find_events_of_mark(const struct common *common, struct asked *a)

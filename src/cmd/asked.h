@@ -14,7 +14,6 @@ struct asked {
 	struct facts facts;
 	struct trace trace;
 	struct mark *marks; /* what request.marks are */
-	bool events_late;   /* the flight recorder did not deliver in time */
 	int64_t mark;	    /* 0 = none */
 };
 
