@@ -5,17 +5,15 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "act/hold-file.h"
+#include "act/place.h"
 #include "base/cleanup.h"
 #include "base/folder.h"
-#include "base/str.h"
 
-#define PREFIX	  "whyslow-"
 #define AGE	  60 /* s: a recorder in another folder may be about to fill a younger one */
 #define DEPTH_MAX 32 /* of groups in groups: systemd makes 6 */
 
@@ -23,7 +21,7 @@ static void sweep_group(const char *run_dir, int folder, const char *name)
 {
 	struct stat st;
 
-	if (hold_file_exists(run_dir, name + strlen(PREFIX)))
+	if (hold_file_exists(run_dir, place_hold_id(name)))
 		return;
 	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && time(NULL) - st.st_mtime >= AGE)
 		(void)unlinkat(folder, name, AT_REMOVEDIR); /* fails where somebody is in it */
@@ -40,7 +38,7 @@ static void sweep_folder(const char *run_dir, int parent, const char *name, unsi
 	while (folder && (e = readdir(folder))) {
 		if (e->d_type != DT_DIR || e->d_name[0] == '.')
 			continue;
-		if (text_starts(e->d_name, PREFIX))
+		if (place_hold_id(e->d_name))
 			sweep_group(run_dir, dirfd(folder), e->d_name);
 		else if (depth < DEPTH_MAX)
 			sweep_folder(run_dir, dirfd(folder), e->d_name, depth + 1);

@@ -1,5 +1,6 @@
 #include "act/place.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,14 +85,26 @@ static int read_mount(const char *proc_root, const char *controller, char **ret_
 	return -ENOENT;
 }
 
-/* The group that a hold has put a process into (PLACE_OF_HOLDS and numbers) is none of its own: another hold begins beside it. Below it
- * nothing could be handed on, in version 2. */
+/* PID-START, of a user other than root PID-START-uUID: see hold_name() */
+const char *place_hold_id(const char *name)
+{
+	unsigned long long numbers[3];
+	const char *id = name + strlen(PLACE_OF_HOLDS);
+	int end = 0;
+
+	if (!text_starts(name, PLACE_OF_HOLDS) || !isdigit((unsigned char)*id) ||
+	    sscanf(id, "%llu-%llu%n-u%llu%n", &numbers[0], &numbers[1], &end, &numbers[2], &end) < 2)
+		return NULL;
+	return end && id[end] == '\0' ? id : NULL;
+}
+
+/* The group that a hold has put a process into is none of its own: another hold begins beside it. Below it nothing could be
+ * handed on, in version 2. */
 static void leave_holds(char *path)
 {
 	char *slash;
 
-	while ((slash = strrchr(path, '/')) && text_starts(slash + 1, PLACE_OF_HOLDS) &&
-	       strspn(slash + 1 + strlen(PLACE_OF_HOLDS), "0123456789-") == strlen(slash + 1 + strlen(PLACE_OF_HOLDS)))
+	while ((slash = strrchr(path, '/')) && place_hold_id(slash + 1))
 		slash[slash == path] = '\0';
 }
 

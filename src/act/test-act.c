@@ -91,6 +91,36 @@ static void groups_of_both_versions_are_found(void **state)
 	assert_int_equal(place_find(root, 7, "", &p), -ENOENT);
 }
 
+/* Somebody's hold of this process goes on: the next one begins beside it, whoever the first one's user is. */
+static void a_group_that_a_hold_made_is_left(void **state)
+{
+	static const struct {
+		const char *group, *found;
+	} cases[] = {
+		{"/whyslow-7-100", "/c"},
+		{"/a.slice/whyslow-7-100", "/c/a.slice"},
+		{"/a.slice/whyslow-7-100-u65534", "/c/a.slice"},
+		{"/a.slice/whyslow-7-100-u65534/whyslow-7-100", "/c/a.slice"},
+		{"/a.slice/whyslow-web.service", "/c/a.slice/whyslow-web.service"},
+		{"/a.slice/whyslow-7-100-u", "/c/a.slice/whyslow-7-100-u"},
+		{"/a.slice/whyslow-7", "/c/a.slice/whyslow-7"},
+		{"/a.slice/whyslow--7-100", "/c/a.slice/whyslow--7-100"},
+	};
+
+	(void)state;
+	put("self/mountinfo", "37 25 0:34 / /c rw - cgroup2 cgroup2 rw\n");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char text[128];
+		struct place p;
+
+		snprintf(text, sizeof(text), "0::%s\n", cases[i].group);
+		put("7/cgroup", text);
+		assert_int_equal(place_find(root, 7, "", &p), 0);
+		assert_string_equal(p.path, cases[i].found);
+		place_free(&p);
+	}
+}
+
 static void a_target_is_a_process_with_its_descendants(void **state)
 {
 	struct process p;
@@ -543,6 +573,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(groups_of_both_versions_are_found),
+		cmocka_unit_test(a_group_that_a_hold_made_is_left),
 		cmocka_unit_test(a_target_is_a_process_with_its_descendants),
 		cmocka_unit_test(several_are_one_target_with_all_their_descendants),
 		cmocka_unit_test(what_people_need_is_left_alone),
