@@ -88,7 +88,29 @@ static void read_delays(struct task_sample *s, struct task_struct *task)
 		SET(s, DELAY_IRQ, delays->irq_delay);
 }
 
-/* What the flight recorder added up of its time; a wait is charged when it ends. */
+/* The wait that goes on: the flight recorder charges it when it ends. One for a CPU ends soon, and a quota may take it over. */
+static __always_inline void add_going_on(struct task_sample *s, const struct ring_thread *t)
+{
+	u8 state = t->state;
+	s64 passed = bpf_ktime_get_ns() - t->since;
+
+	if (passed <= 0)
+		return;
+	if (state == STATE_LOCK || state == STATE_KERNEL_LOCK)
+		s->v[FEATURE_WAIT_LOCK] += passed;
+	else if (state == STATE_DISK)
+		s->v[FEATURE_WAIT_DISK] += passed;
+	else if (state == STATE_FAULT || state == STATE_RECLAIM)
+		s->v[FEATURE_WAIT_MEMORY] += passed;
+	else if (state == STATE_NETWORK)
+		s->v[FEATURE_WAIT_NETWORK] += passed;
+	else if (state == STATE_PEER)
+		s->v[FEATURE_WAIT_PEER] += passed;
+	else if (state == STATE_OTHER)
+		s->v[FEATURE_WAIT_OTHER] += passed;
+}
+
+/* What the flight recorder added up of its time, and waits that go on until now. */
 static __always_inline void read_sums(struct task_sample *s, const struct ring_thread *t)
 {
 	s->v[FEATURE_WAIT_PREEMPTED] = s->v[FEATURE_WAIT_QUOTA] = s->v[FEATURE_WAIT_LOCK] = s->v[FEATURE_WAIT_DISK] =
@@ -105,6 +127,8 @@ static __always_inline void read_sums(struct task_sample *s, const struct ring_t
 	SET(s, WAIT_PEER, t->sum[SUM_PEER]);
 	SET(s, WAIT_OTHER, t->sum[SUM_OTHER]);
 	SET(s, CPU_IMPOSED, t->sum[SUM_IMPOSED]);
+	if (state_is_blocked(t->state))
+		add_going_on(s, t);
 }
 
 static __always_inline void read_thread(struct task_sample *s, struct task_struct *task, const struct ring_thread *sums, bool living)

@@ -384,13 +384,59 @@ static size_t entries_until(const struct series *s, uint32_t tick)
 	return FIRST_WHERE(i, s->n, s->tick[i] > tick);
 }
 
+static int64_t elapsed_before(const struct dataset *d, uint32_t tick)
+{
+	return tick ? d->ticks.v[tick - 1].elapsed : 0;
+}
+
+struct growth_time subject_growth_time(const struct dataset *d, const struct subject *s, size_t feature, size_t i)
+{
+	const struct series *series = &s->series[feature];
+	uint32_t tick = series->tick[i];
+	struct growth_time t = {elapsed_before(d, tick), d->ticks.v[tick].elapsed};
+	int64_t grown, read_before;
+
+	if (!feature_is_read_late(s->features, feature) ||
+	    __builtin_mul_overflow(series->value[i], s->features[feature].quantum, &grown) || grown <= t.end - t.begin)
+		return t;
+	read_before = i ? d->ticks.v[series->tick[i - 1]].elapsed : s->first ? d->ticks.v[s->first - 1].elapsed : INT64_MIN;
+	t.begin = t.end - grown > read_before ? t.end - grown : read_before;
+	return t;
+}
+
+/* Of an entry's growth, what lies in [begin, end]. */
+static double growth_within(const struct dataset *d, const struct subject *s, size_t feature, size_t i, int64_t begin, int64_t end)
+{
+	struct growth_time t = subject_growth_time(d, s, feature, i);
+	int64_t first = t.begin > begin ? t.begin : begin, last = t.end < end ? t.end : end;
+
+	if (t.begin >= begin && t.end <= end)
+		return (double)s->series[feature].value[i];
+	return first < last ? (double)s->series[feature].value[i] * (double)(last - first) / (double)(t.end - t.begin) : 0;
+}
+
+static double growth_read_late(const struct dataset *d, const struct subject *s, size_t feature, uint32_t from, uint32_t to)
+{
+	const struct series *series = &s->series[feature];
+	int64_t begin = elapsed_before(d, from), end = d->ticks.v[to].elapsed;
+	double sum = 0;
+
+	for (size_t i = from ? entries_until(series, from - 1) : 0; i < series->n; i++) {
+		sum += growth_within(d, s, feature, i, begin, end);
+		if (series->tick[i] > to)
+			break; /* what is read later has grown after this entry */
+	}
+	return sum * (double)s->features[feature].quantum;
+}
+
 double subject_growth(const struct dataset *d, const struct subject *s, size_t feature, uint32_t from, uint32_t to)
 {
 	const struct series *series = &s->series[feature];
 	size_t begin = from ? entries_until(series, from - 1) : 0;
 	int64_t sum = 0;
 
-	(void)d;
+	if (feature_is_read_late(s->features, feature) && d->ticks.n && from < d->ticks.n)
+		return growth_read_late(d, s, feature, from, to < d->ticks.n ? to : (uint32_t)d->ticks.n - 1);
 	for (size_t i = begin; i < series->n && series->tick[i] <= to; i++)
 		sum += series->value[i];
 	return (double)sum * (double)s->features[feature].quantum;

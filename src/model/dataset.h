@@ -90,7 +90,13 @@ double subject_mean(const struct dataset *d, const struct subject *s, size_t fea
 /* What a subject does in ticks [from, to], of which it need not be there all the time: a counter's growth per second of all of them, a
  * program's level at their end, of a machine's level and of what is sampled (they swing) the mean. NaN where it was not there. */
 double subject_during(const struct dataset *d, const struct subject *s, size_t feature, uint32_t from, uint32_t to);
-/* Growth of a counter over ticks [from, to] in the feature's unit. */
+/* The time in which entry i of a counter's series grew, in the dataset's elapsed ns: its tick. A wait that is read late (feature.h) has
+ * grown for as long as it waited, at one ns a ns, but not before the entry before it: more threads have waited for a shorter time. */
+struct growth_time {
+	int64_t begin, end;
+};
+struct growth_time subject_growth_time(const struct dataset *d, const struct subject *s, size_t feature, size_t i);
+/* Growth of a counter over ticks [from, to] in the feature's unit; of an entry that grew outside of them, too, its share. */
 double subject_growth(const struct dataset *d, const struct subject *s, size_t feature, uint32_t from, uint32_t to);
 
 /* The last tick at or before a wall time, or -1. */

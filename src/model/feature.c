@@ -44,6 +44,11 @@ const struct feature *features_of(enum entity_kind kind, size_t *ret_n)
 	return kind < ENTITY_KIND_END ? kinds[kind].rows : NULL;
 }
 
+bool feature_is_read_late(const struct feature *features, size_t i)
+{
+	return features == process_features && FEATURES_READ_LATE >> i & 1;
+}
+
 int feature_index(enum entity_kind kind, const char *name)
 {
 	size_t n;

@@ -1,6 +1,7 @@
 /* The feature table as data: what feature-table.h lists, for programs to walk. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -61,6 +62,11 @@ const struct feature *features_of(enum entity_kind kind, size_t *ret_n);
 	 1ull << FEATURE_SCHED_NICE | 1ull << FEATURE_QUOTA_THROTTLED | 1ull << FEATURE_NET_RX_BYTES |                 \
 	 1ull << FEATURE_NET_TX_BYTES | 1ull << FEATURE_NET_RX_CALLS | 1ull << FEATURE_NET_TX_CALLS |                  \
 	 1ull << FEATURE_CHILDREN_SHORT | 1ull << FEATURE_CHILDREN_CPU)
+/* Of programs, waits that a sleeper goes on with unread: a reading books all that has passed since the one before, which may be a minute
+ * ago. dataset.c puts a growth into the time it is of. */
+#define FEATURES_READ_LATE \
+	(1ull << FEATURE_WAIT_LOCK | 1ull << FEATURE_WAIT_NETWORK | 1ull << FEATURE_WAIT_PEER | 1ull << FEATURE_WAIT_OTHER)
+bool feature_is_read_late(const struct feature *features, size_t i);
 /* The index of a named feature among its kind's, or -1. */
 int feature_index(enum entity_kind kind, const char *name);
 

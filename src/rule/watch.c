@@ -196,6 +196,18 @@ static bool is_meant(const struct watch *w, const struct prepared *p, const stru
 
 /* --- values --- */
 
+/* A wait that was read late has grown for more than this tick: of it, what all threads can have waited in it. */
+static double growth_of(const struct sample *s, int feature, int64_t span)
+{
+	const struct entity *e = s->entity;
+	double growth = (double)(s->values[feature] - (e->fresh ? 0 : e->previous[feature]));
+	size_t n;
+
+	if (!feature_is_read_late(features_of(e->info.kind, &n), (size_t)feature) || !(s->present >> FEATURE_THREADS & 1))
+		return growth;
+	return fmin(growth, (double)span * fmax(1, (double)s->values[FEATURE_THREADS]));
+}
+
 /* A counter's rate per second, a gauge's level; NaN where it is missing. */
 static double value_of(const struct sample *s, int feature, const struct feature *f, int64_t span)
 {
@@ -209,8 +221,7 @@ static double value_of(const struct sample *s, int feature, const struct feature
 		return NAN;
 	if (!e->fresh && !(e->measured >> feature & 1))
 		return NAN;
-	return fmax(0, (double)(s->values[feature] - (e->fresh ? 0 : e->previous[feature])) * 1e9 /
-			       (double)span);
+	return fmax(0, growth_of(s, feature, span) * 1e9 / (double)span);
 }
 
 static double derived_value(const struct watch *w, const struct quantity *q)

@@ -335,6 +335,7 @@ int ring_freeze_since(struct ring *r, uint64_t since, size_t most, struct trace 
 	if (n < 0)
 		return n;
 	ring_lock_turns(r);
+	r->turns->freezes++;
 	n = read_both(r, since, of_each, &t);
 	pthread_mutex_unlock(&r->turns->lock);
 	if (n < 0)

@@ -16,6 +16,7 @@ struct ring_abilities {
 struct ring_turns {
 	pthread_mutex_t lock; /* between processes; one may die with it */
 	bool attached;	      /* set by the thread that attached the programs, when all is there */
+	uint32_t freezes;
 	struct {
 		uint64_t began, rested; /* CLOCK_MONOTONIC */
 	} generations[RING_GENERATIONS];

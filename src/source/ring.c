@@ -223,6 +223,11 @@ bool ring_is_attached(const struct ring *r)
 	return r->turns && __atomic_load_n(&r->turns->attached, __ATOMIC_ACQUIRE);
 }
 
+uint32_t ring_freezes(const struct ring *r)
+{
+	return r->turns ? __atomic_load_n(&r->turns->freezes, __ATOMIC_RELAXED) : 0;
+}
+
 int ring_attach(struct ring *r)
 {
 	int n = attach(r);

@@ -34,6 +34,8 @@ int ring_open(const struct ring_options *options, struct ring **ret, const char 
 int ring_attach(struct ring *r);
 /* Do all programs run? From any thread. */
 bool ring_is_attached(const struct ring *r);
+/* How often it was frozen, by this process or one that was forked of it: a question about that moment. From any thread. */
+uint32_t ring_freezes(const struct ring *r);
 void ring_close(struct ring *r);
 /* In a process that was forked after ring_open() and before ring_attach(): freezes and looks work there too, for as long as the
  * one that opened it lives. The copy is never closed. 0 or -errno. */

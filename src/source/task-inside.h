@@ -22,6 +22,7 @@
 	(1ull << FEATURE_THREADS | 1ull << FEATURE_THREADS_RUNNING | 1ull << FEATURE_THREADS_RUNNABLE | \
 	 1ull << FEATURE_THREADS_BLOCKED)
 #define THREAD_MASK	((1ull << THREAD_FEATURE_COUNT) - 1)
+#define SLEEPERS_EVERY	8 /* ticks: no more often are all sleepers read for those who ask */
 #define EXITS_AT_MOST	8192 /* kept from one tick to the next */
 #define GROUPS_AT_MOST	4096 /* of short-lived processes, each for a minute after its last: every tick goes through all */
 #define SWEEP_READ_SIZE (64 << 10) /* of the buffer */
@@ -91,6 +92,8 @@ struct task_source {
 	struct bpf_link *iter;
 	struct task_walk *walked; /* NULL = by the iterator only */
 	const struct ring *flight; /* it notes who is woken, once it is attached; NULL = nobody does */
+	uint32_t freezes; /* of it, at the last reading of sleepers */
+	uint32_t sleepers_read; /* the tick of that */
 	bool told_of_all; /* by the last sweep: whom it did not tell of has gone */
 	struct ring_buffer *ring;
 	int wake_fd; /* readable: half of the ring is full */

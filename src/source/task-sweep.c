@@ -277,6 +277,18 @@ static int walk(struct task_source *src, struct tick *tick)
 	return 0;
 }
 
+/* A question is about who waits, and waits of sleepers are not known since they were last read. */
+static void read_sleepers_if_asked(struct task_source *src)
+{
+	uint32_t freezes = src->flight ? ring_freezes(src->flight) : 0;
+
+	if (freezes == src->freezes || src->tick - src->sleepers_read < SLEEPERS_EVERY)
+		return;
+	src->freezes = freezes;
+	src->sleepers_read = src->tick;
+	__sync_fetch_and_add(&src->skel->bss->retelling, 1);
+}
+
 void task_sweep(struct task_source *src, struct tick *tick)
 {
 	bool heard = src->flight && ring_is_attached(src->flight); /* whoever is woken after this sweep */
@@ -284,6 +296,7 @@ void task_sweep(struct task_source *src, struct tick *tick)
 
 	src->cursor = 0;
 	src->skel->bss->sweep_number = src->tick;
+	read_sleepers_if_asked(src);
 	src->skel->bss->wants_all = src->tick % ALL_EVERY == 1;
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own); /* see measure_clock_offset() in bpf/task-thread.h */
 	if (!src->walked || walk(src, tick) < 0)

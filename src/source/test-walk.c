@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hmap.h"
 #include "source/ring.h"
@@ -65,6 +66,22 @@ static void *sleep_on(void *argument)
 	for (;;)
 		pause();
 	return argument;
+}
+
+/* Waits on a pipe into which nothing is written. */
+static pid_t start_reader(void)
+{
+	int ends[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	if (pid == 0) {
+		(void)!read(ends[0], &(char){0}, 1);
+		sleep_on(NULL);
+	}
+	close(ends[0]); /* the other end stays open until this program ends */
+	return pid;
 }
 
 static pid_t start_sleeper(int more_threads)
@@ -417,6 +434,39 @@ static void who_is_refused_the_walk_says_so_and_goes_on(void **state)
 	eye_close(&eye);
 }
 
+/* --- waits that go on --- */
+
+static void a_wait_that_goes_on_is_read_when_a_question_is_asked(void **state)
+{
+	_cleanup_(trace_clear) struct trace trace = {};
+	pid_t reader = start_reader();
+	const struct sample *s;
+	struct eye eye;
+	int64_t before = 0;
+
+	eye_open(&eye, *state, false);
+	for (int i = 0; i < TICKS; i++) {
+		usleep(TICK_PAUSE_US);
+		eye_look(&eye);
+		s = find_pid(&eye.tick, reader);
+		assert_non_null(s);
+		if (i == 1)
+			before = s->values[FEATURE_WAIT_PEER];
+	}
+	/* every 64th tick all are read */
+	assert_true(s->values[FEATURE_WAIT_PEER] - before >= TICKS / 4 * TICK_PAUSE_US * 1000);
+	eye_look(&eye);
+	before = find_pid(&eye.tick, reader)->values[FEATURE_WAIT_PEER];
+	usleep(10 * TICK_PAUSE_US);
+	assert_int_equal(ring_freeze(*state, &trace), 0);
+	eye_look(&eye);
+	s = find_pid(&eye.tick, reader);
+	assert_non_null(s);
+	assert_true(s->values[FEATURE_WAIT_PEER] - before >= 10 * TICK_PAUSE_US * 1000);
+	end_sleeper(reader);
+	eye_close(&eye);
+}
+
 static int open_ring(void **state)
 {
 	const struct ring_options small = {.sums_only = true};
@@ -445,6 +495,7 @@ int main(void)
 		cmocka_unit_test(who_works_now_and_then_is_told_of),
 		cmocka_unit_test(who_gets_another_parent_is_told_of),
 		cmocka_unit_test(a_walk_goes_on_where_there_was_no_room),
+		cmocka_unit_test(a_wait_that_goes_on_is_read_when_a_question_is_asked),
 	};
 
 	return cmocka_run_group_tests(tests, open_ring, close_ring);

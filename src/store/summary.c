@@ -95,19 +95,30 @@ static uint32_t count_spans(const struct dataset *d, const struct subject *s)
 	return n;
 }
 
+/* A tick, or of a wait that was read late those in which it grew. */
+static uint32_t ticks_of(const struct summarising *z, const struct subject *s, size_t f, size_t i)
+{
+	struct growth_time grown = subject_growth_time(z->d, s, f, i);
+	uint32_t tick = s->series[f].tick[i], first = tick;
+
+	while (first > s->first && z->d->ticks.v[first - 1].elapsed > grown.begin)
+		first--;
+	return tick - first + 1;
+}
+
 static size_t add_growths(struct summarising *z, const struct subject *s, size_t f)
 {
 	const struct series *series = &s->series[f];
+	uint32_t grew = 0;
 
-	add_value(z, 0, 0, z->n_spans > series->n ? z->n_spans - (uint32_t)series->n : 0);
 	for (size_t i = 0; i < series->n; i++) {
-		int64_t span = z->d->ticks.v[series->tick[i]].span;
+		uint32_t tick = series->tick[i], n = ticks_of(z, s, f, i), begin = tick + 1 - n;
+		int64_t span = z->d->ticks.v[tick].elapsed - (begin ? z->d->ticks.v[begin - 1].elapsed : 0);
 
-		add_value(z, i + 1,
-			  (double)series->value[i] * (double)s->features[f].quantum /
-				  (span ? (double)span / 1e9 : 1),
-			  1);
+		add_value(z, i, (double)series->value[i] * (double)s->features[f].quantum / (span ? (double)span / 1e9 : 1), n);
+		grew += n;
 	}
+	add_value(z, series->n, 0, z->n_spans > grew ? z->n_spans - grew : 0);
 	return series->n + 1;
 }
 

@@ -82,16 +82,21 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* n seconds in which the worker uses 1 s of CPU each, as a segment; returns its id. */
-static int64_t record(struct fixture *f, int n)
+/* n seconds in which the worker uses 1 s of CPU each, as a segment; returns its id. `waits`: it waits all the time instead, and what it
+ * waited is read every 20 s. */
+static int64_t record_as(struct fixture *f, int n, bool waits)
 {
 	struct str frame = {};
 
 	for (int i = 0; i < n; i++, f->seconds++) {
 		tick_begin(&f->tick, (f->seconds + 100) * NS_PER_SEC, START + f->seconds * NS_PER_SEC);
-		f->values[FEATURE_CPU_TIME] += NS_PER_SEC;
+		if (!waits)
+			f->values[FEATURE_CPU_TIME] += NS_PER_SEC;
+		else if (i % 20 == 19)
+			f->values[FEATURE_WAIT_PEER] += 20 * NS_PER_SEC;
 		f->values[FEATURE_THREADS] = 1 + f->seconds % 3;
-		tick_put(&f->tick, f->worker, f->values, 1ull << FEATURE_CPU_TIME | 1ull << FEATURE_THREADS);
+		tick_put(&f->tick, f->worker, f->values,
+			 1ull << FEATURE_CPU_TIME | 1ull << FEATURE_THREADS | (waits ? 1ull << FEATURE_WAIT_PEER : 0));
 		if (i == 0)
 			assert_int_equal(journal_begin(&f->journal, f->tick.wall / NS_PER_MS), 0);
 		str_clear(&frame);
@@ -100,6 +105,11 @@ static int64_t record(struct fixture *f, int n)
 	}
 	str_free(&frame);
 	return f->journal.segment;
+}
+
+static int64_t record(struct fixture *f, int n)
+{
+	return record_as(f, n, false);
 }
 
 static void holds(struct store *s, int64_t first, int64_t n, unsigned damaged_segments)
@@ -277,6 +287,27 @@ static void old_segments_go_and_their_hours_stay(void **state)
 	assert_true(summarised(f->store, SUMMARY_HOUR) == all);
 	assert_int_equal(store_retain(f->store, &keep, START + 400 * 86400 * NS_PER_SEC), 0);
 	assert_true(summarised(f->store, SUMMARY_HOUR) == 0);
+}
+
+static int look_at_waits(const struct summary *s, void *data)
+{
+	double *highest = data;
+
+	if (s->feature == FEATURE_WAIT_PEER && s->distribution.q[QUANTILES - 1] > *highest)
+		*highest = s->distribution.q[QUANTILES - 1];
+	return 0;
+}
+
+static void a_wait_that_was_read_late_is_no_peak_of_a_summary(void **state)
+{
+	struct fixture *f = *state;
+	double highest = 0;
+	unsigned damaged;
+
+	record_as(f, 100, true);
+	assert_int_equal(store_compact(f->store, f->journal.segment), 0);
+	assert_int_equal(store_summaries(f->store, SUMMARY_SEGMENT, INT64_MIN, INT64_MAX, look_at_waits, &highest, &damaged), 0);
+	assert_true(highest > 0.9e9 && highest < 1.1e9);
 }
 
 static void times_without_a_recording_are_no_past(void **state)
@@ -1146,7 +1177,8 @@ static void a_note_is_cut(void **state)
 RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(an_extract_gives_the_same_ticks_again),
 	  CASE(a_killed_recorder_loses_nothing_but_its_last_write),
 	  CASE(a_power_cut_loses_what_was_not_saved), CASE(the_segment_being_written_is_left_alone),
-	  CASE(old_segments_go_and_their_hours_stay), CASE(times_without_a_recording_are_no_past),
+	  CASE(old_segments_go_and_their_hours_stay), CASE(a_wait_that_was_read_late_is_no_peak_of_a_summary),
+	  CASE(times_without_a_recording_are_no_past),
 	  CASE(the_oldest_go_beyond_the_size),
 	  CASE(an_export_is_whole), CASE(a_damaged_chunk_is_left_out_and_counted),
 	  CASE(the_times_of_what_is_damaged_are_named), CASE(each_wrong_byte_of_a_summary_is_found),

@@ -125,7 +125,7 @@ static void put_chain(const struct wait_chain *c, FILE *out)
 static void put_waits(const struct program_waits *p, bool colour, FILE *out)
 {
 	if (p->waits.n)
-		fputs("\nWaited per second, all threads together (a wait counts when it ends):\n", out);
+		fputs("\nWaited per second, all threads together:\n", out);
 	for (size_t i = 0; i < p->waits.n; i++) {
 		const struct program_wait *w = &p->waits.v[i];
 
