@@ -2,7 +2,7 @@
  *
  *   each feature of each process on its own, a univariate Gaussian over the window's samples;
  *   features that are constant in a process are left out;
- *   a process's score is the average log-likelihood per feature of the sample nearest to the query,
+ *   a process's score is the average log-likelihood per feature of the value closest to the query, of each feature on its own,
  *   for processes with more than 10 features that are not constant;
  *   processes are ranked from the least likely, features within a process likewise.
  *
@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "analysis/gaussian.h"
 #include "analysis/method.h"
@@ -66,15 +67,50 @@ static struct moments train(const struct dataset *d, const struct question *q, c
 	return m;
 }
 
-/* The tick nearest to the query at which the subject was there, or -1 beyond the tolerance. */
-static int64_t nearest_tick(const struct dataset *d, const struct question *q, const struct subject *s)
-{
-	uint32_t tick = q->at < s->first ? s->first : q->at > s->last ? s->last : q->at;
-	int64_t away = d->ticks.v[tick].boot - d->ticks.v[q->at].boot;
+struct range {
+	int64_t from, to; /* ticks, inclusive; empty if to < from */
+};
 
-	if (s->first > s->last)
-		return -1;
-	return (away < 0 ? -away : away) <= q->tolerance ? (int64_t)tick : -1;
+/* Ticks whose values may stand for the query: within its tolerance, while the subject was there. Where the event is learnt
+ * from, too (block mode), they are ticks that are learnt from. */
+static struct range ticks_near(const struct dataset *d, const struct question *q, const struct subject *s)
+{
+	bool event_is_learnt = q->train_to >= (int64_t)q->at;
+	struct range r = {s->first, s->last};
+
+	if (event_is_learnt && r.from < (int64_t)q->train_from)
+		r.from = q->train_from;
+	if (event_is_learnt && r.to > q->train_to)
+		r.to = q->train_to;
+	while (r.from <= r.to && d->ticks.v[q->at].boot - d->ticks.v[r.from].boot > q->tolerance)
+		r.from++;
+	while (r.from <= r.to && d->ticks.v[r.to].boot - d->ticks.v[q->at].boot > q->tolerance)
+		r.to--;
+	return r;
+}
+
+static int64_t distance(const struct dataset *d, uint32_t at, int64_t tick)
+{
+	return llabs(d->ticks.v[tick].boot - d->ticks.v[at].boot);
+}
+
+/* The tick of `near` with the feature's value closest to the query, the earlier of two; -1 if there is no value. */
+static int64_t closest_value(const struct dataset *d, uint32_t at, const struct subject *s, size_t feature, struct range near,
+			     double *ret)
+{
+	int64_t down = near.to < at ? near.to : at, up = near.from > at ? near.from : (int64_t)at + 1;
+
+	while (down >= near.from || up <= near.to) {
+		bool later = down < near.from || (up <= near.to && distance(d, at, up) < distance(d, at, down));
+		int64_t tick = later ? up++ : down--;
+		double value = d->ticks.v[tick].span > 0 ? subject_value(d, s, feature, (uint32_t)tick) : NAN;
+
+		if (isnan(value))
+			continue;
+		*ret = value;
+		return tick;
+	}
+	return -1;
 }
 
 double gaussian_log_likelihood(double x, double mean, double sd)
@@ -84,7 +120,7 @@ double gaussian_log_likelihood(double x, double mean, double sd)
 	return -log(sd) - 0.5 * log(2 * M_PI) - 0.5 * z * z;
 }
 
-static int judge(const struct dataset *d, const struct question *q, const struct subject *s, uint32_t tick,
+static int judge(const struct dataset *d, const struct question *q, const struct subject *s, struct range near,
 		 struct suspect *ret)
 {
 	double sum = 0;
@@ -93,13 +129,14 @@ static int judge(const struct dataset *d, const struct question *q, const struct
 		struct moments m;
 		struct deviation dev = {.feature = &s->features[f]};
 		double x, sd, likelihood;
+		int64_t tick;
 
 		if (!subject_has(s, f))
 			continue;
 		m = train(d, q, s, f);
 		sd = m.n > 1 ? sqrt(m.square / m.n) : 0;
-		x = subject_value(d, s, f, tick);
-		if (!(sd > 0) || isnan(x))
+		tick = sd > 0 ? closest_value(d, q->at, s, f, near, &x) : -1;
+		if (tick < 0)
 			continue;
 		likelihood = gaussian_log_likelihood(x, m.mean, sd);
 		sum += likelihood;
@@ -125,17 +162,14 @@ static int gaussian_rank(const struct dataset *d, const struct question *q, stru
 	for (size_t i = 0; i < d->subjects.n; i++) {
 		const struct subject *s = d->subjects.v[i];
 		struct suspect suspect = {.subject = s, .share = NAN, .members = 1};
-		int64_t tick;
+		struct range near = ticks_near(d, q, s);
 		int r;
 
-		if (s->info.kind != ENTITY_PROCESS)
-			continue;
-		tick = nearest_tick(d, q, s);
-		if (tick < 0)
+		if (s->info.kind != ENTITY_PROCESS || near.to < near.from)
 			continue;
 		if (s->info.flags & ENTITY_IS_KERNEL_THREAD)
 			suspect.kind = CULPRIT_KERNEL;
-		r = judge(d, q, s, (uint32_t)tick, &suspect);
+		r = judge(d, q, s, near, &suspect);
 		if (r == 1)
 			r = VEC_PUSH(ret->suspects, suspect) < 0 ? -ENOMEM : 1;
 		if (r <= 0) {

@@ -93,5 +93,63 @@ static void the_event_itself_is_not_learnt(void **state)
 	dataset_free(&d);
 }
 
+/* One of the features is read every third second only, the last time at tick 3; the process is there throughout. */
+static void of_each_feature_the_closest_value_counts(void **state)
+{
+	static const int64_t wild[6] = {1, 2, 3, 2, 1, 9};
+	struct question q = {.at = 3, .train_to = 5, .tolerance = 2 * NS_PER_SEC};
+	struct ranking r = {};
+	struct dataset d = {};
+	struct subject *s;
+	size_t late = 0;
+
+	(void)state;
+	for (int i = 0; i < 6; i++)
+		dataset_add_tick(&d, (10 + i) * NS_PER_SEC, (10 + i) * NS_PER_SEC, NS_PER_SEC);
+	s = add_process(&d, 1, 12, wild);
+	while (s->series[late].n < 6)
+		late++;
+	s->series[late].n = 0;
+	series_push(&s->series[late], 4, 7);
+	series_push(&s->series[late], 5, 8);
+	dataset_finish(&d);
+	assert_int_equal(method_gaussian.rank(&d, &q, &r), 0);
+	assert_int_equal(r.suspects.v[0].features.n, 12);
+	for (size_t i = 0; i < 12; i++) {
+		const struct deviation *dev = &r.suspects.v[0].features.v[i];
+		bool is_late = dev->feature == &s->features[late];
+
+		assert_true(dev->observed == (is_late ? 7 : 2) * (double)dev->feature->quantum);
+	}
+	ranking_free(&r);
+	q.tolerance = NS_PER_SEC / 2; /* then it is out of reach */
+	assert_int_equal(method_gaussian.rank(&d, &q, &r), 0);
+	assert_int_equal(r.suspects.v[0].features.n, 11);
+	ranking_free(&r);
+	dataset_free(&d);
+}
+
+/* The value closest to the query is of the tick before the block, from which nothing is learnt in block mode. */
+static void a_value_from_outside_the_block_is_not_judged_by_it(void **state)
+{
+	static const int64_t wild[6] = {1, 900000, 1, 2, 1, 1};
+	struct question q = {.at = 2, .train_from = 2, .train_to = 5, .tolerance = 30 * NS_PER_SEC};
+	struct ranking r = {};
+	struct dataset d = {};
+
+	(void)state;
+	for (int i = 0; i < 6; i++)
+		dataset_add_tick(&d, (10 + i) * NS_PER_SEC, (10 + i) * NS_PER_SEC, i == 2 ? 0 : NS_PER_SEC);
+	add_process(&d, 1, 12, wild);
+	dataset_finish(&d);
+	assert_int_equal(method_gaussian.rank(&d, &q, &r), 0);
+	assert_int_equal(r.suspects.n, 1);
+	for (size_t i = 0; i < r.suspects.v[0].features.n; i++)
+		assert_true(fabs(r.suspects.v[0].features.v[i].deviation) <= sqrt(r.suspects.v[0].features.v[i].compared));
+	ranking_free(&r);
+	dataset_free(&d);
+}
+
 RUN_TESTS(cmocka_unit_test(densities_equal_those_computed_by_hand), cmocka_unit_test(processes_rank_by_mean_log_likelihood),
-	  cmocka_unit_test(the_event_itself_is_not_learnt))
+	  cmocka_unit_test(the_event_itself_is_not_learnt), cmocka_unit_test(of_each_feature_the_closest_value_counts),
+	  cmocka_unit_test(a_value_from_outside_the_block_is_not_judged_by_it))

@@ -336,6 +336,35 @@ static void marked_incidents_are_not_learnt(void **state)
 	end(&st);
 }
 
+/* The paper learns from the whole block, the event in it: with n samples nothing is further from their mean than sqrt(n) of
+ * their standard deviation. */
+static void in_block_mode_the_marked_event_is_learnt(void **state)
+{
+	const struct mark mark = {.wall = (1000000 + TICKS - 1) * NS_PER_SEC, .last = (1000000 + TICKS - 1) * NS_PER_SEC, .presses = 1};
+	struct why_request request = {.at = mark.wall,
+				      .window = 4 * 3600 * NS_PER_SEC,
+				      .method = &method_gaussian,
+				      .block = true,
+				      .marks = &mark,
+				      .n_marks = 1};
+	const struct suspect *s;
+	struct subject *hog;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	hog = add(&st, "/bin/hog", 0, TICKS - 1, 0);
+	for (size_t f = 0; f < PROCESS_FEATURE_COUNT; f++)
+		for (uint32_t t = 0; hog->features[f].kind == COUNTER && t < TICKS; t++)
+			use(hog, f, t, t, hog->features[f].quantum * (t < TICKS - 2 ? t % 2 : 100000));
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 50);
+	assert_int_equal(why_answer(&st.d, &request, &st.answer), 0);
+	s = first(&st);
+	for (size_t i = 0; i < s->features.n; i++)
+		assert_true(fabs(s->features.v[i].deviation) <= sqrt(s->features.v[i].compared));
+	end(&st);
+}
+
 /* A run of a program from tick `from` to `to` whose beginning was recorded; it reads for the first 30 s of
  * them. */
 static struct subject *run_of(struct story *st, const char *exe, uint32_t from, uint32_t to,
@@ -529,6 +558,6 @@ RUN_TESTS(cmocka_unit_test(a_new_hog_beside_a_bigger_usual_innocent),
 	  cmocka_unit_test(a_saturated_pressure_hides_no_hog),
 	  cmocka_unit_test(taking_what_others_left_is_no_guilt),
 	  cmocka_unit_test(a_trickle_of_writes_is_not_the_stream_of_reads),
-	  cmocka_unit_test(marked_incidents_are_not_learnt), cmocka_unit_test(without_a_past_it_says_so),
+	  cmocka_unit_test(marked_incidents_are_not_learnt), cmocka_unit_test(in_block_mode_the_marked_event_is_learnt), cmocka_unit_test(without_a_past_it_says_so),
 	  cmocka_unit_test(an_upgrade_is_one_remark), cmocka_unit_test(folded_programs_are_one_remark),
 	  cmocka_unit_test(a_moment_nobody_recorded_is_refused))

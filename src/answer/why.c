@@ -373,7 +373,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	if (!r.method)
 		r.method = methods[0];
 	q.at = (uint32_t)at;
-	if (dataset_hide(d, &request->viewer) < 0 || exclude_marks(d, request, &excluded) < 0)
+	if (dataset_hide(d, &request->viewer) < 0 || (!r.block && exclude_marks(d, request, &excluded) < 0))
 		return -ENOMEM;
 	q.excluded = excluded;
 	set_window(d, &r, &q);
