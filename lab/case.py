@@ -13,17 +13,20 @@ import random
 import shutil
 import time
 
+import ablation
 import life
 import recording
+import scenes
 import score
 import tops
 from stage import SceneBroken
 
-STRANGERS_AT_MOST = 0.5  # CPUs' worth of work by whoever is not the lab's: the case would be theirs as well
 SNAPSHOTS_APART = 5  # seconds, as `top` is used
 AFTERWARDS = 5.5  # the flight recorder keeps the five seconds after the press as well
+CATCHING_UP = 2  # seconds of that are no calm
 CALM = (7, 9)  # seconds from the recorder's start, after which everybody catches up, to the injection
 RECORDED_LEAST = 14  # seconds from the recorder's start to the button: what is looked at must not reach back into the catching up
+LATE_AT_MOST = 3  # seconds that the press may come late: more, and nothing of the case ran as it was meant to
 PRESS = (5, 11)  # seconds from the injection to the button
 
 
@@ -52,19 +55,20 @@ def folder_of(work, case_id):
 
 
 def read_all(work):
-    """What is kept of every case that was played to its end, oldest first."""
-    kept = [json.loads(path.read_text()) | {"folder": path.parent} for path in (work / "cases").glob("*/case.json")]
+    """What is kept of every case that was played to its end, of all backgrounds, oldest first."""
+    kept = [{"background": "normal", "ablation": None} | json.loads(path.read_text()) | {"folder": path.parent}
+            for folder in (work, *(work / name for name in life.BACKGROUNDS)) for path in (folder / "cases").glob("*/case.json")]
     return sorted(kept, key=lambda case: case["pressed"])
 
 
 def play(stage, case, baseline):
     """Leaves the case's folder; its case.json comes last."""
-    folder = folder_of(stage.work, case.id)
+    folder = folder_of(stage.kept, case.id)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     if not getattr(case.scenario, "WITHOUT_PAST", False):
         recording.copy(baseline, folder / "recording.db")
-    before = list(stage.actors)
+    before, stage.restored = list(stage.actors), False
     try:
         if hasattr(case.scenario, "prepare"):
             case.scenario.prepare(stage, case.chance("prepare"))
@@ -73,7 +77,7 @@ def play(stage, case, baseline):
     finally:
         for actor in [actor for actor in stage.actors if actor not in before]:
             stage.stop(actor)
-        if hasattr(case.scenario, "restore"):
+        if hasattr(case.scenario, "restore") and not stage.restored:
             case.scenario.restore(stage)
     (folder / "case.json").write_text(json.dumps(kept, indent=1))
     return kept | {"folder": folder}
@@ -81,30 +85,39 @@ def play(stage, case, baseline):
 
 def act(stage, case, recorder, before):
     calm, until_press = case.plan()
-    stage.watch(calm)
+    stage.watch(CATCHING_UP)
+    calmly = ablation.Phase(before)
+    stage.watch(calm - CATCHING_UP)
     stage.expect_alive()
+    phases = {"calm": calmly.end()}
     injected = time.time()
     culprits = case.scenario.inject(stage, case.chance("inject"))
     stage.watch(injected + until_press - SNAPSHOTS_APART - time.time())
+    slowly = ablation.Phase(actor for actor in before if actor not in culprits)
     earlier, begin = tops.snapshot(), time.monotonic()
     stage.watch(injected + until_press - time.time())
     later, apart = tops.snapshot(), time.monotonic() - begin
     ours = {recorder.process.pid, os.getpid()}.union(*(actor.descendants for actor in stage.actors))
     first = {column: tops.first_two(earlier, later, column, ours) for column in tops.COLUMNS}
     strangers, most = tops.strangers(earlier, later, apart, ours)
+    phases["slow"] = slowly.end()
     pressed = time.time()
     mark = recorder.mark(f"lab: {case.id}")
     took = recorder.why(mark)[1]
-    if strangers > STRANGERS_AT_MOST:
+    if pressed - injected > until_press + LATE_AT_MOST:
+        raise SceneBroken(f"the button was pressed {pressed - injected - until_press:.0f} s late: others take the whole machine")
+    if strangers > stage.strangers_at_most:
         raise SceneBroken(f"others used {strangers:.2f} CPUs, most of it {most}")
     stage.expect_no_failure(culprits)
     stage.watch(pressed + AFTERWARDS - time.time())
     stage.expect_alive(except_for=culprits)
     innocents = [actor for actor in stage.actors if actor not in culprits]
-    truth = score.Truth.of(getattr(case.scenario, "GUILTY", "program"), culprits, innocents, case.scenario.FEATURES,
-                           stage.whyslow)
-    return {"case": case.id, "scenario": case.name, "group": case.scenario.GROUP, "seed": case.seed,
-            "resource": case.scenario.RESOURCE, "what": case.scenario.__doc__.strip(), "culprits": [c.name for c in culprits],
+    phases["ended"] = ablation.play(stage, case.scenario, culprits, before)
+    truth = score.Truth.of(getattr(case.scenario, "GUILTY", "program"), culprits, innocents, stage.whyslow)
+    names = [culprit.name for culprit in culprits]
+    return {"case": case.id, "scenario": case.name, "group": case.scenario.GROUP, "seed": case.seed, "background": stage.background,
+            "resource": scenes.expected(case.scenario, names).resource, "what": case.scenario.__doc__.strip(), "culprits": names,
+            "ablation": phases,
             "truth": truth.kept(), "tops": first,
             "mark": mark, "has_past": not getattr(case.scenario, "WITHOUT_PAST", False), "calm_from": injected - calm, "injected": injected, "pressed": pressed,
             "seconds_until_press": round(until_press, 1), "live_answer_took": round(took, 3), "strangers_cpus": round(strangers, 3),

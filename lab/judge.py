@@ -10,29 +10,35 @@ import recording
 import scenes
 import score
 import tops
+import trivial
 
-MODELS = ("robust", "gaussian", "blame")  # whoever this whyslow does not know is left out
+MODELS = {  # name in the tables -> options of `why`; a model that this whyslow does not know is left out
+    "robust": ("--model", "robust"),
+    "gaussian": ("--model", "gaussian"),
+    "the paper's": ("--model", "gaussian", "--window-mode", "block", "--window", "4h"),  # literally: 4 h, the event included
+    "blame": ("--model", "blame"),
+}
 PAST_AT_LEAST = 2 * life.NIGHTLY_EVERY + 10  # seconds of the baseline before a calm moment of it: what comes every night came before
 CALM_AT_LEAST = 5  # seconds, after a recorder's start: everybody stood still, and catches up
 MOMENTS_OF_RECORDING = 150  # of a recording in which nothing is provoked at all (run --calm)
 
 
-def judge_case(whyslow, case, models=MODELS):
+def judge_case(whyslow, case, models=tuple(MODELS)):
     """The case with `answers` beside it: who said what, and whether it was right."""
-    causes = scenes.causes_of(case["scenario"])
+    expected = scenes.expected_of(case)
     kept = recording.Kept(whyslow, case["folder"] / "recording.db")
     truth = score.Truth.read(case["truth"])
     answers = {}
     (case["folder"] / "answers").mkdir(exist_ok=True)
     for model in models:
-        answer, took = kept.why(case["mark"], model)
+        answer, took = kept.why(case["mark"], *MODELS[model])
         if answer:
             (case["folder"] / "answers" / f"{model}.json").write_text(json.dumps(answer, indent=1))
-            answers[model] = truth.judge(answer) | {"took": round(took, 3), "cause": answer["cause"]}
-            answers[model]["words"] = answer["cause"] in causes if answers[model]["process"] else None
+            answers[model] = truth.judge(answer, expected) | {"took": round(took, 3)}
+    answers["trivial"] = truth.judge_ranking(trivial.rank(trivial.rows(kept), case["pressed"]))
     for column in tops.COLUMNS:
         answers[f"top by {column}"] = truth.judge_top(case["tops"][column])
-    return case | {"answers": answers}
+    return case | {"answers": answers, "resource": expected.resource}
 
 
 def in_parallel(work, things):
@@ -40,14 +46,23 @@ def in_parallel(work, things):
         return list(pool.map(work, things))
 
 
-def judge_all(whyslow, cases, models=MODELS):
+def judge_all(whyslow, cases, models=tuple(MODELS)):
     return in_parallel(lambda case: judge_case(whyslow, case, models), cases)
 
 
 def calm_moments(work):
-    """(recording, Unix time): the same ones each time, at which nothing was provoked."""
-    moments = [(work / "baseline.db", at) for at in moments_of(json.loads((work / "baseline.json").read_text()))]
-    for path in sorted((work / "calm").glob("*.json")):
+    """(recording, Unix time): the same ones each time, at which nothing was provoked, of all backgrounds."""
+    moments = []
+    for folder in (work, *(work / name for name in life.BACKGROUNDS)):
+        if (folder / "baseline.json").exists():
+            moments += [(folder / "baseline.db", at) for at in moments_of(json.loads((folder / "baseline.json").read_text()))]
+        moments += moments_of_calm(folder)
+    return moments
+
+
+def moments_of_calm(folder):
+    moments = []
+    for path in sorted((folder / "calm").glob("*.json")):
         chance, (begin, end) = random.Random(path.stem), json.loads(path.read_text())
         moments += [(path.with_suffix(".db"), chance.uniform(begin + CALM_AT_LEAST, end)) for _ in range(MOMENTS_OF_RECORDING)]
     return moments
@@ -64,12 +79,12 @@ def moments_of(spans):
 
 def judge_calm(whyslow, moments, models, recorder):
     """{model: [accused at that moment or None]}: whoever is named guilty by an answer that says the machine is slow."""
-    nobody = score.Truth.of("nobody", (), (), (), recorder)
+    nobody = score.Truth.of("nobody", (), (), recorder)
 
     def ask(moment):
         path, at = moment
         kept, when = recording.Kept(whyslow, path), datetime.datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M:%S")
-        said = {model: kept.why(when, model)[0] for model in models}
+        said = {model: kept.why(when, *MODELS[model])[0] for model in models}
         return {model: who_is_accused(nobody, answer) for model, answer in said.items() if answer}
     told = in_parallel(ask, moments)
     return {model: [(str(moment[0]), moment[1], each[model]) for moment, each in zip(moments, told)]

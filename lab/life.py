@@ -235,6 +235,14 @@ def guard(stage):
     stage.start("guard", folder, name="guard")
 
 
+def solver(stage):
+    stage.start("burn", os.cpu_count(), 100, name="solver")
+
+
+def folding(stage):
+    stage.start("burn", os.cpu_count(), 100, name="folding-farm", nice=15)
+
+
 def shop(stage):
     stage.start("burn", 1, 15, name="shop", group=QUOTA)
 
@@ -262,7 +270,16 @@ PARTS = (
     (database, None, ()), (backup, make_backup, ()), (camera, None, ()), (application, None, ()), (guard, None, ()), (far, None, ()),
     (tellers, None, ()), (visitors, None, ("nginx", "wrk")), (redis_user, None, ("redis-server",)),
     (bank, None, ("postgres", "pgbench")), (builder, make_builder, ("gcc",)), (nightly, None, ()), (video, make_video, ("ffmpeg",)),
-    (office, None, ()), (editor, None, ()), (shop, None, ()), (renderer, None, ()), (encoder, None, ()))
+    (office, None, ()), (editor, None, ()), (shop, None, ()), (renderer, None, ()), (encoder, None, ()), (solver, None, ()),
+    (folding, None, ()))
+
+PRESSING = {solver, folding}
+AT_REST = {postgres, redis, web_server, database, application, guard, far, tellers, office, editor}
+BACKGROUNDS = {  # which parts each has
+    "normal": {part for part, _, _ in PARTS} - PRESSING,
+    "idle": AT_REST,  # servers that are asked nothing, and small work
+    "pressed": {part for part, _, _ in PARTS},  # all CPUs always have more than one to run, of normal work and of niced work
+}
 
 
 def make(stage):
@@ -272,8 +289,8 @@ def make(stage):
             make_part(stage)
 
 
-def start(stage):
-    for part, _, needs in PARTS:
+def start(stage, background="normal"):
+    for part, _, needs in (each for each in PARTS if each[0] in BACKGROUNDS[background]):
         missing = [program for program in needs if not has_program(program)]
         if missing:
             print(f"not installed: {', '.join(missing)}; normal life goes on without {part.__name__}", flush=True)

@@ -20,15 +20,15 @@ class Asked:
     def run(self, *arguments):
         return subprocess.run([self.whyslow, *arguments, *self.here], capture_output=True, text=True, check=False)
 
-    def why(self, at, model=None, window=None):
+    def why(self, at, *options):
         """The answer as a dictionary, and how many seconds it took. None: this whyslow has no such model."""
         begin = time.monotonic()
-        said = self.run("why", "--at", str(at), "--json", *(["--model", model] if model else []), *(["--window", window] if window else []))
+        said = self.run("why", "--at", str(at), "--json", *options)
         took = time.monotonic() - begin
-        if said.returncode == 2 and model and "no model" in said.stderr:
+        if said.returncode == 2 and "no model" in said.stderr:
             return None, took
         if said.returncode > 1:
-            raise RuntimeError(f"why --at {at} --model {model}: {said.stderr.strip()}")
+            raise RuntimeError(f"why --at {at} {' '.join(options)}: {said.stderr.strip()}")
         return json.loads(said.stdout), took
 
     def words(self, mark):

@@ -9,3 +9,17 @@ FAULTS = {"faults.minor", "faults.major"}
 LOCKS = {"wait.lock", "wait.other"}
 CHILDREN = {"children.short", "children.cpu", "tasks.forks"}
 NETWORK = {"net.tx_bytes", "net.tx_calls", "net.rx_bytes", "net.rx_calls"}
+
+# of the resource that is truly short: what of a scenario's FEATURES is of another one is tolerable and no more
+STRICT = {
+    "cpu": CPU | CHILDREN | {"threads.runnable", "threads.running", "quota.throttled", "wait.quota", "cgroup.throttled",
+                             "cgroup.throttles", "sched.nice", "sched.policy"},
+    "io": READING | WRITING,
+    "memory": MEMORY | READING | {"mem.shmem", "mem.file"},
+    "network": NETWORK | {"wait.network", "handles.sockets"},
+    "delay": LOCKS | {"wait.peer", "wait.network"},
+    "handles": {"handles.files", "handles.sockets"},
+    "faults": CPU | FAULTS,
+    "threads": CPU | {"threads.count", "threads.runnable", "threads.running"},
+    "other": set(),
+}

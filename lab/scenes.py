@@ -1,8 +1,31 @@
 """The files of scenarios/, by name."""
+import dataclasses
 import importlib.util
 import pathlib
 
+from resources import STRICT
+
 HERE = pathlib.Path(__file__).parent
+SAME = {"cpu-group": "cpu"}  # one cause in two sentences: a program of one process, or of several
+
+
+@dataclasses.dataclass(frozen=True)
+class Expected:
+    """What an answer about a case should say: strictly, and what is tolerable (which holds what is strictly right)."""
+
+    resource: str
+    cause: frozenset
+    causes: frozenset
+    feature: frozenset
+    features: frozenset
+
+    def judge_cause(self, cause):
+        """(strictly right, tolerable)."""
+        strict = SAME.get(cause, cause) in self.cause
+        return strict, strict or cause in self.causes
+
+    def judge_feature(self, feature):
+        return feature in self.feature, feature in self.features
 
 
 def load(path):
@@ -23,6 +46,19 @@ def choose(names):
     return {name: module for name, module in every.items() if name in names or module.GROUP in names}
 
 
-def causes_of(name):
-    """Which causes of share/causes are right for this scenario."""
-    return load(HERE / "scenarios" / f"{name}.py").CAUSES
+def of_culprits(value, culprits):
+    """What a scenario says as one thing, or by the name of the culprit that chance chose: all that hold."""
+    return [value] if isinstance(value, str) else [value[name] for name in dict.fromkeys(culprits) if name in value]
+
+
+def expected(module, culprits):
+    """Of a scenario (a module) whose culprits have these names. By today's file: what was kept is judged as the file says now."""
+    resources = of_culprits(module.RESOURCE, culprits)
+    cause, features = frozenset(of_culprits(module.CAUSE, culprits)), frozenset(module.FEATURES)
+    strict = frozenset().union(*(STRICT[resource] for resource in resources)) & features
+    return Expected(resources[0], cause, cause | module.TOLERABLE, strict, features)
+
+
+def expected_of(case):
+    """Of a case that was kept."""
+    return expected(load(HERE / "scenarios" / f"{case['scenario']}.py"), case["culprits"])

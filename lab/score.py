@@ -11,7 +11,7 @@ NOT_THE_MACHINE = {"remote", "network", "none"}
 
 @dataclasses.dataclass(frozen=True)
 class Truth:
-    """Who did it, who did not, and which features count as right.
+    """Who did it and who did not.
 
     guilty is "program", or what is to blame where no program is: "limit" (a quota), "remote" (somebody else's machine),
     "nobody" (nothing is slow). Pids decide; an executable or a name only where the pid is no innocent's, so that one
@@ -19,7 +19,6 @@ class Truth:
     """
 
     guilty: str
-    features: frozenset
     pids: frozenset
     exes: frozenset
     names: frozenset
@@ -27,22 +26,22 @@ class Truth:
     recorder: str = ""  # the recorder's executable: it is on the stage as well
 
     @classmethod
-    def of(cls, guilty, culprits, innocents, features, recorder=""):
+    def of(cls, guilty, culprits, innocents, recorder=""):
         def together(get):
             return frozenset().union(*map(get, culprits))
         pids = together(lambda actor: actor.descendants)
         others = {pid: actor.name for actor in innocents for pid in actor.descendants if pid not in pids}
-        return cls(guilty, frozenset(features), pids, together(lambda actor: actor.exes), together(lambda actor: actor.names),
+        return cls(guilty, pids, together(lambda actor: actor.exes), together(lambda actor: actor.names),
                    others, recorder)
 
     def kept(self):
         """As it is kept beside a recording."""
-        return {"guilty": self.guilty, "features": sorted(self.features), "pids": sorted(self.pids), "exes": sorted(self.exes),
+        return {"guilty": self.guilty, "pids": sorted(self.pids), "exes": sorted(self.exes),
                 "names": sorted(self.names), "innocents": sorted(self.innocents.items()), "recorder": self.recorder}
 
     @classmethod
     def read(cls, kept):
-        return cls(kept["guilty"], frozenset(kept["features"]), frozenset(kept["pids"]), frozenset(kept["exes"]),
+        return cls(kept["guilty"], frozenset(kept["pids"]), frozenset(kept["exes"]),
                    frozenset(kept["names"]), dict(kept["innocents"]), kept["recorder"])
 
     def did_it(self, suspect):
@@ -71,7 +70,8 @@ class Truth:
             return [not suspects or answer["bottleneck"] in NOT_THE_MACHINE or suspects[0].get("kind") == "host"]
         return [not suspects]
 
-    def judge(self, answer):
+    def judge(self, answer, expected):
+        """expected: what it should say of whom it names rightly (scenes.Expected)."""
         suspects, right = self.suspects_of(answer), self.ranks(answer)
         features = [feature["name"] for feature in suspects[0]["features"]] if suspects else []
         return {
@@ -81,14 +81,20 @@ class Truth:
             "of_two": any(right[:2]),
             "unclear": not suspects or answer["bottleneck"] == "unclear",
             "feature_named": features[0] if features else None,
-            "feature": features[0] in self.features if self.guilty == "program" and right[:1] == [True] and features else None,
             "resources": list(dict.fromkeys(feature["resource"] for feature in suspects[0]["features"])) if suspects else [],
             "accused": self.accused(answer),
             "passed_over": answer["slow"] and self.suspects_of(answer)[:1] != answer["culprits"][:1],
             "slow": answer["slow"],
             "confidence": answer["confidence"],
             "bottleneck": answer["bottleneck"],
-        }
+            "cause": answer["cause"],
+        } | self.judge_words(answer, expected, right[:1] == [True], features)
+
+    def judge_words(self, answer, expected, right, features):
+        """Cause and feature, strictly and tolerably; None where nobody is named rightly."""
+        causes = expected.judge_cause(answer["cause"]) if right else (None, None)
+        found = expected.judge_feature(features[0]) if right and features and self.guilty == "program" else (None, None)
+        return {"cause_strict": causes[0], "words": causes[1], "feature_strict": found[0], "feature": found[1]}
 
     def accused(self, answer):
         """Innocents that the answer names as guilty."""
@@ -99,6 +105,13 @@ class Truth:
         named_guilty = suspects[:1] if answer["model"] in SCALELESS else [
             suspect for suspect in suspects if suspect["score"] >= enough]
         return [self.innocents[s["pid"]] for s in named_guilty if s["pid"] in self.innocents and not self.did_it(s) and s.get("kind") not in NOT_IT]
+
+    def judge_ranking(self, suspects):
+        """A bare order of programs (trivial.py), strangers left out: like `top` it cannot say that no program is to blame."""
+        known = [s for s in suspects if self.did_it(s) or s["pid"] in self.innocents]
+        counts, right = self.guilty == "program", [self.did_it(suspect) for suspect in known[:2]]
+        return {"first": known[0]["name"] if known else None, "second": known[1]["name"] if known[1:] else None,
+                "process": right[:1] == [True] if counts else None, "of_two": any(right) if counts else None}
 
     def judge_top(self, first_two):
         """[[pid, name], ...]. `top` cannot say that no program is to blame: such cases are not counted for it."""

@@ -19,6 +19,7 @@ RUN = pathlib.Path("/run/whyslow-lab")
 UNDO = RUN / "undo.json"
 PR_SET_PDEATHSIG = 1
 NORMAL, SHORT, QUOTA = "normal", "short-of-memory", "quota"
+STRANGERS_AT_MOST = 0.5  # CPUs' worth of work by programs that are not the lab's: the case would be theirs as well
 PERIOD = 100000  # microseconds of a CPU quota's period
 FAR = "whyslow-lab-far"  # the network namespace that stands for another machine
 HERE_ADDRESS, FAR_ADDRESS = "10.211.7.1", "10.211.7.2"
@@ -176,8 +177,11 @@ def find_program(name):
 class Stage:
     """A context: enter it and the machine is prepared, leave it and the machine is as before."""
 
-    def __init__(self, build, work):
+    def __init__(self, build, work, background="normal"):
         self.build, self.work = pathlib.Path(build).resolve(), pathlib.Path(work).resolve()
+        self.background = background
+        self.strangers_at_most = STRANGERS_AT_MOST
+        self.kept = self.work / ("" if background == "normal" else background)  # its baseline, cases and calm recordings
         self.whyslow = str(self.build / "src/whyslow")
         self.programs = self.build / "lab/programs"
         self.groups = Groups()
@@ -186,7 +190,7 @@ class Stage:
 
     def __enter__(self):
         RUN.mkdir(parents=True, exist_ok=True)
-        self.work.mkdir(parents=True, exist_ok=True)
+        self.kept.mkdir(parents=True, exist_ok=True)
         self.lock = open(RUN / "lock", "w")
         try:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -329,7 +333,10 @@ class Stage:
         return actor
 
     def actor(self, name):
-        return next(actor for actor in self.actors if actor.name == name)
+        for actor in self.actors:
+            if actor.name == name:
+                return actor
+        raise SceneBroken(f"{name} is not part of this background")
 
     def watch(self, seconds):
         """Waits, and sees meanwhile who descends from whom: many do not live long."""

@@ -8,7 +8,8 @@ from stage import run_quietly
 GROUP = "real"
 RESOURCE = "io"
 FEATURES = CPU | FAULTS | NETWORK | SWITCHING | WRITING
-CAUSES = {"synced-writes", "disk-write", "database-upkeep", "cpu", "cpu-group", "kernel-work", "network-busy"}
+CAUSE = "synced-writes"
+TOLERABLE = {"cpu", "cpu-group", "database-upkeep", "disk-write", "kernel-work", "network-busy"}
 NEEDS = ("redis-server", "redis-benchmark")
 
 

@@ -5,7 +5,8 @@ from resources import CPU, READING
 GROUP = "disk"
 RESOURCE = "io"
 FEATURES = CPU | READING
-CAUSES = {"disk-read", "backup", "cpu", "cpu-group", "kernel-work", "disk-shared"}
+CAUSE = "disk-read"
+TOLERABLE = {"backup", "cpu", "cpu-group", "disk-shared", "kernel-work"}
 
 
 def inject(stage, chance):

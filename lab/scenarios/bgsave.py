@@ -7,9 +7,10 @@ from resources import CPU, FAULTS, MEMORY, WRITING
 from stage import read_children
 
 GROUP = "real"
-RESOURCE = "io"
+RESOURCE = "cpu"
 FEATURES = CPU | WRITING | FAULTS | MEMORY | {"delay.cow"}
-CAUSES = {"database-upkeep"}
+CAUSE = "database-upkeep"
+TOLERABLE = set()
 NEEDS = ("redis-server",)
 
 

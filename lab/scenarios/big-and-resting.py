@@ -3,9 +3,10 @@ writes each line to the disk before the next, or computes."""
 from resources import CPU, SWITCHING, WRITING
 
 GROUP = "other"
-RESOURCE = "io"
+RESOURCE = {"statistics": "cpu", "journal": "io"}
 FEATURES = CPU | SWITCHING | WRITING
-CAUSES = {"synced-writes", "disk-write", "cpu", "cpu-group", "cpu-shared"}
+CAUSE = {"statistics": "cpu", "journal": "synced-writes"}
+TOLERABLE = {"cpu", "cpu-group", "cpu-shared", "disk-write", "synced-writes"}
 FILLS = 12  # seconds until the big one has its memory: until then it does not rest
 
 

@@ -4,7 +4,8 @@ from resources import CHILDREN, CPU, FAULTS, MEMORY
 GROUP = "memory"
 RESOURCE = "cpu"
 FEATURES = CPU | CHILDREN | FAULTS | MEMORY
-CAUSES = {"many-starts", "children", "kernel-work", "cpu", "cpu-group", "page-faults"}
+CAUSE = "kernel-work"
+TOLERABLE = {"children", "cpu", "cpu-group", "many-starts", "page-faults"}
 NEEDS = ("python3",)
 PROGRAM = """import mmap, os, sys
 memory = mmap.mmap(-1, int(sys.argv[1]) << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

@@ -4,7 +4,8 @@ from resources import CPU, FAULTS, MEMORY, SWITCHING
 GROUP = "memory"
 RESOURCE = "cpu"
 FEATURES = CPU | MEMORY | FAULTS | SWITCHING
-CAUSES = {"cpu", "cpu-group", "page-faults", "memory-growth", "kernel-work"}
+CAUSE = "cpu"
+TOLERABLE = {"cpu-group", "kernel-work", "memory-growth", "page-faults"}
 
 
 def inject(stage, chance):

@@ -6,7 +6,8 @@ from resources import CPU, FAULTS, MEMORY, SWITCHING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | MEMORY | FAULTS | SWITCHING | {"threads.count"}
-CAUSES = {"browser"}
+CAUSE = "browser"
+TOLERABLE = set()
 NEEDS = ("chromium",)
 PAGE = """<body><script>
 const work = new Blob(["let a = []; for (;;) { a.push(Math.random()); if (a.length > 1e5) { a.sort(); a = []; } }"]);

@@ -5,7 +5,8 @@ from resources import CPU, NETWORK, SWITCHING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | NETWORK | SWITCHING | {"io.read_calls", "io.write_calls", "io.read_chars", "io.write_chars", "handles.sockets"}
-CAUSES = {"cpu", "cpu-group", "kernel-work", "network-busy", "packet-flood"}
+CAUSE = "cpu"
+TOLERABLE = {"cpu-group", "kernel-work", "network-busy", "packet-flood"}
 NEEDS = ("redis-benchmark",)
 
 

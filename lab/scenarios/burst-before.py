@@ -4,7 +4,8 @@ from resources import CPU, SWITCHING
 GROUP = "other"
 RESOURCE = "cpu"
 FEATURES = CPU | SWITCHING
-CAUSES = {"cpu", "cpu-group", "cpu-shared"}
+CAUSE = "cpu"
+TOLERABLE = {"cpu-group", "cpu-shared"}
 
 
 def inject(stage, chance):

@@ -4,7 +4,8 @@ from resources import CHILDREN, CPU, SWITCHING
 GROUP = "other"
 RESOURCE = "cpu"
 FEATURES = CPU | CHILDREN | SWITCHING
-CAUSES = {"cpu", "cpu-group", "many-starts", "children", "cpu-shared"}
+CAUSE = "cpu"
+TOLERABLE = {"children", "cpu-group", "cpu-shared", "many-starts"}
 NEEDS = ("openssl",)
 PRESS = (8, 14)
 

@@ -6,7 +6,8 @@ from resources import CHILDREN, CPU, MEMORY, READING, SWITCHING, WRITING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | CHILDREN | MEMORY | READING | SWITCHING | WRITING
-CAUSES = {"cpu", "cpu-group", "compile", "children"}
+CAUSE = "cpu"
+TOLERABLE = {"children", "compile", "cpu-group"}
 NEEDS = ("python3",)
 
 

@@ -6,7 +6,8 @@ from stage import SHORT
 GROUP = "memory"
 RESOURCE = "memory"
 FEATURES = MEMORY | READING | {"mem.file"}
-CAUSES = {"cache-thrash", "group-memory-limit", "memory-short"}
+CAUSE = "cache-thrash"
+TOLERABLE = {"group-memory-limit", "memory-short"}
 NEEDS = ("fio",)
 ROOM = 200
 

@@ -4,7 +4,8 @@ from resources import CHILDREN, CPU, FAULTS, MEMORY, SWITCHING, WRITING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | CHILDREN | FAULTS | MEMORY | SWITCHING | WRITING
-CAUSES = {"compile", "many-starts", "children", "cpu", "cpu-group"}
+CAUSE = "compile"
+TOLERABLE = {"children", "cpu", "cpu-group", "many-starts"}
 NEEDS = ("make", "gcc", "python3")
 MAKEFILE = """all: $(foreach i,1 2 3 4 5 6 7 8,t$i)
 t%:

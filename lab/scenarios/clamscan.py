@@ -6,7 +6,8 @@ from resources import CPU, MEMORY, READING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | READING | MEMORY
-CAUSES = {"virus-scan"}
+CAUSE = "virus-scan"
+TOLERABLE = set()
 NEEDS = ("clamscan",)
 
 

@@ -5,7 +5,8 @@ from resources import CHILDREN, CPU, FAULTS, MEMORY, SWITCHING, WRITING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | FAULTS | MEMORY | CHILDREN | SWITCHING | WRITING
-CAUSES = {"compile"}
+CAUSE = "compile"
+TOLERABLE = set()
 NEEDS = ("gcc", "make")
 
 

@@ -4,7 +4,8 @@ from resources import CPU, MEMORY, READING, SWITCHING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | READING | MEMORY | SWITCHING | {"threads.count"}
-CAUSES = {"compressing"}
+CAUSE = "compressing"
+TOLERABLE = set()
 NEEDS = ("xz", "bzip2")
 
 

@@ -4,7 +4,8 @@ from resources import LOCKS, SWITCHING
 GROUP = "cpu"
 RESOURCE = "delay"
 FEATURES = LOCKS | SWITCHING | {"threads.count"}
-CAUSES = {"lock-held", "lock-holder"}
+CAUSE = "lock-held"
+TOLERABLE = {"lock-holder"}
 
 
 def inject(stage, chance):

@@ -4,9 +4,10 @@ import shutil
 from resources import CPU, MEMORY, READING, WRITING
 
 GROUP = "real"
-RESOURCE = "io"
+RESOURCE = "cpu"
 FEATURES = CPU | READING | WRITING | MEMORY | {"io.cancelled_bytes"}
-CAUSES = {"cpu", "cpu-group", "kernel-work", "disk-write", "disk-read", "many-small-reads", "written-faster-than-disk", "backup"}
+CAUSE = "kernel-work"
+TOLERABLE = {"backup", "cpu", "cpu-group", "disk-read", "disk-write", "many-small-reads", "written-faster-than-disk"}
 
 
 def inject(stage, chance):

@@ -4,7 +4,8 @@ from resources import CPU
 GROUP = "six"
 RESOURCE = "cpu"
 FEATURES = CPU
-CAUSES = {"cpu"}
+CAUSE = "cpu"
+TOLERABLE = set()
 HOGS = (("stress-ng", "--cpu", 1, "--cpu-method", "matrixprod", "--quiet"), ("openssl", "speed", "-seconds", 60, "sha512"),
         ("python3", "-c", "while True: sum(range(100000))"))
 

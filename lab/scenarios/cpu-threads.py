@@ -4,7 +4,8 @@ from resources import CPU, SWITCHING
 GROUP = "cpu"
 RESOURCE = "cpu"
 FEATURES = CPU | SWITCHING
-CAUSES = {"cpu", "cpu-group"}
+CAUSE = "cpu"
+TOLERABLE = {"cpu-group"}
 HOGS = (("stress-ng", "--cpu", 4, "--cpu-method", "fft", "--quiet"), ("openssl", "speed", "-seconds", 60, "-multi", 3, "rsa2048"),
         ("sysbench", "cpu", "--threads=6", "--time=100", "run"))
 NEEDS = ("sysbench",)

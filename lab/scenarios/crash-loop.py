@@ -4,9 +4,10 @@ import shutil
 from resources import CHILDREN, CPU, FAULTS, MEMORY, SWITCHING, WRITING
 
 GROUP = "real"
-RESOURCE = "io"
+RESOURCE = "cpu"
 FEATURES = CPU | CHILDREN | FAULTS | MEMORY | SWITCHING | WRITING | {"io.cancelled_bytes"}
-CAUSES = {"many-starts", "children", "cpu", "cpu-group", "kernel-work", "disk-write", "written-faster-than-disk", "page-faults"}
+CAUSE = "kernel-work"
+TOLERABLE = {"children", "cpu", "cpu-group", "disk-write", "many-starts", "page-faults", "written-faster-than-disk"}
 NEEDS = ("python3",)
 
 

@@ -2,9 +2,10 @@
 from resources import CPU, READING, SWITCHING
 
 GROUP = "other"
-RESOURCE = "cpu"
+RESOURCE = {"fio": "io", "openssl": "cpu"}
 FEATURES = CPU | READING | SWITCHING
-CAUSES = {"cpu", "cpu-group", "cpu-shared", "disk-read", "many-small-reads", "disk-shared"}
+CAUSE = {"fio": "many-small-reads", "openssl": "cpu"}
+TOLERABLE = {"cpu", "cpu-group", "cpu-shared", "disk-read", "disk-shared", "many-small-reads"}
 NEEDS = ("fio", "openssl")
 
 

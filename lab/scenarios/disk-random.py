@@ -4,7 +4,8 @@ from resources import READING
 GROUP = "disk"
 RESOURCE = "io"
 FEATURES = READING
-CAUSES = {"many-small-reads", "disk-read"}
+CAUSE = "many-small-reads"
+TOLERABLE = {"disk-read"}
 NEEDS = ("fio",)
 
 

@@ -4,7 +4,8 @@ from resources import READING
 GROUP = "six"
 RESOURCE = "io"
 FEATURES = READING
-CAUSES = {"many-small-reads", "disk-read"}
+CAUSE = "disk-read"
+TOLERABLE = {"many-small-reads"}
 
 
 def inject(stage, chance):

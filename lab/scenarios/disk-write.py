@@ -4,7 +4,8 @@ from resources import WRITING
 GROUP = "six"
 RESOURCE = "io"
 FEATURES = WRITING
-CAUSES = {"synced-writes", "disk-write"}
+CAUSE = "synced-writes"
+TOLERABLE = {"disk-write"}
 
 
 def inject(stage, chance):

@@ -7,7 +7,8 @@ from stage import FAR_ADDRESS, SceneBroken
 GROUP = "other"
 RESOURCE = "network"
 FEATURES = NETWORK | READING | WRITING | SWITCHING | {"handles.sockets", "wait.network"}
-CAUSES = {"network-busy"}
+CAUSE = "network-busy"
+TOLERABLE = set()
 NEEDS = ("curl", "python3", "tc")
 PORT = 18090
 LINE = "rate 16mbit burst 32k latency 400ms"

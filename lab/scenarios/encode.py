@@ -4,7 +4,8 @@ from resources import CPU, MEMORY, SWITCHING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | MEMORY | SWITCHING | {"threads.count"}
-CAUSES = {"video"}
+CAUSE = "video"
+TOLERABLE = set()
 NEEDS = ("ffmpeg",)
 
 

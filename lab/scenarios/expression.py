@@ -4,7 +4,8 @@ from resources import CPU, NETWORK, SWITCHING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | NETWORK | SWITCHING
-CAUSES = {"cpu", "cpu-group", "itself", "waits-inside"}
+CAUSE = "cpu"
+TOLERABLE = {"cpu-group", "itself", "waits-inside"}
 NEEDS = ("node",)
 PORT = 18089
 SERVER = f"""require('http').createServer((asked, answer) =>

@@ -4,7 +4,8 @@ from resources import CPU, FAULTS
 GROUP = "memory"
 RESOURCE = "faults"
 FEATURES = CPU | FAULTS | {"mem.page_tables"}
-CAUSES = {"page-faults", "kernel-work"}
+CAUSE = "page-faults"
+TOLERABLE = {"kernel-work"}
 
 
 def inject(stage, chance):

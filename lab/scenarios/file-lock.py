@@ -4,7 +4,8 @@ from resources import LOCKS, SWITCHING
 GROUP = "other"
 RESOURCE = "delay"
 FEATURES = LOCKS | SWITCHING
-CAUSES = {"lock-held"}
+CAUSE = "lock-held"
+TOLERABLE = set()
 NEEDS = ("perl", "python3")
 TILL = """use Fcntl ":flock"; use Time::HiRes "sleep"; open my $book, ">>", $ARGV[0];
 while (1) { flock $book, LOCK_EX; sleep 0.002; flock $book, LOCK_UN; sleep 0.02; }"""

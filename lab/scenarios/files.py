@@ -2,7 +2,8 @@
 GROUP = "six"
 RESOURCE = "handles"
 FEATURES = {"handles.files"}
-CAUSES = {"file-handles"}
+CAUSE = "file-handles"
+TOLERABLE = set()
 
 
 def inject(stage, chance):

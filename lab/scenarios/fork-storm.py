@@ -4,7 +4,8 @@ from resources import CHILDREN, CPU, FAULTS, SWITCHING
 GROUP = "cpu"
 RESOURCE = "cpu"
 FEATURES = CPU | CHILDREN | FAULTS | SWITCHING | {"threads.count", "mem.page_tables"}
-CAUSES = {"many-starts"}
+CAUSE = "many-starts"
+TOLERABLE = set()
 
 
 def inject(stage, chance):

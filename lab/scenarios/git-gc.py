@@ -7,7 +7,8 @@ from resources import CPU, MEMORY, READING, WRITING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | READING | WRITING | MEMORY
-CAUSES = {"version-control"}
+CAUSE = "version-control"
+TOLERABLE = set()
 NEEDS = ("git",)
 
 

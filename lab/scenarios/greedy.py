@@ -4,7 +4,8 @@ from resources import CPU, SWITCHING
 GROUP = "cpu"
 RESOURCE = "cpu"
 FEATURES = CPU | SWITCHING
-CAUSES = {"priority", "cpu", "cpu-group", "cpu-shared"}
+CAUSE = "priority"
+TOLERABLE = {"cpu", "cpu-group", "cpu-shared"}
 
 
 def inject(stage, chance):

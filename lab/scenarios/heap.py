@@ -4,7 +4,8 @@ from resources import CPU, MEMORY, SWITCHING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | MEMORY | SWITCHING | {"threads.count"}
-CAUSES = {"cpu", "cpu-group", "memory-growth", "threads", "page-faults"}
+CAUSE = "cpu"
+TOLERABLE = {"cpu-group", "memory-growth", "page-faults", "threads"}
 NEEDS = ("node",)
 PROGRAM = """const kept = new Map(); let n = 0;
 for (;;) { kept.set(n % LIMIT, { name: 'customer ' + n, orders: Array.from({ length: 20 }, (_, i) => ({ i, n, text: 'x' + i + n })) }); n++; }"""

@@ -6,7 +6,8 @@ from resources import CPU, LOCKS, SWITCHING
 GROUP = "other"
 RESOURCE = "delay"
 FEATURES = CPU | LOCKS | SWITCHING
-CAUSES = {"stopped", "lock", "lock-holder"}
+CAUSE = "stopped"
+TOLERABLE = {"lock", "lock-holder"}
 NEEDS = ("python3",)
 HELD = ("editor", "office")
 PROGRAM = """import os, signal, sys, time

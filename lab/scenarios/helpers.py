@@ -4,7 +4,8 @@ from resources import CHILDREN, CPU, SWITCHING
 GROUP = "other"
 RESOURCE = "cpu"
 FEATURES = CPU | CHILDREN | SWITCHING | {"threads.count", "io.read_calls"}
-CAUSES = {"cpu", "cpu-group", "threads", "many-starts", "cpu-shared", "kernel-work", "children"}
+CAUSE = "cpu"
+TOLERABLE = {"children", "cpu-group", "cpu-shared", "kernel-work", "many-starts", "threads"}
 NEEDS = ("perl",)
 HELPER = "while (1) { stat($_) for glob '/etc/*'; select undef, undef, undef, 0.005; }"
 

@@ -4,7 +4,8 @@ from resources import CPU, WRITING
 GROUP = "disk"
 RESOURCE = "io"
 FEATURES = CPU | WRITING | {"io.cancelled_bytes"}
-CAUSES = {"disk-write", "synced-writes", "written-faster-than-disk", "kernel-work"}
+CAUSE = {"guest": "synced-writes", "guest-in-pieces": "disk-write"}
+TOLERABLE = {"disk-write", "kernel-work", "synced-writes", "written-faster-than-disk"}
 NEEDS = ("fio", "mkfs.ext4", "losetup")
 
 
@@ -17,9 +18,9 @@ def prepare(stage, chance):
 
 
 def inject(stage, chance):
-    how = chance.choice((("--bs=16k", "--fsync=1"), ("--bs=1m", "--fsync=64")))
+    name, *how = chance.choice((("guest", "--bs=16k", "--fsync=1"), ("guest-in-pieces", "--bs=1m", "--fsync=64")))
     return [stage.start("fio", "--name=guest", f"--filename={stage.image_folder}/disk", "--rw=write", *how, "--size=600m",
-                        "--time_based", "--runtime=300", "--fallocate=none")]
+                        "--time_based", "--runtime=300", "--fallocate=none", name=name)]
 
 
 def restore(stage):

@@ -2,9 +2,10 @@
 from resources import CHILDREN, CPU, READING, WRITING
 
 GROUP = "real"
-RESOURCE = "io"
+RESOURCE = "cpu"
 FEATURES = CPU | CHILDREN | READING | WRITING
-CAUSES = {"file-index", "many-small-reads", "disk-read", "cpu", "kernel-work"}
+CAUSE = {"indexer": "file-index", "finder": "kernel-work"}
+TOLERABLE = {"cpu", "disk-read", "file-index", "kernel-work", "many-small-reads"}
 NEEDS = ("recollindex", "updatedb")
 
 
@@ -16,7 +17,8 @@ def make(stage):
 
 
 def inject(stage, chance):
-    command = chance.choice((f"rm -rf recoll/xapiandb; recollindex -c {stage.work}/recoll",
-                             f"echo 2 >/proc/sys/vm/drop_caches; updatedb.plocate -U / -o {stage.work}/names --require-visibility 0",
-                             "echo 2 >/proc/sys/vm/drop_caches; find / -xdev -type f -size +1000000k"))
-    return [stage.start("sh", "-c", f"while :; do {command}; done", name="indexer")]
+    name, command = chance.choice((
+        ("indexer", f"rm -rf recoll/xapiandb; recollindex -c {stage.work}/recoll"),
+        ("indexer", f"echo 2 >/proc/sys/vm/drop_caches; updatedb.plocate -U / -o {stage.work}/names --require-visibility 0"),
+        ("finder", "echo 2 >/proc/sys/vm/drop_caches; find / -xdev -type f -size +1000000k")))
+    return [stage.start("sh", "-c", f"while :; do {command}; done", name=name)]

@@ -7,7 +7,8 @@ from resources import CPU
 GROUP = "cpu"
 RESOURCE = "cpu"
 FEATURES = CPU
-CAUSES = {"itself", "cpu"}
+CAUSE = "itself"
+TOLERABLE = {"cpu"}
 
 
 def inject(stage, chance):

@@ -4,7 +4,8 @@ from resources import CPU, SWITCHING
 GROUP = "other"
 RESOURCE = "cpu"
 FEATURES = CPU | SWITCHING | {"children.short", "children.cpu"}
-CAUSES = {"cpu", "cpu-group", "cpu-shared"}
+CAUSE = "cpu"
+TOLERABLE = {"cpu-group", "cpu-shared"}
 NEEDS = ("openssl",)
 LASTS = 5  # seconds
 PRESS = (LASTS + 2, LASTS + 3.5)

@@ -4,7 +4,8 @@ from resources import CHILDREN, CPU, SWITCHING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | CHILDREN | SWITCHING
-CAUSES = {"cpu", "cpu-group", "children", "many-starts"}
+CAUSE = "children"
+TOLERABLE = {"cpu", "cpu-group", "many-starts"}
 NEEDS = ("openssl",)
 
 

@@ -6,7 +6,8 @@ from stage import SHORT
 GROUP = "memory"
 RESOURCE = "memory"
 FEATURES = MEMORY
-CAUSES = {"memory-growth", "group-memory-limit", "swapping"}
+CAUSE = "group-memory-limit"
+TOLERABLE = {"memory-growth", "swapping"}
 PRESS = (12, 20)
 ROOM = 60
 

@@ -6,7 +6,8 @@ from resources import LOCKS, SWITCHING
 GROUP = "other"
 RESOURCE = "delay"
 FEATURES = LOCKS | SWITCHING | {"wait.peer", "wait.network"}
-CAUSES = {"no-answer"}
+CAUSE = "no-answer"
+TOLERABLE = set()
 NEEDS = ("redis-server",)
 
 

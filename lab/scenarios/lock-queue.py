@@ -5,7 +5,8 @@ from resources import CPU, CHILDREN, LOCKS, SWITCHING
 GROUP = "real"
 RESOURCE = "delay"
 FEATURES = CPU | CHILDREN | LOCKS | SWITCHING | {"wait.peer", "wait.network"}
-CAUSES = {"waits-inside", "no-answer"}
+CAUSE = "waits-inside"
+TOLERABLE = {"no-answer"}
 NEEDS = ("postgres", "pgbench", "psql")
 LOOKING = "BEGIN; SELECT count(*) FROM pgbench_branches; SELECT pg_sleep(300); COMMIT"
 CHANGE = "BEGIN; ALTER TABLE pgbench_branches ADD COLUMN note text; ROLLBACK"

@@ -4,7 +4,8 @@ from resources import CPU, SWITCHING, WRITING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | SWITCHING | WRITING | {"io.read_calls", "io.read_chars", "wait.peer"}
-CAUSES = {"cpu", "cpu-group", "kernel-work", "written-faster-than-disk", "disk-write", "many-starts", "children"}
+CAUSE = "cpu"
+TOLERABLE = {"children", "cpu-group", "disk-write", "kernel-work", "many-starts", "written-faster-than-disk"}
 LOG = "flood.log"
 
 

@@ -4,7 +4,8 @@ from resources import CPU, FAULTS, WRITING
 GROUP = "disk"
 RESOURCE = "io"
 FEATURES = CPU | FAULTS | WRITING
-CAUSES = {"synced-writes", "disk-write", "kernel-work", "cpu", "cpu-group", "page-faults"}
+CAUSE = "synced-writes"
+TOLERABLE = {"cpu", "cpu-group", "disk-write", "kernel-work", "page-faults"}
 NEEDS = ("fio",)
 FILE = "mapped"
 

@@ -2,9 +2,10 @@
 from resources import CHILDREN, CPU, LOCKS, READING, SWITCHING, WRITING
 
 GROUP = "memory"
-RESOURCE = "memory"
+RESOURCE = "io"
 FEATURES = CHILDREN | CPU | LOCKS | READING | SWITCHING | WRITING
-CAUSES = {"kernel-work", "cpu", "cpu-group", "cache-thrash", "synced-writes", "disk-write", "many-starts", "children"}
+CAUSE = "kernel-work"
+TOLERABLE = {"cache-thrash", "children", "cpu", "cpu-group", "disk-write", "many-starts", "synced-writes"}
 
 
 def inject(stage, chance):

@@ -6,7 +6,8 @@ from stage import SHORT
 GROUP = "six"
 RESOURCE = "memory"
 FEATURES = MEMORY
-CAUSES = {"memory-growth", "group-memory-limit", "swapping"}
+CAUSE = "group-memory-limit"
+TOLERABLE = {"memory-growth", "swapping"}
 PRESS = (8, 15)
 ROOM = 320  # megabytes beside the database
 

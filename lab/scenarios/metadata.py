@@ -4,9 +4,10 @@ import shutil
 from resources import CPU, WRITING
 
 GROUP = "disk"
-RESOURCE = "io"
+RESOURCE = "cpu"
 FEATURES = CPU | WRITING | {"io.cancelled_bytes"}
-CAUSES = {"kernel-work", "cpu", "cpu-group", "synced-writes", "disk-write"}
+CAUSE = "kernel-work"
+TOLERABLE = {"cpu", "cpu-group", "disk-write", "synced-writes"}
 
 
 def inject(stage, chance):

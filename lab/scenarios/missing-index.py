@@ -5,7 +5,8 @@ from resources import CPU, MEMORY, READING, SWITCHING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | READING | MEMORY | SWITCHING | {"mem.shmem", "mem.file", "wait.network", "wait.peer"}
-CAUSES = {"cpu", "cpu-group", "disk-read", "database-upkeep"}
+CAUSE = "database-upkeep"
+TOLERABLE = {"cpu", "cpu-group", "disk-read"}
 NEEDS = ("postgres", "pgbench", "psql")
 LOOK = "\\set sought random(1, 1000000)\nSELECT count(*) FROM pgbench_accounts WHERE abalance = :sought;\n"
 

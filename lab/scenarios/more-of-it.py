@@ -4,7 +4,8 @@ from resources import CPU, READING, SWITCHING
 GROUP = "cpu"
 RESOURCE = "cpu"
 FEATURES = CPU | SWITCHING | READING | {"threads.count"}
-CAUSES = {"cpu", "cpu-group", "disk-read", "backup"}
+CAUSE = "cpu"
+TOLERABLE = {"backup", "cpu-group", "disk-read"}
 
 
 def inject(stage, chance):

@@ -3,7 +3,8 @@ GROUP = "cpu"
 RESOURCE = "other"
 GUILTY = "nobody"
 FEATURES = set()
-CAUSES = {"nothing", "cpu-shared", "disk-shared"}
+CAUSE = "nothing"
+TOLERABLE = {"cpu-shared", "disk-shared"}
 
 
 def inject(stage, chance):

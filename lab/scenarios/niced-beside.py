@@ -3,9 +3,10 @@ on one CPU, or to write, at normal priority."""
 from resources import CPU, WRITING
 
 GROUP = "cpu"
-RESOURCE = "cpu"
+RESOURCE = {"xz": "cpu", "fio": "io"}
 FEATURES = CPU | WRITING
-CAUSES = {"compressing", "synced-writes", "disk-write"}
+CAUSE = {"xz": "compressing", "fio": "synced-writes"}
+TOLERABLE = {"compressing", "disk-write", "synced-writes"}
 NEEDS = ("xz", "fio")
 
 

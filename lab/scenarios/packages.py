@@ -5,9 +5,10 @@ import subprocess
 from resources import CHILDREN, CPU, FAULTS, WRITING
 
 GROUP = "real"
-RESOURCE = "io"
+RESOURCE = {"npm": "cpu", "dpkg": "io"}
 FEATURES = CPU | WRITING | FAULTS | CHILDREN
-CAUSES = {"updates", "dependencies"}
+CAUSE = {"npm": "dependencies", "dpkg": "updates"}
+TOLERABLE = {"dependencies", "updates"}
 NEEDS = ("dpkg", "npm")
 CONTROL = "Package: lab-files\nVersion: 1\nArchitecture: all\nMaintainer: lab <lab@localhost>\nDescription: many small files\n"
 PROJECT = '{"name": "project", "version": "1.0.0", "dependencies": {"many": "file:many.tgz"}}\n'

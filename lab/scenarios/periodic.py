@@ -7,7 +7,8 @@ from resources import CPU
 GROUP = "other"
 RESOURCE = "cpu"
 FEATURES = CPU
-CAUSES = {"cpu"}
+CAUSE = "cpu"
+TOLERABLE = set()
 PRESS = (6, 8)
 
 

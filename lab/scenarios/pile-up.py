@@ -4,7 +4,8 @@ from resources import CHILDREN, CPU, READING, SWITCHING
 GROUP = "other"
 RESOURCE = "cpu"
 FEATURES = CPU | CHILDREN | READING | SWITCHING | {"io.write_chars", "io.write_calls"}
-CAUSES = {"cpu", "cpu-group", "many-starts", "children", "compressing", "backup", "many-small-reads", "disk-read"}
+CAUSE = "cpu"
+TOLERABLE = {"backup", "children", "compressing", "cpu-group", "disk-read", "many-small-reads", "many-starts"}
 
 
 def inject(stage, chance):

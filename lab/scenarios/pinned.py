@@ -7,7 +7,8 @@ from resources import CPU, SWITCHING
 GROUP = "cpu"
 RESOURCE = "cpu"
 FEATURES = CPU | SWITCHING
-CAUSES = {"cpu", "cpu-group"}
+CAUSE = "cpu"
+TOLERABLE = {"cpu-group"}
 BOUND = ("editor", "office")
 
 

@@ -4,7 +4,8 @@ from resources import CPU, READING, SWITCHING, WRITING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | READING | WRITING | SWITCHING | {"wait.peer"}
-CAUSES = {"cpu", "cpu-group", "compressing", "backup", "kernel-work", "disk-read", "many-small-reads"}
+CAUSE = "cpu"
+TOLERABLE = {"backup", "compressing", "cpu-group", "disk-read", "kernel-work", "many-small-reads"}
 NEEDS = ("openssl",)
 
 

@@ -4,7 +4,8 @@ from resources import CPU, SWITCHING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | SWITCHING | {"threads.count", "io.read_calls", "handles.files"}
-CAUSES = {"cpu", "cpu-group", "kernel-work", "threads"}
+CAUSE = "kernel-work"
+TOLERABLE = {"cpu", "cpu-group", "threads"}
 NEEDS = ("node",)
 PROGRAM = """const fs = require('fs'), path = require('path');
 const watch = folder => fs.readdirSync(folder, { withFileTypes: true }).forEach(entry => {

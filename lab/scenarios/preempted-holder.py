@@ -5,7 +5,8 @@ from resources import CPU, SWITCHING
 GROUP = "cpu"
 RESOURCE = "cpu"
 FEATURES = CPU | SWITCHING
-CAUSES = {"cpu", "cpu-group", "lock-holder"}
+CAUSE = "cpu"
+TOLERABLE = {"cpu-group", "lock-holder"}
 
 
 def inject(stage, chance):

@@ -4,7 +4,8 @@ from resources import CPU, SWITCHING, WRITING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | SWITCHING | WRITING | {"mem.locked", "io.read_chars", "io.read_calls"}
-CAUSES = {"cpu", "cpu-group", "kernel-work", "disk-write", "synced-writes", "written-faster-than-disk"}
+CAUSE = "kernel-work"
+TOLERABLE = {"cpu", "cpu-group", "disk-write", "synced-writes", "written-faster-than-disk"}
 NEEDS = ("perf",)
 
 

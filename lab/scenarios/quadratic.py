@@ -4,7 +4,8 @@ from resources import CPU, MEMORY
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | MEMORY
-CAUSES = {"cpu", "cpu-group", "cpu-shared"}
+CAUSE = "cpu"
+TOLERABLE = {"cpu-group", "cpu-shared"}
 NEEDS = ("python3",)
 PRESS = (31, 36)
 PROGRAM = """import time

@@ -5,7 +5,8 @@ from resources import CPU, MEMORY, READING, SWITCHING, WRITING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | READING | WRITING | MEMORY | SWITCHING | {"mem.shmem", "mem.file"}
-CAUSES = {"cpu", "cpu-group", "disk-read", "disk-write", "written-faster-than-disk", "database-upkeep"}
+CAUSE = "database-upkeep"
+TOLERABLE = {"cpu", "cpu-group", "disk-read", "disk-write", "written-faster-than-disk"}
 NEEDS = ("postgres", "pgbench", "psql")
 QUESTIONS = ("SELECT sum(sqrt(a.aid * b.bid)) FROM pgbench_accounts a, pgbench_branches b",
              "SELECT count(*) FROM (SELECT * FROM pgbench_accounts ORDER BY random()) shuffled")

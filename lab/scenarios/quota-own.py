@@ -5,7 +5,8 @@ from stage import QUOTA
 GROUP = "cpu"
 RESOURCE = "cpu"
 FEATURES = CPU | {"quota.throttled", "wait.quota"}
-CAUSES = {"quota-own"}
+CAUSE = "quota-own"
+TOLERABLE = set()
 
 
 def prepare(stage, chance):

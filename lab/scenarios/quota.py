@@ -5,7 +5,8 @@ GROUP = "cpu"
 RESOURCE = "cpu"
 GUILTY = "limit"
 FEATURES = CPU | {"quota.throttled", "wait.quota", "cgroup.throttled", "cgroup.throttles"}
-CAUSES = {"quota"}
+CAUSE = "quota"
+TOLERABLE = set()
 
 
 def inject(stage, chance):

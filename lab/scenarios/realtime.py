@@ -4,7 +4,8 @@ from resources import CPU, SWITCHING
 GROUP = "cpu"
 RESOURCE = "cpu"
 FEATURES = CPU | SWITCHING | {"sched.policy"}
-CAUSES = {"real-time"}
+CAUSE = "real-time"
+TOLERABLE = set()
 
 
 def inject(stage, chance):

@@ -9,7 +9,8 @@ GROUP = "other"
 RESOURCE = "network"
 GUILTY = "remote"
 FEATURES = set()
-CAUSES = {"remote"}
+CAUSE = "remote"
+TOLERABLE = set()
 
 
 def inject(stage, chance):

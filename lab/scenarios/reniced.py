@@ -7,7 +7,8 @@ from resources import CPU, SWITCHING
 GROUP = "cpu"
 RESOURCE = "cpu"
 FEATURES = CPU | SWITCHING | {"sched.nice"}
-CAUSES = {"priority", "cpu", "cpu-group", "cpu-shared", "itself"}
+CAUSE = "priority"
+TOLERABLE = {"cpu", "cpu-group", "cpu-shared", "itself"}
 
 
 def renice(actor, nice):

@@ -5,7 +5,8 @@ from resources import CPU, MEMORY, READING
 GROUP = "other"
 RESOURCE = "cpu"
 FEATURES = CPU | MEMORY | READING
-CAUSES = {"starting-up", "database-upkeep"}
+CAUSE = "starting-up"
+TOLERABLE = {"database-upkeep"}
 NEEDS = ("redis-server",)
 PRESS = (2, 3)
 

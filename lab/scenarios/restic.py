@@ -4,9 +4,10 @@ import shutil
 from resources import CPU, MEMORY, READING, SWITCHING, WRITING
 
 GROUP = "real"
-RESOURCE = "io"
+RESOURCE = "cpu"
 FEATURES = CPU | READING | WRITING | MEMORY | SWITCHING
-CAUSES = {"backup"}
+CAUSE = "backup"
+TOLERABLE = set()
 NEEDS = ("restic",)
 
 

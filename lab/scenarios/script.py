@@ -4,7 +4,8 @@ from resources import CPU
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU
-CAUSES = {"cpu", "cpu-group", "cpu-shared"}
+CAUSE = "cpu"
+TOLERABLE = {"cpu-group", "cpu-shared"}
 
 
 def inject(stage, chance):

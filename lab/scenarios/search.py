@@ -4,7 +4,8 @@ from resources import CPU, READING, SWITCHING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | READING | SWITCHING | {"tasks.forks", "children.cpu", "children.short"}
-CAUSES = {"cpu", "cpu-group", "kernel-work", "disk-read", "many-small-reads", "file-index"}
+CAUSE = "cpu"
+TOLERABLE = {"cpu-group", "disk-read", "file-index", "kernel-work", "many-small-reads"}
 
 
 def inject(stage, chance):

@@ -4,7 +4,8 @@ from resources import LOCKS, SWITCHING
 GROUP = "other"
 RESOURCE = "delay"
 FEATURES = LOCKS | SWITCHING | {"wait.peer", "wait.network"}
-CAUSES = {"no-answer", "lock-held"}
+CAUSE = "lock-held"
+TOLERABLE = {"no-answer"}
 NEEDS = ("perl", "python3")
 SERVER = """import fcntl, os, socket, sys
 with open(sys.argv[1], "a") as book, socket.socket() as door:

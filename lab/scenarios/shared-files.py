@@ -8,7 +8,8 @@ from stage import SHORT
 GROUP = "memory"
 RESOURCE = "memory"
 FEATURES = MEMORY | WRITING | {"mem.shmem"} | CPU
-CAUSES = {"memory-growth", "group-memory-limit", "swapping", "shared-memory", "memory-short"}
+CAUSE = "shared-memory"
+TOLERABLE = {"group-memory-limit", "memory-growth", "memory-short", "swapping"}
 PRESS = (8, 15)
 FOLDER = "/dev/shm/whyslow-lab"
 

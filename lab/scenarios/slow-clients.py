@@ -4,7 +4,8 @@ from resources import CPU, LOCKS, NETWORK, SWITCHING
 GROUP = "other"
 RESOURCE = "delay"
 FEATURES = CPU | LOCKS | NETWORK | SWITCHING | {"wait.peer", "wait.network", "handles.sockets"}
-CAUSES = {"server-not-accepting", "waits-inside", "no-answer", "remote"}
+CAUSE = "server-not-accepting"
+TOLERABLE = {"no-answer", "remote", "waits-inside"}
 NEEDS = ("python3",)
 SERVER = """import socket, sys, threading
 door = socket.create_server(("127.0.0.1", int(sys.argv[1])), backlog=4)

@@ -5,7 +5,8 @@ from resources import CHILDREN, CPU, MEMORY, NETWORK, SWITCHING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | CHILDREN | MEMORY | NETWORK | SWITCHING | {"io.read_chars", "io.write_chars", "io.read_calls", "io.write_calls"}
-CAUSES = {"cpu", "cpu-group", "itself", "network-busy", "database-upkeep"}
+CAUSE = "database-upkeep"
+TOLERABLE = {"cpu", "cpu-group", "itself", "network-busy"}
 NEEDS = ("redis-server",)
 
 

@@ -7,7 +7,8 @@ from resources import LOCKS, SWITCHING
 GROUP = "other"
 RESOURCE = "delay"
 FEATURES = LOCKS | SWITCHING | {"wait.peer", "io.read_calls", "io.read_chars"}
-CAUSES = {"slow-reader"}
+CAUSE = "slow-reader"
+TOLERABLE = set()
 NEEDS = ("perl", "python3")
 TELLER = """use Time::HiRes "sleep"; open my $log, ">", $ARGV[0]; $| = 1;
 while (1) { syswrite $log, "a line of a log\\n" x 256; sleep 0.02; }"""

@@ -4,7 +4,8 @@ from resources import CHILDREN, CPU, FAULTS
 GROUP = "cpu"
 RESOURCE = "cpu"
 FEATURES = CPU | CHILDREN | FAULTS
-CAUSES = {"many-starts"}
+CAUSE = "many-starts"
+TOLERABLE = set()
 SCRIPTS = ("while :; do /bin/true; done", "while :; do expr 1 + 1 | cat; done", "while :; do date | md5sum | cut -c1-4; done")
 
 

@@ -2,9 +2,10 @@
 from resources import CPU, NETWORK, SWITCHING
 
 GROUP = "cpu"
-RESOURCE = "network"
+RESOURCE = "cpu"
 FEATURES = CPU | NETWORK | SWITCHING | {"delay.irq", "handles.sockets", "io.write_calls", "io.read_calls"}
-CAUSES = {"packet-flood", "kernel-work", "network-busy"}
+CAUSE = "packet-flood"
+TOLERABLE = {"kernel-work", "network-busy"}
 NEEDS = ("stress-ng",)
 FLOODS = (("--udp-flood", 1), ("--udp", 1), ("--sock", 1))
 

@@ -4,7 +4,8 @@ from resources import CPU, MEMORY, READING, SWITCHING, WRITING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | READING | WRITING | MEMORY | SWITCHING | {"threads.count"}
-CAUSES = {"cpu", "cpu-group", "disk-write", "disk-read", "written-faster-than-disk"}
+CAUSE = "cpu"
+TOLERABLE = {"cpu-group", "disk-read", "disk-write", "written-faster-than-disk"}
 
 
 def make(stage):

@@ -5,7 +5,8 @@ from resources import CPU, FAULTS, MEMORY, READING
 GROUP = "other"
 RESOURCE = "cpu"
 FEATURES = CPU | FAULTS | MEMORY | READING
-CAUSES = {"cpu", "cpu-group", "many-starts", "children"}
+CAUSE = {"stress-ng": "cpu", "plugins": "children"}
+TOLERABLE = {"children", "cpu", "cpu-group", "many-starts"}
 WITHOUT_PAST = True
 SESSION = (("panel", 1, 4), ("desktop", 2, 5), ("tray", 1, 2), ("clock", 1, 1), ("chat", 3, 4), ("sync", 1, 5), ("sound", 1, 2))
 

@@ -5,7 +5,8 @@ from resources import CPU, MEMORY, READING
 GROUP = "memory"
 RESOURCE = "memory"
 FEATURES = CPU | MEMORY | READING
-CAUSES = {"swapping", "memory-short", "disk-read", "many-small-reads", "kernel-work", "cpu"}
+CAUSE = "swapping"
+TOLERABLE = {"cpu", "disk-read", "kernel-work", "many-small-reads", "memory-short"}
 NEEDS = ("swapoff",)
 PREPARES = 8
 PRESS = (2, 3)

@@ -4,7 +4,8 @@ from resources import CPU, SWITCHING
 GROUP = "cpu"
 RESOURCE = "cpu"
 FEATURES = CPU | SWITCHING | {"io.read_calls", "io.write_calls", "io.read_chars", "io.write_chars", "wait.peer", "wait.other", "wait.lock"}
-CAUSES = {"cpu", "cpu-group", "kernel-work"}
+CAUSE = "kernel-work"
+TOLERABLE = {"cpu", "cpu-group"}
 
 
 def inject(stage, chance):

@@ -4,7 +4,8 @@ from resources import CPU, WRITING
 GROUP = "disk"
 RESOURCE = "io"
 FEATURES = CPU | WRITING | {"tasks.forks", "children.short", "children.cpu", "wait.other", "wait.lock"}
-CAUSES = {"synced-writes", "disk-write", "many-starts", "children", "kernel-work", "cpu", "cpu-group", "written-faster-than-disk"}
+CAUSE = "synced-writes"
+TOLERABLE = {"children", "cpu", "cpu-group", "disk-write", "kernel-work", "many-starts", "written-faster-than-disk"}
 
 
 def inject(stage, chance):

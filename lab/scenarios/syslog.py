@@ -4,7 +4,8 @@ from resources import CPU, SWITCHING
 GROUP = "real"
 RESOURCE = "io"
 FEATURES = CPU | SWITCHING | {"wait.peer", "wait.network", "net.tx_calls", "net.tx_bytes", "io.write_calls", "io.write_chars"}
-CAUSES = {"synced-writes", "disk-write", "cpu", "cpu-group", "kernel-work", "slow-reader", "waits-inside", "network-busy"}
+CAUSE = "synced-writes"
+TOLERABLE = {"cpu", "cpu-group", "disk-write", "kernel-work", "network-busy", "slow-reader", "waits-inside"}
 NEEDS = ("python3",)
 LOGGER = """import os, socket, sys
 heard = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)

@@ -5,7 +5,8 @@ from resources import CHILDREN, CPU, LOCKS, SWITCHING
 GROUP = "real"
 RESOURCE = "delay"
 FEATURES = CPU | CHILDREN | LOCKS | SWITCHING | {"wait.peer", "wait.network"}
-CAUSES = {"waits-inside"}
+CAUSE = "waits-inside"
+TOLERABLE = set()
 NEEDS = ("postgres", "pgbench", "psql")
 
 

@@ -4,7 +4,8 @@ from resources import CPU, SWITCHING
 GROUP = "six"
 RESOURCE = "threads"
 FEATURES = CPU | SWITCHING | {"threads.count"}
-CAUSES = {"threads"}
+CAUSE = "threads"
+TOLERABLE = set()
 
 
 def inject(stage, chance):

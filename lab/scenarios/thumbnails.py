@@ -4,7 +4,8 @@ from resources import CHILDREN, CPU, FAULTS, MEMORY, READING, SWITCHING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | CHILDREN | FAULTS | MEMORY | READING | SWITCHING | {"threads.count"}
-CAUSES = {"video", "many-starts", "children", "cpu", "cpu-group"}
+CAUSE = "video"
+TOLERABLE = {"children", "cpu", "cpu-group", "many-starts"}
 NEEDS = ("ffmpeg",)
 
 

@@ -4,7 +4,8 @@ from resources import CPU, SWITCHING
 GROUP = "cpu"
 RESOURCE = "cpu"
 FEATURES = CPU | SWITCHING
-CAUSES = {"cpu", "cpu-group", "kernel-work", "interrupts"}
+CAUSE = "kernel-work"
+TOLERABLE = {"cpu", "cpu-group", "interrupts"}
 
 
 def inject(stage, chance):

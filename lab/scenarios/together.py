@@ -4,7 +4,8 @@ from resources import CPU, READING, WRITING
 GROUP = "cpu"
 RESOURCE = "cpu"
 FEATURES = CPU | READING | WRITING
-CAUSES = {"cpu", "kernel-work", "virus-scan"}
+CAUSE = "cpu"
+TOLERABLE = {"kernel-work", "virus-scan"}
 
 
 def inject(stage, chance):

@@ -4,7 +4,8 @@ from resources import CPU, LOCKS, SWITCHING, WRITING
 GROUP = "other"
 RESOURCE = "delay"
 FEATURES = CPU | LOCKS | SWITCHING | WRITING
-CAUSES = {"stopped", "cpu", "cpu-group", "kernel-work", "lock", "lock-holder"}
+CAUSE = "stopped"
+TOLERABLE = {"cpu", "cpu-group", "kernel-work", "lock", "lock-holder"}
 NEEDS = ("strace",)
 
 

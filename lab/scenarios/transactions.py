@@ -6,7 +6,8 @@ from resources import CPU, WRITING
 GROUP = "real"
 RESOURCE = "io"
 FEATURES = CPU | WRITING
-CAUSES = {"synced-writes", "disk-write", "cpu", "cpu-group"}
+CAUSE = "synced-writes"
+TOLERABLE = {"cpu", "cpu-group", "disk-write"}
 NEEDS = ("sqlite3",)
 
 

@@ -5,7 +5,8 @@ from resources import CPU, READING, WRITING
 GROUP = "real"
 RESOURCE = "io"
 FEATURES = CPU | READING | WRITING | {"mem.shmem", "mem.file"}
-CAUSES = {"database-upkeep"}
+CAUSE = "database-upkeep"
+TOLERABLE = set()
 NEEDS = ("postgres", "pgbench", "psql")
 
 

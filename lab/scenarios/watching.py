@@ -4,7 +4,8 @@ from resources import CHILDREN, CPU, FAULTS, READING
 GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | CHILDREN | FAULTS | READING
-CAUSES = {"many-starts", "cpu", "cpu-group", "kernel-work", "children"}
+CAUSE = "children"
+TOLERABLE = {"cpu", "cpu-group", "kernel-work", "many-starts"}
 
 
 def inject(stage, chance):

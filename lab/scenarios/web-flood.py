@@ -3,9 +3,10 @@ import life
 from resources import CPU, NETWORK, SWITCHING
 
 GROUP = "cpu"
-RESOURCE = "network"
+RESOURCE = "cpu"
 FEATURES = CPU | NETWORK | SWITCHING | {"io.read_calls", "io.write_calls", "io.read_chars", "io.write_chars", "handles.sockets"}
-CAUSES = {"cpu", "network-busy", "packet-flood", "kernel-work"}
+CAUSE = "cpu"
+TOLERABLE = {"kernel-work", "network-busy", "packet-flood"}
 NEEDS = ("nginx", "wrk")
 
 

@@ -4,7 +4,8 @@ from resources import CPU, WRITING
 GROUP = "disk"
 RESOURCE = "io"
 FEATURES = CPU | WRITING | {"io.cancelled_bytes"}
-CAUSES = {"written-faster-than-disk", "disk-write", "kernel-work"}
+CAUSE = "written-faster-than-disk"
+TOLERABLE = {"disk-write", "kernel-work"}
 NEEDS = ("fio",)
 
 
