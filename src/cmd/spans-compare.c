@@ -393,32 +393,32 @@ int spans_why(struct common *common, int argc, char **argv)
 	return with_change(common, (size_t)argc - 1, argv + 1, true, "whyslow.spans.why/1", tell_why);
 }
 
-/* The last window of the store against those before it. */
-int spans_judge_since(struct common *common, int64_t since, json_t **ret, char **ret_headline, bool *ret_slower)
+static int add_window(struct common *common, int64_t begin, enum span_side side, struct sides *ret)
+{
+	return add_time(common, 0, NULL, begin, begin + spans_arg.window, side, ret);
+}
+
+int spans_judge_window(struct common *common, int64_t begin, const int64_t *past, size_t n_past, json_t **ret, char **ret_headline,
+		       int *ret_verdict)
 {
 	struct sides s = {};
 	struct span_change c = {};
-	int64_t from = spans_arg.only_from;
 	int r;
 
 	s.names = names_new();
 	r = s.names ? forest_init(&s.forest, s.names, spans_arg.slot) : -ENOMEM;
-	spans_arg.only_to = since;
+	for (size_t i = 0; r == 0 && i < n_past; i++)
+		r = add_window(common, past[i], SIDE_BASELINE, &s);
 	if (r == 0)
-		r = add_side(common, 0, NULL, SIDE_BASELINE, &s);
-	spans_arg.only_to = 0;
-	spans_arg.only_from = since;
-	if (r == 0)
-		r = add_side(common, 0, NULL, SIDE_CANDIDATE, &s);
-	spans_arg.only_from = from;
+		r = add_window(common, begin, SIDE_CANDIDATE, &s);
 	if (r == 0)
 		r = forest_finish(&s.forest);
 	if (r == 0)
 		r = judge(&s, &c);
 	if (r == 0) {
 		s.before = strdup("the windows before");
-		s.after = strdup("the last window");
-		*ret_slower = span_change_gate(&c) == VERDICT_SLOWER;
+		s.after = strdup("the window");
+		*ret_verdict = (int)span_change_gate(&c);
 		*ret = change_json("whyslow.spans.watch/1", &s, &c);
 		*ret_headline = change_headline(&s, &c);
 		span_change_free(&c);

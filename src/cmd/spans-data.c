@@ -145,7 +145,8 @@ static int add_part(void *forest, const struct span_part *part)
 {
 	int r;
 
-	if ((spans_arg.only_from && part->from < spans_arg.only_from) || (spans_arg.only_to && part->to >= spans_arg.only_to))
+	/* a part is whole: it counts where it begins */
+	if ((spans_arg.only_from && part->from < spans_arg.only_from) || (spans_arg.only_to && part->from >= spans_arg.only_to))
 		return 0;
 	r = forest_read(forest, part->bytes, part->n);
 	if (r == -EEXIST)

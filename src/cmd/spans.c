@@ -12,7 +12,7 @@
 
 #define DEFAULTS                                                                                                          \
 	{                                                                                                                 \
-		.top = 15, .exemplars = 3, .late = -1, .slot = 60 * NS_PER_SEC, .jobs = 1, .rule = "tolerant", .window = 300 * NS_PER_SEC, \
+		.top = 15, .exemplars = 3, .late = -1, .slot = 60 * NS_PER_SEC, .jobs = 1, .rule = "tolerant", \
 		.keep = 30ll * 86400 * NS_PER_SEC                                                                         \
 	}
 
@@ -51,7 +51,6 @@ struct spans_arguments spans_arg = DEFAULTS;
 	{OPTION_TEXT, 0, "against", "DATA,...", &spans_arg.against, "files or tables of the time that was good"},               \
 	{OPTION_TEXT, 0, "since", "TIME", &spans_arg.since, "what began here, against what lies before"}
 
-#define WINDOW_OPTION {OPTION_SPAN, 0, "window", "SPAN", &spans_arg.window, "one part of the store (default 5min)"}
 
 static const struct option_row load_options[] = {
 	DATA_OPTIONS,
@@ -82,7 +81,8 @@ static const struct option_row groups_options[] = {
 };
 static const struct option_row change_options[] = {DATA_OPTIONS, BUCKET_OPTIONS, SIDES_OPTIONS, {}};
 static const struct option_row receive_options[] = {
-	PIPELINE_OPTIONS, WINDOW_OPTION,
+	PIPELINE_OPTIONS,
+	{OPTION_SPAN, 0, "window", "SPAN", &spans_arg.window, "the length of one part of the store (default 1min)"},
 	{OPTION_SPAN, 0, "keep", "SPAN", &spans_arg.keep, "how long parts are kept (default 30d)"},
 	{OPTION_TEXT, 0, "listen", "ADDRESS", &spans_arg.listen, "[ADDRESS:]PORT (default 127.0.0.1:4318)"},
 	{OPTION_TEXT, 0, "token-file", "FILE", &spans_arg.token_file, "who may send"},
@@ -91,10 +91,11 @@ static const struct option_row receive_options[] = {
 	{},
 };
 static const struct option_row watch_options[] = {
-	BUCKET_OPTIONS, WINDOW_OPTION,
+	BUCKET_OPTIONS,
+	{OPTION_SPAN, 0, "window", "SPAN", &spans_arg.window, "how much is judged at a time (default 5min)"},
 	{OPTION_TEXT, 0, "run", "COMMAND", &spans_arg.run, "run this on a regression, the finding as JSON on its standard input"},
 	{OPTION_TEXT, 0, "webhook", "URL", &spans_arg.webhook, "post the finding there"},
-	{OPTION_FLAG, 0, "once", NULL, &spans_arg.once, "look once and end"},
+	{OPTION_FLAG, 0, "once", NULL, &spans_arg.once, "judge what is finished and end"},
 	{},
 };
 static const struct option_row work_options[] = {
@@ -113,7 +114,7 @@ static const struct subverb load = {"load", "DATA ... ", "adds traces to the sto
 	compare = {"compare", "[DATA ...] ", "baseline and candidate: where the milliseconds went", change_options, spans_compare, NULL},
 	gate = {"gate", "[DATA ...] ", "exit status for a deployment (--baseline V1 --candidate V2): 0 pass, 1 regression, 3 cannot tell", change_options, spans_gate, NULL},
 	receive = {"receive", "", "takes traces over OTLP/HTTP (/v1/traces) into the store", receive_options, spans_receive, NULL},
-	watch = {"watch", "", "looks at each window of the store and acts on a regression", watch_options, spans_watch, NULL},
+	watch = {"watch", "", "judges each finished window of the store against those before and acts on a regression", watch_options, spans_watch, NULL},
 	work = {"work", "URL ... ", "a worker: the traces of a shard of ClickHouse, for --engine", work_options, spans_work, NULL};
 
 static const struct subverb *const list[] = {

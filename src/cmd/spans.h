@@ -17,7 +17,7 @@ struct spans_arguments {
 	const char *trace;
 	const char *baseline, *candidate;
 	const char *listen, *token_file, *cert_file, *key_file;
-	int64_t window, keep;
+	int64_t window, keep; /* ns; window 0 = the verb's default */
 	const char *run, *webhook, *against, *method;
 	const char *engine, *output, *part, *asynchronous, *learn;
 	bool once, functions;
@@ -39,9 +39,10 @@ int spans_receive(struct common *common, int argc, char **argv);
 int spans_watch(struct common *common, int argc, char **argv);
 int spans_work(struct common *common, int argc, char **argv);
 
-/* The store's parts since a moment against those before: the answer, a line for people, and whether it is a regression.
+/* The store's window that begins there against others of the same length: the answer, a line for people, and enum span_verdict.
  * 0 or -errno. */
-int spans_judge_since(struct common *common, int64_t since, json_t **ret, char **ret_headline, bool *ret_slower);
+int spans_judge_window(struct common *common, int64_t begin, const int64_t *past, size_t n_past, json_t **ret, char **ret_headline,
+		       int *ret_verdict);
 /* --rule, --late ... as the pipeline takes them; says what is wrong with them. 0 or -EINVAL. */
 int spans_pipeline_options(size_t n_files, struct pipeline_options *ret);
 /* The same for tables: --since, --until, --late, --spans-in-memory. *ret is zeroed before. */

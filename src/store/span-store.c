@@ -18,7 +18,10 @@
 
 static const struct database_shape shape = {
 	.what = "store of spans",
-	.tables = (const struct database_table[]){{"part", "id,key,source,begin,finish,requests,spans,length,forest", false}, {}},
+	.tables = (const struct database_table[]){{"part", "id,key,source,begin,finish,requests,spans,length,forest", false},
+						  {"state", "name,value", true},
+						  {"judged", "width,begin,verdict,part,looks", true},
+						  {}},
 	.index = "part_time",
 };
 
@@ -63,14 +66,21 @@ static int64_t single(struct span_store *s, const char *sql)
 	return value;
 }
 
+/* A receiver and a watch may begin at the same moment: either makes what is not there. Early versions have only the parts. */
 static int make_tables(struct span_store *s)
 {
+	/* another process may be doing the same: then it is not refused for long, and the transaction waits */
+	sqlite3_exec(s->db, "PRAGMA journal_mode=WAL", NULL, NULL, NULL);
 	if (sqlite3_exec(s->db,
-			 "PRAGMA journal_mode=WAL;"
-			 "CREATE TABLE part (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, source TEXT NOT NULL,"
+			 "BEGIN IMMEDIATE;"
+			 "CREATE TABLE IF NOT EXISTS part (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, source TEXT NOT NULL,"
 			 " begin INTEGER NOT NULL, finish INTEGER NOT NULL, requests INTEGER NOT NULL, spans INTEGER NOT NULL,"
 			 " length INTEGER NOT NULL, forest BLOB NOT NULL);"
-			 "CREATE INDEX part_time ON part (begin, finish); PRAGMA user_version=1",
+			 "CREATE INDEX IF NOT EXISTS part_time ON part (begin, finish);"
+			 "CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value INTEGER NOT NULL);"
+			 "CREATE TABLE IF NOT EXISTS judged (width INTEGER NOT NULL, begin INTEGER NOT NULL, verdict INTEGER NOT NULL,"
+			 " part INTEGER NOT NULL, looks INTEGER NOT NULL, PRIMARY KEY (width, begin));"
+			 "PRAGMA user_version=1; COMMIT",
 			 NULL, NULL, NULL) != SQLITE_OK)
 		return fail(s, "cannot make the tables");
 	return 0;
@@ -86,7 +96,7 @@ static int prepare_schema(struct span_store *s, const char *file, bool write, ch
 	if (version == 0 && !write)
 		return -ENOENT;
 	r = database_check(s->db, file, "main", &shape, version == 0, ret_error);
-	return r == 0 && version == 0 ? make_tables(s) : r;
+	return r == 0 && write ? make_tables(s) : r;
 }
 
 static int explain(char **ret_error, const char *file, int r)
@@ -220,10 +230,75 @@ int span_store_each(struct span_store *s, int64_t from, int64_t to, void *state,
 	return r;
 }
 
+/* One row of integers for `sql`, whose n parameters are bound in order. 1 = read, 0 = there is none, -errno. */
+static int read_row(struct span_store *s, const char *sql, const int64_t *bound, int n, int64_t *ret, int n_ret)
+{
+	sqlite3_stmt *q;
+	int step;
+
+	if (sqlite3_prepare_v2(s->db, sql, -1, &q, NULL) != SQLITE_OK)
+		return fail(s, "cannot read");
+	for (int i = 0; i < n; i++)
+		sqlite3_bind_int64(q, i + 1, bound[i]);
+	step = sqlite3_step(q);
+	for (int i = 0; step == SQLITE_ROW && i < n_ret; i++)
+		ret[i] = sqlite3_column_int64(q, i);
+	sqlite3_finalize(q);
+	return step == SQLITE_ROW ? 1 : step == SQLITE_DONE ? 0 : fail(s, "cannot read");
+}
+
+int span_store_newest(struct span_store *s, int64_t from, int64_t to, int64_t *ret_part, int64_t *ret_requests)
+{
+	const int64_t bound[] = {from, to};
+	int64_t row[2] = {};
+	int r = read_row(s, "SELECT coalesce(max(id), 0), coalesce(sum(requests), 0) FROM part WHERE begin >= ? AND begin < ?", bound, 2, row, 2);
+
+	*ret_part = row[0];
+	*ret_requests = row[1];
+	return r < 0 ? r : 0;
+}
+
+int span_store_complete(struct span_store *s, int64_t *ret)
+{
+	return read_row(s, "SELECT value FROM state WHERE name = 'receive.complete'", NULL, 0, ret, 1);
+}
+
+int span_store_set_complete(struct span_store *s, int64_t until)
+{
+	char sql[128];
+
+	if (until)
+		snprintf(sql, sizeof(sql), "REPLACE INTO state VALUES ('receive.complete', %lld)", (long long)until);
+	else
+		snprintf(sql, sizeof(sql), "DELETE FROM state WHERE name = 'receive.complete'");
+	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(s, "cannot write");
+}
+
+int span_store_judged(struct span_store *s, int64_t width, int64_t begin, struct span_judged *ret)
+{
+	const int64_t bound[] = {width, begin};
+	int64_t row[3] = {};
+	int r = read_row(s, "SELECT verdict, part, looks FROM judged WHERE width = ? AND begin = ?", bound, 2, row, 3);
+
+	if (r > 0)
+		*ret = (struct span_judged){(int)row[0], row[1], (unsigned)row[2]};
+	return r;
+}
+
+int span_store_judge(struct span_store *s, int64_t width, int64_t begin, const struct span_judged *j)
+{
+	char sql[192];
+
+	snprintf(sql, sizeof(sql), "REPLACE INTO judged VALUES (%lld, %lld, %d, %lld, %u)", (long long)width, (long long)begin, j->verdict,
+		 (long long)j->part, j->looks);
+	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(s, "cannot write");
+}
+
 int span_store_forget(struct span_store *s, int64_t before)
 {
-	char sql[96];
+	char sql[160];
 
-	snprintf(sql, sizeof(sql), "DELETE FROM part WHERE finish < %lld", (long long)before);
+	snprintf(sql, sizeof(sql), "DELETE FROM part WHERE finish < %lld; DELETE FROM judged WHERE begin < %lld", (long long)before,
+		 (long long)before);
 	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(s, "cannot forget old parts");
 }

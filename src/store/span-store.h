@@ -31,5 +31,21 @@ int span_store_put(struct span_store *s, const struct span_part *part);
 /* Parts that overlap [from, to], oldest first. `each` returns 0 or -errno that ends it. */
 int span_store_each(struct span_store *s, int64_t from, int64_t to, void *state,
 		    int (*each)(void *state, const struct span_part *part));
-/* Forgets parts that ended before. */
+/* Of the parts that begin in [from, to): the id of the one that was put last (0 = there is none), and the sum of their requests.
+ * 0 or -errno. */
+int span_store_newest(struct span_store *s, int64_t from, int64_t to, int64_t *ret_part, int64_t *ret_requests);
+/* Until when (wall ns) a running receiver has put every request that came in time. 1 = read, 0 = no receiver runs, -errno. */
+int span_store_complete(struct span_store *s, int64_t *ret);
+int span_store_set_complete(struct span_store *s, int64_t until); /* 0 = the receiver has stopped */
+
+/* What `spans watch` decided about the window [begin, begin + width). */
+struct span_judged {
+	int verdict;	/* enum span_verdict */
+	int64_t part;	/* the newest part it saw; a newer one came late */
+	unsigned looks; /* how often it was judged */
+};
+/* 1 = read, 0 = not judged yet, -errno. */
+int span_store_judged(struct span_store *s, int64_t width, int64_t begin, struct span_judged *ret);
+int span_store_judge(struct span_store *s, int64_t width, int64_t begin, const struct span_judged *j);
+/* Forgets parts that ended before, and judgements of windows before. */
 int span_store_forget(struct span_store *s, int64_t before);

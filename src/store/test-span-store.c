@@ -54,6 +54,37 @@ static void test_a_part_put_again_replaces_itself(void **state)
 	span_store_close(s);
 }
 
+static void test_a_window_is_complete_judged_and_reopened(void **state)
+{
+	struct span_store *s = open_store(DATABASE_CREATE);
+	struct span_judged judged = {};
+	int64_t part, later, requests, until = 0;
+
+	(void)state;
+	assert_int_equal(span_store_complete(s, &until), 0);
+	assert_int_equal(span_store_set_complete(s, 4000), 0);
+	assert_int_equal(span_store_complete(s, &until), 1);
+	assert_int_equal(until, 4000);
+	put(s, "window", 3000, "x");
+	assert_int_equal(span_store_newest(s, 3000, 4000, &part, &requests), 0);
+	assert_int_equal(requests, 1);
+	assert_int_equal(span_store_judged(s, 1000, 3000, &judged), 0);
+	assert_int_equal(span_store_judge(s, 1000, 3000, &(struct span_judged){1, part, 1}), 0);
+	assert_int_equal(span_store_judged(s, 1000, 3000, &judged), 1);
+	assert_true(judged.verdict == 1 && judged.part == part && judged.looks == 1);
+	assert_int_equal(span_store_judged(s, 500, 3000, &judged), 0); /* another length is another window */
+	put(s, "window, late", 3990, "y");
+	assert_int_equal(span_store_newest(s, 3000, 4000, &later, &requests), 0);
+	assert_true(later > part && requests == 2);
+	assert_int_equal(span_store_forget(s, 5000), 0);
+	assert_int_equal(span_store_judged(s, 1000, 3000, &judged), 0);
+	assert_int_equal(span_store_newest(s, 3000, 4000, &later, &requests), 0);
+	assert_true(later == 0 && requests == 0);
+	assert_int_equal(span_store_set_complete(s, 0), 0);
+	assert_int_equal(span_store_complete(s, &until), 0);
+	span_store_close(s);
+}
+
 static void test_what_is_not_there_is_said(void **state)
 {
 	_cleanup_free_ char *error = NULL;
@@ -82,6 +113,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_part_put_again_replaces_itself),
+		cmocka_unit_test(test_a_window_is_complete_judged_and_reopened),
 		cmocka_unit_test(test_what_is_not_there_is_said),
 	};
 

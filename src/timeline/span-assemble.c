@@ -44,6 +44,7 @@ struct assembler {
 	uint32_t size, n_open;
 	uint64_t *closed;
 	int64_t clock; /* the latest start seen */
+	bool in_message;
 };
 
 static struct block *block_at(struct assembler *a, uint32_t i)
@@ -284,7 +285,7 @@ static int hand_on_finished(struct assembler *a)
 
 	while (r == 0 && a->oldest != NONE) {
 		const struct waiting_trace *t = &a->traces.v[a->oldest];
-		bool finished = a->options.late != INT64_MAX && a->clock - a->options.late > t->end;
+		bool finished = !a->in_message && a->options.late != INT64_MAX && a->clock - a->options.late > t->end;
 
 		if (!finished && (uint64_t)a->n_blocks * BLOCK <= a->options.most)
 			break;
@@ -349,6 +350,17 @@ int assembler_put(void *assembler, const struct span *span)
 	a->n_spans++;
 	a->tally.spans++;
 	return 0;
+}
+
+void assembler_begin_message(struct assembler *a)
+{
+	a->in_message = true;
+}
+
+int assembler_end_message(struct assembler *a)
+{
+	a->in_message = false;
+	return hand_on_finished(a);
 }
 
 int assembler_flush(struct assembler *a)

@@ -33,6 +33,10 @@ struct assembler *assembler_new(const struct assembler_options *options);
 void assembler_free(struct assembler *a);
 /* For struct span_sink. 0 or -errno. */
 int assembler_put(void *assembler, const struct span *span);
+/* Spans of one message come in no order of time, one service after another: until it ends, nothing is handed on but for memory.
+ * 0 or -errno. */
+void assembler_begin_message(struct assembler *a);
+int assembler_end_message(struct assembler *a);
 /* Hands on all that waits. */
 int assembler_flush(struct assembler *a);
 /* Spans there is still room for before traces are cut. */
