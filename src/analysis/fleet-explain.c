@@ -1,10 +1,14 @@
 /* What may explain a symptom: counters that are conspicuous in the window and moved as the symptom did.
  *
- *     score = min(1, deviation's score / CONSPICUOUS) * r^2
+ *     own = min(1, deviation's score / CONSPICUOUS) * r^2 * (the symptom's quantity ? 1 : OTHER_QUANTITY)
+ *     score = mean of own and the highest own of the server's other counters
  *
  * r^2 is the share of the symptom's movement that goes with the counter's; being conspicuous counts only up to a point:
- * beyond it, what moved with the symptom is the question, not what moved most. r is that of the window and as long before
- * it: where a step began the window, nothing moves within. No p is given: these were chosen by their anomaly.
+ * beyond it, what moved with the symptom is the question, not what moved most. Of many counters some move with a symptom of
+ * few rows by chance: two of one server seldom do, and what spreads from server to server is mostly the same quantity (a
+ * latency makes a latency). The symptom's own quantity on its own server explains nothing: its p99 is another name of it.
+ * r is that of the window and as long before it: where a step began the window, nothing moves within. No p is given: these
+ * were chosen by their anomaly.
  */
 #include <errno.h>
 #include <math.h>
@@ -16,10 +20,14 @@
 #include "analysis/fleet-analysis.h"
 #include "analysis/fleet-series.h"
 #include "base/cleanup.h"
+#include "model/counter-name.h"
 #include "stat/correlate.h"
 
 #define CONSPICUOUS 3.0 /* e.g. shift, peak and jump each 1.7 times their usual */
+#define OTHER_QUANTITY 0.9
 #define ROWS_MIN    3
+#define LAG_MAX	    5
+#define LAG_ROWS    20 /* for each row of lag: with fewer some lag of chance correlates */
 
 struct explain_run {
 	struct fleet_series series;
@@ -45,28 +53,43 @@ static int find_symptom(struct explain_run *e)
 	return 0;
 }
 
+static uint32_t longest_lag(const struct explain_run *e)
+{
+	uint32_t by_rows = e->align.n / LAG_ROWS < LAG_MAX ? e->align.n / LAG_ROWS : LAG_MAX;
+
+	return e->series.q->max_lag == FLEET_LAG_BY_ROWS ? by_rows : e->series.q->max_lag;
+}
+
+static double own_score(const struct fleet_finding *x, bool same_quantity)
+{
+	if (isnan(x->r))
+		return 0;
+	return fmin(1, x->score / CONSPICUOUS) * x->r * x->r * (same_quantity ? 1 : OTHER_QUANTITY);
+}
+
 static int one_series(struct explain_run *e, size_t server, size_t counter, const float *relative, struct select_room *room,
 		      float *gathered)
 {
 	const struct fleet_question *q = e->series.q;
 	const float *v = fleet_aligned_values(&e->align, q->fleet, server, counter, gathered);
+	bool same = counter_same_quantity(q->fleet->counters.v[counter].name, q->fleet->counters.v[q->counter].name);
 	struct fleet_finding x;
 	struct lagged l;
 	int r;
 
-	if (!v || (server == (size_t)q->server && counter == (size_t)q->counter))
+	if (!v || (server == (size_t)q->server && same))
 		return 0;
 	r = fleet_series_judge(&e->series, server, counter, relative, room, &x, NULL);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
-	l = pearson_lagged(e->symptom, v, e->align.n, q->max_lag);
+	l = pearson_lagged(e->symptom, v, e->align.n, longest_lag(e));
 	x.r = l.r;
 	x.lag = l.lag;
 	x.n = l.n;
-	x.score = isnan(l.r) ? 0 : fmin(1, x.score / CONSPICUOUS) * l.r * l.r;
+	x.score = own_score(&x, same);
 	pthread_mutex_lock(&e->lock);
 	e->ret->looked_at++;
-	r = isnan(q->threshold) || x.score >= q->threshold ? VEC_PUSH(e->ret->list, x) : 0;
+	r = VEC_PUSH(e->ret->list, x);
 	pthread_mutex_unlock(&e->lock);
 	return r;
 }
@@ -83,6 +106,40 @@ static int one_counter(void *data, size_t counter)
 	for (size_t i = 0; i < f->servers.n && r == 0; i++)
 		r = one_series(e, i, counter, relative.v ? relative.v[i] : NULL, &room, gathered);
 	return r;
+}
+
+/* The two highest of a server. */
+struct best_two {
+	double first, second;
+	size_t n;
+};
+
+static int corroborate(const struct fleet_question *q, struct fleet_findings *f)
+{
+	_cleanup_free_ struct best_two *best = calloc(q->fleet->servers.n + 1, sizeof(*best));
+	size_t kept = 0;
+
+	if (!best)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->list.n; i++) {
+		struct best_two *b = &best[f->list.v[i].server];
+		double score = f->list.v[i].score;
+
+		b->second = score > b->first ? b->first : fmax(b->second, score);
+		b->first = fmax(b->first, score);
+		b->n++;
+	}
+	for (size_t i = 0; i < f->list.n; i++) {
+		struct fleet_finding *x = &f->list.v[i];
+		const struct best_two *b = &best[x->server];
+
+		if (b->n > 1)
+			x->score = (x->score + (x->score < b->first ? b->first : b->second)) / 2;
+		if (isnan(q->threshold) || x->score >= q->threshold)
+			f->list.v[kept++] = *x;
+	}
+	f->list.n = kept;
+	return 0;
 }
 
 static struct fleet_span with_run_up(const struct fleet_question *q)
@@ -116,6 +173,8 @@ static int run(const struct fleet_question *q, struct fleet_findings *ret)
 		r = find_symptom(&e);
 	if (r == 0)
 		r = work_in_parallel(q->threads, q->fleet->counters.n, one_counter, &e);
+	if (r == 0)
+		r = corroborate(q, ret);
 	free(e.symptom);
 	fleet_alignment_free(&e.align);
 	fleet_series_close(&e.series);

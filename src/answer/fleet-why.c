@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/fleet-onset.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
@@ -12,7 +13,6 @@
 #define FAR	 4.0  /* spreads from the median */
 #define GAP	 5    /* rows that may look usual within an incident */
 #define ENOUGH	 3.0  /* of a score, to be called unusual */
-#define LAG_MAX	 5
 #define LISTED	 1000
 
 void fleet_answer_free(struct fleet_answer *a)
@@ -225,7 +225,8 @@ int fleet_why_answer(const struct fleet_question *asked, const struct causes *ca
 	struct fleet_answer a = {};
 	int r = find_window(&q, &a);
 
-	q.max_lag = q.max_lag ? q.max_lag : LAG_MAX;
+	if (r == 0 && !a.found_window)
+		r = fleet_window_grow(&q, &q.window);
 	all = q;
 	all.server = all.counter = -1;
 	if (r == 0)

@@ -259,7 +259,7 @@ bool fleet_ask(const struct fleet_args *args, const struct fleet *f, struct flee
 	char *end;
 
 	*q = fleet_question_default(f);
-	q->max_lag = (uint32_t)args->max_lag;
+	q->max_lag = args->max_lag == LAG_NOT_GIVEN ? 0 : args->max_lag < UINT32_MAX ? (uint32_t)args->max_lag : UINT32_MAX - 1;
 	q->spearman = args->spearman;
 	q->by_time = args->by_time;
 	if (!ask_statistic(args->statistic, q) || !ask_times(args, f, q))

@@ -150,8 +150,10 @@ static int run(struct common *common, int argc, char **argv)
 	f = fleet_open(args, argv[1], NULL);
 	if (!f)
 		return EXIT_CANNOT;
-	if (fleet_ask(args, f, &q))
+	if (fleet_ask(args, f, &q)) {
+		q.max_lag = args->max_lag == LAG_NOT_GIVEN ? FLEET_LAG_BY_ROWS : q.max_lag;
 		status = answer(common, args, &q, argv[1]);
+	}
 	fleet_close(f);
 	return status;
 }
@@ -160,7 +162,7 @@ static const struct option_row options[] = {
 	{OPTION_TEXT, 0, "symptom", "COUNTER[@SERVER]", &fleet_args.symptom, "what is wrong (default: found)"},
 	FLEET_WINDOW_OPTIONS,
 	FLEET_USUAL_OPTIONS,
-	{OPTION_COUNT, 0, "max-lag", "ROWS", &fleet_args.max_lag, "by how much a counter may lead or follow (default 5)"},
+	{OPTION_COUNT, 0, "max-lag", "ROWS", &fleet_args.max_lag, "by how much a counter may lead or follow (default: a row for every 20 that are compared, at most 5)"},
 	{OPTION_TEXT, 0, "causes", "PATH", &fleet_args.causes, "your own causes: a file or a folder of them (default: " SYSTEM_CAUSES ")"},
 	{OPTION_TEXT, 0, "incidents", "FILE", &fleet_args.incidents, "where incidents are kept (default: beside the recording)"},
 	{OPTION_TEXT, 0, "remember", "NAME", &fleet_args.remember, "keep this incident's fingerprint under a name"},

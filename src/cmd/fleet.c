@@ -9,7 +9,7 @@ static const struct subverb *const list[] = {
 
 static void reset(void)
 {
-	fleet_args = (struct fleet_args){.top = 10};
+	fleet_args = (struct fleet_args){.top = 10, .max_lag = LAG_NOT_GIVEN};
 }
 
 static const struct subverbs subverbs = {

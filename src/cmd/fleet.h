@@ -6,6 +6,8 @@
 #include "model/fleet-source.h"
 #include "view/fleet.h"
 
+#define LAG_NOT_GIVEN UINT64_MAX
+
 /* Options of all subverbs; each takes those that its table lists. */
 struct fleet_args {
 	const char *from, *to, *usual_from, *usual_to;

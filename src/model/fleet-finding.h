@@ -14,6 +14,8 @@ struct fleet_span {
 	int64_t from, to; /* wall ns, [from, to) */
 };
 
+#define FLEET_LAG_BY_ROWS UINT32_MAX /* as long as the rows that are compared can tell */
+
 struct fleet_question {
 	const struct fleet *fleet;
 	const struct fleet *reference; /* the "correct" dataset; NULL = the rest of `fleet` */
@@ -26,7 +28,7 @@ struct fleet_question {
 	double threshold; /* only findings with at least this score; NaN = the analysis' own */
 	int server, counter; /* the symptom (correlation, why), or the only ones looked at; -1 = all */
 	bool spearman;	     /* correlation by ranks */
-	uint32_t max_lag;    /* rows by which a counter may lead or follow */
+	uint32_t max_lag;    /* rows by which a counter may lead or follow; FLEET_LAG_BY_ROWS (explain only) */
 	bool by_time;	     /* within: compare time points instead of servers */
 	unsigned threads;    /* 0 = as many as processors */
 };

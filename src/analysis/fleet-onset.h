@@ -1,0 +1,17 @@
+/* When the trouble really began.
+ *
+ * People notice late: rows before a window often belong to the same trouble, and a reference that contains them hides
+ * what it is compared with. The window therefore grows back over the rows before it that look like the trouble.
+ */
+#pragma once
+
+#include "model/fleet-finding.h"
+
+#define ONSET_WITNESSES 8   /* series that are asked: those whose level moved most */
+#define ONSET_FAR	2.5 /* robust standard deviations: less is no level of its own */
+
+/* Of the ONSET_WITNESSES series whose median in the window lies farthest from that of the usual time (at least ONSET_FAR), each
+ * names the contiguous rows before the window that lie on the window's side of the middle between the two medians. *ret
+ * is the window from the median of what they name, at most three times as long as it was. The window itself where no
+ * level moved that far, or where the reference is another fleet. 0 or -ENOMEM. */
+int fleet_window_grow(const struct fleet_question *q, struct fleet_span *ret);

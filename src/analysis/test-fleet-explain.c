@@ -1,0 +1,188 @@
+/* What explains a symptom, and since when: stories of a few servers told row by row. */
+#include "base/test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/fleet-analysis.h"
+#include "analysis/fleet-onset.h"
+#include "base/clock.h"
+#include "model/intake.h"
+
+#define MINUTE (60 * NS_PER_SEC)
+#define ROWS   200
+#define BEGIN  150 /* the trouble's first row */
+
+static void release(struct fleet *f)
+{
+	fleet_free(f);
+	free(f);
+}
+
+/* Noise that is the same in each run: -1 .. 1. */
+static double wobble(unsigned series, unsigned row)
+{
+	unsigned x = (series * 7919 + row) * 2654435761u;
+
+	return (double)((x ^ x >> 15) % 2001) / 1000 - 1;
+}
+
+/* A counter of a server: 100 with noise, and `by` more from row BEGIN + late on. */
+static void put(struct intake *in, const char *server, const char *counter, double by, unsigned late, unsigned rows)
+{
+	const struct counter_info gauge = {.kind = FLEET_GAUGE};
+	int s = intake_server(in, server), c = intake_counter(in, counter, &gauge);
+	unsigned series = (unsigned)(s * 31 + c + 1);
+
+	for (unsigned t = 0; t < rows; t++)
+		assert_int_equal(intake_put(in, s, c, (int64_t)t * MINUTE, 100 + wobble(series, t) + (t >= BEGIN + late ? by : 0)), 0);
+}
+
+static struct fleet *finish(struct intake *in)
+{
+	struct fleet *f;
+
+	assert_int_equal(intake_finish(in, &f), 0);
+	intake_free(in);
+	return f;
+}
+
+static struct fleet_question about(const struct fleet *f, unsigned from, const char *server, const char *counter)
+{
+	struct fleet_question q = fleet_question_default(f);
+
+	q.window.from = (int64_t)from * MINUTE;
+	q.server = fleet_find_server(f, server);
+	q.counter = fleet_find_counter(f, counter);
+	q.max_lag = FLEET_LAG_BY_ROWS;
+	return q;
+}
+
+static struct fleet_findings explain(const struct fleet_question *q)
+{
+	struct fleet_findings found = {};
+
+	assert_int_equal(fleet_analysis_find("explain")->run(q, &found), 0);
+	return found;
+}
+
+static void a_late_window_grows_back_to_the_first_row_of_the_trouble(void **state)
+{
+	struct intake *in = intake_new();
+	struct fleet_question q;
+	struct fleet_span grown;
+	struct fleet *f;
+
+	(void)state;
+	put(in, "a", "cpu", 20, 0, ROWS);
+	put(in, "a", "queue", 30, 0, ROWS);
+	put(in, "b", "cpu", 0, 0, ROWS);
+	f = finish(in);
+	q = about(f, BEGIN + 10, "a", "cpu");
+	assert_int_equal(fleet_window_grow(&q, &grown), 0);
+	assert_int_equal(grown.from, (int64_t)BEGIN * MINUTE);
+	q.window.from = (int64_t)BEGIN * MINUTE; /* in time: nothing to add */
+	assert_int_equal(fleet_window_grow(&q, &grown), 0);
+	assert_int_equal(grown.from, q.window.from);
+	q.window = (struct fleet_span){50 * MINUTE, 60 * MINUTE}; /* no trouble at all */
+	assert_int_equal(fleet_window_grow(&q, &grown), 0);
+	assert_int_equal(grown.from, q.window.from);
+	release(f);
+}
+
+static void few_rows_tell_of_no_lag(void **state)
+{
+	struct intake *in = intake_new();
+	struct fleet_findings found;
+	struct fleet_question q;
+	struct fleet *f;
+
+	(void)state;
+	put(in, "a", "latency", 20, 0, ROWS);
+	for (int i = 0; i < 8; i++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), "x%d", i);
+		put(in, name, "cpu", 20, (unsigned)i % 4, ROWS);
+	}
+	f = finish(in);
+	q = about(f, BEGIN, "a", "latency");
+	q.window.to = (BEGIN + 6) * MINUTE;
+	found = explain(&q);
+	assert_true(found.list.n == 8);
+	for (size_t i = 0; i < found.list.n; i++)
+		assert_int_equal(found.list.v[i].lag, 0);
+	fleet_findings_free(&found);
+	release(f);
+}
+
+/* An hour of rows tells that one moved two rows before the symptom. */
+static void many_rows_tell_who_led(void **state)
+{
+	struct intake *in = intake_new();
+	struct fleet_findings found;
+	struct fleet_question q;
+	struct fleet *f;
+
+	(void)state;
+	put(in, "a", "latency", 20, 2, ROWS);
+	put(in, "b", "disk", 20, 0, ROWS);
+	f = finish(in);
+	q = about(f, BEGIN, "a", "latency");
+	found = explain(&q);
+	assert_int_equal(found.list.n, 1);
+	assert_int_equal(found.list.v[0].lag, 2);
+	fleet_findings_free(&found);
+	release(f);
+}
+
+static void another_statistic_of_the_symptom_explains_nothing(void **state)
+{
+	struct intake *in = intake_new();
+	struct fleet_findings found;
+	struct fleet_question q;
+	struct fleet *f;
+
+	(void)state;
+	put(in, "a", "latency.avg", 20, 0, ROWS);
+	put(in, "a", "latency.p99", 20, 0, ROWS);
+	put(in, "b", "latency.p99", 20, 0, ROWS);
+	f = finish(in);
+	q = about(f, BEGIN, "a", "latency.avg");
+	found = explain(&q);
+	assert_int_equal(found.list.n, 1);
+	assert_int_equal(found.list.v[0].server, fleet_find_server(f, "b"));
+	fleet_findings_free(&found);
+	release(f);
+}
+
+/* One counter of `lone` moved as the symptom did and its other one did not; both of `ill` did. */
+static void two_counters_of_a_server_say_more_than_one(void **state)
+{
+	struct intake *in = intake_new();
+	struct fleet_findings found;
+	struct fleet_question q;
+	struct fleet *f;
+
+	(void)state;
+	put(in, "a", "latency", 20, 0, ROWS);
+	put(in, "lone", "cpu", 40, 0, ROWS);
+	put(in, "lone", "disk", 0, 0, ROWS);
+	put(in, "ill", "cpu", 20, 0, ROWS);
+	put(in, "ill", "disk", 20, 0, ROWS);
+	f = finish(in);
+	q = about(f, BEGIN, "a", "latency");
+	found = explain(&q);
+	assert_int_equal(found.list.n, 4);
+	assert_int_equal(found.list.v[0].server, fleet_find_server(f, "ill"));
+	assert_int_equal(found.list.v[1].server, fleet_find_server(f, "ill"));
+	assert_true(found.list.v[2].score < 0.8);
+	fleet_findings_free(&found);
+	release(f);
+}
+
+RUN_TESTS(cmocka_unit_test(a_late_window_grows_back_to_the_first_row_of_the_trouble), cmocka_unit_test(few_rows_tell_of_no_lag),
+	  cmocka_unit_test(many_rows_tell_who_led), cmocka_unit_test(another_statistic_of_the_symptom_explains_nothing),
+	  cmocka_unit_test(two_counters_of_a_server_say_more_than_one))
