@@ -1,0 +1,295 @@
+"""What `whyslow fleet why --json` answers about public data with known answers, asked as a user asks: all counters,
+default options, a window, and the symptom where the case has one.
+
+    fleet-why.py WHYSLOW DATA petshop|smd|asd|nezha|seconds|readme [LATE ...]
+
+Protocols of the sets: the data's README. LATE (seconds, default 0 10 30 60 120) moves the window's beginning; "none" asks
+without a window, "before" with only the time before the window as reference. Prints "RESULT NAME VALUE" for
+bench/eval-fleet, and lines for people.
+"""
+import array
+import csv
+import glob
+import gzip
+import json
+import lzma
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from datetime import datetime, timezone
+
+WINDOW = 20  # rows of a normal window
+ALARM = 0.04
+NORMAL_WINDOWS = 40  # of a machine
+whyslow, data_dir = sys.argv[1], sys.argv[2]
+
+
+def stamp(seconds):
+    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def why(data, *options):
+    """The answer, or None where there is none."""
+    command = [whyslow, "fleet", "why", data, "--json", "--top", "0", "--incidents", os.devnull, *options]
+    done = subprocess.run(command, capture_output=True, text=True)
+    return json.loads(done.stdout) if done.returncode == 0 else None
+
+
+def load(folder, output, *options):
+    subprocess.run([whyslow, "fleet", "load", folder, "--output", output, *options], check=True, capture_output=True)
+
+
+class Case:
+    """One question: options without the window; the window in seconds; a true server, or true counters."""
+
+    def __init__(self, data, window, options=(), server=None, counters=(), kind="all"):
+        self.data, self.window, self.options = data, window, list(options)
+        self.server, self.counters, self.kind = server, frozenset(counters), kind
+
+    def ask(self, late):
+        begin, end = self.window
+        options = list(self.options)
+        if late == "none":
+            return why(self.data, *options)
+        if late == "before":
+            options += ["--usual-to", stamp(begin)]
+        else:
+            begin = min(begin + int(late), end - 1)
+        return why(self.data, *options, "--from", stamp(begin), "--to", stamp(end))
+
+
+def servers_of(findings):
+    order = []
+    for x in findings:
+        if x.get("server") and x["server"] not in order:
+            order.append(x["server"])
+    return order
+
+
+WITH_SYMPTOM = ("explained_by", "unusual", "servers")
+WITHOUT = ("servers", "unusual", "explained_by")
+
+
+def findings_of(answer, name):
+    if not answer or name not in answer:
+        return []
+    return answer[name]["findings"] if isinstance(answer[name], dict) else answer[name]
+
+
+def rank_of(answer, name, server):
+    order = servers_of(findings_of(answer, name))
+    return order.index(server) + 1 if server in order else 999
+
+
+def share(ranks, k):
+    return sum(r <= k for r in ranks) / len(ranks)
+
+
+def result(name, value, late="0"):
+    """Of late windows the first place alone is a figure (bench/goals), and only of those that have a goal."""
+    if late == "0" or (late in ("60", "120", "none") and name.endswith(("_1", "_100"))):
+        print(f"RESULT fleet.{name}{late_name(late)} {value:.4f}", flush=True)
+
+
+def late_name(late):
+    return "" if late == "0" else "_none" if late == "none" else f"_late_{late}"
+
+
+def ask_servers(set_name, cases, lates, lists):
+    """Ranks of the true server, per list of the answer, the first of them as the result; top 1/3/5."""
+    for late in lates:
+        ranks = {name: {} for name in lists}
+        for case in cases:
+            answer = case.ask(late)
+            for name in lists:
+                rank = rank_of(answer, name, case.server)
+                for kind in {"all", case.kind}:
+                    ranks[name].setdefault(kind, []).append(rank)
+        for name in lists:
+            for kind, r in sorted(ranks[name].items()):
+                print(f"{set_name:8} late {late:6} {name:12} {kind:8} {share(r, 1):.3f} {share(r, 3):.3f} {share(r, 5):.3f}  of {len(r)}", flush=True)
+        for k in 1, 3, 5:
+            result(f"{set_name}.why_top_{k}", share(ranks[lists[0]]["all"], k), late)
+        if "CPU" in ranks[lists[0]]:
+            result(f"{set_name}.why_cpu_worst_rank", max(ranks[lists[0]]["CPU"]), late)
+
+
+# --- PetShop: the normal days and one issue in one folder, as one who exported both would ask ---
+
+
+def petshop_cases(folder):
+    for issue in sorted(glob.glob(f"{data_dir}/petshop/dataset/*/t*/issue_*")):
+        here = os.path.join(folder, issue.split("/")[-3] + "-" + os.path.basename(issue))
+        os.mkdir(here)
+        os.symlink(os.path.join(issue, "../../noissue/metrics.csv"), here + "/noissue.csv")
+        os.symlink(os.path.join(issue, "metrics.csv"), here + "/issue.csv")
+        with open(issue + "/target.json") as file:
+            truth = json.load(file)
+        with open(issue + "/metrics.csv") as file:
+            times = [float(row[0]) for row in csv.reader(file) if row[0].replace(".", "").isdigit()]
+        step = times[1] - times[0]
+        symptom = f"{truth['target']['metric']}.{truth['target']['agg']}@{truth['target']['node']}"
+        options = ["--symptom", symptom]
+        load(here, here + ".fleet")
+        yield Case(here + ".fleet", (times[0], times[-1] + step / 2), options, truth["root_cause"]["node"])
+
+
+# --- SMD and ASD ---
+
+
+def read_f32(base, part, counters):
+    path = glob.glob(f"{base}.{part}.f32.*")[0]
+    with (lzma if path.endswith("xz") else gzip).open(path) as file:
+        values = array.array("f", file.read())
+    return [values[i : i + counters] for i in range(0, len(values) - counters + 1, counters)]
+
+
+def write_csv(path, rows, begin, step):
+    with open(path, "w") as file:
+        file.write("time," + ",".join(f"c{c + 1}" for c in range(len(rows[0]))) + "\n")
+        for i, row in enumerate(rows):
+            file.write(f"{begin + i * step}," + ",".join(f"{x:.7g}" for x in row) + "\n")
+
+
+BEGIN = 1_600_000_000
+
+
+class Machine:
+    """One machine of SMD or ASD: `alone` is the test half, `both` the train half and then the test half."""
+
+    def __init__(self, base, folder, counters, step):
+        name = os.path.basename(base)
+        train, test = read_f32(base, "train", counters), read_f32(base, "test", counters)
+        self.step, self.rows, self.begin = step, len(test), BEGIN + len(train) * step
+        self.alone, self.both = os.path.join(folder, name + ".alone"), os.path.join(folder, name + ".both")
+        for target, parts in (self.alone, (test,)), (self.both, (train, test)):
+            os.mkdir(target + ".csv")
+            write_csv(f"{target}.csv/machine.csv", [row for part in parts for row in part], self.begin - (len(parts) - 1) * len(train) * step, step)
+            load(target + ".csv", target)
+        self.segments = []
+        with open(base + ".interpretation.txt") as file:
+            for line in file:
+                span, dims = line.strip().split(":")
+                self.segments.append((*map(int, span.split("-")), {f"c{d}" for d in dims.split(",")}))
+
+    def window(self, begin, end):
+        return self.begin + begin * self.step, self.begin + end * self.step
+
+    def labelled(self, begin, end):
+        return any(b < end + 1 and e >= begin for b, e, _ in self.segments)
+
+
+def hit_rate(answer, truth, factor):
+    most = math.floor(factor * len(truth) + 1e-9)
+    return sum(x["counter"] in truth for x in findings_of(answer, "unusual")[:most]) / len(truth)
+
+
+def alarmed(answer):
+    servers = findings_of(answer, "servers")
+    return bool(servers) and servers[0].get("p") is not None and servers[0]["p"] <= ALARM
+
+
+def measure_alarms(set_name, machines, before):
+    """Normal windows of the test half that raise an alarm: against all the rest of it, or against the half before."""
+    false, true = [], []
+    for m in machines:
+        options = ["--usual-to", stamp(m.begin)] if before else []
+        data = m.both if before else m.alone
+        stride = WINDOW * max(1, m.rows // WINDOW // NORMAL_WINDOWS)
+        for begin in range(0, m.rows - WINDOW + 1, stride):
+            if not m.labelled(begin, begin + WINDOW):
+                false.append(alarmed(Case(data, m.window(begin, begin + WINDOW), options).ask("0")))
+        true += [alarmed(Case(data, m.window(b, e), options).ask("0")) for b, e, _ in m.segments]
+    words = "half before" if before else "test half"
+    print(f"{set_name:8} alarm, {words}: normal windows {sum(false)} of {len(false)}, labelled {sum(true)} of {len(true)}", flush=True)
+    suffix = "_before" if before else ""
+    result(f"{set_name}.why_false_alarms{suffix}", sum(false) / len(false))
+    result(f"{set_name}.why_detected{suffix}", sum(true) / len(true))
+
+
+def evaluate_machines(set_name, counters, step, lates, folder):
+    bases = [p[: -len(".interpretation.txt")] for p in sorted(glob.glob(f"{data_dir}/{set_name}/*.interpretation.txt"))]
+    machines = [Machine(base, folder, counters, step) for base in bases]
+    for late in (x for x in lates if x != "none"):  # each machine has many segments
+        at100, at150 = [], []
+        for m in machines:
+            for begin, end, truth in m.segments:
+                if late == "before":
+                    answer = Case(m.both, m.window(begin, end), ["--usual-to", stamp(m.begin)]).ask("0")
+                else:
+                    answer = Case(m.alone, m.window(begin, end)).ask(late)
+                at100.append(hit_rate(answer, truth, 1))
+                at150.append(hit_rate(answer, truth, 1.5))
+        print(f"{set_name:8} late {late:6} HitRate@100 {sum(at100) / len(at100):.3f} @150 {sum(at150) / len(at150):.3f}  of {len(at100)}", flush=True)
+        result(f"{set_name}.why_hitrate_100", sum(at100) / len(at100), late)
+        result(f"{set_name}.why_hitrate_150", sum(at150) / len(at150), late)
+    for before in False, True:
+        measure_alarms(set_name, machines, before)
+
+
+# --- Nezha ---
+
+
+def nezha_cases(day, folder):
+    base = f"{data_dir}/nezha-counters/rca_data/{day}"
+    data = os.path.join(folder, day + ".fleet")
+    load(base + "/metric", data, "--match", "[!N]*")
+    with open(f"{base}/{day}-fault_list.json") as file:
+        faults = [x for hour in json.load(file).values() for x in hour]
+    for x in faults:
+        at = datetime.strptime(x["inject_time"], "%Y-%m-%d %H:%M:%S").replace(tzinfo=timezone.utc).timestamp()
+        kind = "CPU" if "cpu" in x["inject_type"] else "network" if "network" in x["inject_type"] else "code"
+        yield Case(data, (at, at + 240), [], x["inject_pod"], kind=kind)
+
+
+# --- a small set a second: what DBSherlock and RCAEval look like ---
+
+
+def seconds_cases(folder):
+    """Nine minutes of 12 servers x 15 counters, a fault of three in the sixth: a step, ramp, or burst on few counters of one."""
+    for seed in range(15):
+        rng = random.Random(seed)
+        ill, shape = rng.randrange(12), ("step", "ramp", "burst")[seed % 3]
+        begin = rng.randrange(300, 340)
+        here = f"{folder}/seconds-{seed}"
+        os.mkdir(here)
+        levels = [(10 ** rng.uniform(0, 5), rng.uniform(0.02, 0.2), rng.uniform(0, 0.9)) for _ in range(15)]
+        for s in range(12):
+            state, lines = [0.0] * 15, ["time," + ",".join(f"counter{c}" for c in range(15))]
+            for t in range(540):
+                row = []
+                for c, (level, noise, memory) in enumerate(levels):
+                    state[c] = memory * state[c] + math.sqrt(1 - memory * memory) * rng.gauss(0, noise)
+                    x = level * math.exp(state[c])
+                    if s == ill and begin <= t < begin + 180 and c < 4:
+                        effect = 1.2 if shape == "step" else 2.4 * (t - begin) / 180 if shape == "ramp" else 4.0 * (t % 5 == 0)
+                        x *= 1 + effect * noise * 3
+                    row.append(f"{x:.6g}")
+                lines.append(f"{BEGIN + t}," + ",".join(row))
+            with open(f"{here}/node-{chr(97 + s)}.csv", "w") as file:
+                file.write("\n".join(lines) + "\n")
+        load(here, here + ".fleet")
+        yield Case(here + ".fleet", (BEGIN + begin, BEGIN + begin + 180), [], f"node-{chr(97 + ill)}", kind=shape)
+
+
+def main():
+    set_name, lates = sys.argv[3], sys.argv[4:] or ["0", "10", "30", "60", "120", "none", "before"]
+    with tempfile.TemporaryDirectory(prefix="whyslow-fleet.") as folder:
+        if set_name == "petshop":
+            ask_servers("petshop", list(petshop_cases(folder)), lates, WITH_SYMPTOM)
+        elif set_name == "smd":
+            evaluate_machines("smd", 38, 60, lates, folder)
+        elif set_name == "asd":
+            evaluate_machines("asd", 19, 300, lates, folder)
+        elif set_name == "nezha":  # without a window a day of two dozen faults is no question
+            lates = [x for x in lates if x != "none"]
+            ask_servers("nezha_ob", list(nezha_cases("2022-08-22", folder)), lates, WITHOUT)
+            ask_servers("nezha_tt", list(nezha_cases("2023-01-29", folder)), lates, WITHOUT)
+        elif set_name == "seconds":
+            ask_servers("seconds", list(seconds_cases(folder)), lates, WITHOUT)
+
+
+main()
