@@ -65,14 +65,14 @@ int told_read(const char *text, struct told *ret)
 	return r;
 }
 
-int told_keep(struct store *store, int64_t mark, uint32_t uid, const struct answer *a)
+int told_keep(const struct answer_sink *sink, int64_t mark, const struct answer *a)
 {
 	_cleanup_free_ char *text = write_answer(a);
 
-	return text ? store_tell(store, mark, uid, text) : -ENOMEM;
+	return text ? sink->save(sink->data, mark, text) : -ENOMEM;
 }
 
-static int answer_now(struct store *store, struct store *keep, const struct mark *mark, int64_t window, const struct viewer *viewer, struct told *ret)
+static int answer_now(struct store *store, const struct answer_sink *sink, const struct mark *mark, int64_t window, const struct viewer *viewer, struct told *ret)
 {
 	struct why_request request = {
 		.at = mark->wall, .window = window, .marked = true, .viewer = *viewer, .marks = mark, .n_marks = 1};
@@ -86,19 +86,19 @@ static int answer_now(struct store *store, struct store *keep, const struct mark
 		r = text ? told_read(text, ret) : -ENOMEM;
 		answer_free(&a);
 	}
-	if (r == 0 && keep)
-		(void)store_tell(keep, mark->id, viewer->uid, text);
+	if (r == 0 && sink)
+		(void)sink->save(sink->data, mark->id, text);
 	why_data_free(&data);
 	return r;
 }
 
-int told_get(struct store *store, struct store *keep, const struct mark *mark, int64_t window, const struct viewer *viewer, struct told *ret)
+int told_get(struct store *store, const struct answer_sink *sink, const struct mark *mark, int64_t window, const struct viewer *viewer, struct told *ret)
 {
 	_cleanup_free_ char *text = store_told(store, mark->id, viewer->uid);
 	int r = text ? told_read(text, ret) : -ENOENT;
 
 	if (r < 0)
-		r = answer_now(store, keep, mark, window, viewer, ret);
+		r = answer_now(store, sink, mark, window, viewer, ret);
 	if (r == 0)
 		ret->mark = mark->id;
 	return r;
@@ -231,14 +231,14 @@ static int by_number(const void *a, const void *b)
 	return x->first.wall < y->first.wall ? -1 : x->first.wall > y->first.wall;
 }
 
-int told_group(struct store *store, struct store *keep, const struct mark *marks, size_t n, int64_t window, const struct viewer *viewer, struct alikes *ret)
+int told_group(struct store *store, const struct answer_sink *sink, const struct mark *marks, size_t n, int64_t window, const struct viewer *viewer, struct alikes *ret)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		struct told t;
 
-		r = told_get(store, keep, &marks[i], window, viewer, &t);
+		r = told_get(store, sink, &marks[i], window, viewer, &t);
 		if (r == 0)
 			r = place(ret, &t, i);
 		else if (r == -ENODATA)

@@ -15,11 +15,16 @@ struct told {
 void told_free(struct told *t);
 /* The answer that a text (store_told()) says; mark is not set. 0; -EBADMSG, -ENOMEM. */
 int told_read(const char *text, struct told *ret);
-/* Keeps an answer in short. The store must be open for marks. 0 or -errno. */
-int told_keep(struct store *store, int64_t mark, uint32_t uid, const struct answer *a);
-/* What was told; where nothing was, the mark is answered now, and `keep` (may be NULL) remembers it. 0; -ENODATA when its time is no longer
+/* Where answers in short are saved beside their marks. */
+struct answer_sink {
+	int (*save)(void *data, int64_t mark, const char *text); /* 0 or -errno */
+	void *data;
+};
+/* Keeps an answer in short. 0 or -errno. */
+int told_keep(const struct answer_sink *sink, int64_t mark, const struct answer *a);
+/* What was told; where nothing was, the mark is answered now, and `sink` (may be NULL) saves it. 0; -ENODATA when its time is no longer
  * recorded; -errno. */
-int told_get(struct store *store, struct store *keep, const struct mark *mark, int64_t window, const struct viewer *viewer, struct told *ret);
+int told_get(struct store *store, const struct answer_sink *sink, const struct mark *mark, int64_t window, const struct viewer *viewer, struct told *ret);
 
 /* Earlier marks like an answer, into a->similar. 0 or -errno. */
 int told_find_like(struct store *store, const struct mark *marks, size_t n, int64_t this_mark, const struct viewer *viewer, struct answer *a);
@@ -36,5 +41,5 @@ struct alikes {
 	VEC(struct alike) list; /* most marks first */
 };
 /* Groups marks by what was told of them; a mark whose time is no longer recorded is left out. 0 or -errno. */
-int told_group(struct store *store, struct store *keep, const struct mark *marks, size_t n, int64_t window, const struct viewer *viewer, struct alikes *ret);
+int told_group(struct store *store, const struct answer_sink *sink, const struct mark *marks, size_t n, int64_t window, const struct viewer *viewer, struct alikes *ret);
 void alikes_free(struct alikes *a);

@@ -3,12 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/audit.h>
 #include <linux/capability.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -17,17 +13,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/call-filter.h"
 #include "base/cleanup.h"
 #include "base/sandbox.h"
 
 #define NOBODY	  65534
 #define FILES_MAX 2048 /* descriptors: programs and their debug files, of one that maps a thousand libraries */
-
-#if defined(__x86_64__)
-#define ARCHITECTURE AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define ARCHITECTURE AUDIT_ARCH_AARCH64
-#endif
 
 /* --- descriptors --- */
 
@@ -116,28 +107,10 @@ static int drop_capabilities(void)
 
 /* --- system calls --- */
 
-#define FIELD(name)	offsetof(struct seccomp_data, name)
-#define LOAD(name)	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)(name))
-#define RETURN(action)	BPF_STMT(BPF_RET | BPF_K, (action))
-#define REFUSE		RETURN(SECCOMP_RET_ERRNO | EPERM)
-#define ALLOW		RETURN(SECCOMP_RET_ALLOW)
-#define IF_CALL(nr, skip) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, (skip))
-#define ALLOW_CALL(nr)	IF_CALL(nr, 1), ALLOW
-/* ... with none of these bits in its argument; the low half of it is looked at: both are ints */
-#define ALLOW_WITHOUT(nr, argument, bits)                                                                                 \
-	IF_CALL(nr, 4), LOAD(FIELD(args) + 8 * (argument)), BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), 0, 1), REFUSE, ALLOW
-#define ALLOW_WITH(nr, argument, bits)                                                                                    \
-	IF_CALL(nr, 4), LOAD(FIELD(args) + 8 * (argument)), BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), 1, 0), REFUSE, ALLOW
-#define ALLOW_ONE_OF(nr, argument, one, other)                                                                            \
-	IF_CALL(nr, 6), LOAD(FIELD(args) + 8 * (argument)), IF_CALL(one, 1), ALLOW, IF_CALL(other, 1), ALLOW, REFUSE
-
 /* What computing, and reading of open files, takes. Other calls fail with EPERM: a library that tries to find a locale or
  * a debug file goes on without it. */
 static const struct sock_filter filter[] = {
-	LOAD(FIELD(arch)),
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0),
-	RETURN(SECCOMP_RET_KILL_PROCESS),
-	LOAD(FIELD(nr)),
+	FILTER_BEGIN,
 	ALLOW_CALL(SYS_recvmsg),
 	ALLOW_CALL(SYS_sendmsg),
 	ALLOW_CALL(SYS_read),
@@ -172,13 +145,6 @@ static const struct sock_filter filter[] = {
 	REFUSE,
 };
 
-static int filter_calls(void)
-{
-	struct sock_fprog program = {ARRAY_SIZE(filter), (struct sock_filter *)filter};
-
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0 ? -errno : 0;
-}
-
 /* --- all of it --- */
 
 static void forget_signals(void)
@@ -210,5 +176,5 @@ int sandbox_enter(int socket)
 		r = -errno;
 	if (r == 0 && getppid() != parent)
 		r = -EPIPE;
-	return r == 0 ? filter_calls() : r;
+	return r == 0 ? call_filter_set(filter, ARRAY_SIZE(filter)) : r;
 }

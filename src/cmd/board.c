@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cmd/asked.h"
+#include "cmd/client-rights.h"
 #include "view/board.h"
 #include "view/json.h"
 
@@ -220,6 +221,8 @@ static int ask_board(struct common *common, struct store *store, struct asked *a
 		return status;
 	if (!view->who || !common->json) /* what is told of one process as JSON has no verdict */
 		asked_find_events(common, asked);
+	if (client_give_up_rights(common, 0))
+		return EXIT_CANNOT;
 	(void)asked_read_marks(common, store, asked);
 	return board_arg_follow && !common->from_file ? follow(common, store, &asked->request, view) : once(common, store, &asked->request, view);
 }
@@ -244,7 +247,7 @@ int board_show(struct common *common, const struct board_view *view)
 		return EXIT_CANNOT;
 	if (board_arg_feature || board_arg_lives) {
 		(void)find_now(store, request, common->from_file);
-		status = board_arg_lives ? show_lives(common, store, request, view) : show_curve(common, store, request, view);
+		status = client_give_up_rights(common, 0) ? EXIT_CANNOT : board_arg_lives ? show_lives(common, store, request, view) : show_curve(common, store, request, view);
 	} else {
 		status = ask_board(common, store, &asked, view);
 	}

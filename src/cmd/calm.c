@@ -206,5 +206,6 @@ const struct verb verb_calm = {
 	.help = "keep a process held back, list those that are, give them back",
 	.options = options,
 	.remote = true,
+	.rights = RIGHTS_KEPT,
 	.run = run,
 };

@@ -477,5 +477,6 @@ const struct verb verb_confirm = {
 	.help = "is it really the cause? holds it back and lets it go, and sees who waits less",
 	.options = options,
 	.remote = true,
+	.rights = RIGHTS_KEPT,
 	.run = run,
 };

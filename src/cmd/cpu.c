@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "cmd/client-rights.h"
 #include "cmd/verb.h"
 #include "daemon/capture.h"
 #include "model/cpu-report.h"
@@ -115,7 +116,7 @@ static int run(struct common *common, int argc, char **argv)
 		return usage_error("cpu", "looks at this machine, live; of a trace 'whyslow threads --from FILE' tells");
 	if (capture_open_sums(common->config.store_run_dir, &ring, &live) < 0)
 		return EXIT_CANNOT;
-	status = look(common, ring, live);
+	status = client_give_up_rights(common, CLIENT_READS_MAPS) ?: look(common, ring, live);
 	ring_close(ring);
 	return status;
 }
@@ -127,5 +128,6 @@ const struct verb verb_cpu = {
 	.help = "who has the CPUs, exactly: processes, threads, interrupts",
 	.options = options,
 	.remote = true,
+	.rights = RIGHTS_GIVEN_UP_BY_VERB,
 	.run = run,
 };

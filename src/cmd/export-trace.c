@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/client-rights.h"
 #include "cmd/find-trace.h"
 #include "store/trace-file.h"
 
@@ -38,7 +39,7 @@ static int write_to(const struct trace *t, const char *output)
 	return EXIT_ANSWERED;
 }
 
-int export_trace(const struct common *common, const char *mark, const char *output)
+int export_trace(struct common *common, const char *mark, const char *output)
 {
 	_cleanup_(trace_clear) struct trace t = {};
 	uint64_t id = 0;
@@ -51,5 +52,7 @@ int export_trace(const struct common *common, const char *mark, const char *outp
 	r = find_trace(common, (int64_t)id, &t);
 	if (r == -ENOENT)
 		log_error("no recorder with a flight recorder is running: start one ('whyslow record', as root)");
+	if (r == 0 && client_give_up_rights(common, 0))
+		return EXIT_CANNOT;
 	return r < 0 ? EXIT_CANNOT : output ? write_to(&t, output) : hand_out(&t);
 }

@@ -4,4 +4,4 @@
 #include "cmd/verb.h"
 
 /* mark: its number as text; NULL = now. The exit status. */
-int export_trace(const struct common *common, const char *mark, const char *output);
+int export_trace(struct common *common, const char *mark, const char *output);

@@ -210,5 +210,6 @@ const struct verb verb_export = {
 	.help = "the recording, or a part of it, for other programs and machines",
 	.options = options,
 	.for_clients = true,
+	.rights = RIGHTS_GIVEN_UP_BY_VERB,
 	.run = run,
 };

@@ -46,5 +46,6 @@ const struct verb verb_feedback = {
 	.help = "say whether an answer was right",
 	.options = options,
 	.remote = true,
+	.rights = RIGHTS_KEPT,
 	.run = run,
 };

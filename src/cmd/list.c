@@ -11,6 +11,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "cmd/client-rights.h"
+#include "cmd/save-answers.h"
 #include "cmd/verb.h"
 #include "view/json.h"
 
@@ -152,29 +154,16 @@ static void print_alikes(const struct common *common, const struct alikes *alike
 	json_decref(root);
 }
 
-/* Where this user may write, what is answered now is kept. */
-static struct store *open_to_keep(const struct common *common)
-{
-	struct store_paths paths = common_paths(common);
-	_cleanup_free_ char *error = NULL;
-	struct store *keep;
-
-	return !common->from_file && store_open(&paths, STORE_MARK, &keep, &error) == 0 ? keep : NULL;
-}
-
 static int list_alike(struct common *common, struct store *store, const struct mark *marks, size_t n)
 {
-	struct store *keep = open_to_keep(common);
 	struct alikes alikes = {};
-	int r = told_group(store, keep, marks, n, common->config.answer_window, &common->viewer, &alikes);
+	int r = told_group(store, save_answers(common), marks, n, common->config.answer_window, &common->viewer, &alikes);
 
 	if (r < 0)
 		log_error("%s", store_reason(store, r));
 	else
 		print_alikes(common, &alikes, marks);
 	alikes_free(&alikes);
-	if (keep)
-		store_close(keep);
 	return r < 0 ? EXIT_CANNOT : n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 }
 
@@ -271,6 +260,9 @@ static int run(struct common *common, int argc, char **argv)
 		return usage_error("list", "takes no words: '%s'", argv[1]);
 	if (arg_split && !arg_by_program)
 		return usage_error("list", "--split counts programs: it goes with --by-program");
+	status = client_give_up_rights(common, arg_alike ? CLIENT_SAVES_ANSWERS : 0);
+	if (status)
+		return status;
 	store = open_common_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
@@ -301,6 +293,7 @@ const struct verb verb_list = {
 	.help = "marked moments, and those that rules caught",
 	.options = options,
 	.remote = true,
+	.rights = RIGHTS_GIVEN_UP_BY_VERB,
 	.urgent = true,
 	.run = run,
 };

@@ -76,7 +76,7 @@ static struct store *open_for_press(const struct common *common)
 	return open_common_store(common, STORE_MARK);
 }
 
-static int press(struct common *common, struct store *store, int64_t now, const char *note)
+static int press(struct common *common, struct store *store, int64_t now, const char *note, int64_t *ret_id)
 {
 	int64_t id;
 	char at[40];
@@ -91,12 +91,13 @@ static int press(struct common *common, struct store *store, int64_t now, const 
 		printf("{\"schema\":\"whyslow.mark/1\",\"id\":%" PRId64 ",\"at\":\"%s\"}\n", id, format_rfc3339(now, at, sizeof(at)));
 	else if (!common->json)
 		printf("marked %s (mark %" PRId64 "); 'whyslow show %" PRId64 "' answers why\n", note ? note : "this moment", id, id);
-	return arg_why ? why_at(common, now, id) : EXIT_ANSWERED;
+	*ret_id = id;
+	return EXIT_ANSWERED;
 }
 
 static int run(struct common *common, int argc, char **argv)
 {
-	int64_t now = wall_now(); /* of the press, however late the rest comes */
+	int64_t id = 0, now = wall_now(); /* of the press, however late the rest comes */
 	struct str note = {};
 	struct store *store;
 	int status;
@@ -117,10 +118,10 @@ static int run(struct common *common, int argc, char **argv)
 	else if (arg_id)
 		status = change_note(common, store, note.data);
 	else
-		status = press(common, store, now, note.data);
+		status = press(common, store, now, note.data, &id);
 	store_close(store);
 	str_free(&note);
-	return status;
+	return arg_why && id ? why_at(common, now, id) : status;
 }
 
 const struct verb verb_mark = {
@@ -130,6 +131,7 @@ const struct verb verb_mark = {
 	.help = "the button: it is slow now",
 	.options = options,
 	.remote = true,
+	.rights = RIGHTS_KEPT,
 	.urgent = true,
 	.run = run,
 };

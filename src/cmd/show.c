@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "cmd/board.h"
 #include "cmd/capture-phases.h"
+#include "cmd/client-rights.h"
 #include "cmd/verb.h"
 #include "cmd/why.h"
 
@@ -48,7 +49,7 @@ static void print_summaries(const struct capture *list, size_t n, const char *id
 /* Other users' processes are root's business: stacks and command lines are in there. */
 static int show_captures(struct common *common, int64_t id, const char *text)
 {
-	struct store *store = open_common_store(common, STORE_READ);
+	struct store *store = client_give_up_rights(common, 0) ? NULL : open_common_store(common, STORE_READ);
 	struct capture *list = NULL;
 	size_t n = 0;
 
@@ -118,6 +119,7 @@ const struct verb verb_show = {
 	.help = "the answer for a mark; without one every process at a moment, most unusual first",
 	.options = options,
 	.remote = true,
+	.rights = RIGHTS_GIVEN_UP_BY_VERB,
 	.urgent = true,
 	.run = run,
 };

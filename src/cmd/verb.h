@@ -26,7 +26,14 @@ struct common {
 	struct viewer viewer; /* for whom (model/visibility.h) */
 	bool for_client;    /* answers a question asked of the recorder: only the verb's own options count */
 	struct capture *capture; /* the recorder's flight recorder, where for_client; NULL = none */
+	uint32_t client_gid;	  /* where for_client: the asker's group */
+	bool rights_given_up;	  /* client-rights.h */
+	struct store *held;	  /* keeps the recording's files open where rights are given up */
+	struct answer_saver *saver; /* save-answers.h; NULL = none */
 };
+
+/* What an answer to another user's question does with root's rights (client-rights.h). */
+enum verb_rights { RIGHTS_GIVEN_UP, RIGHTS_GIVEN_UP_BY_VERB, RIGHTS_KEPT };
 
 struct verb {
 	const char *name;
@@ -38,6 +45,7 @@ struct verb {
 	bool has_subverbs;  /* ... of what it lists when run without words, and so for --help */
 	bool remote; /* the daemon answers it for unprivileged users */
 	bool urgent; /* ... and for root too: it answers on a machine that crawls. Done within a minute */
+	enum verb_rights rights;
 	bool for_clients; /* the daemon lets it answer, but it runs with the user's rights and asks for what it cannot read */
 	int (*run)(struct common *common, int argc, char **argv); /* argv[0] is the verb; options are gone */
 };

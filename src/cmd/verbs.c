@@ -1,4 +1,5 @@
 #include "cmd/help.h"
+#include "cmd/client-rights.h"
 #include "cmd/verb.h"
 
 #include <errno.h>
@@ -226,6 +227,18 @@ static int know_client(struct common *c)
 	return -EACCES;
 }
 
+static int run_with_rights(struct common *c, const struct verb *verb, int argc, char **argv)
+{
+	int status = verb->rights == RIGHTS_GIVEN_UP ? client_give_up_rights(c, 0) : 0;
+
+	if (status == 0)
+		status = verb->run(c, argc, argv);
+	if ((status != EXIT_ANSWERED && status != EXIT_NOTHING_FOUND) || verb->rights == RIGHTS_KEPT || !client_has_rights_left(c))
+		return status;
+	log_error("'%s' was answered with root's rights, which is a fault of whyslow", verb->name);
+	return EXIT_CANNOT;
+}
+
 static int run_verb(struct common *c, const struct verb *verb, const struct option_row *shared, int argc, char **argv)
 {
 	/* options are taken out of argv, and the daemon wants all of them */
@@ -261,7 +274,8 @@ static int run_verb(struct common *c, const struct verb *verb, const struct opti
 	}
 	if (!c->for_client)
 		c->colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
-	status = verb->run(c, words, argv);
+	status = run_with_rights(c, verb, words, argv);
+	client_close(c);
 	config_free(&c->config);
 	return status;
 }
@@ -294,6 +308,7 @@ int verbs_answer(const struct service_question *q, const void *data)
 	const struct config *config = data;
 	struct common common = {
 		.viewer.uid = q->uid,
+		.client_gid = q->gid,
 		.for_client = true,
 		.colour = q->colour,
 		.capture = q->capture,

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "cmd/client-rights.h"
 #include "timeline/blame.h"
 #include "timeline/state.h"
 #include "view/why-program.h"
@@ -31,6 +32,29 @@ struct program_question {
 
 /* --- without a recording: who is there --- */
 
+static bool is_unit(const char *unit, const char *who)
+{
+	const char *slash = strrchr(unit, '/');
+
+	return strcmp(unit, who) == 0 || (slash && strcmp(slash + 1, who) == 0);
+}
+
+/* "0::/system.slice/mysql.service" */
+static bool is_of_unit(unsigned pid, const char *who)
+{
+	char path[64], line[512];
+	_cleanup_fclose_ FILE *f = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (is_unit(line, who))
+			return true;
+	}
+	return false;
+}
+
 static bool is_called(unsigned pid, const char *who)
 {
 	char path[64], comm[32] = "";
@@ -43,7 +67,7 @@ static bool is_called(unsigned pid, const char *who)
 	f = fopen(path, "re");
 	if (f && fgets(comm, sizeof(comm), f))
 		comm[strcspn(comm, "\n")] = '\0';
-	return strcmp(comm, who) == 0;
+	return strcmp(comm, who) == 0 || is_of_unit(pid, who);
 }
 
 static bool is_visible(unsigned pid, const struct viewer *viewer)
@@ -114,13 +138,6 @@ static int find_chain(struct program_question *q, const struct viewer *viewer)
 
 /* --- by events --- */
 
-static bool is_unit(const char *unit, const char *who)
-{
-	const char *slash = strrchr(unit, '/');
-
-	return strcmp(unit, who) == 0 || (slash && strcmp(slash + 1, who) == 0);
-}
-
 static bool is_meant(const struct program_question *q, const struct thread_line *line)
 {
 	const struct timeline *t = &q->timeline;
@@ -169,14 +186,29 @@ static int find_blame(struct program_question *q, const struct trace *trace)
 
 /* --- all of it --- */
 
-static int find_all(const struct common *common, struct program_question *q, struct store *store, struct asked *asked)
+/* The chain is looked for with root's rights, which know who is at the other end, and before anything recorded is read. */
+static int find_chain_and_give_up_rights(struct common *common, struct program_question *q)
+{
+	int r = find_living(q, &common->viewer);
+
+	r = r ?: find_chain(q, &common->viewer);
+	free(q->found.name);
+	q->found.name = NULL;
+	q->found.pids.n = 0;
+	return r ?: client_give_up_rights(common, 0) ? -EPERM : 0;
+}
+
+static int find_all(struct common *common, struct program_question *q, struct store *store, struct asked *asked)
 {
 	int64_t at = asked->request.at, window = common->config.answer_window;
-	int r = store ? program_waits_read(store, q->who, at - window, at, &common->viewer, &q->found) : -ENODATA;
+	bool early = client_has_rights_left(common);
+	int r = early ? find_chain_and_give_up_rights(common, q) : 0;
 
+	r = r ?: store ? program_waits_read(store, q->who, at - window, at, &common->viewer, &q->found) : -ENODATA;
 	if (r == -ESRCH || r == -ENODATA)
 		r = find_living(q, &common->viewer);
-	r = r ?: find_chain(q, &common->viewer);
+	if (r == 0 && !early)
+		r = find_chain(q, &common->viewer);
 	return r == 0 && asked->request.trace ? find_blame(q, asked->request.trace) : r;
 }
 

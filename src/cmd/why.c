@@ -15,6 +15,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cmd/asked.h"
+#include "cmd/client-rights.h"
+#include "cmd/save-answers.h"
 #include "cmd/why-program.h"
 #include "daemon/recorder.h"
 #include "store/frame.h"
@@ -77,8 +79,12 @@ static int look_now(struct common *common, struct why_request *request)
 	struct str frames = {};
 	struct answer a;
 	size_t used;
-	int r = recorder_open(&look, &recorder, &error), status = EXIT_CANNOT;
+	int status = client_give_up_rights(common, 0), r;
 
+	if (status)
+		return status;
+	status = EXIT_CANNOT;
+	r = recorder_open(&look, &recorder, &error);
 	if (r < 0) {
 		log_error("%s", error ? error : strerror(-r));
 		return EXIT_CANNOT;
@@ -116,10 +122,8 @@ static int boot_from_store(struct store *store, const struct why_request *reques
 /* Those of earlier marks that were like it; and it is kept itself, where this user may write. */
 static void compare_with_earlier(struct common *common, struct store *store, int64_t mark, struct answer *a)
 {
-	struct store_paths paths = common_paths(common);
-	_cleanup_free_ char *error = NULL;
+	const struct answer_sink *sink;
 	struct mark *marks;
-	struct store *keep;
 	size_t n;
 
 	if (store_marks(store, INT64_MIN, a->at, &marks, &n) < 0)
@@ -127,10 +131,9 @@ static void compare_with_earlier(struct common *common, struct store *store, int
 	(void)told_find_like(store, marks, n, mark, &common->viewer, a);
 	told_calibrate(store, marks, n, &common->viewer, a);
 	marks_free(marks, n);
-	if (!mark || common->from_file || why_args.who || why_args.model || why_args.since || store_open(&paths, STORE_MARK, &keep, &error) < 0)
-		return;
-	(void)told_keep(keep, mark, common->viewer.uid, a);
-	store_close(keep);
+	sink = mark && !why_args.who && !why_args.model && !why_args.since ? save_answers(common) : NULL;
+	if (sink)
+		(void)told_keep(sink, mark, a);
 }
 
 static int answer_from(struct common *common, struct store *store, struct asked *asked)
@@ -138,9 +141,11 @@ static int answer_from(struct common *common, struct store *store, struct asked 
 	struct why_request *request = &asked->request;
 	struct why_data data = {};
 	struct answer a;
-	int r = asked_read_marks(common, store, asked);
-	int status;
+	int status = client_give_up_rights(common, 0), r;
 
+	if (status)
+		return status;
+	r = asked_read_marks(common, store, asked);
 	if (r == 0)
 		r = why_args.boot ? boot_from_store(store, request, &data, &a) : why_from_store(store, request, &data, &a);
 	if (r == 0 && !why_args.boot)
@@ -198,6 +203,9 @@ static int answer_moment(struct common *common, struct asked *asked)
 	if (status)
 		return status;
 	find_events(common, asked);
+	status = client_give_up_rights(common, asked->mark ? CLIENT_SAVES_ANSWERS : 0);
+	if (status)
+		return status;
 	store = open_common_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
@@ -314,6 +322,7 @@ const struct verb verb_why = {
 	.help = "why is (or was) it slow: who, which resource, how unusual; or why is WHO slow: what it waits for",
 	.options = options,
 	.remote = true,
+	.rights = RIGHTS_GIVEN_UP_BY_VERB,
 	.urgent = true,
 	.run = run,
 };

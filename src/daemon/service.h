@@ -15,7 +15,7 @@ struct capture;
 struct service;
 
 struct service_question {
-	uint32_t uid;		/* of the asker */
+	uint32_t uid, gid;	/* of the asker */
 	bool colour;		/* the asker's output is a terminal that shows colors */
 	struct capture *capture; /* the recorder's flight recorder, or NULL */
 	int n_words;

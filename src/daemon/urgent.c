@@ -15,9 +15,10 @@
 
 int urgent_set(bool urgent)
 {
+	/* to take back SCHED_RESET_ON_FORK would need rights, which an answer may have given up in the meantime */
 	const struct sched_param param = {.sched_priority = urgent ? URGENT_PRIORITY : 0};
 
-	return sched_setscheduler(0, urgent ? SCHED_RR | SCHED_RESET_ON_FORK : SCHED_OTHER, &param) < 0 ? -errno : 0;
+	return sched_setscheduler(0, (urgent ? SCHED_RR : SCHED_OTHER) | SCHED_RESET_ON_FORK, &param) < 0 ? -errno : 0;
 }
 
 static void end_urgency(int number)

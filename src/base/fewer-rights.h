@@ -1,0 +1,26 @@
+/* How a process of root's that answers another user's question becomes one of that user.
+ *
+ * It takes the user's ids for files (effective and file system) and those of nobody for all else, so that neither the user nor what
+ * the user runs can stop or trace it. It keeps the right to read any file (CAP_DAC_READ_SEARCH), and the kernel restricts that to the paths
+ * named here (Landlock, since Linux 5.13) and to system calls that compute, read, and answer (seccomp). It cannot write to a path,
+ * execute a program, send a signal, load into the kernel, or get rights back. What is open already stays open.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define FEWER_RIGHTS_NOBODY 65534
+
+struct fewer_rights {
+	uid_t uid; /* not 0 */
+	gid_t gid;
+	const char *const *readable; /* files, and folders with all below them; one that is not there is left out */
+	size_t n_readable;
+	bool reads_maps; /* keeps CAP_BPF, to read open BPF maps before Linux 5.19; the calls are restricted to that */
+};
+
+/* For the whole process, which has one thread. 0; -errno: some rights may be left, and the process is to end. Where the ids cannot be
+ * changed (no CAP_SETUID, or a namespace without that user) root's stay, without any capability but those above: that is no error. */
+int fewer_rights_take(const struct fewer_rights *to);
