@@ -52,7 +52,7 @@ struct verb {
 
 extern const struct verb *const verbs[]; /* NULL-terminated */
 const struct verb *verb_find(const char *name);
-/* Answers a question that a user asked the recorder; data is the recorder's struct config. As struct record_options wants it. */
+/* Answers a question that a user asked the recorder; data is the recorder's struct record_options. As struct record_options wants it. */
 int verbs_answer(const struct service_question *q, const void *data);
 /* Reads options, configuration and rights, and runs the verb. Returns the exit status. */
 int verbs_main(int argc, char **argv);

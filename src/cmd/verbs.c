@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "daemon/access.h"
 #include "daemon/hook.h"
+#include "daemon/record.h"
 #include "daemon/request.h"
 #include "store/trace-file.h"
 
@@ -305,15 +306,16 @@ static int choose_and_run(struct common *common, int argc, char **argv)
 
 int verbs_answer(const struct service_question *q, const void *data)
 {
-	const struct config *config = data;
+	const struct record_options *recorder = data;
 	struct common common = {
 		.viewer.uid = q->uid,
 		.client_gid = q->gid,
 		.for_client = true,
 		.colour = q->colour,
 		.capture = q->capture,
-		.run_dir = config->store_run_dir,
-		.store_file = config->store_file,
+		.config_file = recorder->config_file,
+		.run_dir = recorder->config->store_run_dir,
+		.store_file = recorder->config->store_file,
 	};
 	_cleanup_free_ char **argv = calloc((size_t)q->n_words + 2, sizeof(*argv));
 

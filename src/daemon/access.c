@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -123,17 +124,27 @@ bool access_is_allowed(const struct config *c, const struct viewer *v)
 	return v->uid == 0 || (c->socket_mode & MODE_OTHER) == MODE_OTHER || (v->in_group && (c->socket_mode & MODE_GROUP) == MODE_GROUP);
 }
 
-int access_apply(const struct config *c)
+/* The owner of a file may give it to a group of its own; the thread takes the group for that moment. */
+static int give_to_group(const char *path, gid_t group)
+{
+	gid_t own = (gid_t)setfsgid(group);
+	int r = lchown(path, (uid_t)-1, group) < 0 ? -errno : 0;
+
+	(void)setfsgid(own);
+	return r;
+}
+
+int access_apply(const struct config *c, const char *run_dir)
 {
 	_cleanup_free_ char *path = NULL;
 	gid_t group = 0;
 	int r = has_group(c) ? group_of_name(c->socket_group, &group) : 0;
 
-	if (asprintf(&path, "%s/socket", c->store_run_dir) < 0) {
+	if (asprintf(&path, "%s/socket", run_dir) < 0) {
 		path = NULL;
 		return -ENOMEM;
 	}
-	if (r == 0 && has_group(c) && lchown(path, (uid_t)-1, group) < 0)
-		r = -errno;
+	if (r == 0 && has_group(c))
+		r = give_to_group(path, group);
 	return chmod(path, r < 0 ? 0600 : (mode_t)c->socket_mode) < 0 ? -errno : r;
 }

@@ -14,5 +14,5 @@
  * then), as every other error the strictest view in *ret. */
 int access_viewer(const struct config *c, const char *mounts, uint32_t uid, struct viewer *ret);
 bool access_is_allowed(const struct config *c, const struct viewer *v);
-/* Gives RUN/socket its group and mode. 0; -ENOENT: there is no such group; -errno. After an error only root may connect. */
-int access_apply(const struct config *c);
+/* Gives RUN/socket its group and mode, with CAP_SETGID alone. 0; -ENOENT: there is no such group; -errno. After an error only root may connect. */
+int access_apply(const struct config *c, const char *run_dir);

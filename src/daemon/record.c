@@ -218,7 +218,7 @@ static void start_service(struct daemon *d)
 		.realtime = config->record_realtime,
 		.lock_memory = config->record_lock_memory,
 		.answer = d->options->answer,
-		.data = config,
+		.data = d->options,
 	};
 	int r = service_start(&options, &d->service);
 
@@ -359,7 +359,16 @@ static void keep_stacks_small(void)
 	pthread_attr_destroy(&attributes);
 }
 
-/* Takes what can change while recording: the interval and what is kept. Where the store is needs a restart. */
+static void say_who_may_ask(const struct daemon *d, const struct config *c)
+{
+	const char *run_dir = d->options->config->store_run_dir;
+	int r = d->service ? access_apply(c, run_dir) : 0;
+
+	if (r < 0)
+		log_warning("cannot give %s/socket to group '%s' (%s): only root can ask for answers", run_dir, c->socket_group, strerror(-r));
+}
+
+/* Takes what can change while recording: the interval, what is kept, who may ask. Where the store is needs a restart. */
 static void reload(struct daemon *d)
 {
 	_cleanup_free_ char *error = NULL;
@@ -375,24 +384,19 @@ static void reload(struct daemon *d)
 	if (triggers_reload(d->triggers, &error) < 0)
 		log_error("the rules stay as they were: %s", error ? error : "no memory");
 	writer_keep(d->writer, &fresh);
+	say_who_may_ask(d, &fresh);
 	log_info("configuration read again: a sample every %g s, %zu rules", (double)d->interval / 1e9, triggers_count(d->triggers));
 	config_free(&fresh);
 }
 
 static void open_socket(struct daemon *d)
 {
-	const struct config *c = d->options->config;
 	int r = service_open(d->service);
 
-	if (r < 0) {
-		log_warning("no socket in %s (%s): only root gets answers", c->store_run_dir, strerror(-r));
-		return;
-	}
-	if (!d->service)
-		return;
-	r = access_apply(c);
 	if (r < 0)
-		log_warning("cannot give %s/socket to group '%s' (%s): only root can ask for answers", c->store_run_dir, c->socket_group, strerror(-r));
+		log_warning("no socket in %s (%s): only root gets answers", d->options->config->store_run_dir, strerror(-r));
+	else
+		say_who_may_ask(d, d->options->config);
 }
 
 static void loop(struct daemon *d, int signal_fd)

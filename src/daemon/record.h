@@ -9,7 +9,7 @@ struct record_options {
 	const char *config_file; /* read again on SIGHUP; NULL = the system's, if there is one */
 	bool force_proc;
 	bool processes_only;
-	/* Answers a question in a process of its own, on standard output and error; data is config. The exit status. */
+	/* Answers a question in a process of its own, on standard output and error; data is this struct. The exit status. */
 	int (*answer)(const struct service_question *q, const void *data);
 };
 

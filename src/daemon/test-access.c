@@ -139,17 +139,17 @@ static void the_socket_gets_its_mode(void **state)
 	snprintf(path, sizeof(path), "%s/socket", m->dir);
 	assert_int_equal(fclose(fopen(path, "we")), 0);
 	set_group(m, "none", 0644);
-	assert_int_equal(access_apply(&m->config), 0);
+	assert_int_equal(access_apply(&m->config, m->dir), 0);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0644);
 	set_group(m, "no-such-group-here", 0666);
-	assert_int_equal(access_apply(&m->config), -ENOENT);
+	assert_int_equal(access_apply(&m->config, m->dir), -ENOENT);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 	if (geteuid() != 0)
 		return;
 	set_group(m, "man", 0660);
-	assert_int_equal(access_apply(&m->config), 0);
+	assert_int_equal(access_apply(&m->config, m->dir), 0);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0660);
 	assert_int_equal(st.st_gid, 12);
