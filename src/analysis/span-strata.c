@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/vec.h"
 
 #define DAY	       (86400 * NS_PER_SEC)
 #define HOURS	       24
@@ -86,6 +87,19 @@ void strata_add(const struct strata *s, const struct group *g, double *counts, d
 
 		counts[stratum] += moments_count(m);
 		sums[stratum] += m->count ? moments_count(m) * moments_mean(m) : 0;
+	}
+}
+
+void strata_add_vertex(const struct strata *s, const struct group *g, uint32_t vertex, double *counts, double *sums)
+{
+	for (size_t i = 0; i < g->slots.n; i++) {
+		const struct slot *slot = &g->slots.v[i];
+		size_t at = FIRST_WHERE(k, slot->cells.n, slot->cells.v[k].vertex >= vertex), stratum = stratum_of(s, slot->start);
+
+		if (at == slot->cells.n || slot->cells.v[at].vertex != vertex)
+			continue;
+		counts[stratum] += (double)slot->cells.v[at].calls / (double)SPAN_WEIGHT_ONE;
+		sums[stratum] += (double)slot->cells.v[at].self / (double)SPAN_WEIGHT_ONE;
 	}
 }
 

@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/span-own.h"
 #include "analysis/span-strata.h"
 #include "base/cleanup.h"
 #include "stat/rank.h"
@@ -13,18 +15,25 @@
 #define TIMES_MOVE    .01 /* of the means: what less than that is of the times is left alone */
 #define TIME_SHARE    .02 /* of the bucket's time: what is closer came together */
 #define TIME_REQUESTS 5
+#define OWN_TOLERANCE .02 /* of the request: what a service takes longer by itself, at least */
 
 void suspects_free(struct suspects *s)
 {
-	for (size_t i = 0; i < s->list.n; i++)
+	for (size_t i = 0; i < s->list.n; i++) {
 		free(s->list.v[i].label);
+		free(s->list.v[i].together);
+	}
 	VEC_FREE(s->list);
 	*s = (struct suspects){};
 }
 
 enum span_side suspect_side(const struct forest *f, const struct suspect_version *s, const struct group *g)
 {
-	uint32_t version = set_value(names_get_set(f->names, g->versions), s->package);
+	const struct attribute_set *set = names_get_set(f->names, g->versions);
+	uint32_t version = set_value(set, s->package);
+
+	if (s->without && set_value(set, s->without->package) == s->without->version)
+		return SIDE_NONE;
 
 	return !version ? SIDE_NONE : version == s->version ? SIDE_CANDIDATE : SIDE_BASELINE;
 }
@@ -115,6 +124,22 @@ static bool was_replaced(const struct forest *f, const struct bucket *b, const s
 	return well_before(first[1], first[0], all, others) && well_before(last[1], last[0], all, requests);
 }
 
+/* More calls, or calls in turn, are sure by the whole request; own time by its own test. */
+static void judge_own(const struct forest *f, struct suspect_version *s)
+{
+	struct own_time own;
+
+	s->is_service = own_time_find(f, s, &own);
+	if (!s->is_service)
+		return;
+	s->own_mean = own.mean + own.structure;
+	s->own_others = own.others;
+	if (own.structure < SPAN_TOLERANCE * s->others || s->mean < s->others)
+		s->p = own.p;
+	else
+		s->p = fmin(1, 2 * fmin(s->p, own.p));
+}
+
 /* 1 = compared, 0 = too few, -ENOMEM. */
 static int compare(const struct forest *f, const struct bucket *b, struct suspect_version *s)
 {
@@ -138,6 +163,7 @@ static int compare(const struct forest *f, const struct bucket *b, struct suspec
 		s->p = moments_p(&sums[0], &sums[1], s->superiority);
 		s->replaced = was_replaced(f, b, s, moments_effective(&sums[1]), moments_effective(&sums[0]));
 		take_times_out(f, b, sums, s);
+		judge_own(f, s);
 		r = 1;
 	}
 	sketch_free(sketches[0]);
@@ -179,10 +205,15 @@ static int compare_bucket(const struct forest *f, uint32_t index, struct suspect
 	return 0;
 }
 
+static double excess_of(const struct suspect_version *s)
+{
+	return s->is_service ? s->own_mean - s->own_others : s->mean - s->others;
+}
+
 static int by_cost(const void *a, const void *b)
 {
 	const struct suspect_version *x = a, *y = b;
-	double cx = (x->mean - x->others) * x->requests, cy = (y->mean - y->others) * y->requests;
+	double cx = excess_of(x) * x->requests, cy = excess_of(y) * y->requests;
 
 	return cx > cy ? -1 : cx < cy;
 }
@@ -196,6 +227,13 @@ static char *label_of(const struct forest *f, const struct bucket *b)
 			str_printf(&s, "%s=%s, ", names_get(f->names, f->dimensions[d]), names_get(f->names, b->values[d]));
 	str_puts(&s, names_get(f->names, b->entry));
 	return s.error ? NULL : TAKE(s.data);
+}
+
+static bool is_slower(const struct suspect_version *s)
+{
+	if (s->is_service)
+		return s->own_mean >= (1 + SPAN_TOLERANCE) * s->own_others && s->own_mean - s->own_others >= OWN_TOLERANCE * s->others;
+	return s->mean >= (1 + SPAN_TOLERANCE) * s->others && (s->superiority >= .5 || s->levelled);
 }
 
 static int keep_slower(const struct forest *f, struct suspects *s)
@@ -214,7 +252,7 @@ static int keep_slower(const struct forest *f, struct suspects *s)
 		struct suspect_version one = s->list.v[i];
 
 		one.q = p[i];
-		if (one.q > SPAN_Q || one.mean < (1 + SPAN_TOLERANCE) * one.others || (one.superiority < .5 && !one.levelled))
+		if (one.q > SPAN_Q || !is_slower(&one))
 			continue;
 		if (one.replaced) {
 			s->replaced++;
@@ -229,6 +267,84 @@ static int keep_slower(const struct forest *f, struct suspects *s)
 	return 0;
 }
 
+enum outcome { IS_FEW, IS_SLOWER, IS_NOT };
+
+#define CAUSE_KEEPS .5 /* of its excess, where the other did not run */
+
+static double rise_of(const struct suspect_version *s)
+{
+	return s->is_service ? s->own_mean / s->own_others - 1 : s->mean / s->others - 1;
+}
+
+/* How `s` does in requests that do not run `other`. */
+static int outcome_without(const struct forest *f, const struct suspect_version *s, const struct suspect_version *other, enum outcome *ret)
+{
+	struct suspect_version alone = {.bucket = s->bucket, .package = s->package, .version = s->version, .without = other};
+	int r = compare(f, &f->buckets.v[s->bucket], &alone);
+
+	if (r >= 0)
+		*ret = r == 0 ? IS_FEW : alone.p <= SPAN_Q && rise_of(&alone) >= CAUSE_KEEPS * rise_of(s) ? IS_SLOWER : IS_NOT;
+	return r < 0 ? r : 0;
+}
+
+static int add_together(const struct forest *f, struct suspect_version *to, const struct suspect_version *other)
+{
+	char *text;
+
+	if (asprintf(&text, "%s%s%s %s", to->together ? to->together : "", to->together ? ", " : "", names_get(f->names, other->package),
+		     names_get(f->names, other->version)) < 0)
+		return -ENOMEM;
+	free(to->together);
+	to->together = text;
+	return 0;
+}
+
+/* Of two that ran together, the one that is slow without the other. If neither is, or it cannot be told, the service is told with the
+ * other one, or the first with the second. */
+static int tell_apart(const struct forest *f, struct suspect_version *a, struct suspect_version *b, bool *ret_drop_a, bool *ret_drop_b)
+{
+	enum outcome a_alone, b_alone;
+	int r = outcome_without(f, a, b, &a_alone);
+
+	if (r == 0)
+		r = outcome_without(f, b, a, &b_alone);
+	if (r < 0 || (a_alone == IS_SLOWER && b_alone == IS_SLOWER))
+		return r;
+	*ret_drop_a = b_alone == IS_SLOWER || (a_alone != IS_SLOWER && b->is_service);
+	*ret_drop_b = !*ret_drop_a;
+	if (a_alone == IS_SLOWER || b_alone == IS_SLOWER)
+		return 0;
+	return *ret_drop_a ? add_together(f, b, a) : add_together(f, a, b);
+}
+
+/* Services are told apart by their own time; what is none, by requests that ran without the other. */
+static int keep_apart(const struct forest *f, struct suspects *s)
+{
+	_cleanup_free_ bool *drop = calloc(s->list.n + 1, sizeof(*drop));
+	size_t kept = 0;
+	int r = drop ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < s->list.n; i++) {
+		for (size_t j = i + 1; r == 0 && j < s->list.n && !drop[i]; j++) {
+			struct suspect_version *a = &s->list.v[i], *b = &s->list.v[j];
+
+			if (!drop[j] && a->bucket == b->bucket && a->package != b->package && !(a->is_service && b->is_service))
+				r = tell_apart(f, a, b, &drop[i], &drop[j]);
+		}
+	}
+	for (size_t i = 0; r == 0 && i < s->list.n; i++) {
+		if (drop[i]) {
+			free(s->list.v[i].label);
+			free(s->list.v[i].together);
+		} else {
+			s->list.v[kept++] = s->list.v[i];
+		}
+	}
+	if (r == 0)
+		s->list.n = s->slower = (unsigned)kept;
+	return r;
+}
+
 int suspects_find(const struct forest *f, bool (*selected)(const struct forest *f, const struct bucket *b), struct suspects *ret)
 {
 	int r = 0;
@@ -239,6 +355,8 @@ int suspects_find(const struct forest *f, bool (*selected)(const struct forest *
 			r = compare_bucket(f, i, ret);
 	if (r == 0)
 		r = keep_slower(f, ret);
+	if (r == 0)
+		r = keep_apart(f, ret);
 	if (r < 0)
 		suspects_free(ret);
 	return r;

@@ -1,6 +1,10 @@
-/* Which version of which package is slower than the others of its bucket, when nobody says which to look at.
+/* Which version of which package is slower than the others of its bucket, when no version is named.
  *
- * Every version of every package is held against the other versions of that package in the same bucket: Welch's test of
+ * A package that is a service is judged by its own time (span-own.h): what the versions that it calls, or that call it, did at the same
+ * time is not its doing. Any other package (a kernel, an agent) is judged by whole requests, of those that ran none of the
+ * versions found so; one of which no such request is left is told together with the version with which it always ran.
+ *
+ * There every version of every package is held against the other versions of that package in the same bucket: Welch's test of
  * means and the rank test by sketches (twice the smaller p), Benjamini-Hochberg over all that were compared, and at
  * least SPAN_TOLERANCE slower. Works for two versions as well as for a hundred. Versions that ran at other times are
  * compared at the times they share (span-strata.h); where that moves what the others take, by Welch's test alone: ranks are not
@@ -18,7 +22,11 @@ struct suspect_version {
 	bool replaced; /* by all others, which came later; it has ended */
 	bool levelled; /* mean and others are of the same times, in the suspect's proportions */
 	double superiority, p, q;
+	bool is_service; /* own_mean and own_others are known: judged by what it did itself */
+	double own_mean, own_others; /* ns a request on the critical path (span-own.h), what it does with its calls included */
+	const struct suspect_version *without; /* private: requests that ran it are on neither side */
 	char *label; /* of the bucket */
+	char *together; /* "kernel 6.1, agent 2": that never ran without it, so that nothing tells them apart; NULL = none */
 };
 
 struct suspects {

@@ -33,7 +33,7 @@ static double calls_of(const struct forest *f, const struct group *g, const stru
 
 double cell_each(const struct cell *c)
 {
-	return c ? ratio((long double)c->self, (long double)c->duration.count) : NAN;
+	return c ? moments_mean(&c->self) : NAN;
 }
 
 static double parallel_of(const struct cell *c)

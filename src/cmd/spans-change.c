@@ -226,6 +226,11 @@ void suspects_print(const struct sides *s)
 		printf("  %2zu. %s: %s %s: mean %s, others %s%s (%+.1f %%); q = %.2g, %.0f requests\n", i + 1, x->label,
 		       names_get(s->names, x->package), names_get(s->names, x->version), spans_duration(x->mean, a),
 		       spans_duration(x->others, b), x->levelled ? " at the same times" : "", 100 * (x->mean / x->others - 1), x->q, x->requests);
+		if (x->is_service)
+			printf("      %s itself takes %s a request, with its other versions %s\n", names_get(s->names, x->package),
+			       spans_duration(x->own_mean, a), spans_duration(x->own_others, b));
+		if (x->together)
+			printf("      always together with %s: these requests cannot tell which of them it is\n", x->together);
 	}
 	putchar('\n');
 }
@@ -322,10 +327,12 @@ static json_t *suspects_json(const struct forest *f, const struct suspects *susp
 	for (size_t i = 0; i < suspects->list.n && i < spans_arg.top; i++) {
 		const struct suspect_version *s = &suspects->list.v[i];
 
-		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:b}", "bucket", s->label, "package",
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:o, s:o, s:s?}", "bucket", s->label, "package",
 						      names_get(f->names, s->package), "version", names_get(f->names, s->version), "mean_ns", s->mean,
 						      "others_mean_ns", s->others, "requests", s->requests, "p", s->p, "q", s->q, "superiority",
-						      s->superiority, "same_times", s->levelled));
+						      s->superiority, "same_times", s->levelled, "own_ns",
+						      s->is_service ? number_json(s->own_mean) : json_null(), "own_others_ns",
+						      s->is_service ? number_json(s->own_others) : json_null(), "together", s->together));
 	}
 	return list;
 }

@@ -183,7 +183,7 @@ static json_t *cell_json(const struct line *l)
 		{"p50_ns", sketch_quantile(c->sketch, .5)},
 		{"p95_ns", sketch_quantile(c->sketch, .95)},
 		{"p99_ns", sketch_quantile(c->sketch, .99)},
-		{"self_ns_per_request", per_request(l->g, c->self)},
+		{"self_ns_per_request", per_request(l->g, c->self.sum)},
 		{"path_ns_per_request", per_request(l->g, c->path.sum)},
 		{"drag_ns_per_request", per_request(l->g, c->drag)},
 		{"slack_ns_per_request", per_request(l->g, c->slack)},

@@ -19,6 +19,7 @@ void builder_free(struct forest_builder *b)
 	tree_free(&b->tree);
 	free(b->vertex);
 	free(b->sum);
+	free(b->self);
 	free(b->calls);
 	free(b->touched);
 	free(b->scratch);
@@ -45,7 +46,7 @@ static int grow_spans(struct forest_builder *b, uint32_t n)
 static int grow_vertices(struct forest_builder *b)
 {
 	size_t n = b->forest->vertices.n, want = b->n_vertices ? b->n_vertices : 64;
-	int64_t *sum;
+	int64_t *sum, *self;
 	uint32_t *calls, *touched;
 	struct vertex_scratch *scratch;
 
@@ -55,15 +56,18 @@ static int grow_vertices(struct forest_builder *b)
 		want *= 2;
 	sum = reallocarray(b->sum, want, sizeof(*sum));
 	b->sum = sum ? sum : b->sum;
+	self = reallocarray(b->self, want, sizeof(*self));
+	b->self = self ? self : b->self;
 	calls = reallocarray(b->calls, want, sizeof(*calls));
 	b->calls = calls ? calls : b->calls;
 	touched = reallocarray(b->touched, want, sizeof(*touched));
 	b->touched = touched ? touched : b->touched;
 	scratch = reallocarray(b->scratch, want, sizeof(*scratch));
 	b->scratch = scratch ? scratch : b->scratch;
-	if (!sum || !calls || !touched || !scratch)
+	if (!sum || !self || !calls || !touched || !scratch)
 		return -ENOMEM;
 	memset(sum + b->n_vertices, 0, (want - b->n_vertices) * sizeof(*sum));
+	memset(self + b->n_vertices, 0, (want - b->n_vertices) * sizeof(*self));
 	memset(calls + b->n_vertices, 0, (want - b->n_vertices) * sizeof(*calls));
 	memset(scratch + b->n_vertices, 0, (want - b->n_vertices) * sizeof(*scratch));
 	b->n_vertices = want;
@@ -325,7 +329,8 @@ static int add_span(struct forest_builder *b, struct group *g, uint32_t bucket, 
 	if (!cell)
 		return -ENOMEM;
 	moments_add(&cell->duration, (uint64_t)duration, weight);
-	cell->self += (wide)own * weight;
+	moments_add(&cell->self, (uint64_t)(own > 0 ? own : 0), weight);
+	b->self[v] += own > 0 ? own : 0;
 	cell->called += (wide)called * weight;
 	cell->busy += (wide)(duration - own) * weight;
 	cell->errors += spans[i].flags & SPAN_ERROR ? weight : 0;
@@ -358,7 +363,9 @@ static int add_paths(struct forest_builder *b, struct group *g, struct slot *slo
 		moments_add(&cell->path, (uint64_t)sum, weight);
 		in_slot->calls += b->calls[v] * weight;
 		in_slot->path += (wide)sum * weight;
+		in_slot->self += (wide)b->self[v] * weight;
 		b->sum[v] = 0;
+		b->self[v] = 0;
 		b->calls[v] = 0;
 	}
 	b->n_touched = 0;

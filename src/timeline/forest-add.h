@@ -15,6 +15,7 @@ struct forest_builder {
 	uint32_t allocated;
 	uint32_t *vertex; /* of each span */
 	int64_t *sum;	  /* of each vertex: time on the path of this request */
+	int64_t *self;	  /* of each vertex: time of this request in which none of its children ran */
 	uint32_t *calls;  /* of each vertex: calls of this request */
 	uint32_t *touched;
 	size_t n_vertices, n_touched;

@@ -8,7 +8,8 @@
 #include "timeline/forest.h"
 
 #define MAGIC	"WSFOREST"
-#define VERSION 2
+#define VERSION	    3
+#define OLD_VERSION 2 /* self times as sums alone, and none by time */
 #define LIST_MAX ((uint64_t)1 << 24) /* longer lists are damage */
 
 struct writer {
@@ -82,7 +83,7 @@ static void put_cell(struct writer *w, const struct cell *c)
 	str_put_varint(w->out, c->vertex);
 	put_moments(w, &c->duration);
 	put_moments(w, &c->path);
-	put_wide(w, c->self);
+	put_moments(w, &c->self);
 	put_wide(w, c->called);
 	put_wide(w, c->busy);
 	put_wide(w, c->drag);
@@ -104,6 +105,7 @@ static void put_slot(struct writer *w, const struct slot *s)
 		str_put_varint(w->out, s->cells.v[i].vertex);
 		str_put_varint(w->out, s->cells.v[i].calls);
 		put_wide(w, s->cells.v[i].path);
+		put_wide(w, s->cells.v[i].self);
 	}
 }
 
@@ -223,6 +225,7 @@ struct parser {
 	struct forest f;
 	VEC(uint32_t) texts;
 	int error; /* -ENOMEM */
+	uint64_t version;
 };
 
 static uint32_t get_text(struct parser *p)
@@ -319,6 +322,17 @@ static void get_sketch(struct parser *p, struct sketch **s)
 	*s = read;
 }
 
+/* The old version has only the sum: the calls' whole durations tell how much it varies at most. */
+static void get_self(struct parser *p, struct cell *c)
+{
+	if (p->version != OLD_VERSION) {
+		get_moments(p, &c->self);
+		return;
+	}
+	c->self = c->duration;
+	c->self.sum = get_wide(p);
+}
+
 static void get_cell(struct parser *p, struct group *g)
 {
 	uint32_t vertex = get_vertex(p);
@@ -331,7 +345,7 @@ static void get_cell(struct parser *p, struct group *g)
 	}
 	get_moments(p, &c->duration);
 	get_moments(p, &c->path);
-	c->self = get_wide(p);
+	get_self(p, c);
 	c->called = get_wide(p);
 	c->busy = get_wide(p);
 	c->drag = get_wide(p);
@@ -356,6 +370,7 @@ static void get_slot(struct parser *p, struct group *g)
 
 		cell.calls = read_varint(&p->in);
 		cell.path = get_wide(p);
+		cell.self = p->version == OLD_VERSION ? cell.path : get_wide(p);
 		if (slot_add(&s, &cell, cell.vertex, i) < 0)
 			p->error = -ENOMEM;
 	}
@@ -446,7 +461,8 @@ static void get_head(struct parser *p)
 	if (p->in.bad)
 		return;
 	p->in.at += strlen(MAGIC);
-	p->in.bad |= read_varint(&p->in) != VERSION;
+	p->version = read_varint(&p->in);
+	p->in.bad |= p->version != VERSION && p->version != OLD_VERSION;
 	p->f.rule = read_text(&p->in);
 	p->f.slot_width = read_svarint(&p->in);
 	n = get_count(p);

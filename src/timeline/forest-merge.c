@@ -59,7 +59,7 @@ static int merge_cell(struct translation *t, struct group *g, const struct cell 
 		return -ENOMEM;
 	moments_merge(&to->duration, &from->duration);
 	moments_merge(&to->path, &from->path);
-	to->self += from->self;
+	moments_merge(&to->self, &from->self);
 	to->called += from->called;
 	to->busy += from->busy;
 	to->wall += from->wall;

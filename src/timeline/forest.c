@@ -197,6 +197,7 @@ int slot_add(struct slot *s, const struct slot_cell *part, uint32_t vertex, size
 		return -ENOMEM;
 	cell->calls += part->calls;
 	cell->path += part->path;
+	cell->self += part->self;
 	return 0;
 }
 

@@ -48,7 +48,7 @@ struct cell {
 	uint32_t vertex;
 	struct moments duration; /* of each call, ns */
 	struct moments path;	 /* exclusive time on the critical path of each request that has the vertex on it, ns */
-	wide self;		 /* time in which no child ran, ns x weight */
+	struct moments self;	 /* of each call, time in which no child ran, ns */
 	wide called, busy;	 /* of its children: sum of durations, and time in which at least one ran; their quotient
 				  * is how parallel the vertex calls */
 	wide drag;		 /* how much sooner requests had ended without it (see path_drag()), ns x weight */
@@ -64,7 +64,7 @@ struct cell {
 struct slot_cell {
 	uint32_t vertex;
 	uint64_t calls; /* adjusted */
-	wide path;	/* ns x weight */
+	wide path, self; /* as a cell's sums, ns x weight */
 };
 
 struct slot {
