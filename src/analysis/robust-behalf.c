@@ -71,6 +71,14 @@ static int move(struct verdict *from, struct verdict *to, double part, const cha
 
 	to->suspect.score += part * from->suspect.score;
 	from->suspect.score *= 1 - part;
+	for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++) {
+		to->used[b] = fmin(1, to->used[b] + part * from->used[b]);
+		from->used[b] *= 1 - part;
+		if (!isnan(from->charged[b])) {
+			to->charged[b] = fmin(1, (isnan(to->charged[b]) ? 0 : to->charged[b]) + part * from->charged[b]);
+			from->charged[b] *= 1 - part;
+		}
+	}
 	if (!told)
 		return 0;
 	if (asprintf(&text, "%s %s", from->program->members.v[0]->info.name ? from->program->members.v[0]->info.name : "?", because) < 0)

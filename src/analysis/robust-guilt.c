@@ -107,18 +107,22 @@ static double new_on_disk(struct robust *r, struct program *p)
 	return takes > 0 ? more / takes : 0;
 }
 
-/* What it used of it, and what others waited for that: each is half of the evidence, where both are known. */
-static double joined_share(struct robust *r, struct program *p, const struct use *use, double now, double excess)
+/* What it used of it, and what others waited for that: each is half of the evidence, where both are known (*ret_charged: NaN). */
+static double joined_share(struct robust *r, struct program *p, const struct use *use, double now, double excess, double *ret_used,
+			   double *ret_charged)
 {
 	double share = share_of(r, use, excess), charged = charged_share(r, p, use->resource);
 
-	if (use->resource == BOTTLENECK_CPU)
-		share *= right_to_cpu(r, p);
+	*ret_charged = NAN;
+	if (use->resource == BOTTLENECK_CPU) /* it holds up others no longer than it runs */
+		share = fmin(share, now / 1e9) * right_to_cpu(r, p);
 	if (use->resource == BOTTLENECK_NETWORK)
 		share *= now / (now + LINE); /* how fast the line is nobody knows: what is little fills none */
+	*ret_used = share;
 	if (isnan(charged) || use->joined)
 		return share;
-	return (share + charged * (use->resource == BOTTLENECK_DISK ? new_on_disk(r, p) : excess / now)) / 2;
+	*ret_charged = charged * (use->resource == BOTTLENECK_DISK ? new_on_disk(r, p) : excess / now);
+	return (share + *ret_charged) / 2;
 }
 
 /* Of those that were there before the trouble; NULL = none was. */
@@ -255,11 +259,28 @@ static bool is_of_jobs(const struct use *use)
 	return !use->joined && use->resource != BOTTLENECK_NONE && use->feature != FEATURE_CHILDREN_CPU;
 }
 
+/* Several features of one resource are one piece of evidence: the largest counts. */
+static void add_shares(struct verdict *v, enum bottleneck b, double used, double charged)
+{
+	v->used[b] = fmax(v->used[b], fmin(1, used));
+	if (!isnan(charged))
+		v->charged[b] = fmax(v->charged[b], fmin(1, charged)); /* of a NaN and a number the number */
+}
+
+/* Of locks and of other programs that do not answer only events tell. */
+static void add_charged_alone(const struct robust *r, struct verdict *v)
+{
+	double lock = v->program->root ? NAN : charged_share(r, v->program, BOTTLENECK_LOCK);
+
+	v->used[BOTTLENECK_LOCK] = isnan(lock) ? 0 : lock;
+	v->used[BOTTLENECK_PEER] = r->shortage[BOTTLENECK_PEER] > 0 ? v->peer / r->shortage[BOTTLENECK_PEER] : 0;
+}
+
 /* The guilt of a program by each use; *ret_worst = the use with the most. */
 static double guilt_of(struct robust *r, struct program *p, struct verdict *v, size_t *ret_worst)
 {
 	double *guilt = v->guilt;
-	double by_resource[BOTTLENECK_COUNT] = {}, sum = 0, worst = 0, crowd = 0;
+	double by_resource[BOTTLENECK_COUNT] = {}, sum = 0, worst = 0, crowd = 0, used, charged;
 	size_t cpu = 0, threads = USES - 1; /* their places in `uses` */
 
 	for (size_t i = 0; i < USES; i++) {
@@ -283,7 +304,8 @@ static double guilt_of(struct robust *r, struct program *p, struct verdict *v, s
 			excess = waits_elsewhere(r, p, excess);
 		if (f == FEATURE_WAIT_QUOTA)
 			excess = waits_for_limit(r, p, excess);
-		guilt[i] = shortage_for(r, &uses[i]) * joined_share(r, p, &uses[i], now, excess) * surprise_of(&u);
+		guilt[i] = shortage_for(r, &uses[i]) * joined_share(r, p, &uses[i], now, excess, &used, &charged) * surprise_of(&u);
+		add_shares(v, uses[i].resource, used, charged);
 		if (uses[i].resource == BOTTLENECK_NONE)
 			guilt[i] *= machine_is_free(r); /* what nothing is short of is not what a short machine is slow by */
 		if (isnan(u.median))
@@ -305,6 +327,7 @@ static double guilt_of(struct robust *r, struct program *p, struct verdict *v, s
 	}
 	v->lock = by_resource[BOTTLENECK_LOCK] = p->root ? 0 : guilt_of_lock(r, p);
 	v->peer = by_resource[BOTTLENECK_PEER] = p->root ? 0 : guilt_of_peer(r, p);
+	add_charged_alone(r, v);
 	for (size_t i = 0; i < BOTTLENECK_COUNT; i++)
 		sum += by_resource[i];
 	/* a CPU taken by hundreds of threads is first of all too many threads */
@@ -407,6 +430,8 @@ int judge_program(struct robust *r, struct program *p, struct verdict *ret)
 	double part;
 
 	ret->program = p;
+	for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++)
+		ret->charged[b] = NAN;
 	s->score = guilt_of(r, p, ret, &worst);
 	if (works_for_others(p) || answers_questions(p))
 		s->score *= 0.25;

@@ -12,12 +12,14 @@
 /* How much more is waited for a thing than usual, as a share of what is waited now: 0 = as always, 1 = all of it is new.
  * Pressure alone cannot tell once it is near 100 %: a niced program that never rests keeps it there. NaN where the
  * waiting is not measured. */
-static double new_waiting(struct robust *r, enum entity_kind kind, size_t f)
+static double new_waiting(struct robust *r, enum entity_kind kind, size_t f, double *ret_now)
 {
 	struct program all = {.key = ""};
 	const struct feature *feature;
 	double now = 0;
 	struct usual u;
+
+	*ret_now = 0;
 
 	for (size_t i = 0; i < r->d->subjects.n; i++) {
 		const struct subject *s = r->d->subjects.v[i];
@@ -34,7 +36,15 @@ static double new_waiting(struct robust *r, enum entity_kind kind, size_t f)
 	VEC_FREE(all.members);
 	if (!(now > noticeable(feature)))
 		return NAN;
+	*ret_now = now;
 	return isnan(u.median) ? 1 : fmax(0, 1 - u.median / now);
+}
+
+double part_beyond_usual(struct robust *r, enum entity_kind kind, size_t f)
+{
+	double now, part = new_waiting(r, kind, f, &now);
+
+	return isnan(part) ? 0 : now * part;
 }
 
 double more_waited(struct robust *r, struct program *p, size_t f)
@@ -70,7 +80,7 @@ static double lock_shortage(const struct charges *c)
 double shortage_of(struct robust *r, enum bottleneck b)
 {
 	const struct pressure *p = &r->q->pressure;
-	double now = p->now[b], usual = isnan(p->usual[b]) ? 0 : fmin(p->usual[b], now), more = NAN;
+	double now = p->now[b], usual = isnan(p->usual[b]) ? 0 : fmin(p->usual[b], now), more = NAN, sum;
 
 	if (b == BOTTLENECK_LOCK)
 		return r->joined && r->q->charges ? lock_shortage(r->q->charges) : 0;
@@ -81,9 +91,9 @@ double shortage_of(struct robust *r, enum bottleneck b)
 	if (isnan(now))
 		return 0;
 	if (b == BOTTLENECK_CPU)
-		more = new_waiting(r, ENTITY_PROCESS, FEATURE_CPU_RUN_DELAY);
+		more = new_waiting(r, ENTITY_PROCESS, FEATURE_CPU_RUN_DELAY, &sum);
 	else if (b == BOTTLENECK_DISK)
-		more = new_waiting(r, ENTITY_DISK, FEATURE_DISK_WAIT);
+		more = new_waiting(r, ENTITY_DISK, FEATURE_DISK_WAIT, &sum);
 	/* what the machine always lives with hurts less than what came with the trouble */
 	now = isnan(more) ? now - 0.5 * usual : fmax(now - usual, now * more);
 	/* under reclaim everybody reads and waits: what is short is memory */

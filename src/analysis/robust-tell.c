@@ -13,9 +13,14 @@
 #define CHARGES_TOLD	3
 #define DESCRIBED_IN_FULL 8 /* of them, with all features they have */
 
-/* What a victim waits in. */
-static const int delays[] = {FEATURE_CPU_RUN_DELAY, FEATURE_DELAY_BLOCK,     FEATURE_DELAY_RECLAIM,
-			     FEATURE_DELAY_SWAPIN,  FEATURE_DELAY_THRASHING, FEATURE_QUOTA_THROTTLED};
+/* What a victim waits in, and for what. */
+static const struct {
+	int feature;
+	enum bottleneck for_what;
+} delays[] = {
+	{FEATURE_CPU_RUN_DELAY, BOTTLENECK_CPU},   {FEATURE_DELAY_BLOCK, BOTTLENECK_DISK},	  {FEATURE_DELAY_RECLAIM, BOTTLENECK_MEMORY},
+	{FEATURE_DELAY_SWAPIN, BOTTLENECK_MEMORY}, {FEATURE_DELAY_THRASHING, BOTTLENECK_MEMORY}, {FEATURE_QUOTA_THROTTLED, BOTTLENECK_QUOTA},
+};
 
 static enum shape shape_of(const struct robust *r, const struct usual *u, const struct feature *f)
 {
@@ -123,17 +128,23 @@ int find_victims(struct robust *r, struct ranking *ret)
 		if (!p->there || works_for_others(p) || answers_questions(p))
 			continue;
 		for (size_t k = 0; k < sizeof(delays) / sizeof(delays[0]); k++) {
-			double now = program_now(r, p, (size_t)delays[k]), part;
+			size_t f = (size_t)delays[k].feature;
+			double now = program_now(r, p, f), part, more;
 			struct usual u;
 
 			if (isnan(now) || now < 2e7)
 				continue;
-			u = usual_of(r, p, (size_t)delays[k], now);
-			victim.score += excess_of(&u, now) / 1e9;
-			victim.subject = most_responsible(r, p, (size_t)delays[k], &part);
-			if (describe_feature(r, p, (size_t)delays[k], now / 1e9, &victim) < 0)
+			u = usual_of(r, p, f, now);
+			more = excess_of(&u, now) / 1e9;
+			victim.score += more;
+			/* who gives way waits by choice */
+			p->added[delays[k].for_what] += more * (delays[k].for_what == BOTTLENECK_CPU ? right_to_cpu(r, p) : 1);
+			victim.subject = most_responsible(r, p, f, &part);
+			if (describe_feature(r, p, f, now / 1e9, &victim) < 0)
 				return -ENOMEM;
 		}
+		for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++)
+			r->added[b] += p->added[b];
 		victim.members = (uint32_t)p->members.n;
 		if (victim.score < 0.02 || !victim.subject || VEC_PUSH(ret->victims, victim) < 0)
 			suspect_free(&victim);
@@ -329,6 +340,7 @@ int describe_verdicts(struct robust *r, struct ranking *ret)
 	for (size_t i = 0; result == 0 && i < r->verdicts.n && i < SUSPECTS_MAX; i++) {
 		struct verdict *v = &r->verdicts.v[i];
 
+		v->suspect.explains = explain_verdict(r, v);
 		result = describe_in_full(r, i < DESCRIBED_IN_FULL ? wide : r->d, v);
 		if (result == 0)
 			result = VEC_PUSH(ret->suspects, v->suspect);

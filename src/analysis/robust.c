@@ -160,12 +160,14 @@ static int rank_all(struct robust *r, struct ranking *ret)
 	sum_growth(r);
 	if (r->joined)
 		r->shortage[BOTTLENECK_NETWORK] = network_shortage(r);
+	find_stolen(r);
 	result = result ?: judge_all(r, ret);
 	if (result == 0)
-		result = describe_verdicts(r, ret);
-	if (result == 0)
 		result = find_victims(r, ret);
+	if (result == 0)
+		result = describe_verdicts(r, ret);
 	ranking_sort(ret);
+	explain_waiting(r, ret);
 	while (ret->victims.n > SUSPECTS_MAX)
 		suspect_free(&ret->victims.v[--ret->victims.n]);
 	assign_roles(ret);

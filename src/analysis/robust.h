@@ -50,6 +50,7 @@ struct program {
 	bool wide;  /* of the dataset that has all features, but not all programs */
 	bool starts_known;	 /* startup was looked for */
 	struct elsewhere elsewhere;
+	double added[BOTTLENECK_COUNT]; /* s/s that it waits beyond its usual (find_victims()) */
 	struct startup *startup; /* NULL = it has not just begun, or has too few earlier starts */
 };
 
@@ -58,6 +59,7 @@ struct verdict {
 	struct program *program;
 	struct suspect suspect;
 	double guilt[USES];
+	double used[BOTTLENECK_COUNT], charged[BOTTLENECK_COUNT]; /* its shares by use and by events, 0..1; charged: NaN = none tell */
 	double lock, peer; /* the guilt of holding locks, of letting another program wait */
 	double still; /* of the guilt, what it goes on with at the end of the trouble, 0..1 */
 };
@@ -82,6 +84,8 @@ struct robust {
 	bool short_of_memory;	 /* it is, or the machine */
 	double memory;		 /* bytes: what it has, or the machine */
 	double read_part, write_part;	   /* of the disk's time */
+	double added[BOTTLENECK_COUNT]; /* of all programs */
+	double stolen; /* by the hypervisor: of what is new on the CPUs, 0..1 */
 	double total[FEATURES_MAX]; /* of all programs during the trouble */
 	double growth[FEATURES_MAX]; /* what all programs have of it beyond their usual */
 };
@@ -140,6 +144,8 @@ double surprise_of(const struct usual *u);
 /* robust-short.c: what the machine was short of, and what all used of it. Fill the fields of struct robust. */
 
 double shortage_of(struct robust *r, enum bottleneck b);
+/* CPUs, disks: what all of them have of a counter beyond their usual, per second. 0 where it is not measured. */
+double part_beyond_usual(struct robust *r, enum entity_kind kind, size_t f);
 /* What a program waits beyond its usual, ns/s. */
 double more_waited(struct robust *r, struct program *p, size_t f);
 /* After sum_totals(): what others wait for answers over the network beyond their usual, a whole thread = 1. */
@@ -174,6 +180,15 @@ bool program_is_new(const struct robust *r, const struct program *p);
 double charged_to(const struct robust *r, const struct program *p, enum bottleneck of);
 /* 1 = *ret is worth a look, 0 = not. */
 int judge_program(struct robust *r, struct program *p, struct verdict *ret);
+
+/* robust-explain.c: how much of the waiting a suspect explains. After find_victims(). */
+
+/* After sum_growth(): fills in `stolen`. */
+void find_stolen(struct robust *r);
+/* NaN where hardly anything waits more than usual. */
+struct explained explain_verdict(const struct robust *r, const struct verdict *v);
+/* After all suspects are described: what is left. */
+void explain_waiting(const struct robust *r, struct ranking *ret);
 
 /* robust-stopped.c: after all else. Whoever stopped before the end is less guilty than who goes on. */
 void forgive_who_stopped(struct robust *r);

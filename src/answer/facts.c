@@ -276,7 +276,17 @@ static int add_ways(struct observer *o, const char *program)
 	return r;
 }
 
-static int add_culprit(struct observer *o, const struct suspect *top, const struct dataset *wide, uint64_t narrow, int64_t asked)
+/* What of the waiting it explains, and how much more than the hypervisor does. */
+static int add_explained(struct facts *facts, const struct ranking *of, const struct suspect *top)
+{
+	double share = of->added > 0 ? top->explains.share : NAN;
+	int r = add_told(facts, "explains", 1000 * share);
+
+	return r ?: add_told(facts, "ahead_of_steal", 1000 * ((isnan(share) ? 0 : share) - of->stolen));
+}
+
+static int add_culprit(struct observer *o, const struct suspect *top, const struct ranking *of, const struct dataset *wide, uint64_t narrow,
+		       int64_t asked)
 {
 	double age = (double)(o->d->ticks.v[o->q->at].boot - (int64_t)top->subject->info.start);
 	int r = take_who(top, &o->facts->culprit);
@@ -292,6 +302,8 @@ static int add_culprit(struct observer *o, const struct suspect *top, const stru
 		r = add_program(o, top, ~narrow);
 	if (r == 0)
 		r = add_told(o->facts, "share", 1000 * top->share);
+	if (r == 0)
+		r = add_explained(o->facts, of, top);
 	if (r == 0)
 		r = add_told(o->facts, "processes", top->members ? top->members : 1);
 	if (r == 0 && top->subject->info.start)
@@ -395,7 +407,7 @@ int facts_of_answer(const struct dataset *d, const struct dataset *wide, uint64_
 	if (r == 0)
 		r = add_victims(&o, a);
 	if (r == 0 && top)
-		r = add_culprit(&o, top, wide, narrow, a->at);
+		r = add_culprit(&o, top, &a->ranking, wide, narrow, a->at);
 	close_observer(&o);
 	if (r < 0)
 		facts_free(&facts);

@@ -11,6 +11,76 @@ static struct subject *editor_waits(struct story *st)
 	return editor;
 }
 
+/* Beside a program that always computes, one begins to: `percent` of a CPU. `stolen`: and the host takes so much of one. */
+static struct subject *compute_beside(struct story *st, int percent, int stolen)
+{
+	struct subject *hog, *usual;
+
+	begin(st);
+	editor_waits(st);
+	usual = add(st, "/bin/usual", 0, TICKS - 1, 0);
+	use(usual, FEATURE_CPU_TIME, 0, TICKS - 1, 150 * PERCENT);
+	hog = add(st, "/bin/hog", FROM, TICKS - 1, 0);
+	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, percent * PERCENT);
+	press(st, FEATURE_PSI_CPU_SOME, 2, 60);
+	if (stolen) {
+		struct entity_info info = {.id = ++st->next_id, .kind = ENTITY_CPU, .name = (char *)"cpu0"};
+		struct subject *core = dataset_define(&st->d, &info);
+
+		core->first = 0;
+		core->last = TICKS - 1;
+		use(core, FEATURE_CORE_STEAL, 0, FROM - 1, 0);
+		use(core, FEATURE_CORE_STEAL, FROM, TICKS - 1, stolen * PERCENT);
+	}
+	ask_by(st, true, &method_blame);
+	assert_ptr_equal(first(st)->subject, hog);
+	return hog;
+}
+
+static void who_takes_what_is_new_explains_the_waiting(void **state)
+{
+	const struct suspect *s;
+	struct story st;
+
+	(void)state;
+	compute_beside(&st, 90, 0);
+	s = first(&st);
+	assert_true(fabs(st.answer.ranking.added - 0.59) < 0.02); /* the editor waits 60 % of the time instead of 1 % */
+	assert_true(s->explains.share > 0.8 && s->explains.low < s->explains.share && s->explains.share <= s->explains.high);
+	assert_true(fabs(st.answer.ranking.unexplained - (1 - s->explains.share)) < 1e-9);
+	assert_string_equal(st.answer.cause, "cpu");
+	end(&st);
+}
+
+/* Others queue behind it no longer than it runs: of the rest nothing is known. */
+static void who_uses_little_explains_little(void **state)
+{
+	struct story st;
+
+	(void)state;
+	compute_beside(&st, 8, 0);
+	assert_true(first(&st)->explains.share <= 0.08 + 1e-9);
+	assert_true(st.answer.ranking.unexplained > 0.9);
+	assert_string_equal(st.answer.cause, "cpu-partly");
+	assert_null(strstr(st.answer.summary, "queue behind"));
+	end(&st);
+}
+
+static void steal_is_the_headline_only_where_it_explains_most(void **state)
+{
+	struct story st;
+
+	(void)state;
+	compute_beside(&st, 90, 30);
+	assert_string_equal(st.answer.cause, "cpu");
+	assert_true(fabs(st.answer.ranking.stolen - 0.25) < 0.05);
+	end(&st);
+	compute_beside(&st, 20, 80);
+	assert_string_equal(st.answer.cause, "steal");
+	assert_true(st.answer.ranking.stolen > first(&st)->explains.share);
+	end(&st);
+}
+
 /* Reads all it can as the trouble begins, and has read it after half of it. */
 static struct subject *read_ahead(struct story *st)
 {
@@ -281,7 +351,9 @@ static void who_is_accused_is_no_victim_of_itself(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_stopped_is_not_why_it_goes_on),
+		cmocka_unit_test(who_takes_what_is_new_explains_the_waiting),
+	  cmocka_unit_test(who_uses_little_explains_little), cmocka_unit_test(steal_is_the_headline_only_where_it_explains_most),
+	  cmocka_unit_test(who_stopped_is_not_why_it_goes_on),
 		cmocka_unit_test(who_wrote_has_not_stopped),
 		cmocka_unit_test(who_must_free_memory_fills_it_with_files),
 		cmocka_unit_test(a_group_at_its_limit_is_short_before_the_machine_is),

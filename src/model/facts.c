@@ -31,6 +31,12 @@ static const struct {
 	/* of the culprit: put there by whoever knows the ranking */
 	{{.name = "share", .unit = PERMILLE, .kind = GAUGE, .resource = RESOURCE_OTHER, .help = "the culprit's share of what all used"},
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
+	{{.name = "explains", .unit = PERMILLE, .kind = GAUGE, .resource = RESOURCE_DELAY,
+	  .help = "what of the waiting beyond the usual is on the culprit's account"},
+	 ENTITY_PROCESS, NULL, NULL, false, 1},
+	{{.name = "ahead_of_steal", .unit = PERMILLE, .kind = GAUGE, .resource = RESOURCE_DELAY,
+	  .help = "... more than is on the hypervisor's account"},
+	 ENTITY_PROCESS, NULL, NULL, false, 1},
 	{{.name = "processes", .unit = COUNT, .kind = GAUGE, .resource = RESOURCE_OTHER, .help = "processes of the culprit's program"},
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
 	{{.name = "age", .unit = NS, .kind = GAUGE, .resource = RESOURCE_OTHER, .help = "how long ago it was started"},

@@ -53,6 +53,11 @@ enum bottleneck {
 enum culprit_kind { CULPRIT_PROCESS, CULPRIT_GROUP, CULPRIT_KERNEL, CULPRIT_CGROUP, CULPRIT_DISK, CULPRIT_HOST, CULPRIT_LIMIT };
 enum culprit_role { ROLE_PRIMARY, ROLE_CONTRIBUTING };
 
+/* Of what others wait beyond their usual, 0..1: the best estimate, and between which it lies. NaN = not known. */
+struct explained {
+	double share, low, high;
+};
+
 /* One accused (or one victim), with its features, most conspicuous first. */
 struct suspect {
 	enum culprit_kind kind;
@@ -70,6 +75,7 @@ struct suspect {
 	double guilt; /* in a board: what the default model accuses its program of; 0 = nothing */
 	double imposed; /* s/s that others waited on its account for what it is guilty of, where events tell; else 0 */
 	double share; /* of the short resource, 0..1; NaN = not known */
+	struct explained explains;
 	enum bottleneck of; /* what it uses too much of; NONE = a thing that is not short, such as handles */
 	VEC(struct deviation) features;
 	VEC(char *) evidence;
@@ -81,6 +87,9 @@ struct ranking {
 	VEC(struct suspect) victims;  /* by what they waited */
 	uint32_t looked_at;	      /* subjects compared */
 	uint32_t left_out;	      /* had too little to compare */
+	double added;	    /* s/s that programs wait beyond their usual; 0 = not known */
+	double unexplained; /* of that, what is on the account of nothing that is listed, 0..1; NaN = not known */
+	double stolen;	    /* of that, what is the hypervisor's */
 };
 
 

@@ -58,7 +58,31 @@ static void put_who(const struct suspect *s, FILE *out)
 		fputs(" (the recorder itself)", out);
 }
 
-static void put_suspect(const struct suspect *s, unsigned rank, const struct why_text_options *o, FILE *out)
+static bool is_explained(const struct answer *a)
+{
+	return a->slow && a->ranking.added > 0 && !isnan(a->ranking.unexplained);
+}
+
+static void put_explained(const struct explained *e, FILE *out)
+{
+	if (!isnan(e->share))
+		fprintf(out, "     explains %.0f %% (%.0f-%.0f %%) of what others wait more than usual\n", 100 * e->share, 100 * e->low, 100 * e->high);
+}
+
+/* What is on nobody's account, and what is the hypervisor's. */
+static void put_unexplained(const struct answer *a, FILE *out)
+{
+	const struct ranking *r = &a->ranking;
+
+	if (!is_explained(a))
+		return;
+	fprintf(out, "Programs wait %.2g s per second more than usual", r->added);
+	if (r->stolen >= 0.01)
+		fprintf(out, "; CPU time that the host took away explains %.0f %%", 100 * r->stolen);
+	fprintf(out, "; %.0f %% is unexplained.\n", 100 * r->unexplained);
+}
+
+static void put_suspect(const struct suspect *s, unsigned rank, bool explained, const struct why_text_options *o, FILE *out)
 {
 	fprintf(out, "\n %2u. %s", rank, bold(o->colour));
 	put_who(s, out);
@@ -68,6 +92,8 @@ static void put_suspect(const struct suspect *s, unsigned rank, const struct why
 	fputc('\n', out);
 	for (size_t i = 0; i < s->features.n && i < o->features; i++)
 		put_feature(&s->features.v[i], out);
+	if (explained)
+		put_explained(&s->explains, out);
 	for (size_t i = 0; i < s->evidence.n; i++)
 		fprintf(out, "     %s\n", s->evidence.v[i]);
 }
@@ -169,11 +195,12 @@ void why_text(const struct answer *a, const struct why_text_options *o, FILE *ou
 	if (!isnan(a->confidence))
 		fprintf(out, "How sure: of answers like this one %.0f of 100 are right.\n", 100 * a->confidence);
 	put_pressure(a, out);
+	put_unexplained(a, out);
 	for (size_t i = 0; i < a->remarks.n; i++)
 		fprintf(out, "Note: %s.\n", a->remarks.v[i]);
 	for (size_t i = 0; i < a->ranking.suspects.n && i < o->suspects; i++)
 		if (suspect_matters(&a->ranking, &a->ranking.suspects.v[i]))
-			put_suspect(&a->ranking.suspects.v[i], (unsigned)i + 1, o, out);
+			put_suspect(&a->ranking.suspects.v[i], (unsigned)i + 1, is_explained(a), o, out);
 	put_victims(a, out);
 	put_similar(a, out);
 	if (a->next)

@@ -1,0 +1,106 @@
+/* How much of the waiting each suspect explains.
+ *
+ * What programs wait beyond their usual is added up by resource: run delay, block delay, waits for memory and for a quota, as the
+ * kernel counts them, and locks and other programs as the events have them. Of each a suspect explains its share: by what it uses
+ * beyond its usual, and by whom the waiting threads waited for, where events tell. The two estimates are the ends of the interval.
+ *
+ *   bound      who uses u CPUs holds up those that queue for a CPU no longer than it runs: it explains u of that at most
+ *   steal      time that the hypervisor took is a competitor of all programs: it has its part of the wait for CPUs
+ *   own wait   what a suspect waits itself is not on its account
+ */
+#include <math.h>
+#include <string.h>
+
+#include "analysis/robust.h"
+
+#define ADDED_LEAST   0.05 /* s/s of added waiting: of less nothing is explained */
+#define UNSURE	      0.25 /* of each estimate: what is usual is known no better (its spread in the lab's baselines) */
+#define CHARGED_WAITS ((1u << BOTTLENECK_LOCK) | (1u << BOTTLENECK_PEER)) /* of these only events tell */
+
+/* Seconds a second of a wait that are charged to whom the waiting threads wait for. */
+static double waited_by_events(const struct robust *r, enum bottleneck b)
+{
+	const struct charges *c = r->q->charges;
+
+	if (b == BOTTLENECK_PEER)
+		return r->peer_total;
+	return r->joined && c ? c->total[b] : 0;
+}
+
+/* A job waits in all the programs that it consists of. */
+static double waited_itself(const struct program *p, enum bottleneck b)
+{
+	double sum = p->added[b];
+
+	for (size_t i = 0; i < p->parts.n; i++)
+		sum += p->parts.v[i].whole->added[b];
+	return sum;
+}
+
+/* What others than the suspect wait for a resource beyond their usual. */
+static double waited_by_others(const struct robust *r, const struct verdict *v, enum bottleneck b)
+{
+	if (CHARGED_WAITS >> b & 1)
+		return waited_by_events(r, b);
+	if (v->suspect.kind == CULPRIT_LIMIT) /* it is the program in it that waits */
+		return r->added[b];
+	return fmax(0, r->added[b] - waited_itself(v->program, b));
+}
+
+static double added_in_all(const struct robust *r)
+{
+	double sum = 0;
+
+	for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++)
+		sum += CHARGED_WAITS >> b & 1 ? waited_by_events(r, b) : r->added[b];
+	return sum;
+}
+
+void find_stolen(struct robust *r)
+{
+	double stolen = part_beyond_usual(r, ENTITY_CPU, FEATURE_CORE_STEAL), grown = r->growth[FEATURE_CPU_TIME];
+
+	r->stolen = stolen > 0 ? stolen / (stolen + grown) : 0;
+}
+
+static double least_and_most(double used, double charged, double *ret_most)
+{
+	*ret_most = isnan(charged) ? used : fmax(used, charged);
+	return isnan(charged) ? used : fmin(used, charged);
+}
+
+struct explained explain_verdict(const struct robust *r, const struct verdict *v)
+{
+	struct explained sum = {};
+	double all = added_in_all(r);
+
+	/* what is waited for answers of another machine is not among it */
+	if (all < ADDED_LEAST || v->suspect.kind == CULPRIT_HOST)
+		return (struct explained){NAN, NAN, NAN};
+	for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++) {
+		double waited = waited_by_others(r, v, b) / all * (b == BOTTLENECK_CPU ? 1 - r->stolen : 1);
+		double most, least = least_and_most(v->used[b], v->charged[b], &most);
+
+		sum.share += waited * fmin(1, (least + most) / 2);
+		sum.low += waited * fmin(1, least * (1 - UNSURE));
+		sum.high += waited * fmin(1, most * (1 + UNSURE));
+	}
+	sum.share = fmin(1, sum.share);
+	sum.high = fmin(1, fmax(sum.high, sum.share));
+	return sum;
+}
+
+void explain_waiting(const struct robust *r, struct ranking *ret)
+{
+	double all = added_in_all(r), explained = all > 0 ? r->stolen * r->added[BOTTLENECK_CPU] / all : 0;
+
+	ret->added = all;
+	ret->stolen = explained;
+	ret->unexplained = NAN;
+	if (all < ADDED_LEAST)
+		return;
+	for (size_t i = 0; i < ret->suspects.n; i++)
+		if (suspect_matters(ret, &ret->suspects.v[i]) && !isnan(ret->suspects.v[i].explains.share))
+			explained += ret->suspects.v[i].explains.share;
+	ret->unexplained = fmax(0, 1 - explained);
+}
