@@ -9,6 +9,7 @@ import time
 from tops import TICK
 
 SETTLES = 2  # seconds after the end: queues empty, freed memory is taken
+MOST = 1.5  # seconds a second of one thread: more is no wait (the kernel counts from the boot where accounting began meanwhile)
 LASTS = 5  # seconds of each phase, at least as long as `top` is watched
 RESOURCES = ("cpu", "io", "memory")
 BLOCKED = 39  # of /proc/PID/stat after the name: delayacct_blkio_ticks (proc(5), field 42)
@@ -35,6 +36,10 @@ def pressures():
         return {}
 
 
+def possible(grown, lasted):
+    return grown if grown <= MOST * lasted else 0
+
+
 class Phase:
     """From its making to its end()."""
 
@@ -48,8 +53,8 @@ class Phase:
     def end(self):
         """What was waited in it, in seconds a second: all threads of the actors added up, and the machine's pressure."""
         lasted, now = time.monotonic() - self.begin, pressures()
-        grown = [(queued - self.waited.get(thread, (0, 0))[0], blocked - self.waited.get(thread, (0, 0))[1])
-                 for thread, (queued, blocked) in waited(self.pids()).items()]
+        grown = [[possible(end - begin, lasted) for begin, end in zip(self.waited.get(thread, (0, 0)), ends)]
+                 for thread, ends in waited(self.pids()).items()]
         return {"cpu": round(sum(cpu for cpu, _ in grown) / lasted, 4), "io": round(sum(io for _, io in grown) / lasted, 4),
                 "pressure": {name: round((now[name] - before) / lasted, 4) for name, before in self.pressures.items()}}
 
