@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "model/counter-name.h"
 
 #define ROWS_MAX ((uint32_t)1 << 30)
 
@@ -591,6 +592,9 @@ int intake_finish(struct intake *in, struct fleet **ret)
 			in->fleet->counters.v[i].kind = behaves_as(in, i);
 	for (size_t i = 0; i < in->rows.n; i++)
 		if (finish_server(in, i) < 0)
+			return -ENOMEM;
+	for (size_t i = 0; i < in->fleet->counters.n; i++)
+		if (take_text(&in->fleet->counters.v[i].unit, counter_unit_of_name(in->fleet->counters.v[i].name)) < 0)
 			return -ENOMEM;
 	finish_remarks(in);
 	fleet_find_interval(in->fleet);

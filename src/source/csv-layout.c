@@ -329,6 +329,34 @@ static void find_uses(struct table *t, const struct sample *s)
 			t->columns.v[i].use = USE_NUMBER;
 }
 
+/* A column that is called like a time, or was given as one, and whose texts are none ("11/21/2026" may be two days): its rows must not
+ * be told to be of 1970. */
+static bool times_unreadable(const struct table *t, const struct sample *s)
+{
+	int column = choose_column(t, s, t->input->time_column, time_names, NULL, true);
+	const struct field *f;
+
+	if (column < 0 || s->n <= s->headers || (size_t)column >= s->rows[s->headers].fields.n)
+		return false;
+	f = &s->rows[s->headers].fields.v[column];
+	intake_bad(t->into, t->path, s->headers + 1,
+		   "invalid time '%.*s' in the column '%s'; expected 2026-11-20T14:32:07Z, 2026-11-20 14:32 (UTC), or seconds since 1970",
+		   (int)(f->end - f->at < 40 ? f->end - f->at : 40), f->at, t->columns.v[column].name);
+	return true;
+}
+
+/* 0, or -ENOMSG or -EAGAIN of csv_lay_out(). */
+static int judge_timeless(const struct table *t, const struct sample *s)
+{
+	if (t->has_time)
+		return 0;
+	if (times_unreadable(t, s))
+		return -ENOMSG;
+	if (t->timeless == TIMELESS_REFUSE)
+		intake_bad(t->into, t->path, 1, "no column of times, which other files have: the file is left out");
+	return t->timeless == TIMELESS_TAKE ? 0 : t->timeless == TIMELESS_LATER ? -EAGAIN : -ENOMSG;
+}
+
 /* A second clock is no counter, whichever one is believed. */
 static void drop_second_clocks(struct table *t, const struct sample *s)
 {
@@ -434,6 +462,7 @@ static int lay_out(struct table *t, const struct sample *s)
 	else
 		find_uses(t, s);
 	drop_second_clocks(t, s);
+	r = r == 0 ? judge_timeless(t, s) : r;
 	for (size_t i = 0; r == 0 && i < t->columns.n; i++) {
 		struct column *c = &t->columns.v[i];
 

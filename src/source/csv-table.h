@@ -30,7 +30,11 @@ struct memory {
 	int64_t meaning;
 };
 
+/* What becomes of a file without a column of times: where others of the input have one, it belongs to something else. */
+enum csv_timeless { TIMELESS_TAKE, TIMELESS_LATER, TIMELESS_REFUSE };
+
 struct table {
+	enum csv_timeless timeless;
 	const struct fleet_input *input;
 	struct intake *into;
 	const char *path, *name;
@@ -59,5 +63,6 @@ char csv_find_delimiter(const char *line, size_t n);
 bool csv_wanted(const struct table *t, const char *counter);
 
 /* Finds out from a file's first rows how it is written and what its columns are; counters and (of header levels) servers are
- * registered. *ret_headers: how many lines are headers. -ENOMSG: no table of counters; reported. */
+ * registered. *ret_headers: how many lines are headers. -ENOMSG: no table of counters; reported. -EAGAIN: no times, and the
+ * table is to be asked for later. */
 int csv_lay_out(struct table *t, const char *piece, size_t n, size_t *ret_headers);

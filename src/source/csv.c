@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "source/csv-table.h"
 #include "source/files.h"
 #include "source/number.h"
@@ -316,13 +317,14 @@ static int read_table(struct table *t, struct stream *s, uint64_t done, uint64_t
 			      (long long)((t->input->step ? t->input->step : DEFAULT_STEP) / 1000000000));
 	if (t->own_server >= 0)
 		intake_server_done(t->into, t->own_server);
-	return r == -ENOMEM ? r : 0;
+	return r == -ENOMEM || r == -EAGAIN ? r : 0;
 }
 
+/* -EAGAIN: it has no times (TIMELESS_LATER). */
 static int load_file(const struct fleet_input *input, struct intake *into, const char *path, const char *name, uint64_t done,
-		     uint64_t total)
+		     uint64_t total, enum csv_timeless timeless)
 {
-	struct table t = {.input = input, .into = into, .path = path, .name = name, .own_server = -1};
+	struct table t = {.timeless = timeless, .input = input, .into = into, .path = path, .name = name, .own_server = -1};
 	struct stream *s;
 	int r = stream_open(path, &s);
 
@@ -340,6 +342,7 @@ static int load_file(const struct fleet_input *input, struct intake *into, const
 
 static int load(const struct fleet_input *input, struct intake *into, char **ret_error)
 {
+	_cleanup_free_ bool *later = NULL;
 	struct file_list files;
 	uint64_t done = 0;
 	int r = list_files(input->location, endings, &files);
@@ -350,15 +353,23 @@ static int load(const struct fleet_input *input, struct intake *into, char **ret
 			*ret_error = NULL;
 		return r;
 	}
+	later = calloc(files.paths.n + 1, sizeof(*later));
+	if (!later)
+		r = -ENOMEM;
 	for (size_t i = 0; r == 0 && i < files.paths.n; i++) {
 		struct file_list one;
 
-		r = load_file(input, into, files.paths.v[i], files.names.v[i], done, files.bytes);
-		if (list_files(files.paths.v[i], endings, &one) == 0) {
+		r = load_file(input, into, files.paths.v[i], files.names.v[i], done, files.bytes, TIMELESS_LATER);
+		later[i] = r == -EAGAIN;
+		r = later[i] ? 0 : r;
+		if (!later[i] && list_files(files.paths.v[i], endings, &one) == 0) {
 			done += one.bytes;
 			file_list_free(&one);
 		}
 	}
+	for (size_t i = 0; r == 0 && i < files.paths.n; i++)
+		if (later[i])
+			r = load_file(input, into, files.paths.v[i], files.names.v[i], done, files.bytes, done ? TIMELESS_REFUSE : TIMELESS_TAKE);
 	file_list_free(&files);
 	return r;
 }

@@ -242,7 +242,60 @@ static void damaged_tables_are_survived(void **state)
 	}
 }
 
-RUN_TESTS(cmocka_unit_test(wide_tables), cmocka_unit_test(long_tables_in_any_order), cmocka_unit_test(several_header_rows),
+/* The month or the day first: nothing tells. The rows were once taken as a minute apart from 1970 on. */
+static void times_that_cannot_be_read_are_no_rows_of_1970(void **state)
+{
+	struct loaded l = load("time,cpu\n11/21/2026 14:10:00,1\n11/21/2026 14:11:00,2\n11/21/2026 14:12:00,3\n");
+	size_t n;
+
+	(void)state;
+	assert_int_equal(l.r, -ENODATA);
+	assert_non_null(strstr(intake_bad_rows(l.intake, &n)[0], "invalid time '11/21/2026 14:10:00' in the column 'time'"));
+	intake_free(l.intake);
+}
+
+static void write_file(const char *folder, const char *name, const char *text)
+{
+	char path[300];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "we");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static void a_table_without_times_among_others_is_left_out(void **state)
+{
+	char folder[] = "/tmp/whyslow-test-XXXXXX", path[300];
+	struct fleet_input input = {.location = folder, .from = INT64_MIN, .to = INT64_MAX};
+	struct intake *in = intake_new();
+	struct fleet *f;
+	char *error = NULL;
+	size_t n;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	write_file(folder, "a-prices.csv", "price,pieces\n3,4\n5,6\n9,3\n");
+	write_file(folder, "web.csv", "time,cpu\n2026-11-21 14:10,1\n2026-11-21 14:11,2\n2026-11-21 14:12,3\n");
+	assert_int_equal(fleet_source_csv.load(&input, in, &error), 0);
+	assert_non_null(strstr(intake_bad_rows(in, &n)[0], "no column of times, which other files have"));
+	assert_int_equal(intake_finish(in, &f), 0);
+	assert_int_equal(f->servers.n, 1);
+	assert_int_equal(f->counters.n, 1);
+	intake_free(in);
+	fleet_free(f);
+	free(f);
+	snprintf(path, sizeof(path), "%s/a-prices.csv", folder);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/web.csv", folder);
+	unlink(path);
+	rmdir(folder);
+}
+
+RUN_TESTS(cmocka_unit_test(times_that_cannot_be_read_are_no_rows_of_1970), cmocka_unit_test(a_table_without_times_among_others_is_left_out),
+	  cmocka_unit_test(wide_tables), cmocka_unit_test(long_tables_in_any_order), cmocka_unit_test(several_header_rows),
 	  cmocka_unit_test(bad_rows_are_told_with_their_line_and_left_out), cmocka_unit_test(columns_may_be_named),
 	  cmocka_unit_test(counters_become_rates), cmocka_unit_test(behaviour_tells_sums_from_levels), cmocka_unit_test(moments_as_written),
 	  cmocka_unit_test(numbers_are_rounded_correctly), cmocka_unit_test(damaged_tables_are_survived))
