@@ -26,7 +26,7 @@
 #define TAIL_EXCEEDED	5
 #define P_LEAST		1e-6 /* no fit to some dozens of windows can tell less */
 #define WINDOWS_WANTED	25
-#define WINDOWS_MIN	10 /* of the usual time: with fewer no rate of false alarms can be told */
+#define WINDOWS_MIN	10 /* of the usual time: with fewer no rate of false alarms can be told, and no p is given */
 
 struct server_scores {
 	float (*top)[TOGETHER]; /* of each window of the usual time, and at last of the one asked about: its highest z */
@@ -81,6 +81,10 @@ static void add_counter(struct alarm_run *a, struct server_scores *s, const stru
 	double mean, sd, z;
 
 	standardise(scores, s->windows, &mean, &sd);
+	if (s->windows < WINDOWS_MIN) { /* they tell no spread */
+		mean = 0;
+		sd = 1;
+	}
 	if (isnan(mean))
 		return;
 	z = (x->score - mean) / sd;
@@ -150,18 +154,19 @@ static int judge_server(struct alarm_run *a, size_t server)
 	if (!usual)
 		return -ENOMEM;
 	a->ret->looked_at++;
-	if (!s->counters || s->windows < WINDOWS_MIN) {
-		a->ret->left_out++;
+	a->ret->left_out += !s->counters || s->windows < WINDOWS_MIN;
+	if (!s->counters)
 		return 0;
-	}
 	for (size_t i = 0; i < s->windows; i++) {
 		usual[i] = together(s->top[i]);
 		usual[i] = isinf(usual[i]) ? NAN : usual[i];
 	}
 	x.score = together(s->top[s->windows]);
-	x.p = tail_p(usual, s->windows, x.score);
-	x.p = x.p > 1 ? 1 : x.p < P_LEAST ? P_LEAST : x.p;
 	x.n = (uint32_t)s->windows;
+	if (s->windows >= WINDOWS_MIN) {
+		x.p = tail_p(usual, s->windows, x.score);
+		x.p = x.p > 1 ? 1 : x.p < P_LEAST ? P_LEAST : x.p;
+	}
 	return VEC_PUSH(a->ret->list, x);
 }
 
@@ -173,11 +178,11 @@ static int find_q(struct fleet_findings *f)
 	if (!p)
 		return -ENOMEM;
 	for (size_t i = 0; i < f->list.n; i++)
-		p[i] = f->list.v[i].p;
+		p[i] = isnan(f->list.v[i].p) ? 1 : f->list.v[i].p;
 	if (f->list.n)
 		r = benjamini_hochberg(p, f->list.n);
 	for (size_t i = 0; r == 0 && i < f->list.n; i++)
-		f->list.v[i].q = p[i];
+		f->list.v[i].q = isnan(f->list.v[i].p) ? NAN : p[i];
 	return r;
 }
 
@@ -258,7 +263,7 @@ static int run(const struct fleet_question *asked, struct fleet_findings *ret)
 	if (r == 0)
 		fleet_findings_sort(ret);
 	if (ret->left_out)
-		ret->remark = "servers whose usual time has less than ten windows of this length cannot be judged";
+		ret->remark = "servers whose usual time has less than ten windows of this length have no p: nothing tells how often such a score comes by chance";
 	return r;
 }
 

@@ -121,7 +121,7 @@ static int find_members(const struct fleet *f, const struct fleet_peers *p, cons
 		struct member m = {i, f->servers.v[i].column[counter], 0, 0};
 		struct usual u;
 
-		if (p->group.v[i] != group || !m.v || usual_find(m.v, &usual[i], room, &u, NULL) < 0 || u.median == 0)
+		if (p->group.v[i] != group || !m.v || usual_find(m.v, &usual[i], room, &u) < 0 || u.median == 0)
 			continue;
 		m.level = u.median;
 		if (VEC_PUSH(ret->list, m) < 0)

@@ -1,7 +1,7 @@
 /* Every counter of every server against what is usual for it: what the default comparison lists and alarms add up.
  *
- * What is usual is its own past, or its own past relative to the servers of its role at the same time: whichever of the
- * two strayed less in the usual time. A daily cycle that all web servers have is no deviation of one of them; a server
+ * What is usual is its own past, and its own past relative to the servers of its role at the same time where that strayed
+ * less in the usual time: the higher of the two scores counts. A daily cycle that all web servers have is no deviation of one of them; a server
  * that nobody resembles is compared with itself.
  */
 #pragma once

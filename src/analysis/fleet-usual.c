@@ -105,15 +105,10 @@ struct squares {
 	uint32_t n;
 };
 
-static void add_block(struct squares *s, const struct measured *m, double mean, struct usual_blocks *blocks, size_t at)
+static void add_block(struct squares *s, const struct measured *m, double mean)
 {
 	double shift = fabs(m->mean - mean);
 
-	if (blocks) {
-		blocks->shift[at] = m->n ? (float)shift : NAN;
-		blocks->peak[at] = m->n ? (float)m->peak : NAN;
-		blocks->jump[at] = m->n ? (float)m->jump : NAN;
-	}
 	if (!m->n)
 		return;
 	s->shift += shift * shift;
@@ -149,33 +144,91 @@ static int find_level(const float *v, const struct usual_rows *rows, struct sele
 	return m.n < 3 ? -ENODATA : 0;
 }
 
-int usual_find(const float *v, const struct usual_rows *rows, struct select_room *room, struct usual *ret,
-	       struct usual_blocks *blocks)
-{
-	struct squares sums = {};
-	struct usual u;
-	size_t at = 0;
-	double floor;
-	int r = find_level(v, rows, room, &u);
+typedef void block_fn(void *data, const struct measured *m);
 
-	if (r < 0)
-		return r;
+static void each_block(const float *v, const struct usual_rows *rows, double median, block_fn *fn, void *data)
+{
 	for (size_t i = 0; i < rows->ranges.n; i++) {
 		const struct row_range *range = &rows->ranges.v[i];
 
 		for (uint32_t k = 0; k + rows->block <= range->n; k += rows->block) {
 			const float *begin = v + range->first + k;
-			struct measured m = measure(begin, rows->block, u.median, k ? (double)begin[-1] : NAN);
+			struct measured m = measure(begin, rows->block, median, k ? (double)begin[-1] : NAN);
 
-			add_block(&sums, &m, u.mean, blocks, at++);
+			fn(data, &m);
 		}
 	}
+}
+
+struct find {
+	struct squares sums;
+	double mean;
+};
+
+static void add_to_sums(void *data, const struct measured *m)
+{
+	struct find *f = data;
+
+	add_block(&f->sums, m, f->mean);
+}
+
+int usual_find(const float *v, const struct usual_rows *rows, struct select_room *room, struct usual *ret)
+{
+	struct find f = {};
+	struct usual u;
+	double floor;
+	int r = find_level(v, rows, room, &u);
+
+	if (r < 0)
+		return r;
+	f.mean = u.mean;
+	each_block(v, rows, u.median, add_to_sums, &f);
 	floor = USUAL_FLOOR * fabs(u.median);
-	u.shift = floored(sums.shift, sums.n, floor);
-	u.peak = floored(sums.peak, sums.n, floor);
-	u.jump = floored(sums.jump, sums.n, floor);
+	u.shift = floored(f.sums.shift, f.sums.n, floor);
+	u.peak = floored(f.sums.peak, f.sums.n, floor);
+	u.jump = floored(f.sums.jump, f.sums.n, floor);
 	*ret = u;
 	return 0;
+}
+
+struct scores {
+	const struct usual *u;
+	float *next;
+};
+
+static void put_score(void *data, const struct measured *m)
+{
+	struct scores *s = data;
+
+	*s->next++ = m->n ? (float)usual_score(s->u, fabs(m->mean - s->u->mean), m->peak, m->jump) : NAN;
+}
+
+void usual_block_scores(const struct usual *u, const float *v, const struct usual_rows *rows, float *scores)
+{
+	struct scores s = {u, scores};
+
+	each_block(v, rows, u->median, put_score, &s);
+}
+
+int usual_rows_halve(const struct usual_rows *rows, struct usual_rows ret[2])
+{
+	uint32_t left = rows->blocks / 2; /* of the earlier half */
+	int r = 0;
+
+	ret[0] = ret[1] = (struct usual_rows){.block = rows->block};
+	ret[0].blocks = left;
+	ret[1].blocks = rows->blocks - left;
+	for (size_t i = 0; i < rows->ranges.n && r == 0; i++) {
+		const struct row_range *range = &rows->ranges.v[i];
+		uint32_t blocks = range->n / rows->block, early = blocks < left ? blocks : left;
+		uint32_t split = range->first + early * rows->block;
+
+		left -= early;
+		r = add_range(&ret[0], range->first, split);
+		if (r == 0)
+			r = add_range(&ret[1], split, range->first + range->n);
+	}
+	return r;
 }
 
 /* Without any spread and around 0 there is no scale: then any change is as large as can be. */

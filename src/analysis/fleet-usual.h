@@ -39,13 +39,12 @@ struct usual {
 	double shift, peak, jump;	  /* usual ones, floored */
 	uint32_t n;			  /* values */
 };
-/* Room for the three measures of each block; NULL = not wanted. NaN for blocks with too few values. */
-struct usual_blocks {
-	float *shift, *peak, *jump;
-};
 /* v: the server's column. 0, -ENODATA (fewer than three values). */
-int usual_find(const float *v, const struct usual_rows *rows, struct select_room *room, struct usual *ret,
-	       struct usual_blocks *blocks);
+int usual_find(const float *v, const struct usual_rows *rows, struct select_room *room, struct usual *ret);
+/* The score of each of rows->blocks blocks, NaN where it has no values. */
+void usual_block_scores(const struct usual *u, const float *v, const struct usual_rows *rows, float *scores);
+/* The earlier and the later half of the blocks. 0 or -ENOMEM; the caller frees the ranges in either case. */
+int usual_rows_halve(const struct usual_rows *rows, struct usual_rows ret[2]);
 
 /* Fills score, shift, peak, jump (as multiples of the usual), observed, usual, spread, flags and since of *ret.
  * v: the server's column, with rows [first, first + n) in the window. -ENODATA: no value in the window. */

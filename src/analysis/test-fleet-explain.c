@@ -183,6 +183,126 @@ static void two_counters_of_a_server_say_more_than_one(void **state)
 	release(f);
 }
 
-RUN_TESTS(cmocka_unit_test(a_late_window_grows_back_to_the_first_row_of_the_trouble), cmocka_unit_test(few_rows_tell_of_no_lag),
+/* Six servers with a common cycle of 20 %; `ill` of them double in rows BEGIN .. BEGIN + 20. */
+static struct fleet *six_with_a_cycle(unsigned ill)
+{
+	const struct counter_info gauge = {.kind = FLEET_GAUGE};
+	struct intake *in = intake_new();
+	int counter = intake_counter(in, "latency_ms", &gauge);
+
+	for (unsigned s = 0; s < 6; s++) {
+		char name[8];
+		int server;
+
+		snprintf(name, sizeof(name), "web-%u", s);
+		server = intake_server(in, name);
+		for (unsigned t = 0; t < ROWS; t++) {
+			double x = 100 + 20 * sin(t / 10.0) + wobble(s, t);
+
+			assert_int_equal(intake_put(in, server, counter, (int64_t)t * MINUTE, s < ill && t >= BEGIN && t < BEGIN + 20 ? 2 * x : x), 0);
+		}
+	}
+	return finish(in);
+}
+
+static void judge_web_0(struct fleet *f, struct fleet_finding *ret)
+{
+	struct fleet_question q = fleet_question_default(f);
+	struct fleet_findings found = {};
+
+	q.window = (struct fleet_span){BEGIN * MINUTE, (BEGIN + 20) * MINUTE};
+	q.server = fleet_find_server(f, "web-0");
+	assert_int_equal(fleet_analysis_find("deviation")->run(&q, &found), 0);
+	assert_int_equal(found.list.n, 1);
+	*ret = found.list.v[0];
+	fleet_findings_free(&found);
+}
+
+static void what_is_observed_is_in_the_data_also_where_peers_judge(void **state)
+{
+	struct fleet *f = six_with_a_cycle(1);
+	struct fleet_finding x;
+
+	(void)state;
+	judge_web_0(f, &x);
+	assert_true(x.flags & FLEET_PEER);
+	assert_true(x.observed > 160 && x.observed < 245);
+	assert_true(x.usual > 95 && x.usual < 105);
+	release(f);
+}
+
+/* Five of six: their median is ill too, and no one differs from it. */
+static void a_role_that_is_ill_as_a_whole_is_unusual(void **state)
+{
+	struct fleet *f = six_with_a_cycle(5);
+	struct fleet_finding x;
+
+	(void)state;
+	judge_web_0(f, &x);
+	assert_true(x.score > 3);
+	assert_true(x.observed > 160);
+	release(f);
+}
+
+/* The p of one window of a machine whose counters drift, against the time before it only. */
+static double p_after_a_drift(double step)
+{
+	const struct counter_info gauge = {.kind = FLEET_GAUGE};
+	struct intake *in = intake_new();
+	int server = intake_server(in, "a");
+	struct fleet_findings found = {};
+	struct fleet_question q;
+	struct fleet *f;
+	double p;
+
+	for (unsigned c = 0; c < 4; c++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), "c%u", c);
+		for (unsigned t = 0; t < 2 * ROWS; t++)
+			assert_int_equal(intake_put(in, server, intake_counter(in, name, &gauge), (int64_t)t * MINUTE,
+						    100 + (c % 2 ? 0.1 : -0.1) * t + 2 * wobble(c, t) + (t > ROWS ? step : 0)), 0);
+	}
+	f = finish(in);
+	q = fleet_question_default(f);
+	q.usual.to = ROWS * MINUTE;
+	q.window = (struct fleet_span){(ROWS + 4) * MINUTE, (ROWS + 14) * MINUTE};
+	assert_int_equal(fleet_analysis_find("alarm")->run(&q, &found), 0);
+	assert_int_equal(found.list.n, 1);
+	p = found.list.v[0].p;
+	fleet_findings_free(&found);
+	release(f);
+	return p;
+}
+
+static void a_drift_raises_no_alarm_and_a_step_does(void **state)
+{
+	(void)state;
+	assert_true(p_after_a_drift(0) > 0.04);
+	assert_true(p_after_a_drift(300) < 0.04);
+}
+
+/* A usual time of few windows still tells who is most unusual; how often that comes by chance it does not tell. */
+static void without_windows_to_compare_servers_are_listed_without_p(void **state)
+{
+	struct fleet *f = six_with_a_cycle(1);
+	struct fleet_question q = fleet_question_default(f);
+	struct fleet_findings found = {};
+
+	(void)state;
+	q.window = (struct fleet_span){BEGIN * MINUTE, (BEGIN + 8) * MINUTE};
+	q.usual = (struct fleet_span){(BEGIN - 30) * MINUTE, BEGIN * MINUTE};
+	assert_int_equal(fleet_analysis_find("alarm")->run(&q, &found), 0);
+	assert_int_equal(found.list.n, 6);
+	assert_int_equal(found.list.v[0].server, fleet_find_server(f, "web-0"));
+	assert_true(isnan(found.list.v[0].p) && isnan(found.list.v[0].q));
+	fleet_findings_free(&found);
+	release(f);
+}
+
+RUN_TESTS(cmocka_unit_test(what_is_observed_is_in_the_data_also_where_peers_judge), cmocka_unit_test(a_role_that_is_ill_as_a_whole_is_unusual),
+	  cmocka_unit_test(a_drift_raises_no_alarm_and_a_step_does),
+	  cmocka_unit_test(without_windows_to_compare_servers_are_listed_without_p),
+	  cmocka_unit_test(a_late_window_grows_back_to_the_first_row_of_the_trouble), cmocka_unit_test(few_rows_tell_of_no_lag),
 	  cmocka_unit_test(many_rows_tell_who_led), cmocka_unit_test(another_statistic_of_the_symptom_explains_nothing),
 	  cmocka_unit_test(two_counters_of_a_server_say_more_than_one))
