@@ -1,7 +1,7 @@
 """What `whyslow fleet why --json` answers about public data with known answers, asked as a user asks: all counters,
 default options, a window, and the symptom where the case has one.
 
-    fleet-why.py WHYSLOW DATA petshop|smd|asd|nezha|seconds|readme [LATE ...]
+    fleet-why.py WHYSLOW DATA petshop|smd|asd|nezha|seconds|made [LATE ...]
 
 Protocols of the sets: the data's README. LATE (seconds, default 0 10 30 60 120) moves the window's beginning; "none" asks
 without a window, "before" with only the time before the window as reference. Prints "RESULT NAME VALUE" for
@@ -275,6 +275,63 @@ def seconds_cases(folder):
         yield Case(here + ".fleet", (BEGIN + begin, BEGIN + begin + 180), [], f"node-{chr(97 + ill)}", kind=shape)
 
 
+# --- the fleet of the README: a database's disk, then what calls the database, then what calls that ---
+
+
+def made_fleet(folder, seed):
+    """Seven hours of db-1, some api, web and cache servers; the window, and when web-1 fell ill with what latency."""
+    rng = random.Random(seed)
+    here = f"{folder}/made-{seed}"
+    os.mkdir(here)
+    begin, effect, lag = rng.randrange(300, 360), rng.uniform(1.5, 4), rng.randrange(1, 4)
+    starts = {"db": begin, "api": begin + lag, "web": begin + 2 * lag, "cache": 1000}
+    names = ["db-1"]
+    for role, n in ("api", rng.randrange(1, 3)), ("web", rng.randrange(2, 7)), ("cache", 2):
+        names += [f"{role}-{i + 1}" for i in range(n)]
+    for name in names:
+        role = name.split("-")[0]
+        lines = ["time,cpu_percent,disk_util_percent,disk_await_ms,request_latency_ms,errors"]
+        for t in range(420):
+            ill = starts[role] <= t < starts[role] + 40
+            k, cycle = 1 + effect * ill, 1 + 0.1 * math.sin(t / 60)
+            disk = min(100, rng.gauss(18, 2) * (k if role == "db" else 1))
+            wait = rng.gauss(4, 0.4) * (k * 1.5 if role == "db" and ill else 1)
+            latency = {"db": 5, "api": 20, "web": 41, "cache": 1}[role] * cycle * rng.gauss(1, 0.04) * (k if role in ("api", "web") else 1)
+            errors = max(0, rng.gauss(1, 0.5) + 3 * (role == "web" and ill))
+            lines.append(f"{BEGIN + 60 * t},{rng.gauss(30, 3) * cycle:.2f},{disk:.2f},{wait:.2f},{latency:.2f},{errors:.2f}")
+        with open(f"{here}/{name}.csv", "w") as file:
+            file.write("\n".join(lines) + "\n")
+    window = BEGIN + 60 * begin, BEGIN + 60 * (begin + 40)
+    return Case(here, window, ["--symptom", "request_latency_ms@web-1"]), BEGIN + 60 * (begin + 2 * lag), 41 * (1 + effect)
+
+
+def wrong_about(answer, since, latency):
+    """What of the answer is not true, in words."""
+    roles = [x["server"].split("-")[0] for x in answer["chain"]]
+    told = [datetime.fromisoformat(x["since"].replace("Z", "+00:00")).timestamp() for x in answer["chain"] if x["server"] == "web-1"]
+    facts = {
+        "culprit": answer["culprit"] and answer["culprit"]["server"] == "db-1" and "disk" in answer["culprit"]["counter"],
+        "cause": answer["cause"] == "disk",
+        "value": abs(answer["now"] - latency) < 0.2 * latency and 41 < answer["normal_p95"] < 55,
+        "since": bool(told) and abs(told[0] - since) <= 60,
+        "chain": sorted(roles, key=["db", "api", "web", "cache"].index) == roles and roles[0] == "db" and "cache" not in roles,
+    }
+    return [name for name, true in facts.items() if not true]
+
+
+def evaluate_made(folder):
+    right = 0
+    for seed in range(20):
+        case, since, latency = made_fleet(folder, seed)
+        answer = case.ask("0")
+        wrong = wrong_about(answer, since, latency) if answer else ["no answer"]
+        right += not wrong
+        if wrong:
+            print(f"made     {seed}: wrong about {', '.join(wrong)}")
+    print(f"made     all true in {right} of 20")
+    result("made.why_all_true", right / 20)
+
+
 def main():
     set_name, lates = sys.argv[3], sys.argv[4:] or ["0", "10", "30", "60", "120", "none", "before"]
     with tempfile.TemporaryDirectory(prefix="whyslow-fleet.") as folder:
@@ -288,6 +345,8 @@ def main():
             lates = [x for x in lates if x != "none"]
             ask_servers("nezha_ob", list(nezha_cases("2022-08-22", folder)), lates, WITHOUT)
             ask_servers("nezha_tt", list(nezha_cases("2023-01-29", folder)), lates, WITHOUT)
+        elif set_name == "made":
+            evaluate_made(folder)
         elif set_name == "seconds":
             ask_servers("seconds", list(seconds_cases(folder)), lates, WITHOUT)
 

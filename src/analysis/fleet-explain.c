@@ -1,11 +1,11 @@
 /* What may explain a symptom: counters that are conspicuous in the window and moved as the symptom did.
  *
  *     own = min(1, deviation's score / CONSPICUOUS) * r^2 * (the symptom's quantity ? 1 : OTHER_QUANTITY)
- *     score = mean of own and the highest own of the server's other counters
+ *     score = (1 - w) * own + w * the highest own of the server's other counters, w = min(CORROBORATED, 2 / rows)
  *
  * r^2 is the share of the symptom's movement that goes with the counter's; being conspicuous counts only up to a point:
  * beyond it, what moved with the symptom is the question, not what moved most. Of many counters some move with a symptom of
- * few rows by chance: two of one server seldom do, and what spreads from server to server is mostly the same quantity (a
+ * few rows by chance: two of one server seldom do (of many rows one is enough), and what spreads from server to server is mostly the same quantity (a
  * latency makes a latency). The symptom's own quantity on its own server explains nothing: its p99 is another name of it.
  * r is that of the window and as long before it: where a step began the window, nothing moves within. No p is given: these
  * were chosen by their anomaly.
@@ -25,6 +25,7 @@
 
 #define CONSPICUOUS 3.0 /* e.g. shift, peak and jump each 1.7 times their usual */
 #define OTHER_QUANTITY 0.9
+#define CORROBORATED   0.4
 #define ROWS_MIN    3
 #define LAG_MAX	    5
 #define LAG_ROWS    20 /* for each row of lag: with fewer some lag of chance correlates */
@@ -132,9 +133,10 @@ static int corroborate(const struct fleet_question *q, struct fleet_findings *f)
 	for (size_t i = 0; i < f->list.n; i++) {
 		struct fleet_finding *x = &f->list.v[i];
 		const struct best_two *b = &best[x->server];
+		double weight = fmin(CORROBORATED, 2.0 / fmax(1, x->n));
 
 		if (b->n > 1)
-			x->score = (x->score + (x->score < b->first ? b->first : b->second)) / 2;
+			x->score = (1 - weight) * x->score + weight * (x->score < b->first ? b->first : b->second);
 		if (isnan(q->threshold) || x->score >= q->threshold)
 			f->list.v[kept++] = *x;
 	}

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "analysis/fleet-onset.h"
+#include "analysis/fleet-usual.h"
+#include "answer/fleet-lead.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
@@ -146,17 +148,39 @@ static int find_symptom(struct fleet_question *q, struct fleet_answer *a)
 	return 0;
 }
 
+static void name_since(int64_t since, struct str *s)
+{
+	char text[32];
+
+	if (since)
+		str_printf(s, " since %s", format_rfc3339(since, text, sizeof(text)));
+}
+
 static void name_leader(const struct fleet *f, const struct fleet_answer *a, struct str *s)
 {
-	for (size_t i = 0; i < a->explain.list.n && i < 10 && a->explain.list.v[i].score >= 0.5; i++) {
-		const struct fleet_finding *x = &a->explain.list.v[i];
+	const struct fleet_finding *x = a->explain.list.v;
+	char now[48], normal[48];
 
-		if (x->lag <= 0)
-			continue;
-		str_printf(s, " First moved %s of %s, %d row%s before the symptom.", f->counters.v[x->counter].name,
-			   f->servers.v[x->server].name, x->lag, x->lag > 1 ? "s" : "");
+	if (!a->led)
 		return;
+	str_printf(s, " Most likely because of %s of %s: %s, normally %s,", f->counters.v[x->counter].name, f->servers.v[x->server].name,
+		   fleet_value_text(f, x->counter, x->observed, now, sizeof(now)), fleet_value_text(f, x->counter, x->usual, normal, sizeof(normal)));
+	name_since(x->since, s);
+	str_putc(s, '.');
+}
+
+/* The order in which they began, where the rows tell one. */
+static void name_chain(const struct fleet *f, const struct fleet_answer *a, struct str *s)
+{
+	const struct fleet_finding *last = &a->chain[a->n_chain - 1];
+
+	if (a->n_chain < 2 || last->since - a->chain[0].since < f->interval)
+		return;
+	for (size_t i = 0; i < a->n_chain; i++) {
+		str_printf(s, "%s %s of %s", i ? ", then" : " First", f->counters.v[a->chain[i].counter].name, f->servers.v[a->chain[i].server].name);
+		name_since(a->chain[i].since, s);
 	}
+	str_putc(s, '.');
 }
 
 static void name_movers(const struct fleet *f, const struct fleet_answer *a, struct str *s)
@@ -178,29 +202,28 @@ static void name_servers(const struct fleet *f, const struct fleet_answer *a, st
 
 	while (n < a->alarms.list.n && a->alarms.list.v[n].q <= 0.05)
 		n++;
-	if (!a->alarms.list.n || f->servers.n < 2)
+	if (!a->alarms.list.n || f->servers.n < 2 || isnan(a->alarms.list.v[0].p))
 		return;
 	str_printf(s, n ? " %zu of %zu servers %s conspicuous (q <= 0.05)" : " No server is conspicuous as a whole", n, a->alarms.list.n, n == 1 ? "is" : "are");
 	for (size_t i = 0; i < n && i < 4; i++)
 		str_printf(s, "%s %s", i ? "," : ":", f->servers.v[a->alarms.list.v[i].server].name);
-	str_puts(s, n > 4 ? ", ..." : ".");
-	if (n > 4)
-		str_putc(s, '.');
+	str_puts(s, n > 4 ? " and others." : ".");
 }
 
 static int write_summary(const struct fleet *f, struct fleet_answer *a)
 {
 	const struct fleet_finding *x = &a->symptom;
 	struct str s = {};
-	char since[32];
+	char now[48], normal[48], p95[48];
 
 	str_printf(&s, "%s of %s is %s", f->counters.v[x->counter].name, f->servers.v[x->server].name,
 		   x->score < ENOUGH ? "not unusual" : x->flags & FLEET_LOWER ? "unusually low" : "unusually high");
-	if (x->since)
-		str_printf(&s, " since %s", format_rfc3339(x->since, since, sizeof(since)));
-	str_printf(&s, ": %.4g, usually %.4g.", x->observed, x->usual);
-	name_movers(f, a, &s);
+	name_since(x->since, &s);
+	str_printf(&s, ": %s, normally %s (p95 %s).", fleet_value_text(f, x->counter, a->now, now, sizeof(now)),
+		   fleet_value_text(f, x->counter, x->usual, normal, sizeof(normal)), fleet_value_text(f, x->counter, a->normal_p95, p95, sizeof(p95)));
 	name_leader(f, a, &s);
+	name_chain(f, a, &s);
+	name_movers(f, a, &s);
 	name_servers(f, a, &s);
 	if (a->cause)
 		str_printf(&s, " That looks like %s: %s.", a->cause->id, a->cause->say);
@@ -219,14 +242,94 @@ static int analyse(const char *name, const struct fleet_question *q, struct flee
 	return r;
 }
 
-int fleet_why_answer(const struct fleet_question *asked, const struct causes *causes, struct fleet_answer *ret)
+/* What the symptom is now and was normally, in the data's own values. */
+static int find_levels(const struct fleet_question *q, struct fleet_answer *a)
+{
+	const struct fleet_server *s = &q->fleet->servers.v[q->server];
+	_cleanup_(select_room_free) struct select_room room = {};
+	_cleanup_free_ struct piece *pieces = NULL;
+	struct usual_rows usual;
+	uint32_t first, n = fleet_rows(s, a->symptom.since ? a->symptom.since : q->window.from, q->window.to, &first);
+	struct piece now = {s->column[q->counter] + first, n};
+	int r = usual_rows_find(s, q, n, &usual);
+
+	if (r == 0 && !(pieces = calloc(usual.ranges.n + 1, sizeof(*pieces))))
+		r = -ENOMEM;
+	for (size_t i = 0; r == 0 && i < usual.ranges.n; i++)
+		pieces[i] = (struct piece){s->column[q->counter] + usual.ranges.v[i].first, usual.ranges.v[i].n};
+	if (r == 0) {
+		a->now = median_of(&now, 1, &room);
+		a->normal_p95 = quantile_of_pieces(pieces, usual.ranges.n, 0.95, &room);
+	}
+	VEC_FREE(usual.ranges);
+	return r;
+}
+
+static bool in_chain(const struct fleet_answer *a, int server)
+{
+	for (size_t i = 0; i < a->n_chain; i++)
+		if (a->chain[i].server == server)
+			return true;
+	return false;
+}
+
+static void add_to_chain(struct fleet_answer *a, const struct fleet_finding *x)
+{
+	size_t at = a->n_chain;
+
+	if (at == FLEET_CHAIN_MAX || !x->since || in_chain(a, x->server))
+		return;
+	for (; at > 0 && a->chain[at - 1].since > x->since; at--)
+		a->chain[at] = a->chain[at - 1];
+	a->chain[at] = *x;
+	a->n_chain++;
+}
+
+static void find_chain(struct fleet_answer *a)
+{
+	if (a->led)
+		add_to_chain(a, &a->explain.list.v[0]);
+	add_to_chain(a, &a->symptom);
+	for (size_t i = 0; i < a->explain.list.n && a->explain.list.v[i].score >= LEAD_SCORE; i++)
+		add_to_chain(a, &a->explain.list.v[i]);
+}
+
+/* From the symptom on: who explains it, who led, and what that usually means. */
+static int explain_symptom(const struct fleet_question *q, const struct causes *causes, const struct fleet_calls *calls, struct fleet_answer *a)
+{
+	int r = analyse("explain", q, &a->explain);
+
+	if (r == 0)
+		r = fleet_find_lead(q->fleet, calls, &a->explain);
+	if (r < 0 && r != -ENODATA)
+		return r;
+	a->led = r > 0;
+	find_chain(a);
+	a->cause = cause_find_of_fleet(causes, q->fleet, &a->unusual, a->led ? a->explain.list.v : &a->symptom, &a->symptom, ENOUGH);
+	r = find_levels(q, a);
+	return r < 0 ? r : write_summary(q->fleet, a);
+}
+
+static void clip_to_data(const struct fleet *f, struct fleet_span *w)
+{
+	int64_t first, last;
+
+	fleet_extent(f, &first, &last);
+	w->from = w->from < first ? first : w->from;
+	w->to = w->to > last ? last + 1 : w->to;
+}
+
+int fleet_why_answer(const struct fleet_question *asked, const struct causes *causes, const struct fleet_calls *calls, struct fleet_answer *ret)
 {
 	struct fleet_question q = *asked, all;
 	struct fleet_answer a = {};
 	int r = find_window(&q, &a);
 
+	clip_to_data(q.fleet, &q.window);
+	a.asked = q.window;
 	if (r == 0 && !a.found_window)
 		r = fleet_window_grow(&q, &q.window);
+	a.window = q.window;
 	all = q;
 	all.server = all.counter = -1;
 	if (r == 0)
@@ -236,15 +339,9 @@ int fleet_why_answer(const struct fleet_question *asked, const struct causes *ca
 	if (r == 0)
 		r = find_symptom(&q, &a);
 	if (r == 0) {
-		r = analyse("explain", &q, &a.explain);
-		r = r == -ENODATA ? 0 : r;
-	}
-	if (r == 0) {
-		a.window = q.window;
 		a.server = q.server;
 		a.counter = q.counter;
-		a.cause = cause_find_of_fleet(causes, q.fleet, &a.unusual, a.explain.list.n && a.explain.list.v[0].score >= 0.5 ? a.explain.list.v[0].server : q.server, ENOUGH);
-		r = write_summary(q.fleet, &a);
+		r = explain_symptom(&q, causes, calls, &a);
 	}
 	if (r < 0) {
 		fleet_answer_free(&a);

@@ -152,6 +152,22 @@ void fleet_close(struct fleet *f)
 	free(f);
 }
 
+/* "14:05" or "14:05:30": UTC as all times of a fleet are, of the data's last day that has it. */
+static bool time_of_last_day(const char *text, int64_t last, int64_t *ret)
+{
+	const int64_t day = 86400 * NS_PER_SEC;
+	unsigned hour, minute, second = 0;
+	int used = 0;
+
+	if (sscanf(text, "%2u:%2u%n", &hour, &minute, &used) != 2 || (text[used] == ':' && sscanf(text + used, ":%2u", &second) != 1))
+		return false;
+	if (strlen(text) != (text[used] ? strspn(text, "0123456789:") : (size_t)used) || hour > 24 || minute > 59 || second > 60)
+		return false;
+	*ret = last / day * day + (((int64_t)hour * 60 + minute) * 60 + second) * NS_PER_SEC;
+	*ret -= *ret > last ? day : 0;
+	return true;
+}
+
 /* TIME (with the data's end as "now") into wall ns. False after saying what is wrong. */
 static bool read_time(const struct fleet *f, const char *text, int64_t *ret)
 {
@@ -160,9 +176,9 @@ static bool read_time(const struct fleet *f, const char *text, int64_t *ret)
 	fleet_extent(f, &first, &last);
 	if (parse_timestamp(text, text + strlen(text), ret) == 0 && (strlen(text) > 8 || *ret >= first))
 		return true;
-	if (parse_time(text, last, ret) == 0)
+	if (time_of_last_day(text, last, ret) || parse_time(text, last, ret) == 0)
 		return true;
-	log_error("'%s' is no TIME: 2026-11-20T14:32:07Z, '2026-11-20 14:32' (UTC), or -2h before the data's end", text);
+	log_error("invalid TIME '%s'; expected 2026-11-20T14:32:07Z, '2026-11-20 14:32' or 14:32 (UTC, of the data's last day), or -2h before the data's end", text);
 	return false;
 }
 
@@ -238,6 +254,18 @@ static bool ask_statistic(const char *text, struct fleet_question *q)
 	return false;
 }
 
+static bool window_has_data(const struct fleet *f, const struct fleet_span *w)
+{
+	int64_t first, last;
+	char a[32], b[32];
+
+	fleet_extent(f, &first, &last);
+	if (fleet_engine_of(f) || (w->from <= last && w->to > first))
+		return true;
+	log_error("the window lies outside of the data, which is from %s to %s", format_rfc3339(first, a, sizeof(a)), format_rfc3339(last, b, sizeof(b)));
+	return false;
+}
+
 static bool ask_times(const struct fleet_args *args, const struct fleet *f, struct fleet_question *q)
 {
 	if (args->from && !read_time(f, args->from, &q->window.from))
@@ -249,7 +277,7 @@ static bool ask_times(const struct fleet_args *args, const struct fleet *f, stru
 	if (args->usual_to && !read_time(f, args->usual_to, &q->usual.to))
 		return false;
 	if (q->window.from < q->window.to && q->usual.from < q->usual.to)
-		return true;
+		return window_has_data(f, &q->window);
 	log_error("the time ends before it begins");
 	return false;
 }

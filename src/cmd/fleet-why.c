@@ -12,6 +12,8 @@
 #include "base/folder.h"
 #include "base/log.h"
 #include "cmd/fleet.h"
+#include "source/fleet-calls.h"
+#include "view/json.h"
 
 #define SIMILAR 0.5
 
@@ -62,8 +64,10 @@ static void tell(const struct fleet_answer *a, const struct fleet *f, const stru
 	char from[32], to[32];
 
 	printf("%s\n\n", a->summary);
-	printf("The window %s: %s to %s\n", a->found_window ? "(found)" : "asked about", format_rfc3339(a->window.from, from, sizeof(from)),
-	       format_rfc3339(a->window.to, to, sizeof(to)));
+	printf("The window %s: %s to %s (UTC, as all times here)\n", a->found_window ? "(found)" : "asked about",
+	       format_rfc3339(a->asked.from, from, sizeof(from)), format_rfc3339(a->asked.to, to, sizeof(to)));
+	if (a->window.from < a->asked.from)
+		printf("The rows from %s on look like the same trouble and count as part of it.\n", format_rfc3339(a->window.from, from, sizeof(from)));
 	if (a->found_symptom)
 		printf("No symptom was given: the most unusual counter of the most unusual server is taken.\n");
 	printf("\nMost unusual servers (p: share of usual windows that are as unusual; q: after so many servers):\n");
@@ -88,16 +92,48 @@ static json_t *incidents_json(const struct fleet_incidents *incidents)
 	return list;
 }
 
+static json_t *chain_json(const struct fleet_answer *a, const struct fleet *f)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < a->n_chain; i++)
+		json_array_append_new(list, fleet_finding_json(f, &a->chain[i]));
+	return list;
+}
+
 static void tell_json(const struct fleet_answer *a, const struct fleet *f, const struct fleet_args *args, const struct fleet_incidents *incidents)
 {
-	char from[32], to[32];
+	char from[32], to[32], begin[32];
 
-	fleet_json_out(json_pack("{s:s, s:s, s:{s:s, s:s}, s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:o}", "schema", "whyslow.fleet.why/1", "summary",
-				 a->summary, "window", "start", format_rfc3339(a->window.from, from, sizeof(from)), "end",
-				 format_rfc3339(a->window.to, to, sizeof(to)), "symptom", f->counters.v[a->counter].name, "server",
+	fleet_json_out(json_pack("{s:s, s:s, s:{s:s, s:s}, s:s, s:o, s:o, s:o, s:o, s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:o}", "schema", "whyslow.fleet.why/1", "summary",
+				 a->summary, "window", "start", format_rfc3339(a->asked.from, from, sizeof(from)), "end",
+				 format_rfc3339(a->asked.to, to, sizeof(to)), "judged_from", format_rfc3339(a->window.from, begin, sizeof(begin)),
+				 "now", number_json(a->now), "normal_p95", number_json(a->normal_p95), "culprit",
+				 a->led ? fleet_finding_json(f, a->explain.list.v) : json_null(), "chain", chain_json(a, f), "symptom", f->counters.v[a->counter].name, "server",
 				 f->servers.v[a->server].name, "cause", a->cause ? a->cause->id : NULL, "next", a->cause ? a->cause->next : NULL,
 				 "servers", fleet_findings_json(f, &a->alarms, args->top), "explained_by", fleet_findings_json(f, &a->explain, args->top),
 				 "unusual", fleet_findings_json(f, &a->unusual, args->top), "similar", incidents_json(incidents)));
+}
+
+static void tell_nothing(bool json, const struct fleet_args *args)
+{
+	const char *words = args->from || args->to ? "Nothing unusual is found in this window." :
+						     "Nothing unusual is found. If you know when it was slow, say so with --from and --to.";
+
+	if (json)
+		fleet_json_out(json_pack("{s:s, s:s}", "schema", "whyslow.fleet.why/1", "summary", words));
+	else
+		puts(words);
+}
+
+static int read_calls(const struct fleet_args *args, const struct fleet *f, struct fleet_calls *ret)
+{
+	_cleanup_free_ char *error = NULL;
+	int r = args->calls ? fleet_calls_read(args->calls, f, ret, &error) : 0;
+
+	if (r < 0)
+		log_error("%s", error ? error : strerror(-r));
+	return r;
 }
 
 static int answer(struct common *common, struct fleet_args *args, const struct fleet_question *q, const char *data)
@@ -105,16 +141,21 @@ static int answer(struct common *common, struct fleet_args *args, const struct f
 	_cleanup_free_ char *path = incidents_file(common, args);
 	struct fleet_incidents incidents = {};
 	struct causes causes = {};
+	struct fleet_calls calls = {};
 	struct fleet_answer a;
-	int r = read_causes(args, &causes);
+	int r;
 
+	if (read_calls(args, q->fleet, &calls) < 0)
+		return EXIT_CANNOT;
+	r = read_causes(args, &causes);
 	if (r == 0)
-		r = fleet_why_answer(q, &causes, &a);
+		r = fleet_why_answer(q, &causes, &calls, &a);
+	VEC_FREE(calls.list);
 	if (r < 0) {
 		causes_free(&causes);
 		if (r != -ENODATA)
 			return fleet_analysis_failed("why", r);
-		puts("Nothing unusual is found. If you know when it was slow, say so with --from and --to.");
+		tell_nothing(common->json, args);
 		return EXIT_NOTHING_FOUND;
 	}
 	if (path)
@@ -163,6 +204,7 @@ static const struct option_row options[] = {
 	FLEET_WINDOW_OPTIONS,
 	FLEET_USUAL_OPTIONS,
 	{OPTION_COUNT, 0, "max-lag", "ROWS", &fleet_args.max_lag, "by how much a counter may lead or follow (default: a row for every 20 that are compared, at most 5)"},
+	{OPTION_TEXT, 0, "calls", "FILE", &fleet_args.calls, "who calls whom: lines CALLER,CALLEE or a matrix; a caller is not the cause of what it calls"},
 	{OPTION_TEXT, 0, "causes", "PATH", &fleet_args.causes, "your own causes: a file or a folder of them (default: " SYSTEM_CAUSES ")"},
 	{OPTION_TEXT, 0, "incidents", "FILE", &fleet_args.incidents, "where incidents are kept (default: beside the recording)"},
 	{OPTION_TEXT, 0, "remember", "NAME", &fleet_args.remember, "keep this incident's fingerprint under a name"},

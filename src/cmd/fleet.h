@@ -13,7 +13,7 @@ struct fleet_args {
 	const char *from, *to, *usual_from, *usual_to;
 	const char *match, *server, *counter, *symptom;
 	const char *delimiter, *time_column, *server_column, *counter_column, *value_column, *source, *token_file, *ca_file, *plugin, *engine;
-	const char *output, *view, *statistic, *threshold, *rules, *rule, *causes, *incidents, *remember;
+	const char *output, *view, *statistic, *threshold, *rules, *rule, *calls, *causes, *incidents, *remember;
 	int64_t step;
 	uint64_t top, max_lag, points;
 	bool csv, svg, literal, by_time, spearman, all;
@@ -40,7 +40,7 @@ int fleet_dispatch(struct common *common, int argc, char **argv);
 	{OPTION_TEXT, 0, "engine", "URL", &fleet_args.engine, "compute it there, clickhouse://HOST/DATABASE; DATA is then '-' or another such URL"}
 
 #define FLEET_WINDOW_OPTIONS                                                                                       \
-	{OPTION_TEXT, 0, "from", "TIME", &fleet_args.from, "the window begins (default: with the data)"},          \
+	{OPTION_TEXT, 0, "from", "TIME", &fleet_args.from, "the window begins: 2026-11-20T14:32Z, 14:32 (UTC), -2h before the data's end (default: with the data)"},          \
 	{OPTION_TEXT, 0, "to", "TIME", &fleet_args.to, "the window ends (default: with the data)"}
 
 #define FLEET_USUAL_OPTIONS                                                                                             \

@@ -125,6 +125,25 @@ int fleet_remark(struct fleet *f, const char *format, ...)
 	return 0;
 }
 
+char *fleet_value_text(const struct fleet *f, int counter, double value, char *buf, size_t n)
+{
+	static const char *const sizes[] = {"", "k", "M", "G", "T", "P"};
+	const struct fleet_counter *c = counter >= 0 ? &f->counters.v[counter] : NULL;
+	const char *unit = c && c->unit ? c->unit : "";
+	size_t size = 0;
+
+	if (isnan(value)) {
+		snprintf(buf, n, "-");
+		return buf;
+	}
+	while (fabs(value) >= 10000 && size + 1 < ARRAY_SIZE(sizes)) {
+		value /= 1000;
+		size++;
+	}
+	snprintf(buf, n, "%.4g%s%s%s%s", value, size || *unit ? " " : "", sizes[size], unit, c && c->kind == FLEET_COUNTER ? "/s" : "");
+	return buf;
+}
+
 static int compare_gaps(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;

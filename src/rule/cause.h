@@ -57,8 +57,9 @@ void cause_write(const struct cause *c, struct str *out);
 bool cause_holds(const struct cause *c, const struct facts *facts);
 /* The first that does; NULL = none. */
 const struct cause *cause_find(const struct causes *c, const struct facts *facts);
-/* The cause whose patterns all match unusual counters of a server (score >= enough); NULL = none. */
-const struct cause *cause_find_of_fleet(const struct causes *c, const struct fleet *f, const struct fleet_findings *unusual, int server,
-					double enough);
+/* The cause whose patterns all match unusual counters of the server of `named` (score >= enough), and one of them `named` itself, or
+ * `symptom` where it is of the same server: a cause is of what the answer names, not of what else is unusual there. NULL = none. */
+const struct cause *cause_find_of_fleet(const struct causes *c, const struct fleet *f, const struct fleet_findings *unusual,
+					const struct fleet_finding *named, const struct fleet_finding *symptom, double enough);
 /* A cause's text with its values. The caller frees; NULL without memory. */
 char *cause_words(const char *text, const struct facts *facts);

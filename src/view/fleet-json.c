@@ -23,7 +23,7 @@ static json_t *flags(unsigned bits)
 	return list;
 }
 
-static json_t *finding(const struct fleet *f, const struct fleet_finding *x)
+json_t *fleet_finding_json(const struct fleet *f, const struct fleet_finding *x)
 {
 	const struct fleet_counter *c = x->counter >= 0 ? &f->counters.v[x->counter] : NULL;
 
@@ -42,7 +42,7 @@ json_t *fleet_findings_json(const struct fleet *f, const struct fleet_findings *
 	char schema[64];
 
 	for (size_t i = 0; i < found->list.n && (!top || i < top); i++)
-		json_array_append_new(list, finding(f, &found->list.v[i]));
+		json_array_append_new(list, fleet_finding_json(f, &found->list.v[i]));
 	snprintf(schema, sizeof(schema), "whyslow.fleet.%s/1", found->analysis);
 	return json_pack("{s:s, s:I, s:I, s:I, s:s?, s:o}", "schema", schema, "looked_at", (json_int_t)found->looked_at, "left_out",
 			 (json_int_t)found->left_out, "total", (json_int_t)found->list.n, "remark", found->remark, "findings", list);

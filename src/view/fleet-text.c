@@ -4,27 +4,6 @@
 #include "view/export.h"
 #include "view/fleet.h"
 
-/* "3.2 M", "0.41", "-": a value of a counter, with its unit where known. Returns buf. */
-static char *value_text(const struct fleet *f, int counter, double value, char *buf, size_t n)
-{
-	static const char *const sizes[] = {"", " k", " M", " G", " T", " P"};
-	const struct fleet_counter *c = counter >= 0 ? &f->counters.v[counter] : NULL;
-	double shown = value;
-	int size = 0;
-
-	if (isnan(value)) {
-		snprintf(buf, n, "-");
-		return buf;
-	}
-	while (fabs(shown) >= 10000 && size < 5) {
-		shown /= 1000;
-		size++;
-	}
-	snprintf(buf, n, "%.4g%s%s%s%s", shown, sizes[size], c && c->unit && !size ? " " : "", c && c->unit ? c->unit : "",
-		 c && c->kind == FLEET_COUNTER ? "/s" : "");
-	return buf;
-}
-
 const char *fleet_server_name(const struct fleet *f, int server)
 {
 	return server >= 0 ? f->servers.v[server].name : "all servers";
@@ -62,7 +41,7 @@ static void finding_text(const struct fleet *f, const struct fleet_finding *x, F
 
 	fprintf(out, "  %8.3g  %-24s %-32s", x->score, fleet_server_name(f, x->server), x->counter >= 0 ? f->counters.v[x->counter].name : "");
 	if (!isnan(x->observed))
-		fprintf(out, " %s (usual %s)", value_text(f, x->counter, x->observed, a, sizeof(a)), value_text(f, x->counter, x->usual, b, sizeof(b)));
+		fprintf(out, " %s (usual %s)", fleet_value_text(f, x->counter, x->observed, a, sizeof(a)), fleet_value_text(f, x->counter, x->usual, b, sizeof(b)));
 	if (!isnan(x->r))
 		fprintf(out, " r %+.3f", x->r);
 	if (x->lag)

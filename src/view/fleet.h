@@ -9,6 +9,8 @@
 
 /* One line a finding, the first `top`; 0 = all. */
 void fleet_findings_text(const struct fleet *f, const struct fleet_findings *found, size_t top, FILE *out);
+/* One of them as JSON; NULL without memory. */
+json_t *fleet_finding_json(const struct fleet *f, const struct fleet_finding *x);
 /* {"schema": "whyslow.fleet.<analysis>/1", "findings": [...], ...}; NULL without memory. */
 json_t *fleet_findings_json(const struct fleet *f, const struct fleet_findings *found, size_t top);
 
