@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "cmd/verb.h"
 #include "daemon/recorder.h"
-#include "daemon/urgent.h"
+#include "base/urgent.h"
 #include "source/flight.h"
 #include "source/source.h"
 #include "view/json.h"

@@ -23,7 +23,7 @@
 #include "base/log.h"
 #include "daemon/capture-locks.h"
 #include "daemon/capture-symbols.h"
-#include "daemon/urgent.h"
+#include "base/urgent.h"
 #include "store/trace-file.h"
 #include "store/trace-folder.h"
 #include "symbol/kernel.h"

@@ -18,7 +18,7 @@
 #include "daemon/request.h"
 #include "daemon/service-budget.h"
 #include "daemon/service.h"
-#include "daemon/urgent.h"
+#include "base/urgent.h"
 
 #define QUESTION_TIMEOUT 5  /* s for a client to say what it wants */
 #define ANSWER_TIMEOUT	 60 /* s for an answer to be computed and read */
@@ -30,25 +30,32 @@
 /* --- priority --- */
 
 /* Without a budget there is no urgency. */
-static void begin_urgency(void)
+static bool begin_urgency(void)
 {
 	struct urgent_budget budget;
 
 	if (urgent_budget_open(&budget, CLOCK_PROCESS_CPUTIME_ID) < 0)
-		return;
+		return false;
 	urgent_budget_set(&budget, BUDGET_QUESTION);
-	(void)urgent_set(true);
+	return urgent_set(true) == 0;
 }
 
 /* Once its budget is used up the answer competes as its asker does. */
-static void take_priority_of(const struct service_asker *asker)
+static void take_nice_of(const struct service_asker *asker)
 {
 	int nice;
 
-	(void)urgent_set(false);
 	errno = 0;
 	nice = getpriority(PRIO_PROCESS, (id_t)asker->pid);
 	(void)setpriority(PRIO_PROCESS, 0, errno ? 0 : asker->uid != 0 && nice < 0 ? 0 : nice);
+}
+
+/* From the first moment on: an answer that has the usual priority until the question has come would wait for a CPU twice. */
+static void take_priority(const struct service_asker *asker)
+{
+	if (!asker->urgent || !begin_urgency())
+		(void)urgent_set(false);
+	take_nice_of(asker);
 }
 
 /* --- surroundings --- */
@@ -196,12 +203,10 @@ void service_answer(const struct service_options *options, const struct service_
 	default_signals();
 	bound_resources(asker);
 	set_environment();
-	take_priority_of(asker);
+	take_priority(asker);
 	n = read_question(asker->connection, bytes);
 	if (n < 0)
 		_exit(STATUS_CANNOT);
-	if (asker->urgent)
-		begin_urgency();
 	if (open_output(asker->connection) < 0)
 		_exit(STATUS_CANNOT);
 	end_with(asker->connection);

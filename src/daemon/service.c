@@ -24,7 +24,7 @@
 #include "daemon/request.h"
 #include "daemon/service-answer.h"
 #include "daemon/service-budget.h"
-#include "daemon/urgent.h"
+#include "base/urgent.h"
 
 #define STARTING     "socket.starting"
 #define FORKS_URGENT 50 /* questions a second up to which this process keeps its real-time priority */
@@ -60,7 +60,7 @@ struct forker {
 static void set_urgent(struct forker *f, bool urgent)
 {
 	if (f->urgent != urgent && f->service->options.realtime)
-		(void)urgent_set(urgent);
+		(void)(urgent ? urgent_set_inherited() : urgent_set(false));
 	f->urgent = urgent;
 }
 

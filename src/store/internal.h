@@ -70,6 +70,9 @@ int store_query_int(struct store *s, const char *sql, int64_t *ret);
 int store_keep(struct store *s, const char *sql, sqlite3_stmt **kept);
 /* Of a statement that returned rows: what its end says; finishes it. */
 int store_finish_rows(struct store *s, sqlite3_stmt *stmt, int code);
+/* Begins to write to the recording, and to it alone: BEGIN IMMEDIATE would take the lock of RUN/marks.db, too, for as long as the
+ * recording's disk likes. */
+int store_begin(struct store *s);
 void store_rollback(struct store *s);
 /* What was recorded in that time cannot be read: for store_damage(). */
 void store_note_damage(struct store *s, int64_t from, int64_t to);

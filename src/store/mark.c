@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "base/urgent.h"
 #include "base/vec.h"
 #include "store/internal.h"
 #include "store/store.h"
@@ -92,6 +93,17 @@ static int bind(sqlite3_stmt *stmt, int column, const struct mark_value *v)
 	}
 }
 
+/* The lock of RUN/marks.db is held for a moment in memory, and presses wait for it. */
+static int run_on_marks(struct store *s, sqlite3_stmt *stmt)
+{
+	const struct urgent_section section = s->marks_in_run ? urgent_section_begin() : (struct urgent_section){};
+	int r = store_run(s, stmt);
+
+	if (s->marks_in_run)
+		urgent_section_end(&section);
+	return r;
+}
+
 static int try_change(struct store *s, const char *format, const struct mark_value *values, size_t n)
 {
 	sqlite3_stmt *stmt;
@@ -101,7 +113,7 @@ static int try_change(struct store *s, const char *format, const struct mark_val
 		return r;
 	for (size_t i = 0; i < n; i++)
 		(void)bind(stmt, (int)i + 1, &values[i]); /* what was not bound is NULL */
-	return store_run(s, stmt);
+	return run_on_marks(s, stmt);
 }
 
 int store_change_marks(struct store *s, const char *format, const struct mark_value *values, size_t n)
@@ -128,13 +140,16 @@ static const struct database_shape run_shape = {
 static int attach(struct store *s, const char *path)
 {
 	sqlite3_stmt *stmt;
-	int r = store_prepare(s, "ATTACH ? AS run", &stmt);
+	int keep = 1, r = store_prepare(s, "ATTACH ? AS run", &stmt);
 
 	if (r < 0)
 		return r;
 	sqlite3_bind_text(stmt, 1, path, -1, SQLITE_STATIC);
 	r = store_run(s, stmt);
 	s->marks_in_run = r == 0;
+	/* a handle that outlives its recorder must not delete the log of the next one's file, which has the same name */
+	if (r == 0)
+		(void)sqlite3_file_control(s->db, "run", SQLITE_FCNTL_PERSIST_WAL, &keep);
 	if (r == 0)
 		r = store_check_tables(s, "run", &run_shape, true);
 	/* it lies in memory, or it would be lost with the journal: who presses must not wait for a disk */
@@ -169,10 +184,10 @@ static const char save_all[] =
 	"DELETE FROM main.inspection WHERE mark NOT IN (SELECT DISTINCT mark FROM main.inspection ORDER BY mark DESC LIMIT " CAPTURED_MAX ")";
 static const char unstage_all[] = UNSTAGE("mark") UNSTAGE("inspection") UNSTAGE("feedback") UNSTAGE("told");
 
-/* They are large, and /run is memory; those that came since are saved the next time. */
+/* They are large, and /run is memory; those that came since are saved the next time. The store is not read for it: presses would wait
+ * for its disk. */
 static const char forget_saved[] =
-	"DELETE FROM run.inspection WHERE mark < (SELECT min(mark) FROM main.inspection)"
-	" OR (mark, pid, phase, wall) IN (SELECT mark, pid, phase, wall FROM main.inspection)";
+	"DELETE FROM run.inspection WHERE (mark, pid, phase, wall) IN (SELECT mark, pid, phase, wall FROM temp.saved_inspection)";
 
 int store_open_marks(struct store *s)
 {
@@ -183,6 +198,8 @@ int store_open_marks(struct store *s)
 		store_make_private(path);
 	if (r == 0 && !s->marks_in_run)
 		r = attach(s, path);
+	if (r == 0) /* who reads it keeps no press waiting */
+		r = store_exec(s, "PRAGMA run.journal_mode = WAL");
 	if (r == 0)
 		r = store_exec(s, "CREATE TABLE IF NOT EXISTS run." MARK_TABLE
 				  "CREATE TABLE IF NOT EXISTS run." CAPTURE_TABLE "CREATE TABLE IF NOT EXISTS run." TOLD_TABLE
@@ -206,7 +223,15 @@ static int marks_version(struct store *s, int64_t *ret)
 	return code == SQLITE_ROW ? 0 : store_fail(s, code, "cannot read");
 }
 
-static int save_marks(struct store *s)
+static int forget_inspections(struct store *s)
+{
+	sqlite3_stmt *stmt;
+	int r = store_prepare(s, forget_saved, &stmt);
+
+	return r < 0 ? r : run_on_marks(s, stmt);
+}
+
+static int save_marks(struct store *s, bool forget)
 {
 	int r = store_exec(s, "PRAGMA temp_store = MEMORY"), dropped;
 
@@ -214,6 +239,8 @@ static int save_marks(struct store *s)
 		r = store_exec(s, unstage_all);
 	if (r == 0)
 		r = store_exec(s, save_all);
+	if (r == 0 && forget)
+		r = forget_inspections(s);
 	dropped = store_exec(s, unstage_all);
 	return r < 0 ? r : dropped;
 }
@@ -225,12 +252,29 @@ int store_save_marks(struct store *s)
 
 	if (r < 0 || version == s->marks_saved)
 		return r;
-	r = save_marks(s);
-	if (r == 0) {
+	r = save_marks(s, true);
+	if (r == 0)
 		s->marks_saved = version;
-		r = store_exec(s, forget_saved);
-	}
 	return r;
+}
+
+/* With its log, which would be taken for that of the next recorder's file. */
+static int remove_file(const char *path)
+{
+	static const char *const endings[] = {"-wal", "-shm"};
+
+	if (unlink(path) < 0)
+		return -errno;
+	for (size_t i = 0; i < ARRAY_SIZE(endings); i++) {
+		_cleanup_free_ char *beside = NULL;
+
+		if (asprintf(&beside, "%s%s", path, endings[i]) < 0) {
+			beside = NULL;
+			return -ENOMEM;
+		}
+		(void)unlink(beside);
+	}
+	return 0;
 }
 
 /* Between what was saved and the end of the file nobody writes to it: the lock is held. */
@@ -242,8 +286,8 @@ static int remove_if_saved(struct store *s, const char *path, bool *ret_removed)
 	if (r == 0)
 		r = marks_version(s, &version);
 	*ret_removed = r == 0 && version == s->marks_saved;
-	if (*ret_removed && unlink(path) < 0)
-		r = -errno;
+	if (*ret_removed)
+		r = remove_file(path);
 	store_rollback(s);
 	return r;
 }
@@ -268,7 +312,7 @@ int store_copy_marks(struct store *from, struct store *to)
 	int r = path ? attach(to, path) : -ENOMEM;
 
 	if (r == 0)
-		r = save_marks(to);
+		r = save_marks(to, false);
 	if (r == 0)
 		r = store_exec(to, "DETACH run");
 	to->marks_in_run = false;

@@ -9,7 +9,7 @@
 
 static int drop(struct store *s, const char *const *statements, int64_t argument)
 {
-	int r = store_exec(s, "BEGIN IMMEDIATE");
+	int r = store_begin(s);
 
 	for (; r == 0 && *statements; statements++)
 		r = store_run_int(s, *statements, argument);

@@ -161,7 +161,7 @@ static int read_segment(struct store *s, int64_t segment, struct dataset *ret)
 
 static int replace_raw(struct store *s, int64_t segment, const struct dataset *d, const struct str *chunk)
 {
-	int r = store_exec(s, "BEGIN IMMEDIATE");
+	int r = store_begin(s);
 
 	if (r == 0 && d->ticks.n)
 		r = put_chunk(s, segment, chunk);

@@ -16,6 +16,8 @@
 #include "store/journal.h"
 
 #define SCHEMA_VERSION 5 /* 3: chunks whose columns have partners; 4: whose values have points to begin at; 5: feedback by user */
+#define PRESS_STEP     1000  /* us between two tries for the lock of RUN/marks.db */
+#define PRESS_TRIES    10000
 #define SCHEMA_OLDEST  2 /* that is read, and becomes the newest when it is written to */
 
 static const char schema[] =
@@ -150,6 +152,11 @@ int store_finish_rows(struct store *s, sqlite3_stmt *stmt, int code)
 
 	sqlite3_finalize(stmt);
 	return r;
+}
+
+int store_begin(struct store *s)
+{
+	return store_exec(s, "BEGIN; DELETE FROM main.raw WHERE 0");
 }
 
 void store_rollback(struct store *s)
@@ -339,6 +346,14 @@ failed:
 	return r;
 }
 
+/* A lock of RUN/marks.db is held for a moment: SQLite's own handler would soon sleep for 100 ms at a time. */
+static int wait_briefly(void *data, int tries)
+{
+	(void)data;
+	usleep(PRESS_STEP);
+	return tries < PRESS_TRIES;
+}
+
 int store_open_press(const char *run_dir, struct store **ret, char **ret_error)
 {
 	struct store *s = calloc(1, sizeof(*s));
@@ -353,7 +368,7 @@ int store_open_press(const char *run_dir, struct store **ret, char **ret_error)
 	if (s->file && s->run_dir)
 		r = database_errno(database_open_empty(&s->budget, &s->db));
 	if (r == 0) {
-		sqlite3_busy_timeout(s->db, 10000);
+		sqlite3_busy_handler(s->db, wait_briefly, NULL);
 		r = store_find_marks(s);
 	}
 	if (r == 0 && !s->marks_in_run)

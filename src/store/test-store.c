@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "store/frame.h"
+#include "store/internal.h"
 #include "store/journal.h"
 #include "store/store.h"
 
@@ -978,6 +979,82 @@ static void a_press_leaves_the_recording_alone(void **state)
 	mark_free(&m);
 }
 
+/* Who compacts or deletes writes as long as the disk likes. */
+static void a_press_waits_for_no_write_to_the_recording(void **state)
+{
+	struct fixture *f = *state;
+	struct store *press = NULL;
+	char *error = NULL;
+	int64_t id;
+
+	assert_int_equal(store_open_marks(f->store), 0);
+	assert_int_equal(store_open_press(f->run_dir, &press, &error), 0);
+	assert_int_equal(store_begin(f->store), 0);
+	assert_int_equal(store_mark(press, START, 0, "crawls", &id), 0);
+	store_rollback(f->store);
+	store_close(press);
+	assert_int_equal(store_close_marks(f->store), 0);
+}
+
+static void open_run(struct fixture *f, sqlite3 **ret)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/marks.db", f->run_dir);
+	assert_int_equal(sqlite3_open(path, ret), SQLITE_OK);
+}
+
+/* An answer that reads the marks may have no CPU for a long time. */
+static void a_press_waits_for_no_reader(void **state)
+{
+	struct fixture *f = *state;
+	sqlite3_stmt *stmt = NULL;
+	struct store *press = NULL;
+	sqlite3 *reader = NULL;
+	char *error = NULL;
+	int64_t id;
+
+	assert_int_equal(store_open_marks(f->store), 0);
+	assert_int_equal(store_mark(f->store, START, 0, "first", &id), 0);
+	open_run(f, &reader);
+	assert_int_equal(sqlite3_prepare_v2(reader, "SELECT * FROM mark", -1, &stmt, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+	assert_int_equal(store_open_press(f->run_dir, &press, &error), 0);
+	assert_int_equal(store_mark(press, START + 60 * NS_PER_SEC, 0, "crawls", &id), 0);
+	store_close(press);
+	sqlite3_finalize(stmt);
+	sqlite3_close(reader);
+	assert_int_equal(store_close_marks(f->store), 0);
+}
+
+static bool has_run_file(const struct fixture *f, const char *name)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/%s", f->run_dir, name);
+	return access(path, F_OK) == 0;
+}
+
+/* The next recorder's file has the same name: an older log beside it would be read as its own. */
+static void marks_leave_no_log_and_take_no_other_ones(void **state)
+{
+	struct fixture *f = *state;
+	struct store *late = NULL;
+	char *error = NULL;
+	int64_t id;
+
+	assert_int_equal(store_open_marks(f->store), 0);
+	assert_int_equal(store_open_press(f->run_dir, &late, &error), 0);
+	assert_int_equal(store_mark(late, START, 0, "crawls", &id), 0);
+	assert_int_equal(store_close_marks(f->store), 0);
+	assert_false(has_run_file(f, "marks.db-wal") || has_run_file(f, "marks.db-shm") || has_run_file(f, "marks.db"));
+	assert_int_equal(store_open_marks(f->store), 0);
+	assert_int_equal(store_mark(f->store, START + 60 * NS_PER_SEC, 0, "again", &id), 0);
+	store_close(late);
+	assert_true(has_run_file(f, "marks.db-wal"));
+	assert_int_equal(store_close_marks(f->store), 0);
+}
+
 /* A recorder that was killed leaves its marks beside the journal; the next one says until when it is known of. */
 static void what_a_killed_recorder_had_caught_is_ended(void **state)
 {
@@ -1188,7 +1265,8 @@ RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(an_extract_gives_the_
 	  CASE(no_database_at_all_is_said), CASE(a_full_disk_loses_nothing), CASE(a_full_disk_is_freed_by_a_smaller_limit),
 	  CASE(a_copy_on_a_read_only_disk_can_be_read), CASE(presses_within_five_seconds_are_one),
 	  CASE(only_the_owner_and_root_change_a_mark), CASE(what_a_rule_caught_is_listed_like_a_mark),
-	  CASE(a_handle_finds_the_marks_again_when_they_move), CASE(a_press_leaves_the_recording_alone), CASE(what_a_killed_recorder_had_caught_is_ended),
+	  CASE(a_handle_finds_the_marks_again_when_they_move), CASE(a_press_leaves_the_recording_alone),
+	  CASE(a_press_waits_for_no_write_to_the_recording), CASE(a_press_waits_for_no_reader), CASE(marks_leave_no_log_and_take_no_other_ones), CASE(what_a_killed_recorder_had_caught_is_ended),
 	  CASE(the_marks_of_one_user_are_bounded), CASE(many_users_marks_are_bounded_together), CASE(a_note_is_cut),
 	  CASE(a_second_handle_takes_no_locks_away), CASE(one_recorder_writes_at_a_time),
 	  CASE(captures_are_kept_with_their_incident))

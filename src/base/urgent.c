@@ -1,4 +1,4 @@
-#include "daemon/urgent.h"
+#include "base/urgent.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -13,6 +13,13 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
+int urgent_set_inherited(void)
+{
+	const struct sched_param param = {.sched_priority = URGENT_PRIORITY};
+
+	return sched_setscheduler(0, SCHED_RR, &param) < 0 ? -errno : 0;
+}
+
 int urgent_set(bool urgent)
 {
 	/* to take back SCHED_RESET_ON_FORK would need rights, which an answer may have given up in the meantime */
@@ -21,12 +28,43 @@ int urgent_set(bool urgent)
 	return sched_setscheduler(0, (urgent ? SCHED_RR : SCHED_OTHER) | SCHED_RESET_ON_FORK, &param) < 0 ? -errno : 0;
 }
 
+/* Of the calling thread. */
+static _Thread_local volatile sig_atomic_t in_section, budget_ended;
+
+struct urgent_section urgent_section_begin(void)
+{
+	struct urgent_section s = {.policy = sched_getscheduler(0)};
+	struct sched_param param;
+
+	if (s.policy < 0 || sched_getparam(0, &param) < 0)
+		return s;
+	s.priority = param.sched_priority;
+	in_section = 1;
+	s.raised = s.priority < URGENT_PRIORITY && urgent_set(true) == 0;
+	return s;
+}
+
+void urgent_section_end(const struct urgent_section *s)
+{
+	const struct sched_param param = {.sched_priority = s->priority};
+
+	in_section = 0;
+	if (budget_ended)
+		(void)urgent_set(false);
+	else if (s->raised)
+		(void)sched_setscheduler(0, s->policy, &param);
+	budget_ended = 0;
+}
+
 static void end_urgency(int number)
 {
 	int error = errno;
 
 	(void)number;
-	(void)urgent_set(false);
+	if (in_section)
+		budget_ended = 1;
+	else
+		(void)urgent_set(false);
 	errno = error;
 }
 

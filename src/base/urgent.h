@@ -1,0 +1,36 @@
+/* Real-time priority, for what must run at once on a machine that crawls and takes little: a question, the copy of the flight
+ * recorder, and whoever holds a lock that these two wait for. Above most real-time programs and threaded interrupts (50), which
+ * would starve them. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#define URGENT_PRIORITY 51
+
+/* For the calling thread, not for what it starts; or back to the usual. 0, or -EPERM without the right to it: nothing has happened. */
+int urgent_set(bool urgent);
+/* For the calling thread and the processes that it forks: a process that had to become urgent by itself would first wait for a CPU. */
+int urgent_set_inherited(void);
+
+/* Raises the calling thread for as long as it holds a lock that urgent threads take, too: a holder of the usual priority gets no CPU
+ * beside a storm, and they would wait with it (immediate priority ceiling; Sha, Rajkumar, Lehoczky 1990). Sections do not nest.
+ * Without the right to real-time priority nothing happens. A budget that ends meanwhile takes effect at the section's end. */
+struct urgent_section {
+	int policy, priority; /* from before */
+	bool raised;
+};
+struct urgent_section urgent_section_begin(void);
+void urgent_section_end(const struct urgent_section *s);
+
+/* CPU time after which a thread loses its real-time priority. */
+struct urgent_budget {
+	timer_t timer;
+};
+
+/* For the calling thread, by a clock of CPU time (CLOCK_THREAD_CPUTIME_ID or CLOCK_PROCESS_CPUTIME_ID). 0 or -errno. */
+int urgent_budget_open(struct urgent_budget *ret, clockid_t clock);
+/* So many ns from now on; 0 = without end. */
+void urgent_budget_set(struct urgent_budget *b, int64_t ns);
+void urgent_budget_close(struct urgent_budget *b);
