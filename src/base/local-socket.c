@@ -1,6 +1,8 @@
 #include "base/local-socket.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -10,7 +12,8 @@
 
 #include "base/cleanup.h"
 
-#define BACKLOG 128
+#define BACKLOG	     128
+#define ACCEPT_PAUSE 50 /* ms */
 
 static int address_of(const char *folder, const char *name, struct sockaddr_un *ret)
 {
@@ -47,6 +50,22 @@ int local_socket_connect(const char *folder, const char *name, int type)
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
 		return -errno;
 	return TAKE_FD(fd);
+}
+
+static bool has_run_out(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+int local_socket_accept(int fd)
+{
+	int connection = accept4(fd, NULL, NULL, SOCK_CLOEXEC), r = -errno;
+
+	if (connection >= 0)
+		return connection;
+	if (has_run_out(-r))
+		poll(NULL, 0, ACCEPT_PAUSE);
+	return r;
 }
 
 int send_descriptors(int connection, const int *fds, size_t n)

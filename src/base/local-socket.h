@@ -9,6 +9,10 @@ int local_socket_listen(const char *folder, const char *name, int type, mode_t m
 /* A descriptor, or -errno: -ENOENT or -ECONNREFUSED where nothing listens. */
 int local_socket_connect(const char *folder, const char *name, int type);
 
+/* A descriptor or -errno. Where descriptors or memory have run out it waits for a moment: poll() would say at once that a connection
+ * is there, without end and at the caller's priority. */
+int local_socket_accept(int fd);
+
 #define DESCRIPTORS_MAX 4 /* of one message */
 
 /* One message of one byte with these descriptors. 0 or -errno. */

@@ -91,11 +91,13 @@ static void a_budget_ends_after_the_section(void **state)
 	assert_int_equal(urgent_budget_open(&budget, CLOCK_THREAD_CPUTIME_ID), 0);
 	assert_int_equal(urgent_set(true), 0);
 	urgent_budget_set(&budget, 5 * NS_PER_MS);
+	assert_true(urgent_budget_is_left(&budget));
 	s = urgent_section_begin();
 	use_cpu(30 * NS_PER_MS);
 	assert_int_equal(policy(), SCHED_RR);
 	urgent_section_end(&s);
 	assert_int_equal(policy(), SCHED_OTHER);
+	assert_false(urgent_budget_is_left(&budget));
 	assert_int_equal(urgent_set(true), 0);
 	urgent_budget_set(&budget, 5 * NS_PER_MS);
 	use_cpu(30 * NS_PER_MS);

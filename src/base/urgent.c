@@ -86,6 +86,13 @@ void urgent_budget_set(struct urgent_budget *b, int64_t ns)
 	timer_settime(b->timer, 0, &when, NULL);
 }
 
+bool urgent_budget_is_left(const struct urgent_budget *b)
+{
+	struct itimerspec left;
+
+	return timer_gettime(b->timer, &left) == 0 && (left.it_value.tv_sec || left.it_value.tv_nsec);
+}
+
 void urgent_budget_close(struct urgent_budget *b)
 {
 	timer_delete(b->timer);

@@ -33,4 +33,6 @@ struct urgent_budget {
 int urgent_budget_open(struct urgent_budget *ret, clockid_t clock);
 /* So many ns from now on; 0 = without end. */
 void urgent_budget_set(struct urgent_budget *b, int64_t ns);
+/* Whether the thread has not used it up. */
+bool urgent_budget_is_left(const struct urgent_budget *b);
 void urgent_budget_close(struct urgent_budget *b);

@@ -33,7 +33,7 @@
 #define MARKER_TEXT  96
 #define PRESS_PATIENCE 1 /* s for root's program to say what it wants once it has connected */
 #define THREAD_STACK (512 << 10)
-#define COPY_BUDGET  200000000 /* ns of CPU at real-time priority: a copy of two million events takes half of it */
+#define COPY_BUDGET  200000000 /* ns of CPU at real-time priority in a second: a copy of two million events takes half of it */
 #define IDLE_BUSY    0.02 /* CPUs' worth of work below which no samples are taken */
 #define NS_STALE     (1 * NS_PER_SEC)
 
@@ -286,7 +286,7 @@ static void receive_marker(struct capture *c, struct linger_guard *guard)
 /* RUN/press is root's, or of the user whose recorder this is. */
 static void receive_press(struct capture *c)
 {
-	_cleanup_close_ int fd = accept4(c->press_fd, NULL, NULL, SOCK_CLOEXEC);
+	_cleanup_close_ int fd = local_socket_accept(c->press_fd);
 	const struct timeval patience = {.tv_sec = PRESS_PATIENCE};
 	struct message r = {};
 
@@ -330,11 +330,18 @@ static void listen_until_stopped(struct capture *c, struct urgent_budget *budget
 {
 	struct pollfd fds[] = {{c->press_fd, POLLIN, 0}, {c->stop[0], POLLIN, 0}};
 
+	int64_t renewed = 0;
+
 	for (;;) {
+		const int64_t now = monotonic_now();
 		int n;
 
-		urgent_budget_set(budget, COPY_BUDGET);
-		set_urgent(c, true);
+		if (!renewed || now - renewed >= NS_PER_SEC) {
+			urgent_budget_set(budget, COPY_BUDGET);
+			renewed = now;
+		}
+		if (urgent_budget_is_left(budget))
+			set_urgent(c, true);
 		n = poll(fds, ARRAY_SIZE(fds), time_left(c));
 		if ((n < 0 && errno != EINTR) || (n > 0 && fds[1].revents))
 			return;

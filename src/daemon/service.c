@@ -107,7 +107,7 @@ static void start_answer(struct forker *f, int connection, const struct ucred *p
 
 static void accept_one(struct forker *f)
 {
-	int connection = accept4(f->service->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+	int connection = local_socket_accept(f->service->listen_fd);
 	int64_t now = monotonic_now();
 	struct ucred peer;
 	socklen_t length = sizeof(peer);

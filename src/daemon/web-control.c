@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/config.h"
 #include "base/folder.h"
+#include "base/local-socket.h"
 #include "base/str.h"
 
 #define QUESTION_MAX 256     /* bytes: a word and a code */
@@ -177,7 +178,7 @@ static int peer_of(int fd, uint32_t *ret)
 
 static void serve_one(struct web_control *c)
 {
-	_cleanup_close_ int fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC);
+	_cleanup_close_ int fd = local_socket_accept(c->fd);
 	char words[QUESTION_MAX + 1];
 	_cleanup_free_ char *text = NULL;
 	json_t *said;
