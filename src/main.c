@@ -1,10 +1,138 @@
-#include <sys/prctl.h>
+/* The client. On a machine that crawls a question must start at once: it goes to the recorder from here, with the C library alone.
+ * Everything else, and a question that no recorder takes, loads the program: twenty libraries and 4 ms of CPU. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
-#include "cmd/verb.h"
+#include "base/config.h"
+#include "base/str.h"
+#include "daemon/request.h"
+#include "program.h"
+
+#define EXIT_WITHOUT_PROGRAM 3
+
+/* --- the question --- */
+
+struct question {
+	const char *run_dir;
+	char *words[REQUEST_WORDS + 1];
+	int n;
+};
+
+static bool add_word(struct question *q, const char *word)
+{
+	if (q->n == REQUEST_WORDS)
+		return false;
+	q->words[q->n++] = (char *)word;
+	return true;
+}
+
+/* Options that name a recording, or that this process must see to. */
+static bool is_for_program(const char *word)
+{
+	static const char *const names[] = {"--store", "--from", "--config", "--help"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (text_starts(word, names[i]) && strchr("=", word[strlen(names[i])]))
+			return true;
+	return strcmp(word, "-h") == 0 || strcmp(word, "--version") == 0;
+}
+
+/* The recorder that is asked knows where its files are: --run-dir does not go with the question. */
+static bool take_words(struct question *q, int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++) {
+		if (strcmp(argv[i], "--run-dir") == 0) {
+			if (++i == argc)
+				return false;
+			q->run_dir = argv[i];
+		} else if (text_starts(argv[i], "--run-dir=")) {
+			q->run_dir = argv[i] + strlen("--run-dir=");
+		} else if (is_for_program(argv[i]) || !add_word(q, argv[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Whether the recorder is to be asked; without a verb the words are of `why`. */
+static bool read_question(int argc, char **argv, struct question *q)
+{
+	bool bare = argc < 2 || argv[1][0] == '-';
+
+	*q = (struct question){.run_dir = SYSTEM_RUN_DIR};
+	if (!request_is_urgent(bare ? "why" : argv[1]))
+		return false;
+	return (!bare || add_word(q, "why")) && take_words(q, argc - 1, argv + 1);
+}
+
+/* The exit status, or -errno: the program says what is wrong, or answers. */
+static int ask(const struct question *q)
+{
+	struct request request;
+	int r = request_begin(q->run_dir, q->n, q->words, &request);
+
+	if (r < 0)
+		return r;
+	(void)request_copy(&request, STDOUT_FILENO, STDERR_FILENO);
+	r = request_end(&request);
+	if (r >= 0)
+		return r;
+	fputs("whyslow: the recorder's answer was cut off: see its log for the reason\n", stderr);
+	return EXIT_WITHOUT_PROGRAM;
+}
+
+/* --- the program --- */
+
+static void *load_from(const char *folder, const char *below)
+{
+	char path[PATH_MAX];
+
+	if ((size_t)snprintf(path, sizeof(path), "%s%s/" PROGRAM_FILE, folder, below) >= sizeof(path) || access(path, F_OK) < 0)
+		return NULL;
+	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void *load_program(void)
+{
+	char folder[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
+	char *slash;
+	void *handle;
+
+	if (n < 0)
+		return NULL;
+	folder[n] = '\0';
+	slash = strrchr(folder, '/');
+	if (slash)
+		*slash = '\0';
+	handle = load_from(folder, "");
+	return handle ? handle : load_from(folder, "/../lib/whyslow");
+}
+
+static int run_program(int argc, char **argv)
+{
+	void *handle = load_program(), *address = handle ? dlsym(handle, PROGRAM_FUNCTION) : NULL;
+	const char *reason = address ? NULL : dlerror();
+	int (*program)(int, char **);
+
+	if (!address) {
+		fprintf(stderr, "whyslow: cannot load " PROGRAM_FILE " (%s): install whyslow again\n",
+			reason ? reason : "it is neither beside this program nor in ../lib/whyslow");
+		return EXIT_WITHOUT_PROGRAM;
+	}
+	memcpy(&program, &address, sizeof(program));
+	return program(argc, argv);
+}
 
 int main(int argc, char **argv)
 {
-	/* one that was started by /proc/self/exe would be called "exe" until the recorder has looked at its file */
-	prctl(PR_SET_NAME, "whyslow");
-	return verbs_main(argc, argv);
+	struct question q;
+	int status = read_question(argc, argv, &q) ? ask(&q) : -ENOENT;
+
+	return status >= 0 ? status : run_program(argc, argv);
 }

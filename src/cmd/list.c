@@ -294,6 +294,5 @@ const struct verb verb_list = {
 	.options = options,
 	.remote = true,
 	.rights = RIGHTS_GIVEN_UP_BY_VERB,
-	.urgent = true,
 	.run = run,
 };

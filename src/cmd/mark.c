@@ -132,6 +132,5 @@ const struct verb verb_mark = {
 	.options = options,
 	.remote = true,
 	.rights = RIGHTS_KEPT,
-	.urgent = true,
 	.run = run,
 };

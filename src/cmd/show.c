@@ -120,6 +120,5 @@ const struct verb verb_show = {
 	.options = options,
 	.remote = true,
 	.rights = RIGHTS_GIVEN_UP_BY_VERB,
-	.urgent = true,
 	.run = run,
 };

@@ -44,7 +44,6 @@ struct verb {
 	bool takes_command; /* its first word begins a command line of its own */
 	bool has_subverbs;  /* ... of what it lists when run without words, and so for --help */
 	bool remote; /* the daemon answers it for unprivileged users */
-	bool urgent; /* ... and for root too: it answers on a machine that crawls. Done within a minute */
 	enum verb_rights rights;
 	bool for_clients; /* the daemon lets it answer, but it runs with the user's rights and asks for what it cannot read */
 	int (*run)(struct common *common, int argc, char **argv); /* argv[0] is the verb; options are gone */

@@ -167,7 +167,7 @@ static int say_silent(const char *run_dir, int r)
 /* A question goes to the recorder, if one listens; -ENOENT or the like if none does. */
 static int ask_daemon(const struct common *c, const struct verb *verb, int argc, char **argv)
 {
-	const char *run_dir = verb->remote && (verb->urgent || geteuid() != 0) ? recorder_of(c) : NULL;
+	const char *run_dir = verb->remote && (request_is_urgent(verb->name) || geteuid() != 0) ? recorder_of(c) : NULL;
 	struct request q;
 	int r;
 

@@ -323,6 +323,5 @@ const struct verb verb_why = {
 	.options = options,
 	.remote = true,
 	.rights = RIGHTS_GIVEN_UP_BY_VERB,
-	.urgent = true,
 	.run = run,
 };

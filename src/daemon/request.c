@@ -88,6 +88,16 @@ int request_begin(const char *run_dir, int n_words, char *const *words, struct r
 	return r;
 }
 
+bool request_is_urgent(const char *verb)
+{
+	static const char *const verbs[] = {"why", "mark", "show", "list"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (strcmp(verb, verbs[i]) == 0)
+			return true;
+	return false;
+}
+
 static int write_all(int fd, const char *bytes, size_t n)
 {
 	while (n > 0) {

@@ -6,9 +6,11 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define REQUEST_MAX    4096 /* bytes of words: options and a note */
+#define REQUEST_WORDS  64   /* ... */
 #define REQUEST_BUSY   250  /* not an exit status of a verb: too many questions are being answered */
 
 /* A question under way. */
@@ -16,6 +18,9 @@ struct request {
 	int connection; /* the answer's end: readable when the status is there */
 	int output, errors; /* to read from */
 };
+
+/* Verbs that also root asks the recorder: it answers on a machine that crawls. Done within a minute. */
+bool request_is_urgent(const char *verb);
 
 /* Sends the words and waits until the answer begins. 0, or -errno: -ENOENT / -ECONNREFUSED when no recorder listens, -E2BIG
  * for more than REQUEST_MAX, -EBUSY. On success the caller ends it with request_end(). */

@@ -22,7 +22,6 @@
 
 #define QUESTION_TIMEOUT 5  /* s for a client to say what it wants */
 #define ANSWER_TIMEOUT	 60 /* s for an answer to be computed and read */
-#define WORDS_MAX	 64
 #define MEMORY_MAX	 (2ull << 30) /* bytes of addresses: the program and the flight recorder's maps take 200 MB of them */
 #define ZONE_MAX	 64
 #define STATUS_CANNOT	 3
@@ -141,7 +140,7 @@ static ssize_t read_question(int connection, char *bytes)
 	return n > 0 && bytes[n - 1] == '\0' ? n : -EPROTO;
 }
 
-/* words: WORDS_MAX + 1 of them, NULL at the end. */
+/* words: REQUEST_WORDS + 1 of them, NULL at the end. */
 static int split(char *bytes, size_t n, char **words, struct service_question *q)
 {
 	size_t at = 0;
@@ -150,7 +149,7 @@ static int split(char *bytes, size_t n, char **words, struct service_question *q
 	while (at < n && take_setting(bytes + at, q))
 		at += strlen(bytes + at) + 1;
 	for (; at < n; at += strlen(bytes + at) + 1) {
-		if (q->n_words == WORDS_MAX)
+		if (q->n_words == REQUEST_WORDS)
 			return -E2BIG;
 		words[q->n_words++] = bytes + at;
 	}
@@ -196,7 +195,7 @@ static void say_status(int connection, int status)
 
 void service_answer(const struct service_options *options, const struct service_asker *asker)
 {
-	char bytes[REQUEST_MAX], *words[WORDS_MAX + 1];
+	char bytes[REQUEST_MAX], *words[REQUEST_WORDS + 1];
 	struct service_question q = {.uid = asker->uid, .gid = asker->gid, .capture = options->capture};
 	ssize_t n;
 
@@ -211,7 +210,7 @@ void service_answer(const struct service_options *options, const struct service_
 		_exit(STATUS_CANNOT);
 	end_with(asker->connection);
 	if (split(bytes, (size_t)n, words, &q) < 0) {
-		fprintf(stderr, "whyslow: a question has at most %d words\n", WORDS_MAX);
+		fprintf(stderr, "whyslow: a question has at most %d words\n", REQUEST_WORDS);
 		say_status(asker->connection, STATUS_CANNOT);
 		_exit(STATUS_CANNOT);
 	}

@@ -1,0 +1,12 @@
+/* All that is not the client (main.c), loaded by it. */
+#include <sys/prctl.h>
+
+#include "cmd/verb.h"
+#include "program.h"
+
+int whyslow_program(int argc, char **argv)
+{
+	/* one that was started by /proc/self/exe would be called "exe" until the recorder has looked at its file */
+	prctl(PR_SET_NAME, "whyslow");
+	return verbs_main(argc, argv);
+}

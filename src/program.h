@@ -1,0 +1,9 @@
+/* What the client loads when the recorder does not answer for it: whyslow.so, beside it in a build folder and in
+ * ../lib/whyslow where it is installed. */
+#pragma once
+
+#define PROGRAM_FILE	 "whyslow.so"
+#define PROGRAM_FUNCTION "whyslow_program"
+
+/* The whole program: reads options and runs the verb. Returns the exit status. */
+__attribute__((visibility("default"))) int whyslow_program(int argc, char **argv);
