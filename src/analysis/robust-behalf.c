@@ -66,11 +66,12 @@ static struct verdict *employer_of(struct robust *r, enum bottleneck work)
 
 static int move(struct verdict *from, struct verdict *to, double part, const char *because)
 {
-	bool told = part * from->suspect.score >= WORTH_TELLING;
+	double moved = part * from->suspect.score;
+	bool told = moved >= WORTH_TELLING;
 	char *text;
 
-	to->suspect.score += part * from->suspect.score;
-	from->suspect.score *= 1 - part;
+	weigh(to, EVIDENCE_ON_BEHALF, 1 + moved / to->suspect.score);
+	weigh(from, EVIDENCE_ON_BEHALF, 1 - part);
 	for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++) {
 		to->used[b] = fmin(1, to->used[b] + part * from->used[b]);
 		from->used[b] *= 1 - part;

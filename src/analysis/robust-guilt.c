@@ -1,10 +1,13 @@
 /* Who took how much of what was short: one verdict a program. */
 #include <math.h>
+#include <string.h>
 
 #include "analysis/robust.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 
+#define WORKS_FOR_OTHERS 0.25
+#define SAME		1e-9 /* of a sum: no more than rounding */
 #define OWN_CAUSE	0.5 /* share of what is short from which whyslow names itself */
 #define CROWD		100 /* threads a CPU, beyond the usual, from which on their number is the story */
 #define STARTER		1.1
@@ -276,11 +279,49 @@ static void add_charged_alone(const struct robust *r, struct verdict *v)
 	v->used[BOTTLENECK_PEER] = r->shortage[BOTTLENECK_PEER] > 0 ? v->peer / r->shortage[BOTTLENECK_PEER] : 0;
 }
 
+/* Those that do not apply are NaN. */
+static void apply_none(double factors[EVIDENCE_COUNT])
+{
+	for (enum evidence e = 0; e < EVIDENCE_COUNT; e++)
+		factors[e] = NAN;
+}
+
+static double product_of(const double factors[EVIDENCE_COUNT])
+{
+	double product = 1;
+
+	for (enum evidence e = 0; e < EVIDENCE_COUNT; e++)
+		product *= isnan(factors[e]) ? 1 : factors[e];
+	return product;
+}
+
+void weigh(struct verdict *v, enum evidence what, double factor)
+{
+	double *of = &v->suspect.factors[what];
+
+	v->suspect.score *= factor;
+	*of = *of > 0 ? *of * factor : factor;
+}
+
+/* A lock that it holds, or an answer that it owes, may weigh more than all that it uses. */
+static void take_waits_alone(const struct robust *r, struct verdict *v, double worst)
+{
+	enum bottleneck b = v->lock >= v->peer ? BOTTLENECK_LOCK : BOTTLENECK_PEER;
+	double *factors = v->suspect.factors, guilt = fmax(v->lock, v->peer);
+
+	if (guilt <= worst)
+		return;
+	apply_none(factors);
+	factors[EVIDENCE_SHORTAGE] = r->shortage[b];
+	factors[EVIDENCE_SHARE] = v->used[b];
+	factors[EVIDENCE_SURPRISE] = guilt / (r->shortage[b] * v->used[b]);
+}
+
 /* The guilt of a program by each use; *ret_worst = the use with the most. */
 static double guilt_of(struct robust *r, struct program *p, struct verdict *v, size_t *ret_worst)
 {
 	double *guilt = v->guilt;
-	double by_resource[BOTTLENECK_COUNT] = {}, sum = 0, worst = 0, crowd = 0, used, charged;
+	double by_resource[BOTTLENECK_COUNT] = {}, factors[EVIDENCE_COUNT], sum = 0, worst = 0, crowd = 0, used, charged;
 	size_t cpu = 0, threads = USES - 1; /* their places in `uses` */
 
 	for (size_t i = 0; i < USES; i++) {
@@ -304,18 +345,22 @@ static double guilt_of(struct robust *r, struct program *p, struct verdict *v, s
 			excess = waits_elsewhere(r, p, excess);
 		if (f == FEATURE_WAIT_QUOTA)
 			excess = waits_for_limit(r, p, excess);
-		guilt[i] = shortage_for(r, &uses[i]) * joined_share(r, p, &uses[i], now, excess, &used, &charged) * surprise_of(&u);
-		add_shares(v, uses[i].resource, used, charged);
-		if (uses[i].resource == BOTTLENECK_NONE)
-			guilt[i] *= machine_is_free(r); /* what nothing is short of is not what a short machine is slow by */
-		if (isnan(u.median))
-			guilt[i] *= youth(r, p);
+		apply_none(factors);
+		factors[EVIDENCE_SHORTAGE] = shortage_for(r, &uses[i]);
+		factors[EVIDENCE_SHARE] = joined_share(r, p, &uses[i], now, excess, &used, &charged);
+		factors[EVIDENCE_SURPRISE] = surprise_of(&u);
 		if (uses[i].resource == BOTTLENECK_MEMORY && !may_have_memory(r, p))
-			guilt[i] = 0;
+			factors[EVIDENCE_SHARE] = used = charged = 0;
+		add_shares(v, uses[i].resource, used, charged);
+		if (uses[i].resource == BOTTLENECK_NONE) /* what nothing is short of is not what a short machine is slow by */
+			factors[EVIDENCE_MACHINE_IS_FREE] = machine_is_free(r);
+		if (isnan(u.median))
+			factors[EVIDENCE_AGE] = youth(r, p);
 		if (f == FEATURE_THREADS)
 			crowd = excess_of(&u, now);
 		if (f == FEATURE_CHILDREN_CPU)
-			guilt[i] *= STARTER; /* who starts them is named before what he starts */
+			factors[EVIDENCE_STARTER] = STARTER; /* who starts them is named before what he starts */
+		guilt[i] = product_of(factors);
 		if (uses[i].resource == BOTTLENECK_NONE)
 			sum += guilt[i];
 		else if (guilt[i] > by_resource[uses[i].resource])
@@ -323,11 +368,13 @@ static double guilt_of(struct robust *r, struct program *p, struct verdict *v, s
 		if (guilt[i] > worst) {
 			worst = guilt[i];
 			*ret_worst = i;
+			memcpy(v->suspect.factors, factors, sizeof(factors));
 		}
 	}
 	v->lock = by_resource[BOTTLENECK_LOCK] = p->root ? 0 : guilt_of_lock(r, p);
 	v->peer = by_resource[BOTTLENECK_PEER] = p->root ? 0 : guilt_of_peer(r, p);
 	add_charged_alone(r, v);
+	take_waits_alone(r, v, worst);
 	for (size_t i = 0; i < BOTTLENECK_COUNT; i++)
 		sum += by_resource[i];
 	/* a CPU taken by hundreds of threads is first of all too many threads */
@@ -427,14 +474,19 @@ int judge_program(struct robust *r, struct program *p, struct verdict *ret)
 {
 	struct suspect *s = &ret->suspect;
 	size_t worst = 0;
-	double part;
+	double part, sum;
 
 	ret->program = p;
 	for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++)
 		ret->charged[b] = NAN;
-	s->score = guilt_of(r, p, ret, &worst);
-	if (works_for_others(p) || answers_questions(p))
-		s->score *= 0.25;
+	sum = guilt_of(r, p, ret, &worst);
+	s->score = product_of(s->factors);
+	if (sum > s->score * (1 + SAME) && s->score > 0)
+		weigh(ret, EVIDENCE_SEVERAL, sum / s->score);
+	if (works_for_others(p))
+		weigh(ret, EVIDENCE_FOR_OTHERS, WORKS_FOR_OTHERS);
+	else if (answers_questions(p))
+		weigh(ret, EVIDENCE_RECORDER, WORKS_FOR_OTHERS);
 	if (answers_questions(p) && !(share_in_use(r, p, &uses[worst]) >= OWN_CAUSE))
 		return 0;
 	if (s->score < REPORT_SCORE)

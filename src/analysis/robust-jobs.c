@@ -225,6 +225,16 @@ static double guilt_of_parts(struct robust *r, const struct program *job)
 	return sum;
 }
 
+/* What is another one's as well is told of that one. */
+static void take_part(struct verdict *v, double part)
+{
+	weigh(v, EVIDENCE_OF_JOB, 1 - part);
+	for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++) {
+		v->used[b] *= 1 - part;
+		v->charged[b] *= 1 - part;
+	}
+}
+
 /* What the job explains of its programs is told of the job. */
 static void take_from_parts(struct robust *r, const struct program *job)
 {
@@ -232,7 +242,7 @@ static void take_from_parts(struct robust *r, const struct program *job)
 		struct verdict *v = verdict_of(r, job->parts.v[i].whole);
 
 		if (v)
-			v->suspect.score *= 1 - part_of_program(r, &job->parts.v[i], used_most(v));
+			take_part(v, part_of_program(r, &job->parts.v[i], used_most(v)));
 	}
 }
 
@@ -352,7 +362,7 @@ int judge_jobs(struct robust *r)
 			if (&v[i] == best || is_inside(v[i].program, named.program) || is_inside(named.program, v[i].program))
 				v[i].suspect.score = 0;
 			else if (v[i].suspect.score > 0)
-				v[i].suspect.score *= 1 - part_of_job(r, v[i].program, named.program, used_most(&v[i]));
+				take_part(&v[i], part_of_job(r, v[i].program, named.program, used_most(&v[i])));
 		result = name_job(r, &named);
 		if (result < 0)
 			suspect_free(&named.suspect);

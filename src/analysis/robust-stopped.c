@@ -67,6 +67,6 @@ void forgive_who_stopped(struct robust *r)
 		struct verdict *v = &r->verdicts.v[i];
 
 		if (most >= COMES_NEAR * v->suspect.score)
-			v->suspect.score *= fmax(LEFT, v->still);
+			weigh(v, EVIDENCE_GOES_ON, fmax(LEFT, v->still));
 	}
 }

@@ -173,6 +173,9 @@ double guilt_of_peer(const struct robust *r, const struct program *p);
 
 /* robust-guilt.c: who took how much of what was short. */
 
+/* One more piece of evidence: the score is multiplied by it. */
+void weigh(struct verdict *v, enum evidence what, double factor);
+
 /* The member that uses most beyond its usual, and its part of what all of them do. */
 const struct subject *most_responsible(struct robust *r, struct program *p, size_t f, double *ret_part);
 bool program_is_new(const struct robust *r, const struct program *p);

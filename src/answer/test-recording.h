@@ -80,12 +80,28 @@ static inline void press(struct story *st, int feature, int64_t usual_percent, i
 	use(s, (size_t)feature, FROM, TICKS - 1, trouble_percent * PERCENT);
 }
 
+/* What is listed as evidence is what the score is made of. */
+static inline void expect_scores_of_factors(const struct ranking *r)
+{
+	for (size_t i = 0; i < r->suspects.n; i++) {
+		const struct suspect *s = &r->suspects.v[i];
+		double product = 1;
+
+		for (enum evidence e = 0; e < EVIDENCE_COUNT; e++)
+			product *= s->factors[e] > 0 ? s->factors[e] : 1;
+		if (s->score > 0)
+			assert_true(fabs(product / s->score - 1) < 1e-6);
+	}
+}
+
 static inline void ask_by(struct story *st, bool marked, const struct method *method)
 {
 	struct why_request request = {
 		.at = (1000000 + TICKS - 1) * NS_PER_SEC, .window = 4 * 3600 * NS_PER_SEC, .marked = marked, .method = method};
 
 	assert_int_equal(why_answer(&st->d, &request, &st->answer), 0);
+	if (!method || method == &method_blame || method == &method_robust)
+		expect_scores_of_factors(&st->answer.ranking);
 }
 
 static inline void ask(struct story *st, bool marked)

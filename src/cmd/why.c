@@ -42,7 +42,7 @@ static int print_facts(const struct facts *facts)
 
 static int print(struct common *common, const struct answer *a, const struct facts *facts)
 {
-	struct why_text_options text = {common->colour, (unsigned)why_args.top, why_args.all ? 64 : 5};
+	struct why_text_options text = {common->colour, (unsigned)why_args.top, why_args.all ? 64 : 5, why_args.evidence};
 
 	if (facts)
 		return print_facts(facts);

@@ -9,7 +9,7 @@ extern struct why_args {
 	const char *at, *since, *model, *who, *window_mode;
 	int64_t window;
 	uint64_t top;
-	bool all, boot, facts;
+	bool all, boot, evidence, facts;
 } why_args;
 
 #define WHY_OPTIONS                                                                                                      \
@@ -22,6 +22,7 @@ extern struct why_args {
 	{OPTION_TEXT, 0, "window-mode", "MODE", &why_args.window_mode, "past (default), or block: the paper's, event included"}, \
 	{OPTION_COUNT, 'n', "top", "N", &why_args.top, "how many to list (default 5)"},                                     \
 	{OPTION_FLAG, 0, "all-features", NULL, &why_args.all, "list every feature of each"},                                 \
+	{OPTION_FLAG, 0, "evidence", NULL, &why_args.evidence, "list what each score is made of: factors, and their logarithms"}, \
 	{OPTION_FLAG, 0, "facts", NULL, &why_args.facts, "print what the causes were tried on instead (share/causes)"}
 
 /* Answers for a moment with the options of `why` and prints it. `mark`: somebody pressed the button then; 0 = nobody did.

@@ -6,6 +6,7 @@
 
 #include "base/vec.h"
 #include "model/dataset.h"
+#include "model/evidence.h"
 
 enum shape { SHAPE_SPIKE, SHAPE_STEP, SHAPE_RAMP, SHAPE_PERIODIC };
 
@@ -76,6 +77,7 @@ struct suspect {
 	double imposed; /* s/s that others waited on its account for what it is guilty of, where events tell; else 0 */
 	double share; /* of the short resource, 0..1; NaN = not known */
 	struct explained explains;
+	double factors[EVIDENCE_COUNT]; /* of the robust models: their product is the score; 0 or NaN = does not apply */
 	enum bottleneck of; /* what it uses too much of; NONE = a thing that is not short, such as handles */
 	VEC(struct deviation) features;
 	VEC(char *) evidence;

@@ -34,7 +34,7 @@ static void every_key_of_the_contract_is_there(void **state)
 	static const char *const top[] = {"schema",	"at",	   "window", "slow",	 "confidence", "bottleneck",
 					  "cause",	"summary", "culprits", "victims", "added_waiting", "unexplained", NULL};
 	static const char *const culprit[] = {"rank", "role",	 "kind",  "pid",   "start_time", "name", "exe",
-					      "cmdline", "unit", "score", "share", "features",   "evidence", "explains", "matters", NULL};
+					      "cmdline", "unit", "score", "share", "features",   "evidence", "explains", "factors", "matters", NULL};
 	static const char *const feature[] = {"name",	   "resource",	     "unit",  "value", "usual", "spread",
 					      "deviation", "rank_in_window", "shape", "since", "new", "spark", NULL};
 	size_t n;

@@ -25,6 +25,18 @@ static json_t *explains_json(const struct explained *e, const struct ranking *of
 	return json_pack("{s:f, s:f, s:f}", "share", e->share, "low", e->low, "high", e->high);
 }
 
+/* Of models whose scores are products. */
+static json_t *factors_json(const struct suspect *s)
+{
+	json_t *array = json_array();
+
+	for (enum evidence e = 0; e < EVIDENCE_COUNT; e++)
+		if (s->factors[e] > 0)
+			json_array_append_new(array, json_pack("{s:s, s:f, s:f}", "name", evidence_rows[e].name, "factor", s->factors[e], "weight",
+							       log(s->factors[e])));
+	return array;
+}
+
 static json_t *suspect_json(const struct suspect *s, size_t rank, bool matters, const struct ranking *of)
 {
 	const struct entity_info *info = &s->subject->info;
@@ -37,13 +49,13 @@ static json_t *suspect_json(const struct suspect *s, size_t rank, bool matters, 
 		json_array_append_new(evidence, text_json(s->evidence.v[i]));
 	for (size_t i = 0; i < s->processes.n; i++)
 		json_array_append_new(pids, json_integer(s->processes.v[i]->info.pid));
-	return json_pack("{s:o, s:i, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "pids", pids, "rank",
+	return json_pack("{s:o, s:i, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "pids", pids, "rank",
 			 (int)rank, "using", s->using, "role", s->role == ROLE_PRIMARY ? "primary" : "contributing", "kind",
 			 culprit_kind_name(s->kind), "pid", (json_int_t)info->pid, "start_time", (json_int_t)info->start,
 			 "members", (json_int_t)s->members, "parent", (json_int_t)info->parent, "name", text_json(info->name),
 			 "label", text_json(label), "exe", text_json(info->exe), "cmdline", text_json(info->cmdline), "unit",
 			 text_json(info->unit), "container", text_json(info->container), "score", number_json(s->score), "share",
-			 number_json(s->share), "features", features, "evidence", evidence, "explains", explains_json(&s->explains, of),
+			 number_json(s->share), "features", features, "evidence", evidence, "explains", explains_json(&s->explains, of), "factors", factors_json(s),
 			 "matters", matters);
 }
 

@@ -10,6 +10,7 @@
 #include "view/why.h"
 
 #define SIMILAR_SHOWN 3
+#define SAYS_SOMETHING 0.005 /* of a weight: less is printed as 0 */
 
 static void put_feature(const struct deviation *f, FILE *out)
 {
@@ -69,6 +70,14 @@ static void put_explained(const struct explained *e, FILE *out)
 		fprintf(out, "     explains %.0f %% (%.0f-%.0f %%) of what others wait more than usual\n", 100 * e->share, 100 * e->low, 100 * e->high);
 }
 
+/* Their product is the score; the sum of the logarithms its logarithm. */
+static void put_factors(const struct suspect *s, FILE *out)
+{
+	for (enum evidence e = 0; e < EVIDENCE_COUNT; e++)
+		if (s->factors[e] > 0 && fabs(log(s->factors[e])) >= SAYS_SOMETHING)
+			fprintf(out, "     %-16s x %-8.3g %+6.2f  %s\n", evidence_rows[e].name, s->factors[e], log(s->factors[e]), evidence_rows[e].help);
+}
+
 /* What is on nobody's account, and what is the hypervisor's. */
 static void put_unexplained(const struct answer *a, FILE *out)
 {
@@ -92,6 +101,8 @@ static void put_suspect(const struct suspect *s, unsigned rank, bool explained, 
 	fputc('\n', out);
 	for (size_t i = 0; i < s->features.n && i < o->features; i++)
 		put_feature(&s->features.v[i], out);
+	if (o->evidence)
+		put_factors(s, out);
 	if (explained)
 		put_explained(&s->explains, out);
 	for (size_t i = 0; i < s->evidence.n; i++)

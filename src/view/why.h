@@ -10,6 +10,7 @@ struct why_text_options {
 	bool colour;
 	unsigned suspects; /* how many to list */
 	unsigned features; /* of each */
+	bool evidence;	   /* what each score is made of */
 };
 
 void why_text(const struct answer *a, const struct why_text_options *options, FILE *out);
