@@ -138,6 +138,40 @@ static void print_exemplars(const struct forest *f, const struct bucket_change *
 	}
 }
 
+static const char *value_text(const struct forest *f, uint32_t value)
+{
+	return value ? names_get(f->names, value) : "(none)";
+}
+
+/* What of the change is that other requests were asked for. */
+static void print_mix(const struct forest *f, const struct bucket_change *c)
+{
+	char a[24], b[24];
+
+	if (!c->mix.n_keys)
+		return;
+	printf("  other requests were asked for: %s=%s in %.1f %%, was %.1f %%", names_get(f->names, c->mix.keys[0]), value_text(f, c->mix.value),
+	       100 * c->mix.share_after, 100 * c->mix.share_before);
+	for (size_t i = 1; i < c->mix.n_keys; i++)
+		printf(", and %s", names_get(f->names, c->mix.keys[i]));
+	printf("; that moves the mean by %s, all else by %s\n", spans_duration(c->mix.mix, a), spans_duration(c->within, b));
+}
+
+/* What else than the mean says so. */
+static void print_ground(const struct forest *f, const struct bucket_change *c)
+{
+	char a[24];
+	_cleanup_free_ char *path = c->ground == GROUND_CALL ? vertex_path(f, c->slow_call) : NULL;
+
+	if (c->verdict == VERDICT_FAILING || c->errors_after != c->errors_before)
+		printf("  errors: %.2f %% of the requests, were %.2f %%; p = %.2g\n", 100 * c->errors_after, 100 * c->errors_before, c->p_errors);
+	if (c->ground == GROUND_TAIL)
+		printf("  the tail is heavier: %.1f %% of the requests take more than %s, were %.1f %%; p = %.2g\n", 100 * c->tail_after,
+		       spans_duration(c->tail_ns, a), 100 * c->tail_before, c->p_tail);
+	if (c->ground == GROUND_CALL)
+		printf("  one call is slower: %s\n", path ? path : "?");
+}
+
 static void print_bucket(const struct forest *f, const struct bucket_change *c, bool whole)
 {
 	_cleanup_free_ char *label = spans_bucket_label(f, &f->buckets.v[c->bucket]);
@@ -156,6 +190,8 @@ static void print_bucket(const struct forest *f, const struct bucket_change *c, 
 	printf("  p95 %s, was %s; %.0f requests, were %.0f\n", spans_duration(sketch_quantile(c->after->sketch, .95), a),
 	       spans_duration(sketch_quantile(c->before->sketch, .95), b), moments_count(&c->after->total),
 	       moments_count(&c->before->total));
+	print_mix(f, c);
+	print_ground(f, c);
 	if (c->verdict == VERDICT_SLOWER || whole)
 		print_vertices(f, c);
 	print_moved(f, c);
@@ -293,10 +329,34 @@ static json_t *exemplar_json(const struct forest *f, const struct exemplar *e)
 			 (json_int_t)e->duration, "spans_in_trace", (json_int_t)e->n_spans, "spans", list);
 }
 
+static json_t *mix_json(const struct forest *f, const struct span_mix *m)
+{
+	json_t *keys = json_array();
+
+	if (!m->n_keys) {
+		json_decref(keys);
+		return json_null();
+	}
+	for (size_t i = 0; i < m->n_keys; i++)
+		json_array_append_new(keys, json_string(names_get(f->names, m->keys[i])));
+	return json_pack("{s:o, s:f, s:s, s:f, s:f}", "attributes", keys, "mix_ns", m->mix, "value", value_text(f, m->value), "share_before",
+			 m->share_before, "share_after", m->share_after);
+}
+
+static json_t *all_json(const struct span_change *c)
+{
+	return json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:f, s:o}", "verdict", span_verdict_name(c->all.verdict), "ground",
+			 span_ground_name(c->all.ground), "errors_before", c->all.errors_before, "errors_after", c->all.errors_after, "tail_before",
+			 c->all.tail_before, "tail_after", c->all.tail_after, "within_ns",
+			 number_json(c->all.within), "low_ns", number_json(c->all.low), "high_ns", number_json(c->all.high), "q",
+			 number_json(c->all.q), "could_see", number_json(c->all.could_see), "seen_share", c->seen_share, "seen", number_json(c->seen));
+}
+
 static json_t *bucket_json(const struct forest *f, const struct bucket_change *c)
 {
 	json_t *o = spans_bucket_json(f, &f->buckets.v[c->bucket]), *list = json_array();
 	const struct vertex_change *top = c->vertices.n ? &c->vertices.v[0] : NULL;
+	_cleanup_free_ char *call = c->ground == GROUND_CALL ? vertex_path(f, c->slow_call) : NULL;
 
 	json_object_set_new(o, "verdict", json_string(span_verdict_name(c->verdict)));
 	json_object_set_new(o, "requests_before", c->before ? json_real(moments_count(&c->before->total)) : json_null());
@@ -308,6 +368,16 @@ static json_t *bucket_json(const struct forest *f, const struct bucket_change *c
 	json_object_set_new(o, "superiority", number_json(c->superiority));
 	json_object_set_new(o, "p", number_json(c->p));
 	json_object_set_new(o, "q", number_json(c->q));
+	json_object_set_new(o, "errors_before", number_json(c->errors_before));
+	json_object_set_new(o, "errors_after", number_json(c->errors_after));
+	json_object_set_new(o, "tail_ns", number_json(c->tail_ns));
+	json_object_set_new(o, "tail_before", number_json(c->tail_before));
+	json_object_set_new(o, "tail_after", number_json(c->tail_after));
+	json_object_set_new(o, "within_ns", number_json(c->within));
+	json_object_set_new(o, "mix", mix_json(f, &c->mix));
+	json_object_set_new(o, "could_see", number_json(c->could_see));
+	json_object_set_new(o, "ground", json_string(span_ground_name(c->ground)));
+	json_object_set_new(o, "slow_call", c->ground == GROUND_CALL && call ? json_string(call) : json_null());
 	json_object_set_new(o, "gained_ns", number_json(c->gained));
 	json_object_set_new(o, "lost_ns", number_json(c->lost));
 	for (size_t i = 0; i < c->vertices.n && i < spans_arg.top; i++)
@@ -369,24 +439,66 @@ json_t *change_json(const char *schema, const struct sides *s, const struct span
 							  names_get(s->names, c->services.v[i].service), "score", c->services.v[i].score,
 							  "expected_ns", c->services.v[i].expected, "got_ns", c->services.v[i].got, "calls",
 							  c->services.v[i].calls));
-	return json_pack("{s:s, s:s?, s:s?, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", schema, "since",
+	return json_pack("{s:s, s:s?, s:s?, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", schema, "since",
 			 s->changed.since ? format_rfc3339(s->changed.since, since, sizeof(since)) : NULL, "until",
 			 s->changed.until ? format_rfc3339(s->changed.until, until, sizeof(until)) : NULL, "baseline",
 			 s->before ? s->before : "", "candidate", s->after ? s->after : "", "rule", s->forest.rule, "verdict",
 			 span_verdict_name(span_change_gate(c)), "mean_before_ns", number_json(c->mean_before), "mean_after_ns",
-			 number_json(c->mean_after), "within_ns", number_json(c->within), "mix_ns", number_json(c->mix), "buckets", buckets, "services",
+			 number_json(c->mean_after), "within_ns", number_json(c->within), "mix_ns", number_json(c->mix), "all", all_json(c), "buckets", buckets, "services",
 			 services, "attributes", causes_json(&s->causes), "suspects", suspects_json(&s->forest, &s->suspects), "read", spans_tally_json(&s->forest));
+}
+
+/* Why a bucket is worse though its mean does not say so; NULL: its mean does. */
+static char *ground_words(const struct forest *f, const struct bucket_change *b)
+{
+	_cleanup_free_ char *path = b->ground == GROUND_CALL ? vertex_path(f, b->slow_call) : NULL;
+	char x[24], *text = NULL;
+	int r = 0;
+
+	if (b->verdict == VERDICT_FAILING)
+		r = asprintf(&text, "%.2f %% of the requests fail, were %.2f %%", 100 * b->errors_after, 100 * b->errors_before);
+	else if (b->ground == GROUND_TAIL)
+		r = asprintf(&text, "%.1f %% of the requests take more than %s, were %.1f %%", 100 * b->tail_after, spans_duration(b->tail_ns, x),
+			     100 * b->tail_before);
+	else if (b->ground == GROUND_CALL)
+		r = asprintf(&text, "one call is slower: %s", path ? path : "?");
+	return r < 0 ? NULL : text;
+}
+
+/* No bucket is worse by itself, but all of them together are. */
+static char *headline_of_all(const struct span_change *c)
+{
+	char a[24], *text = NULL;
+	int r;
+
+	if (c->all.verdict == VERDICT_FAILING)
+		r = asprintf(&text, "failing: all buckets together: %.2f %% of the requests fail, were %.2f %%", 100 * c->all.errors_after,
+			     100 * c->all.errors_before);
+	else if (c->all.ground == GROUND_TAIL)
+		r = asprintf(&text, "slower: all buckets together: the tail is heavier: %.1f %% of the requests are in what was %.1f %%",
+			     100 * c->all.tail_after, 100 * c->all.tail_before);
+	else
+		r = asprintf(&text, "slower: all buckets together: %s a request more within buckets (%+.1f %%)", spans_duration(c->all.within, a),
+			     100 * c->all.within / c->all.mean);
+	return r < 0 ? NULL : text;
 }
 
 char *change_headline(const struct sides *s, const struct span_change *c)
 {
 	const struct bucket_change *b = c->buckets.n ? &c->buckets.v[0] : NULL;
+	_cleanup_free_ char *ground = b ? ground_words(&s->forest, b) : NULL;
 	_cleanup_free_ char *label = b ? spans_bucket_label(&s->forest, &s->forest.buckets.v[b->bucket]) : NULL,
 			    *path = b && b->vertices.n ? vertex_label(&s->forest, b->vertices.v[0].vertex) : NULL;
 	const char *cause = s->causes.list.n ? s->causes.list.v[0].where : NULL;
 	char x[24], y[24], *text;
 
-	if (!b || asprintf(&text, "%s: %s: mean %s, was %s; most of it: %s (%s)%s%s", span_verdict_name(b->verdict), label ? label : "?",
+	if (!b)
+		return NULL;
+	if (!span_is_regression(b->verdict) && span_is_regression(c->all.verdict))
+		return headline_of_all(c);
+	if (ground)
+		return asprintf(&text, "%s: %s: %s", span_verdict_name(b->verdict), label ? label : "?", ground) < 0 ? NULL : text;
+	if (asprintf(&text, "%s: %s: mean %s, was %s; most of it: %s (%s)%s%s", span_verdict_name(b->verdict), label ? label : "?",
 			   spans_duration(b->mean_after, x), spans_duration(b->mean_before, y), path ? path : "?",
 			   b->vertices.n ? span_reason_name(b->vertices.v[0].reason) : "", cause ? "; requests with " : "", cause ? cause : "") < 0)
 		return NULL;

@@ -300,9 +300,9 @@ static int choose_sides(struct common *common, size_t n, char **files, bool gues
 /* What changed, and for what became slower: of which requests. */
 static int judge(struct sides *s, struct span_change *ret)
 {
-	int r = span_change(&s->forest, ret);
+	int r = span_change(&s->forest, (double)spans_arg.min_effect / 100, ret);
 
-	if (r == 0 && !s->suspects.list.n && span_change_gate(ret) == VERDICT_SLOWER)
+	if (r == 0 && !s->suspects.list.n && span_is_regression(span_change_gate(ret)))
 		r = span_causes_find(&s->forest, &s->causes);
 	return r;
 }
@@ -328,7 +328,7 @@ static int with_change(struct common *common, size_t n, char **files, bool guess
 
 static int tell_change(struct common *common, const struct sides *s, const struct span_change *c, const char *schema)
 {
-	bool slower = span_change_gate(c) == VERDICT_SLOWER;
+	bool slower = span_is_regression(span_change_gate(c));
 
 	if (common->json)
 		return spans_print_json(change_json(schema, s, c), slower ? EXIT_ANSWERED : EXIT_NOTHING_FOUND);
@@ -427,17 +427,35 @@ int spans_judge_window(struct common *common, int64_t begin, const int64_t *past
 	return r;
 }
 
+/* One line: the verdict, and what it could have seen. */
+static void print_gate(const struct sides *s, const struct span_change *c, enum span_verdict verdict)
+{
+	_cleanup_free_ char *headline = change_headline(s, c);
+	double wanted = 2 * c->least;
+
+	if (span_is_regression(verdict))
+		printf("regression: %s\n", headline ? headline : span_verdict_name(verdict));
+	else if (verdict == VERDICT_SAME && c->seen_share > 0)
+		printf("pass: could see +%.0f %% or more in %.0f %% of the traffic, and +%.0f %% of all together\n", ceil(100 * c->seen),
+		       100 * c->seen_share, ceil(100 * c->all.could_see));
+	else if (verdict == VERDICT_SAME)
+		printf("pass: could see +%.0f %% or more of all together\n", ceil(100 * c->all.could_see));
+	else if (isfinite(c->all.could_see))
+		printf("cannot tell: with these requests only +%.0f %% or more of all together could be seen; for +%.0f %%, %.1f times as many are "
+		       "needed on both sides\n", ceil(100 * c->all.could_see), 100 * wanted, span_change_needed(c, wanted));
+	else
+		puts("cannot tell: no bucket has requests on both sides");
+}
+
 /* 0 pass, 1 regression, 3 cannot tell. */
 static int tell_gate(struct common *common, const struct sides *s, const struct span_change *c, const char *schema)
 {
 	enum span_verdict verdict = span_change_gate(c);
-	int status = verdict == VERDICT_SLOWER ? 1 : verdict == VERDICT_SAME ? 0 : EXIT_CANNOT;
+	int status = span_is_regression(verdict) ? 1 : verdict == VERDICT_SAME ? 0 : EXIT_CANNOT;
 
 	if (common->json)
 		return spans_print_json(change_json(schema, s, c), status);
-	puts(status == 0 ? "pass: no bucket became slower" :
-	     status == 1 ? "regression" :
-			   "cannot tell: too few requests on one of the sides, or they vary too much; let more traffic through");
+	print_gate(s, c, verdict);
 	change_print(s, c);
 	return status;
 }

@@ -223,7 +223,7 @@ static size_t past_of(struct watched *w, int64_t begin, int64_t past[PAST])
 
 		if (span_store_newest(w->store, at, at + spans_arg.window, &part, &requests) < 0 || !requests)
 			continue;
-		if (span_store_judged(w->store, spans_arg.window, at, &judged) > 0 && judged.verdict == VERDICT_SLOWER)
+		if (span_store_judged(w->store, spans_arg.window, at, &judged) > 0 && span_is_regression((enum span_verdict)judged.verdict))
 			continue;
 		past[n++] = at;
 	}
@@ -256,7 +256,7 @@ static int judge_window(struct common *common, struct watched *w, int64_t begin,
 		json_decref(answer);
 	}
 	r = span_store_judge(w->store, spans_arg.window, begin, &judged);
-	tell(w, begin, judged.verdict == VERDICT_SLOWER, headline ? headline : "slower");
+	tell(w, begin, span_is_regression((enum span_verdict)judged.verdict), headline ? headline : "slower");
 	return r < 0 ? r : 1;
 }
 
@@ -296,7 +296,7 @@ static void take_up(struct watched *w)
 	for (int64_t k = 0; k <= PAST; k++) {
 		if (span_store_judged(w->store, spans_arg.window, end - k * spans_arg.window, &judged) <= 0)
 			continue;
-		w->slower = judged.verdict == VERDICT_SLOWER;
+		w->slower = span_is_regression((enum span_verdict)judged.verdict);
 		w->latest = end - k * spans_arg.window;
 		return;
 	}

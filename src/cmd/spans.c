@@ -79,7 +79,11 @@ static const struct option_row groups_options[] = {
 	{OPTION_TEXT, 0, "method", "NAME", &spans_arg.method, "robust (default), sdiag-older, sdiag-pooled"},
 	{},
 };
-static const struct option_row change_options[] = {DATA_OPTIONS, BUCKET_OPTIONS, SIDES_OPTIONS, {}};
+static const struct option_row change_options[] = {
+	DATA_OPTIONS, BUCKET_OPTIONS, SIDES_OPTIONS,
+	{OPTION_COUNT, 0, "min-effect", "PERCENT", &spans_arg.min_effect, "the smallest rise of the mean that matters (default 5)"},
+	{},
+};
 static const struct option_row receive_options[] = {
 	PIPELINE_OPTIONS,
 	{OPTION_SPAN, 0, "window", "SPAN", &spans_arg.window, "the length of one part of the store (default 1min)"},
@@ -92,6 +96,7 @@ static const struct option_row receive_options[] = {
 };
 static const struct option_row watch_options[] = {
 	BUCKET_OPTIONS,
+	{OPTION_COUNT, 0, "min-effect", "PERCENT", &spans_arg.min_effect, "the smallest rise of the mean that matters (default 5)"},
 	{OPTION_SPAN, 0, "window", "SPAN", &spans_arg.window, "how much is judged at a time (default 5min)"},
 	{OPTION_TEXT, 0, "run", "COMMAND", &spans_arg.run, "run this on a regression, the finding as JSON on its standard input"},
 	{OPTION_TEXT, 0, "webhook", "URL", &spans_arg.webhook, "post the finding there"},

@@ -12,7 +12,7 @@
 struct spans_arguments {
 	const char *mapping, *join, *by, *format, *rule, *entry, *where, *since, *until, *key;
 	int64_t late, slot;
-	uint64_t top, exemplars, jobs, memory;
+	uint64_t top, exemplars, jobs, memory, min_effect;
 	bool each_trace;
 	const char *trace;
 	const char *baseline, *candidate;

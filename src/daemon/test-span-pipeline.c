@@ -461,7 +461,7 @@ static void test_the_reason_of_a_regression_is_told(void **state)
 		assert_int_equal(forest_init(&two, names, 60000000000), 0);
 		assert_int_equal(span_sides_of(&all, by_version, names, &two), 0);
 		assert_int_equal(forest_finish(&two), 0);
-		assert_int_equal(span_change(&two, &c), 0);
+		assert_int_equal(span_change(&two, 0, &c), 0);
 		assert_int_equal(c.buckets.v[0].verdict, VERDICT_SLOWER);
 		assert_int_equal(span_change_gate(&c), VERDICT_SLOWER);
 		assert_string_equal(names_get(names, two.vertices.v[c.buckets.v[0].vertices.v[0].vertex].operation), "create disk");

@@ -164,6 +164,38 @@ double sketch_superiority(const struct sketch *a, const struct sketch *b)
 	return wins / ((double)a->weight * (double)b->weight);
 }
 
+double sketch_above(const struct sketch *s, double value)
+{
+	double above = 0;
+	uint32_t bucket = bucket_of(value < 0 ? 0 : (uint64_t)value);
+
+	if (!s->weight)
+		return NAN;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->first + i > bucket)
+			above += (double)s->counts[i];
+	return above / (double)s->weight;
+}
+
+double sketch_superiority_of(const struct sketch *s, double factor)
+{
+	double wins = 0, below = 0;
+	uint32_t at = 0;
+
+	if (!s->weight)
+		return NAN;
+	for (uint32_t i = 0; i < s->n; i++) {
+		uint32_t bucket = s->counts[i] ? bucket_of((uint64_t)(factor * bucket_value(s->first + i))) : 0;
+
+		if (!s->counts[i])
+			continue;
+		while (at < s->n && s->first + at < bucket)
+			below += (double)s->counts[at++];
+		wins += (double)s->counts[i] * (below + (at < s->n && s->first + at == bucket ? (double)s->counts[at] / 2 : 0));
+	}
+	return wins / ((double)s->weight * (double)s->weight);
+}
+
 /* Version, weight, least, greatest, filled buckets, then of each its distance to the one before and its count. */
 int sketch_write(const struct sketch *s, struct str *out)
 {

@@ -31,6 +31,10 @@ int sketch_merge(struct sketch *s, const struct sketch *part);
 double sketch_quantile(const struct sketch *s, double q);
 /* One test for every pair of quantile functions: P(b > a) + P(b = a)/2, buckets as ties. NaN if one is empty. */
 double sketch_superiority(const struct sketch *a, const struct sketch *b);
+/* The share of the weight that lies in buckets above that of `value`. NaN of nothing. */
+double sketch_above(const struct sketch *s, double value);
+/* P(x * factor > y) + half of equal, x and y both of `s`: how surely a change by that factor would be seen by ranks. */
+double sketch_superiority_of(const struct sketch *s, double factor);
 /* The canonical bytes; equal sketches give equal bytes. 0 or -errno of `out`. */
 int sketch_write(const struct sketch *s, struct str *out);
 /* Reads sketch_write()'s bytes. -EBADMSG on damage or an unknown version, -ENOMEM. */
