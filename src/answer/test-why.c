@@ -529,6 +529,36 @@ static void folded_programs_are_one_remark(void **state)
 	end(&st);
 }
 
+static bool says(const struct story *st, const char *words)
+{
+	for (size_t i = 0; i < st->answer.remarks.n; i++)
+		if (strstr(st->answer.remarks.v[i], words))
+			return true;
+	return false;
+}
+
+/* Whether events are in the answer is no guess of its reader's. */
+static void events_that_come_too_late_are_left_out_and_that_is_said(void **state)
+{
+	static const int64_t until[] = {0, INT64_MAX, 1};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(until) / sizeof(until[0]); i++) {
+		const struct trace trace = {};
+		struct why_request request = {.at = (1000000 + TICKS - 1) * NS_PER_SEC, .window = 3600 * NS_PER_SEC,
+					      .trace = &trace, .events_until = until[i]};
+		struct story st;
+
+		begin(&st);
+		use(add(&st, "/bin/hog", FROM, TICKS - 1, 0), FEATURE_CPU_TIME, FROM, TICKS - 1, 60 * PERCENT);
+		press(&st, FEATURE_PSI_CPU_SOME, 2, 60);
+		dataset_finish(&st.d);
+		assert_int_equal(why_answer(&st.d, &request, &st.answer), 0);
+		assert_int_equal(says(&st, "whyslow why --wait"), until[i] == 1);
+		end(&st);
+	}
+}
+
 static void a_moment_nobody_recorded_is_refused(void **state)
 {
 	struct why_request request = {.at = 5000000 * NS_PER_SEC, .window = 3600 * NS_PER_SEC};
@@ -560,4 +590,5 @@ RUN_TESTS(cmocka_unit_test(a_new_hog_beside_a_bigger_usual_innocent),
 	  cmocka_unit_test(a_trickle_of_writes_is_not_the_stream_of_reads),
 	  cmocka_unit_test(marked_incidents_are_not_learnt), cmocka_unit_test(in_block_mode_the_marked_event_is_learnt), cmocka_unit_test(without_a_past_it_says_so),
 	  cmocka_unit_test(an_upgrade_is_one_remark), cmocka_unit_test(folded_programs_are_one_remark),
+	  cmocka_unit_test(events_that_come_too_late_are_left_out_and_that_is_said),
 	  cmocka_unit_test(a_moment_nobody_recorded_is_refused))

@@ -354,6 +354,16 @@ static int explain(const struct dataset *d, const struct loader *loader, const s
 	return r;
 }
 
+/* An answer in time from counters is worth more than a late one. Asked once: what is compared must be measured alike. */
+static bool leave_out_late_events(struct why_request *r)
+{
+	bool late = r->trace && r->events_until && monotonic_now() > r->events_until;
+
+	if (late)
+		r->trace = NULL;
+	return late;
+}
+
 static int answer_with(struct dataset *d, const struct why_request *request, struct loader *loader,
 		       struct answer *ret)
 {
@@ -367,6 +377,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	_cleanup_free_ bool *excluded = NULL;
 	int at = dataset_find_wall(d, request->at), result;
 	struct answer *a = &look.answer;
+	bool late;
 
 	if (at < 0 || request->at - d->ticks.v[at].wall > NEAR_ENOUGH)
 		return -ENODATA;
@@ -380,6 +391,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	if (r.method == &method_blame && pressure_sum_waited(d, &waited) < 0)
 		return -ENOMEM;
 	q.waited = waited;
+	late = leave_out_late_events(&r);
 	result = look_for_culprit(d, &r, &q, &look);
 	if (result < 0)
 		return result;
@@ -399,6 +411,8 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 		return result;
 	if (!a->has_history)
 		remark(a, "there is no past to compare with: judged by pressure and shares alone");
+	if (late)
+		remark(a, "this answer is from counters alone, to be in time: 'whyslow why --wait' also says which program waited for which");
 	if (request->only)
 		tell_only(a, d, &look.q, request->only);
 	add_folded(a, d, &look.q);

@@ -15,6 +15,8 @@
 
 #define EVENTS_MOST	150000 /* of the newest: 0.1 to 0.2 s of CPU, within the budget of a question (service-budget.h) */
 #define EVENTS_PATIENCE 150 /* ms */
+#define ALL_PATIENCE	20000 /* ms, for every event there is */
+#define EVENTS_UNTIL	(150 * NS_PER_MS) /* into a question: with events the answer takes 0.1 s more, and the first line is due after 0.3 s */
 #define MARKS_BEFORE (600 * NS_PER_SEC) /* a press belongs to what went before it and follows it: one before the window reaches into it */
 
 int asked_about(struct common *common, const char *text, struct asked *a)
@@ -68,12 +70,15 @@ int asked_load_causes(struct asked *a)
 static void find_events_of_now(const struct common *common, struct asked *a)
 {
 	_cleanup_free_ char *error = NULL;
+	const size_t most = a->waits ? 0 : EVENTS_MOST;
+	const int patience = a->waits ? ALL_PATIENCE : EVENTS_PATIENCE;
 	int r;
 
 	if (common->from_file || asks_recorder(common))
 		return;
-	r = common->capture ? capture_freeze(common->capture, EVENTS_MOST, false, EVENTS_PATIENCE, &a->trace) :
-			      capture_now(common->config.store_run_dir, EVENTS_MOST, EVENTS_PATIENCE, &a->trace, &error);
+	a->request.events_until = a->waits ? 0 : monotonic_now() + EVENTS_UNTIL;
+	r = common->capture ? capture_freeze(common->capture, most, false, patience, &a->trace) :
+			      capture_now(common->config.store_run_dir, most, patience, &a->trace, &error);
 	if (r == 0 && trace_hide(&a->trace, &common->viewer) == 0)
 		a->request.trace = &a->trace;
 }

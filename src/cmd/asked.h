@@ -8,6 +8,7 @@
 
 struct asked {
 	bool by_the_clock; /* the window is no usual one: nothing before it is asked for */
+	bool waits;	   /* for all events, however long that takes */
 	bool by_default;   /* nobody named a window: the verb's own is of recorded time, as the usual one is */
 	struct why_request request;
 	struct causes causes;

@@ -224,7 +224,7 @@ int why_at(struct common *common, int64_t wall, int64_t mark)
 static int why_now(struct common *common)
 {
 	struct store_paths paths = common_paths(common);
-	_cleanup_asked_ struct asked asked = {.request = {.at = wall_now(), .proc_root = "/proc"}};
+	_cleanup_asked_ struct asked asked = {.waits = why_args.wait, .request = {.at = wall_now(), .proc_root = "/proc"}};
 	_cleanup_free_ char *error = NULL;
 	struct store *store;
 	int status = prepare(common, &asked);
@@ -269,7 +269,7 @@ static int why_boot(struct common *common)
 static int why_one(struct common *common, const char *who)
 {
 	struct store_paths paths = {common->config.store_file, common->config.store_run_dir};
-	_cleanup_asked_ struct asked asked = {.request = {.at = wall_now(), .proc_root = common->from_file ? NULL : "/proc"}};
+	_cleanup_asked_ struct asked asked = {.waits = why_args.wait, .request = {.at = wall_now(), .proc_root = common->from_file ? NULL : "/proc"}};
 	_cleanup_free_ char *error = NULL;
 	struct store *store = NULL;
 	int r, status;

@@ -9,7 +9,7 @@ extern struct why_args {
 	const char *at, *since, *model, *who, *window_mode;
 	int64_t window;
 	uint64_t top;
-	bool all, boot, evidence, facts;
+	bool all, boot, evidence, facts, wait;
 } why_args;
 
 #define WHY_OPTIONS                                                                                                      \
@@ -23,6 +23,7 @@ extern struct why_args {
 	{OPTION_COUNT, 'n', "top", "N", &why_args.top, "how many to list (default 5)"},                                     \
 	{OPTION_FLAG, 0, "all-features", NULL, &why_args.all, "list every feature of each"},                                 \
 	{OPTION_FLAG, 0, "evidence", NULL, &why_args.evidence, "list what each score is made of: factors, and their logarithms"}, \
+	{OPTION_FLAG, 0, "wait", NULL, &why_args.wait, "take the time for every event that the flight recorder has"},         \
 	{OPTION_FLAG, 0, "facts", NULL, &why_args.facts, "print what the causes were tried on instead (share/causes)"}
 
 /* Answers for a moment with the options of `why` and prints it. `mark`: somebody pressed the button then; 0 = nobody did.
