@@ -2,6 +2,7 @@
 import collections
 import pathlib
 import re
+import statistics
 import subprocess
 import time
 
@@ -148,12 +149,30 @@ def by_ablation(judged):
     yield (f"In {len(cut)} cases the culprit was ended after the press, and all else went on: what the innocents wait for (seconds a second, all "
            "threads added up), what of the added waiting went away with the culprit, and the resource whose pressure fell most.\n")
     if cut:
-        yield from head("case", "calm", "slow", "ended", "culprit's share", "pressure that fell most", "declared")
+        yield from head("case", "background", "calm", "slow", "ended", "culprit's share", f"{DEFAULT} says", "pressure that fell most", "declared")
     for case in cut:
         told = (f"{case['ablation'][phase]['cpu']:.2f} + {case['ablation'][phase]['io']:.2f}" for phase in ("calm", "slow", "ended"))
-        share = ablation.share(case["ablation"])
-        yield row(case["case"], *told, "-" if share is None else f"{100 * share:.0f} %", ablation.short_of(case["ablation"]) or "-", case["resource"])
+        share, said = ablation.share(case["ablation"]), explained_by(case)
+        yield row(case["case"], case["background"], *told, "-" if share is None else f"{100 * share:.0f} %",
+                  "-" if said is None else f"{100 * said[0]:.0f} % ({100 * said[1]:.0f}-{100 * said[2]:.0f})",
+                  ablation.short_of(case["ablation"]) or "-", case["resource"])
     yield ""
+    yield from attribution(cut)
+
+
+def explained_by(case):
+    return case["answers"].get(DEFAULT, {}).get("explains")
+
+
+def attribution(cut):
+    """How far what the model says lies from what went away."""
+    both = [(ablation.share(case["ablation"]), explained_by(case)) for case in cut]
+    both = [(truth, said) for truth, said in both if truth is not None and said]
+    if both:
+        errors = [abs(truth - said[0]) for truth, said in both]
+        held = sum(said[1] <= truth <= said[2] for truth, said in both)
+        yield (f"Where both are known, the share that {DEFAULT} states is off by {100 * statistics.median(errors):.0f} points in the median; its interval "
+               f"holds what went away in {score.proportion(held, len(both))}.\n")
 
 
 def per_kind(judged):

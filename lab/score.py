@@ -88,7 +88,13 @@ class Truth:
             "confidence": answer["confidence"],
             "bottleneck": answer["bottleneck"],
             "cause": answer["cause"],
+            "explains": self.explained(answer),
         } | self.judge_words(answer, expected, right[:1] == [True], features)
+
+    def explained(self, answer):
+        """[share, low, high] of the added waiting that the answer puts on the culprits' account; None where it says nothing of it."""
+        told = [s.get("explains") for s in self.suspects_of(answer) if self.did_it(s)]
+        return [min(1.0, sum(one[what] for one in told)) for what in ("share", "low", "high")] if told and all(told) else None
 
     def judge_words(self, answer, expected, right, features):
         """Cause and feature, strictly and tolerably; None where nobody is named rightly."""
