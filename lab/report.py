@@ -32,7 +32,7 @@ def tell(whyslow, work, names=(), models=tuple(judge.MODELS), each=False, calm=T
     if each:
         for case in judged:
             print_judged(case)
-    text = "\n".join(lines(judged, quiet))
+    text = "\n".join(lines(judged, quiet, output or "FILE"))
     if output:
         pathlib.Path(output).write_text(text)
     else:
@@ -80,8 +80,8 @@ def counts(judged, answerer, measure):
     return sum(said), len(said)
 
 
-def lines(judged, quiet):
-    yield from heading(judged)
+def lines(judged, quiet, output="FILE"):
+    yield from heading(judged, output)
     yield from table_1(judged)
     yield from by_background(judged)
     yield from per_kind(judged)
@@ -93,11 +93,11 @@ def lines(judged, quiet):
     yield from missed(judged)
 
 
-def heading(judged):
+def heading(judged, output):
     kinds = {case["scenario"] for case in judged}
     felt = [case for case in judged if case["late_ms"] and case["late_ms_usually"] and case["late_ms"] > 2 * case["late_ms_usually"]]
     yield "# What the lab measured\n"
-    yield "Written by `lab/tables BUILD --output docs/lab-results.md` from the kept cases ([how the lab works](lab.md)); not by hand.\n"
+    yield f"Written by `lab/tables BUILD --output {output}` from the kept cases ([how the lab works](lab.md)); not by hand.\n"
     for machine, n in collections.Counter(case["machine"] for case in judged).items():
         yield f"- Machine: {machine} ({n} cases)."
     yield "- Backgrounds: " + ", ".join(f"{n} of {name}" for name, n in collections.Counter(case["background"] for case in judged).items()) + "."
