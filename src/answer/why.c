@@ -147,7 +147,7 @@ static void add_notes(struct answer *a, const struct dataset *d, const struct qu
 	for (size_t i = d->notes.n; i-- > 0 && listed < NOTES_MAX;) {
 		const struct note *note = &d->notes.v[i];
 		bool package = note->kind == NOTE_PACKAGE;
-		bool matters = package || note->kind == NOTE_BOOT ||
+		bool matters = package || note->kind == NOTE_BOOT || note->kind == NOTE_ENDED ||
 			       (note->kind != NOTE_RECORDER && note->wall >= trouble);
 		unsigned changes = 1;
 		char at[40];

@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/folder.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "daemon/access.h"
+#include "daemon/ending.h"
 #include "daemon/hook.h"
 #include "daemon/record.h"
 #include "daemon/request.h"
@@ -164,6 +166,16 @@ static int say_silent(const char *run_dir, int r)
 	return EXIT_CANNOT;
 }
 
+static void say_how_it_ended(const char *run_dir)
+{
+	struct ending ending;
+	char at[40];
+
+	if (ending_read(run_dir, &ending) == 0)
+		log_warning("the recorder ended at %s: %s; start it again ('whyslow record', or 'systemctl start whyslow')",
+			    format_local(ending.wall, at, sizeof(at)), ending.reason);
+}
+
 /* A question goes to the recorder, if one listens; -ENOENT or the like if none does. */
 static int ask_daemon(const struct common *c, const struct verb *verb, int argc, char **argv)
 {
@@ -178,6 +190,8 @@ static int ask_daemon(const struct common *c, const struct verb *verb, int argc,
 		return say_busy();
 	if (r < 0 && r != -ENOENT && r != -ECONNREFUSED && r != -E2BIG && geteuid() != 0)
 		return say_silent(run_dir, r);
+	if (r == -ENOENT || r == -ECONNREFUSED || r == -ECONNRESET)
+		say_how_it_ended(run_dir);
 	if (r < 0)
 		return r;
 	(void)request_copy(&q, STDOUT_FILENO, STDERR_FILENO);

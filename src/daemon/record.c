@@ -29,6 +29,7 @@
 #include "base/log.h"
 #include "daemon/access.h"
 #include "daemon/capture.h"
+#include "daemon/ending.h"
 #include "daemon/keeper.h"
 #include "daemon/recorder.h"
 #include "daemon/service.h"
@@ -389,6 +390,30 @@ static void reload(struct daemon *d)
 	config_free(&fresh);
 }
 
+static void note_beginning(const struct daemon *d)
+{
+	const char *run_dir = d->options->config->store_run_dir;
+	struct ending ending;
+	char at[40];
+
+	if (ending_read(run_dir, &ending) == 0)
+		recorder_note(d->recorder, NOTE_ENDED, "nothing was recorded since %s, when the recorder ended: %s",
+			      format_local(ending.wall, at, sizeof(at)), ending.reason);
+	ending_forget(run_dir);
+	recorder_note(d->recorder, NOTE_RECORDER, "recording began");
+}
+
+/* Another recorder's run dir is not touched. */
+static void note_failure(const struct daemon *d, int r)
+{
+	char reason[ENDING_TEXT];
+
+	if (r == -EBUSY || d->lock_fd < 0)
+		return;
+	snprintf(reason, sizeof(reason), "it could not begin: %s", strerror(-r));
+	ending_note_reason(d->options->config->store_run_dir, reason);
+}
+
 static void open_socket(struct daemon *d)
 {
 	int r = service_open(d->service);
@@ -448,6 +473,7 @@ int record_run(const struct record_options *options)
 	memory_use_one_heap();
 	r = open_all(&d);
 	if (r < 0) {
+		note_failure(&d, r);
 		close_all(&d);
 		return r;
 	}
@@ -463,7 +489,7 @@ int record_run(const struct record_options *options)
 	r = keeper_start(options->config->store_run_dir, &d.keeper);
 	if (r < 0)
 		log_warning("nobody gives back what a killed 'whyslow confirm' held (%s): 'whyslow calm' does", strerror(-r));
-	recorder_note(d.recorder, NOTE_RECORDER, "recording began");
+	note_beginning(&d);
 	cost = recorder_process_cost(d.recorder);
 	sd_notifyf(0, "READY=1\nSTATUS=Recording every process (%s%s%s)", recorder_process_source(d.recorder), cost ? ": " : "", cost ?: "");
 	log_info("recording every process every %g s into %s", (double)options->config->record_interval / 1e9,

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,12 +22,14 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "daemon/capture.h"
+#include "daemon/ending.h"
 #include "daemon/request.h"
 #include "daemon/service-answer.h"
 #include "daemon/service-budget.h"
 #include "base/urgent.h"
 
 #define STARTING     "socket.starting"
+#define ENDING_PATIENCE 5000 /* ms from the end of its descriptors to that of the recorder */
 #define FORKS_URGENT 50 /* questions a second up to which this process keeps its real-time priority */
 
 struct service {
@@ -159,7 +162,10 @@ static int open_signals(void)
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
+	/* who ends all processes of a unit would take away the one that knows how the recorder ended; it ends with it */
+	sigaddset(&set, SIGTERM);
 	sigprocmask(SIG_SETMASK, &set, NULL);
+	sigdelset(&set, SIGTERM);
 	/* the recorder is who is stopped from a terminal; this process ends with it */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
@@ -170,7 +176,6 @@ static void prepare(struct forker *f)
 {
 	const struct service_options *o = &f->service->options;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	close_fd(&(int){o->close_fd});
 	capture_inherit(o->capture);
 	if (o->lock_memory)
@@ -178,23 +183,35 @@ static void prepare(struct forker *f)
 	set_urgent(f, true);
 }
 
+/* The pipe closes a moment before the process has ended; while the recorder lives it kills this process instead. */
+static void note_ending(const struct forker *f, pid_t recorder, int pidfd)
+{
+	struct pollfd ended = {pidfd, POLLIN, 0};
+
+	if (pidfd >= 0 && poll(&ended, 1, ENDING_PATIENCE) == 1)
+		ending_note(f->service->run_dir, recorder, pidfd);
+}
+
 static void run_forker(const struct service *s, int alive)
 {
 	struct forker f = {.service = s};
-	int signals = open_signals();
-	struct pollfd fds[] = {{s->listen_fd, POLLIN, 0}, {alive, POLLIN, 0}, {signals, POLLIN, 0}};
+	pid_t recorder = getppid();
+	int signals = open_signals(), pidfd = (int)syscall(SYS_pidfd_open, recorder, 0);
+	struct pollfd fds[] = {{s->listen_fd, POLLIN, 0}, {alive, POLLIN, 0}, {signals, POLLIN, 0}, {pidfd, POLLIN, 0}};
 
 	prepare(&f);
 	if (signals < 0 || linger_guard_open(&f.guard) < 0)
 		_exit(EXIT_FAILURE);
 	while (poll(fds, ARRAY_SIZE(fds), -1) >= 0 || errno == EINTR) {
-		if (fds[1].revents)
+		if (fds[1].revents || fds[3].revents)
 			break;
 		if (fds[2].revents)
 			reap(&f, signals);
 		if (fds[0].revents)
 			accept_one(&f);
 	}
+	close(s->listen_fd); /* questions are refused from now on */
+	note_ending(&f, recorder, pidfd);
 	_exit(EXIT_SUCCESS);
 }
 
@@ -292,11 +309,11 @@ void service_stop(struct service *s)
 {
 	if (!s)
 		return;
-	close_fd(&s->alive);
 	if (s->pid > 0) {
-		kill(s->pid, SIGTERM);
+		kill(s->pid, SIGKILL); /* before the pipe closes, which says that the recorder has died */
 		waitpid(s->pid, NULL, 0);
 	}
+	close_fd(&s->alive);
 	if (s->listen_fd >= 0)
 		unlink_in(s->run_dir, s->opened ? "socket" : STARTING);
 	close_fd(&s->listen_fd);

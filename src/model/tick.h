@@ -19,6 +19,7 @@ enum note_kind {
 	NOTE_KERNEL = 3,   /* a kernel message that matters: OOM kill, I/O error, hung task */
 	NOTE_PACKAGE = 4,  /* software was installed, upgraded, removed */
 	NOTE_CLOCK = 5,	   /* the wall clock stepped, the machine slept */
+	NOTE_ENDED = 6,	   /* the recorder before this one ended without being asked to */
 };
 
 struct note {
