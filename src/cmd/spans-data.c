@@ -44,7 +44,12 @@ int spans_pipeline_options(size_t n_files, struct pipeline_options *ret)
 		usage_error("spans", "--rule is one of tolerant, crisp, strict, sdiag, not '%s'", spans_arg.rule);
 		return -EINVAL;
 	}
+	if (spans_arg.root && strcmp(spans_arg.root, "parentless") && strcmp(spans_arg.root, "topmost")) {
+		usage_error("spans", "--root is parentless or topmost, not '%s'", spans_arg.root);
+		return -EINVAL;
+	}
 	*ret = (struct pipeline_options){
+		.topmost = spans_arg.root && !strcmp(spans_arg.root, "topmost"),
 		.mapping_file = spans_arg.mapping,
 		.join = spans_arg.join,
 		.dimensions = spans_arg.by,
@@ -298,8 +303,8 @@ int spans_forest_of(struct common *common, size_t n, char **data, struct names *
 	if (r == 0)
 		r = forest_finish(ret);
 	if (r == 0 && !ret->tally.requests) {
-		log_error("no whole request: %" PRIu64 " spans read, none of them a root; if traces are spread over files, give all of them",
-			  ret->tally.spans);
+		log_error("no whole request: %" PRIu64 " spans read, none of them a root; if traces are spread over files, give all of them; if "
+			  "requests begin elsewhere (an ingress, a browser), use --root topmost", ret->tally.spans);
 		spans_print_tally(ret);
 		r = -ENODATA;
 	}

@@ -22,6 +22,7 @@ struct spans_arguments spans_arg = DEFAULTS;
 #define PIPELINE_OPTIONS                                                                                                                                    \
 	{OPTION_TEXT, 0, "by", "LIST", &spans_arg.by, "what buckets are made of: hardware, workload, host, version or any attribute (default hardware,workload)"}, \
 	{OPTION_TEXT, 0, "rule", "NAME", &spans_arg.rule, "critical path: tolerant (default), crisp, strict; path: also sdiag, the longest path over p95"}, \
+	{OPTION_TEXT, 0, "root", "WHICH", &spans_arg.root, "which span begins a request: parentless (default); topmost: also the longest one whose caller is not in the input"}, \
 	{OPTION_TEXT, 0, "mapping", "FILE", &spans_arg.mapping, "which attribute is the hardware, the workload, a version ... (default: semantic conventions)"}, \
 	{OPTION_TEXT, 0, "asynchronous", "FILE", &spans_arg.asynchronous, "calls that nobody waits for, as --learn writes them: off the critical path"}, \
 	{OPTION_TEXT, 0, "join", "FILE:ATTR", &spans_arg.join, "attributes from a table: inventory.csv:host.name"},                                  \

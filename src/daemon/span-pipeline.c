@@ -5,8 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
+
+#define TORN  50  /* one of so many traces came in pieces: the files are not in the order of time */
+#define EIGHT 8 /* a trace takes its room in eights of spans (struct assembler_options) */
 
 static int say(char **ret_error, int r, const char *subject)
 {
@@ -69,6 +73,7 @@ int pipeline_open(struct pipeline *p, const struct pipeline_options *options, ch
 		r = edges_read(&p->asynchronous, options->asynchronous, ret_error);
 	p->builder.tree.asynchronous = &p->asynchronous;
 	p->builder.tree.names = p->names;
+	p->builder.tree.topmost = options->topmost;
 	p->assembler = r == 0 ? assembler_new(&assembly) : NULL;
 	if (r == 0 && !p->assembler)
 		r = -ENOMEM;
@@ -322,8 +327,8 @@ static int add_forest(struct forest *to, struct forest *from)
 	return 0;
 }
 
-int pipeline_load(const struct pipeline_options *options, char *const *paths, size_t n, unsigned jobs_wanted,
-		  struct forest *ret, struct span_faults *ret_faults, char **ret_error)
+static int load_once(const struct pipeline_options *options, char *const *paths, size_t n, unsigned jobs_wanted, struct forest *ret,
+		     struct span_faults *ret_faults, char **ret_error)
 {
 	unsigned n_jobs = jobs_wanted ? jobs_wanted : 1;
 	struct job *jobs = calloc(n_jobs, sizeof(*jobs));
@@ -345,4 +350,69 @@ int pipeline_load(const struct pipeline_options *options, char *const *paths, si
 	free(jobs);
 	free(files.v);
 	return r < 0 ? say(ret_error, r, "spans") : 0;
+}
+
+/* Files that can be read again, and hold one service after another instead of one request after another: traces came in pieces. */
+static bool was_torn(const struct forest *f, char *const *paths, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct stat st;
+
+		if (stat(paths[i], &st) < 0 || !S_ISREG(st.st_mode))
+			return false;
+	}
+	return TORN * f->tally.late > f->tally.traces || TORN * f->tally.cut > f->tally.traces;
+}
+
+/* As many passes as it takes to keep all spans of a pass in memory, of `room` for all of them: each takes its part of the traces, and none is torn. */
+static int load_in_passes(const struct pipeline_options *options, char *const *paths, size_t n, uint64_t room, struct forest *ret,
+			  struct span_faults *ret_faults, char **ret_error)
+{
+	uint64_t most = options->most ? options->most : ASSEMBLE_SPANS_MAX;
+	struct pipeline_options own = *options;
+	struct job job = {};
+	int r = 0;
+
+	own.late = INT64_MAX;
+	own.names = ret->names;
+	own.parts = (uint32_t)(room / most + 1);
+	for (own.part = 0; r == 0 && own.part < own.parts; own.part++) {
+		struct shared_files files = {PTHREAD_MUTEX_INITIALIZER, paths, n, 1, NULL};
+
+		job = (struct job){.files = &files};
+		r = pipeline_open(&job.pipeline, &own, ret_error);
+		if (r == 0) {
+			run_job(&job);
+			r = job.result;
+		}
+		if (r == 0)
+			r = add_forest(ret, &job.pipeline.forest);
+		span_faults_add(ret_faults, &job.pipeline.faults);
+		if (job.error && !*ret_error)
+			*ret_error = job.error;
+		else
+			free(job.error);
+		pipeline_close(&job.pipeline);
+	}
+	return r;
+}
+
+int pipeline_load(const struct pipeline_options *options, char *const *paths, size_t n, unsigned jobs, struct forest *ret,
+		  struct span_faults *ret_faults, char **ret_error)
+{
+	struct forest first = {};
+	struct span_faults faults = {};
+	int r = forest_init(&first, ret->names, ret->slot_width);
+
+	if (r == 0)
+		r = load_once(options, paths, n, jobs, &first, &faults, ret_error);
+	if (r == 0 && was_torn(&first, paths, n)) {
+		faults = (struct span_faults){};
+		r = load_in_passes(options, paths, n, first.tally.spans + EIGHT * first.tally.traces, ret, &faults, ret_error);
+	} else if (r == 0) {
+		r = add_forest(ret, &first);
+	}
+	span_faults_add(ret_faults, &faults);
+	forest_free(&first);
+	return r;
 }

@@ -23,6 +23,7 @@ struct pipeline_options {
 	int64_t slot_width; /* ns */
 	uint32_t most;	    /* spans that wait */
 	bool ordered;	    /* as struct assembler_options has it */
+	bool topmost;	    /* a trace whose root is not there begins with the longest span that has no caller there */
 	bool skips_unknown; /* a file that is recognised as no format is counted, and is no error */
 	uint32_t part, parts;
 	struct names *names; /* lent; NULL = a table of its own */

@@ -31,6 +31,7 @@ static const struct field fields[FIELD_COUNT] = {
 	[FIELD_VERSION] = {"version", "service.version, softwareVersion, software_version, version, container.image.tag"},
 	[FIELD_CALLEE] = {"callee", "peer.service, rpc.service, db.system.name, db.system, messaging.system, server.address, net.peer.name"},
 	[FIELD_WEIGHT] = {"weight", "sampling.adjusted_count, sampler.adjusted_count, adjusted_count, SampleRate, sample_rate, weight"},
+	[FIELD_ROUTE] = {"route", "http.route, url.template, url.path, http.target"},
 };
 
 const char *span_field_name(enum span_field field)

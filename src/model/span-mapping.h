@@ -30,6 +30,7 @@ enum span_field {
 	FIELD_VERSION, /* every one that is there counts: a version combination is of all packages */
 	FIELD_CALLEE,  /* whom a client span without a server span calls */
 	FIELD_WEIGHT,  /* adjusted count */
+	FIELD_ROUTE,   /* what an HTTP request is for, where the span is named after its method alone */
 	FIELD_COUNT
 };
 

@@ -183,7 +183,7 @@ static int read_span(struct span_reader *r, const struct place *place, const jso
 		reader_begin(r);
 		span.resource = reader_resource(r, &span.service);
 	}
-	return r->sink.put(r->sink.state, &span);
+	return reader_put(r, &span);
 }
 
 static int read_spans(struct span_reader *r, const char *name, uint64_t offset, json_t *trace)

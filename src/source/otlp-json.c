@@ -112,7 +112,7 @@ static int read_span(struct span_reader *r, const struct place *place, const jso
 	read_attributes(r, keys, json_object_get(json, "attributes"), !span.parent);
 	span.attributes = reader_set(r);
 	read_state(json, keys, r, &span);
-	return r->sink.put(r->sink.state, &span);
+	return reader_put(r, &span);
 }
 
 static int read_scopes(struct span_reader *r, const struct place *place, const json_t *scopes, uint32_t set,

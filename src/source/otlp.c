@@ -359,7 +359,7 @@ static int read_span(struct span_reader *r, const struct place *place, const str
 		return -EBADMSG;
 	span.attributes = reader_set(r);
 	span.weight = reader_weight(r, (const char *)found.state.bytes, found.state.n);
-	return r->sink.put(r->sink.state, &span);
+	return reader_put(r, &span);
 }
 
 static int read_scope(struct span_reader *r, const struct place *place, const struct field *scope, struct block *block)

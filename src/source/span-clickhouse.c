@@ -518,7 +518,7 @@ static int put_span(struct reading *g, const struct row *row)
 	if (!r->weight)
 		r->weight = weight_of_text(row->text[PLACE_WEIGHT].text, row->text[PLACE_WEIGHT].n);
 	span.weight = reader_weight(r, row->text[PLACE_STATE].text, row->text[PLACE_STATE].n);
-	return r->sink.put(r->sink.state, &span);
+	return reader_put(r, &span);
 }
 
 static int take_span(void *data, struct reader *in)

@@ -271,7 +271,7 @@ static int read_line(struct span_reader *r, const struct span_columns *t, const 
 	span.attributes = reader_set(r);
 	if (r->weight)
 		span.weight = r->weight;
-	return r->sink.put(r->sink.state, &span);
+	return reader_put(r, &span);
 }
 
 /* The next line, without its end; -ENODATA at the end of the file. Newlines within quotes do not end a line. */

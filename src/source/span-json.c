@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/str.h"
+
 /* A place in the file: `p` bytes after in->at. */
 struct cursor {
 	struct span_reader *r;
@@ -104,6 +107,21 @@ static void not_ended(struct cursor *c)
 		   input_offset(c->in));
 }
 
+/* Texts that are no UTF-8 are no JSON: what is wrong in them is replaced and counted, the rest is as good as before. */
+static json_t *load_mended(struct cursor *c, json_error_t *error)
+{
+	_cleanup_free_ char *copy = malloc(c->p + 1);
+
+	if (!copy)
+		return NULL;
+	memcpy(copy, input_at(c->in), c->p);
+	if (!bytes_make_printable(copy, c->p))
+		return NULL;
+	span_fault(c->r->sink.faults, SPAN_FAULT_FIELD, "%s: byte %" PRIu64 ": bytes that are no UTF-8 were replaced", c->in->name,
+		   input_offset(c->in) + (uint64_t)(error->position > 0 ? error->position : 0));
+	return json_loadb(copy, c->p, JSON_DECODE_ANY, error);
+}
+
 /* The value from in->at to in->at + p; goes behind it. */
 static int emit(struct cursor *c, json_element_fn element)
 {
@@ -112,6 +130,8 @@ static int emit(struct cursor *c, json_element_fn element)
 	uint64_t offset = input_offset(c->in);
 	int r = 0;
 
+	if (!value && json_error_code(&error) == json_error_invalid_utf8)
+		value = load_mended(c, &error);
 	if (!value && c->r->part)
 		r = 0; /* the first reader tells it */
 	else if (!value)

@@ -2,14 +2,20 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#define CACHED 32768 /* resources */
+#include "base/cleanup.h"
+#include "base/str.h"
 
-enum key_use { KEY_UNKNOWN, KEY_OTHER, KEY_WANTED, KEY_WEIGHT };
+#define CACHED	       32768 /* resources */
+#define OUR_DAYS_FIRST (int64_t)1200000000000000000 /* ns: 2008 */
+#define OUR_DAYS_LAST  (int64_t)4100000000000000000 /* 2099 */
+
+enum key_use { KEY_UNKNOWN, KEY_OTHER, KEY_WANTED, KEY_WEIGHT, KEY_ROUTE };
 
 const struct span_source *const span_sources[] = {&source_otlp, &source_otlp_json, &source_zipkin, &source_jaeger, &source_span_csv, NULL};
 
@@ -60,6 +66,28 @@ bool reader_takes_text(struct span_reader *r, const char *trace, size_t n, uint6
 	return true;
 }
 
+/* How far the mapping prefers other attributes; FIELD_KEYS_MAX = it is none of the route's. */
+static size_t route_rank(const struct span_reader *r, const char *key, size_t n)
+{
+	char *const *keys = r->sink.mapping->keys[FIELD_ROUTE];
+
+	for (size_t i = 0; keys[i]; i++)
+		if (strlen(keys[i]) == n && !memcmp(keys[i], key, n))
+			return i;
+	return FIELD_KEYS_MAX;
+}
+
+static void keep_route(struct span_reader *r, const char *key, size_t key_n, const char *value, size_t n)
+{
+	size_t rank = route_rank(r, key, key_n);
+
+	if (r->route_n && r->route_rank <= rank)
+		return;
+	r->route_rank = rank;
+	r->route_n = n < sizeof(r->route) ? n : sizeof(r->route);
+	memcpy(r->route, value, r->route_n);
+}
+
 static enum key_use look_up(struct span_reader *r, uint32_t id, const char *key, size_t n)
 {
 	enum key_use use = span_mapping_wants(r->sink.mapping, key, n) ? KEY_WANTED : KEY_OTHER;
@@ -67,6 +95,8 @@ static enum key_use look_up(struct span_reader *r, uint32_t id, const char *key,
 	for (char *const *k = r->sink.mapping->keys[FIELD_WEIGHT]; *k; k++)
 		if (strlen(*k) == n && !memcmp(*k, key, n))
 			use = KEY_WEIGHT;
+	if (route_rank(r, key, n) < FIELD_KEYS_MAX)
+		use = KEY_ROUTE;
 	if (id >= r->n_wanted) {
 		size_t more = 2 * (size_t)id + 64;
 		uint8_t *grown = realloc(r->wanted, more);
@@ -100,10 +130,104 @@ void reader_attribute(struct span_reader *r, const char *key, size_t key_n, cons
 		r->weight = weight_of_text(value, value_n);
 		return;
 	}
-	if (use == KEY_OTHER && !all)
+	if (use == KEY_ROUTE)
+		keep_route(r, key, key_n, value, value_n);
+	if ((use == KEY_OTHER || use == KEY_ROUTE) && !all)
 		return;
 	r->v[r->n] = (struct attribute){id, names_value(r->sink.names, id, value, value_n)};
 	r->n += r->v[r->n].value != 0;
+}
+
+/* --- giving on ---------------------------------------------------------------------------------------------------------- */
+
+static bool is_method(const char *name)
+{
+	static const char *const methods[] = {"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "CONNECT", "TRACE", "HTTP"};
+	const char *word = !strncasecmp(name, "HTTP ", 5) ? name + 5 : name;
+
+	for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
+		if (!strcasecmp(word, methods[i]))
+			return true;
+	return false;
+}
+
+/* A number, or an id: a digit in each, and hexadecimal or long. */
+static bool is_id(const char *text, size_t n)
+{
+	size_t digits = 0, hex = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		digits += isdigit((unsigned char)text[i]) != 0;
+		hex += isxdigit((unsigned char)text[i]) || text[i] == '-';
+	}
+	return digits && (digits == n || (hex == n && n >= 8) || n >= 24);
+}
+
+static size_t segment_length(const char *at, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && at[i] != '/' && at[i] != '?' && at[i] != '#')
+		i++;
+	return i;
+}
+
+/* A route as it is; of a path what comes before '?', ids as "{}". */
+static void put_route(struct str *out, const char *route, size_t n)
+{
+	for (size_t i = 0; i < n && route[i] != '?' && route[i] != '#';) {
+		size_t length = segment_length(route + i, n - i);
+
+		if (is_id(route + i, length))
+			str_puts(out, "{}");
+		else
+			str_append(out, route + i, length);
+		i += length;
+		if (i < n && route[i] == '/')
+			str_append(out, route + i++, 1);
+	}
+}
+
+static uint32_t name_by_route(struct span_reader *r, uint32_t operation)
+{
+	_cleanup_str_ struct str name = {};
+	uint32_t text;
+
+	str_printf(&name, "%s ", names_get(r->sink.names, operation));
+	put_route(&name, r->route, r->route_n);
+	text = name.error ? 0 : names_text(r->sink.names, name.data, name.len);
+	return text ? text : operation;
+}
+
+/* Which unit times of our days would have to be in to be read as this one (ns); NULL = none. Small times are those of traces that begin
+ * at 0. */
+static const char *unit_mistaken(int64_t start)
+{
+	static const struct {
+		int64_t times;
+		const char *words;
+	} units[] = {{1000, "1000 times as great (microseconds read as nanoseconds, or milliseconds as microseconds)"},
+		     {1000000, "a million times as great (milliseconds read as nanoseconds, or seconds as microseconds)"}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (start >= OUR_DAYS_FIRST / units[i].times && start < OUR_DAYS_LAST / units[i].times)
+			return units[i].words;
+	return NULL;
+}
+
+int reader_put(struct span_reader *r, struct span *span)
+{
+	const char *mistaken = span->start < OUR_DAYS_FIRST / 2 ? unit_mistaken(span->start) : NULL;
+
+	if (mistaken) {
+		if (r->part == 0)
+			span_fault(r->sink.faults, SPAN_FAULT_TIME, "span %016" PRIx64 ": it began in 1970; the times would be of our days if they were %s",
+				   span->id, mistaken);
+		return 0;
+	}
+	if (r->route_n && is_method(names_get(r->sink.names, span->operation)))
+		span->operation = name_by_route(r, span->operation);
+	return r->sink.put(r->sink.state, span);
 }
 
 uint32_t reader_set(struct span_reader *r)

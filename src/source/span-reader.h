@@ -8,6 +8,7 @@
 #include "model/span.h"
 #include "source/span-input.h"
 
+#define SPAN_ROUTE_MAX	    200 /* bytes of a route; what is longer is cut */
 #define SPAN_ATTRIBUTES_MAX 128 /* of one span or resource; further ones are left out */
 
 struct cached_resource {
@@ -24,6 +25,8 @@ struct span_reader {
 	struct attribute v[SPAN_ATTRIBUTES_MAX];
 	size_t n;
 	uint64_t weight; /* 0 = the attributes did not say */
+	char route[SPAN_ROUTE_MAX]; /* of the attribute of FIELD_ROUTE that is preferred */
+	size_t route_n, route_rank;
 	/* private */
 	uint64_t wanted_shapes[4]; /* lengths and ends of the keys the mapping names */
 	uint8_t *wanted;	   /* by text: 0 = not looked up yet, else enum key_use */
@@ -51,6 +54,7 @@ static inline void reader_begin(struct span_reader *r)
 {
 	r->n = 0;
 	r->weight = 0;
+	r->route_n = 0;
 }
 /* Keeps an attribute if the mapping names it, or `all`. */
 void reader_attribute(struct span_reader *r, const char *key, size_t key_n, const char *value, size_t value_n, bool all);
@@ -61,6 +65,10 @@ uint32_t reader_resource(struct span_reader *r, uint32_t *ret_service);
 /* The same for bytes that may have been seen before. NULL = not yet: read it, then reader_remember(). */
 const struct cached_resource *reader_cached(struct span_reader *r, const void *bytes, size_t n);
 void reader_remember(struct span_reader *r, const void *bytes, size_t n, uint32_t set, uint32_t service);
+
+/* Gives the span on. One that is named after an HTTP method alone is named after its route, too ("GET /price/{id}"; numbers and ids in
+ * a path are one). Times that are those of today in another unit than the format's are a fault: the span is left out. */
+int reader_put(struct span_reader *r, struct span *span);
 
 /* "web-579b9bff58-t2dbm" -> 3: the length of a pod's name without what Kubernetes appends (replica set, pod). */
 size_t service_of_pod(const char *pod, size_t n);

@@ -107,7 +107,7 @@ static int read_span(struct span_reader *r, const char *file, uint64_t offset, j
 		span.kind = (uint8_t)span_kind_of_text(json_string_value(kind), json_string_length(kind));
 	read_process(r, json, &span);
 	read_tags(r, json, &span);
-	return r->sink.put(r->sink.state, &span);
+	return reader_put(r, &span);
 }
 
 /* A span, or a trace: a list of them. */

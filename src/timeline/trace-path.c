@@ -124,6 +124,21 @@ static bool earlier(const struct span *spans, uint32_t a, uint32_t b)
 	return spans[a].id < spans[b].id;
 }
 
+/* What called it is elsewhere: an ingress, a browser. */
+static uint32_t topmost_of(const struct tree *t, const struct span *spans)
+{
+	uint32_t best = NO_SPAN;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		if (t->parent[i] != NO_SPAN || t->flags[i])
+			continue;
+		if (best == NO_SPAN || span_duration(&spans[i]) > span_duration(&spans[best]) ||
+		    (span_duration(&spans[i]) == span_duration(&spans[best]) && earlier(spans, i, best)))
+			best = i;
+	}
+	return best;
+}
+
 static void link_parents(struct tree *t, const struct span *spans, uint32_t mask, struct tree_tally *tally)
 {
 	uint32_t roots = 0;
@@ -147,6 +162,8 @@ static void link_parents(struct tree *t, const struct span *spans, uint32_t mask
 			t->parent[i] = t->table[at] - 1;
 	}
 	tally->more_roots += roots ? roots - 1 : 0;
+	if (!roots && t->topmost)
+		t->root = topmost_of(t, spans);
 }
 
 static void gather_children(struct tree *t)

@@ -57,6 +57,7 @@ struct tree {
 	uint8_t *flags;
 	const struct span_edges *asynchronous; /* calls that nobody waits for, whenever they end; lent, may be NULL */
 	const struct names *names; /* of the spans' resources: CRISP asks for their hosts; lent, may be NULL */
+	bool topmost; /* a trace without a root begins with its longest span whose parent is not there */
 	uint32_t reached;
 	uint32_t *table; /* ids -> index */
 	uint32_t table_size;
