@@ -76,7 +76,7 @@ static int move(struct verdict *from, struct verdict *to, double part, const cha
 		to->used[b] = fmin(1, to->used[b] + part * from->used[b]);
 		from->used[b] *= 1 - part;
 		if (!isnan(from->charged[b])) {
-			to->charged[b] = fmin(1, (isnan(to->charged[b]) ? 0 : to->charged[b]) + part * from->charged[b]);
+			to->charged[b] = (isnan(to->charged[b]) ? 0 : to->charged[b]) + part * from->charged[b];
 			from->charged[b] *= 1 - part;
 		}
 	}

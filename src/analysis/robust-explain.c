@@ -4,7 +4,7 @@
  * kernel counts them, and locks and other programs as the events have them. Of each a suspect explains its share: by what it uses
  * beyond its usual, and by whom the waiting threads waited for, where events tell. The two estimates are the ends of the interval.
  *
- *   bound      who uses u CPUs holds up those that queue for a CPU no longer than it runs: it explains u of that at most
+ *   bound      who uses u CPUs holds up those that queue for a CPU no longer than it runs: for u of all their waiting at most
  *   steal      time that the hypervisor took is a competitor of all programs: it has its part of the wait for CPUs
  *   own wait   what a suspect waits itself is not on its account
  */
@@ -63,31 +63,44 @@ void find_stolen(struct robust *r)
 	r->stolen = stolen > 0 ? stolen / (stolen + grown) : 0;
 }
 
-static double least_and_most(double used, double charged, double *ret_most)
+/* By use: its share of what is new on the resource. */
+static double estimated_by_use(const struct robust *r, const struct verdict *v, enum bottleneck b, double others)
 {
-	*ret_most = isnan(charged) ? used : fmax(used, charged);
-	return isnan(charged) ? used : fmin(used, charged);
+	const struct program *p = v->program;
+	double runs = program_now(r, p, FEATURE_CPU_TIME), starts = program_now(r, p, FEATURE_CHILDREN_CPU);
+
+	if (b != BOTTLENECK_CPU)
+		return v->used[b];
+	return fmin(v->used[b] * (1 - r->stolen), fmax(isnan(runs) ? 0 : runs, isnan(starts) ? 0 : starts) / 1e9 * r->queued / others);
+}
+
+/* By events: whom the waiting threads waited for. By use where none tell. */
+static double estimated_by_events(const struct verdict *v, enum bottleneck b, double others, double by_use)
+{
+	return isnan(v->charged[b]) ? by_use : fmin(1, v->charged[b] / others);
 }
 
 struct explained explain_verdict(const struct robust *r, const struct verdict *v)
 {
 	struct explained sum = {};
-	double all = added_in_all(r);
+	double all = 0;
 
+	for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++) {
+		double others = waited_by_others(r, v, b), used, charged;
+
+		if (!(others > 0))
+			continue;
+		used = fmin(1, estimated_by_use(r, v, b, others));
+		charged = estimated_by_events(v, b, others, used);
+		sum.share += others * (used + charged) / 2;
+		sum.low += others * fmin(used, charged) * (1 - UNSURE);
+		sum.high += others * fmin(1, fmax(used, charged) * (1 + UNSURE));
+		all += others;
+	}
 	/* what is waited for answers of another machine is not among it */
 	if (all < ADDED_LEAST || v->suspect.kind == CULPRIT_HOST)
 		return (struct explained){NAN, NAN, NAN};
-	for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++) {
-		double waited = waited_by_others(r, v, b) / all * (b == BOTTLENECK_CPU ? 1 - r->stolen : 1);
-		double most, least = least_and_most(v->used[b], v->charged[b], &most);
-
-		sum.share += waited * fmin(1, (least + most) / 2);
-		sum.low += waited * fmin(1, least * (1 - UNSURE));
-		sum.high += waited * fmin(1, most * (1 + UNSURE));
-	}
-	sum.share = fmin(1, sum.share);
-	sum.high = fmin(1, fmax(sum.high, sum.share));
-	return sum;
+	return (struct explained){sum.share / all, sum.low / all, sum.high / all};
 }
 
 void explain_waiting(const struct robust *r, struct ranking *ret)

@@ -110,22 +110,34 @@ static double new_on_disk(struct robust *r, struct program *p)
 	return takes > 0 ? more / takes : 0;
 }
 
-/* What it used of it, and what others waited for that: each is half of the evidence, where both are known (*ret_charged: NaN). */
+/* Of what is new, however little that is: what waits more does so because of it. */
+static double share_of_new(const struct robust *r, const struct use *use, double share, double excess)
+{
+	double growth = r->growth[use->feature];
+
+	if (use->scale > 0 || use->of_memory || !(growth > 0))
+		return share;
+	return part_of(r, use) * fmin(1, excess / growth);
+}
+
+/* What it used of it, and what others waited for that: each is half of the evidence, where both are known. *ret_used, *ret_charged:
+ * the same of what is new alone, as a share and as s/s (NaN = no events tell). */
 static double joined_share(struct robust *r, struct program *p, const struct use *use, double now, double excess, double *ret_used,
 			   double *ret_charged)
 {
 	double share = share_of(r, use, excess), charged = charged_share(r, p, use->resource);
+	double right = use->resource == BOTTLENECK_CPU ? right_to_cpu(r, p) : 1, is_new;
 
 	*ret_charged = NAN;
-	if (use->resource == BOTTLENECK_CPU) /* it holds up others no longer than it runs */
-		share = fmin(share, now / 1e9) * right_to_cpu(r, p);
+	*ret_used = right * share_of_new(r, use, share, excess);
+	share *= right;
 	if (use->resource == BOTTLENECK_NETWORK)
 		share *= now / (now + LINE); /* how fast the line is nobody knows: what is little fills none */
-	*ret_used = share;
 	if (isnan(charged) || use->joined)
 		return share;
-	*ret_charged = charged * (use->resource == BOTTLENECK_DISK ? new_on_disk(r, p) : excess / now);
-	return (share + *ret_charged) / 2;
+	is_new = use->resource == BOTTLENECK_DISK ? new_on_disk(r, p) : excess / now;
+	*ret_charged = is_new * charged_to(r, p, use->resource);
+	return (share + charged * is_new) / 2;
 }
 
 /* Of those that were there before the trouble; NULL = none was. */
@@ -267,7 +279,7 @@ static void add_shares(struct verdict *v, enum bottleneck b, double used, double
 {
 	v->used[b] = fmax(v->used[b], fmin(1, used));
 	if (!isnan(charged))
-		v->charged[b] = fmax(v->charged[b], fmin(1, charged)); /* of a NaN and a number the number */
+		v->charged[b] = fmax(v->charged[b], charged); /* of a NaN and a number the number */
 }
 
 /* Of locks and of other programs that do not answer only events tell. */

@@ -137,6 +137,7 @@ int find_victims(struct robust *r, struct ranking *ret)
 			u = usual_of(r, p, f, now);
 			more = excess_of(&u, now) / 1e9;
 			victim.score += more;
+			r->queued += delays[k].for_what == BOTTLENECK_CPU ? now / 1e9 * right_to_cpu(r, p) : 0;
 			/* who gives way waits by choice */
 			p->added[delays[k].for_what] += more * (delays[k].for_what == BOTTLENECK_CPU ? right_to_cpu(r, p) : 1);
 			victim.subject = most_responsible(r, p, f, &part);

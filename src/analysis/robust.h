@@ -59,7 +59,8 @@ struct verdict {
 	struct program *program;
 	struct suspect suspect;
 	double guilt[USES];
-	double used[BOTTLENECK_COUNT], charged[BOTTLENECK_COUNT]; /* its shares by use and by events, 0..1; charged: NaN = none tell */
+	double used[BOTTLENECK_COUNT];	  /* its share of what is new, by use, 0..1 */
+	double charged[BOTTLENECK_COUNT]; /* what others wait on its account, by events, s/s; NaN = none tell */
 	double lock, peer; /* the guilt of holding locks, of letting another program wait */
 	double still; /* of the guilt, what it goes on with at the end of the trouble, 0..1 */
 };
@@ -85,6 +86,7 @@ struct robust {
 	double memory;		 /* bytes: what it has, or the machine */
 	double read_part, write_part;	   /* of the disk's time */
 	double added[BOTTLENECK_COUNT]; /* of all programs */
+	double queued; /* s/s that all programs wait for CPUs, the usual included */
 	double stolen; /* by the hypervisor: of what is new on the CPUs, 0..1 */
 	double total[FEATURES_MAX]; /* of all programs during the trouble */
 	double growth[FEATURES_MAX]; /* what all programs have of it beyond their usual */
