@@ -253,8 +253,14 @@ def calibration(judged):
 
 
 def missed(judged):
-    """For each model the cases in which it was wrong, and whom it named instead."""
+    """For each model what its errors are, the cases in which it was wrong, and whom it named instead."""
     yield "## Wrong answers\n"
+    errors = {name: collections.Counter(case["answers"][name]["error"] for case in judged if name in case["answers"]) for name in models_of(judged)}
+    kinds = sorted({error for counted in errors.values() for error in counted if error})
+    yield from head("", "wrong", *kinds)
+    for name, counted in errors.items():
+        yield row(name, sum(n for error, n in counted.items() if error), *(counted[error] for error in kinds))
+    yield ""
     for name in models_of(judged):
         wrong = [case for case in judged if name in case["answers"] and not case["answers"][name]["process"]]
         yield f"{name}: " + (", ".join(f"{case['case']} (named {case['answers'][name]['first'] or 'nobody'})" for case in wrong) or "none") + ".\n"

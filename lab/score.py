@@ -89,7 +89,21 @@ class Truth:
             "bottleneck": answer["bottleneck"],
             "cause": answer["cause"],
             "explains": self.explained(answer),
+            "error": None if right[:1] == [True] else self.error_of(answer),
         } | self.judge_words(answer, expected, right[:1] == [True], features)
+
+    def error_of(self, answer):
+        """What a wrong answer is, by the first that it lists, strangers not passed over."""
+        if not answer["slow"]:
+            return "nothing is slow"
+        if not answer["culprits"]:
+            return "no program is named"
+        first = answer["culprits"][0]
+        if first.get("kind") == "kernel":
+            return "a kernel worker"
+        if self.is_stranger(first):
+            return "a stranger, then not the culprit"
+        return "an innocent" if first["pid"] in self.innocents else "the recorder or something else"
 
     def explained(self, answer):
         """[share, low, high] of the added waiting that the answer puts on the culprits' account; None where it says nothing of it."""
