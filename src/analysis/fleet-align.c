@@ -143,30 +143,59 @@ static void by_index(const struct fleet *f, struct fleet_alignment *a)
 	}
 }
 
-static int by_time(const struct fleet *f, struct fleet_alignment *a)
+/* Each row belongs to the point that it lies nearest to. */
+static int map_by_time(const struct fleet_alignment *a, const struct fleet_server *s, struct fleet_aligned_server *x)
 {
-	a->n = a->tf >= a->ts && a->d > 0 ? a->n_most + 1 : 0;
-	for (size_t i = 0; i < f->servers.n; i++) {
-		struct fleet_aligned_server *x = &a->servers.v[i];
-		const struct fleet_server *s = &f->servers.v[i];
+	x->row = malloc(((size_t)a->n + 1) * sizeof(*x->row));
+	if (!x->row)
+		return -ENOMEM;
+	memset(x->row, 0xff, ((size_t)a->n + 1) * sizeof(*x->row));
+	x->missing = a->n;
+	for (uint32_t row = 0; row < s->n; row++) {
+		int64_t k = (s->time[row] - a->ts + a->d / 2) / a->d;
 
-		if (!x->used)
+		if (s->time[row] < a->ts - a->d / 2 || k < 0 || k >= a->n)
 			continue;
-		x->row = malloc(((size_t)a->n + 1) * sizeof(*x->row));
-		if (!x->row)
-			return -ENOMEM;
-		memset(x->row, 0xff, ((size_t)a->n + 1) * sizeof(*x->row));
-		x->missing = a->n;
-		for (uint32_t row = 0; row < s->n; row++) {
-			int64_t k = (s->time[row] - a->ts + a->d / 2) / a->d;
-
-			if (s->time[row] < a->ts - a->d / 2 || k < 0 || k >= a->n)
-				continue;
-			x->missing -= x->row[k] == FLEET_NO_ROW;
-			x->row[k] = row;
-		}
+		x->missing -= x->row[k] == FLEET_NO_ROW;
+		x->row[k] = row;
 	}
 	return 0;
+}
+
+static int by_time(const struct fleet *f, struct fleet_alignment *a)
+{
+	int r = 0;
+
+	a->n = a->tf >= a->ts && a->d > 0 ? a->n_most + 1 : 0;
+	for (size_t i = 0; i < f->servers.n && r == 0; i++)
+		if (a->servers.v[i].used)
+			r = map_by_time(a, &f->servers.v[i], &a->servers.v[i]);
+	return r;
+}
+
+/* Those that were not there all the time. */
+static int admit_partly(const struct fleet *f, struct fleet_alignment *a)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < f->servers.n && r == 0 && a->n; i++) {
+		struct fleet_aligned_server *x = &a->servers.v[i];
+
+		if (x->used || (!x->late && !x->died))
+			continue;
+		r = map_by_time(a, &f->servers.v[i], x);
+		x->used = r == 0 && x->missing < a->n;
+	}
+	return r;
+}
+
+size_t fleet_aligned_partly(const struct fleet_alignment *a)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->servers.n; i++)
+		n += a->servers.v[i].used && (a->servers.v[i].late || a->servers.v[i].died);
+	return n;
 }
 
 int fleet_align(const struct fleet *f, struct fleet_span window, enum fleet_align_by by, struct fleet_alignment *ret)
@@ -184,6 +213,8 @@ int fleet_align(const struct fleet *f, struct fleet_span window, enum fleet_alig
 			by_index(f, &a);
 		else
 			r = by_time(f, &a);
+		if (r == 0)
+			r = admit_partly(f, &a);
 	}
 	free(e.first);
 	free(e.last);
@@ -224,7 +255,7 @@ int fleet_align_best(const struct fleet *f, struct fleet_span window, struct fle
 		uint32_t first, n = x->used ? fleet_rows(&f->servers.v[i], ret->ts - ret->d / 2, window.to, &first) : 0;
 		int64_t drift = n ? drift_without_gaps(&f->servers.v[i], first, n, ret->d) : 0;
 
-		if (llabs(drift) < ret->d / 2 || !ret->d)
+		if (llabs(drift) < ret->d / 2 || !ret->d || x->late || x->died)
 			continue;
 		follow_index(ret, first, n, x);
 		x->drift = drift;

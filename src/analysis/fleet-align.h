@@ -18,13 +18,14 @@ enum fleet_align_by { FLEET_BY_INDEX, FLEET_BY_TIME };
 #define FLEET_NO_ROW UINT32_MAX
 
 struct fleet_aligned_server {
-	bool used;	/* false: it has no row in the window, or left out as a late joiner or one that died */
+	bool used;	/* false: it has no row at any point */
 	uint32_t first; /* by index: its first row at or after ts */
 	uint32_t *row;	/* by time: its row at each point, or FLEET_NO_ROW */
 	uint32_t missing; /* points without a row */
 	int64_t skew;	/* ns: how far its rows lie from the nearest points, on median */
 	int64_t drift;	/* ns: the same at the end less that at the beginning */
-	bool late, died; /* it began or ended more than 5 % of the window after or before most others did */
+	bool late, died; /* it began or ended more than 5 % of the window after or before most others did: it does not shorten
+			  * [ts, tf], and has its rows by time, FLEET_NO_ROW where it was not there */
 };
 
 struct fleet_alignment {
@@ -35,8 +36,8 @@ struct fleet_alignment {
 	VEC(struct fleet_aligned_server) servers; /* as the fleet's */
 };
 
-/* Late joiners and servers that died are reported and left out of ts and tf (they would leave nothing in common) unless
- * they are the half of all. 0, -ENODATA (fewer than two points in common), -ENOMEM. */
+/* Late joiners and servers that died do not count for ts, tf and N' (they would leave nothing in common) unless they are the half of
+ * all; they are used where they have rows. 0, -ENODATA (fewer than two points in common), -ENOMEM. */
 int fleet_align(const struct fleet *f, struct fleet_span window, enum fleet_align_by by, struct fleet_alignment *ret);
 /* By time; a server whose clock drifts by half an interval or more while it leaves out no row is paired by index from its first one
  * on. `drift` of such a server is its clock's over all rows. */
@@ -46,6 +47,10 @@ int fleet_align_best(const struct fleet *f, struct fleet_span window, struct fle
 const float *fleet_aligned_values(const struct fleet_alignment *a, const struct fleet *f, size_t server, size_t counter,
 				  float *room);
 void fleet_alignment_free(struct fleet_alignment *a);
+
+/* How many servers are used for a part of the points only. */
+size_t fleet_aligned_partly(const struct fleet_alignment *a);
+#define FLEET_PARTLY "servers that joined late or ended early count where they have rows ('fleet info' names them)"
 
 static inline bool fleet_aligned(const struct fleet_alignment *a, size_t server)
 {

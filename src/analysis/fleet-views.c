@@ -108,6 +108,7 @@ int fleet_view_find(const struct fleet *f, int counter, struct fleet_span window
 		r = server_view(f, window, &v);
 	} else {
 		r = fleet_align_best(f, window, &a);
+		v.partly = r == 0 ? fleet_aligned_partly(&a) : 0;
 		if (r == 0)
 			r = gather(f, &a, &v);
 		if (r == 0 && kind == FLEET_TIME_VIEW)
@@ -243,10 +244,55 @@ struct checking {
 	int counter;
 	struct fleet_findings *ret;
 	size_t most, found;
+	size_t first; /* of the rule's findings in *ret: a heap, its least bad one in front, once there are `most` */
 	double expected;
 	double mean, sd; /* of the values that are compared: for z-scores */
 	struct select_room room;
 };
+
+static void swap(struct fleet_finding *a, struct fleet_finding *b)
+{
+	struct fleet_finding x = *a;
+
+	*a = *b;
+	*b = x;
+}
+
+static void sift_down(struct fleet_finding *v, size_t n)
+{
+	for (size_t at = 0, child; (child = 2 * at + 1) < n; at = child) {
+		child += child + 1 < n && v[child + 1].score < v[child].score;
+		if (v[at].score <= v[child].score)
+			return;
+		swap(&v[at], &v[child]);
+	}
+}
+
+static void sift_up(struct fleet_finding *v, size_t at)
+{
+	for (size_t parent; at && v[parent = (at - 1) / 2].score > v[at].score; at = parent)
+		swap(&v[at], &v[parent]);
+}
+
+/* Of all that break a rule the worst `most` stay. */
+static int keep_worst(struct checking *c, const struct fleet_finding *x)
+{
+	size_t n = c->ret->list.n - c->first;
+	int r;
+
+	c->found++;
+	if (n >= c->most) {
+		if (n && x->score > c->ret->list.v[c->first].score) {
+			c->ret->list.v[c->first] = *x;
+			sift_down(c->ret->list.v + c->first, n);
+		}
+		return 0;
+	}
+	r = VEC_PUSH(c->ret->list, *x);
+	if (r == 0)
+		sift_up(c->ret->list.v + c->first, n);
+	return r;
+}
 
 static int test(struct checking *c, double value, int server, int64_t time, uint32_t n)
 {
@@ -255,8 +301,6 @@ static int test(struct checking *c, double value, int server, int64_t time, uint
 
 	c->ret->looked_at++;
 	if (isnan(tested) || !holds(c->rule->operator, tested, c->expected))
-		return 0;
-	if (c->found++ >= c->most)
 		return 0;
 	x.server = server;
 	x.counter = c->counter;
@@ -268,7 +312,7 @@ static int test(struct checking *c, double value, int server, int64_t time, uint
 	x.score = fabs(tested - c->expected) / (c->expected != 0 ? fabs(c->expected) : 1);
 	x.words = c->rule->words;
 	x.flags = tested > c->expected ? FLEET_HIGHER : tested < c->expected ? FLEET_LOWER : 0;
-	return VEC_PUSH(c->ret->list, x);
+	return keep_worst(c, &x);
 }
 
 static int check_detail(struct checking *c)
@@ -335,6 +379,7 @@ static int check_rows(struct checking *c)
 
 		values[i] = (float)of_summary(c, &v.rows.v[i], &piece);
 	}
+	c->ret->remark = v.partly ? FLEET_PARTLY : c->ret->remark;
 	moments_of(&(struct piece){values, values ? v.rows.n : 0}, 1, &m);
 	c->mean = m.mean;
 	c->sd = m.sd;
@@ -367,18 +412,18 @@ static int check_counter(struct checking *c)
 static int check_rule(const struct fleet *f, struct fleet_span window, const struct fleet_threshold *rule, size_t most,
 		      struct fleet_findings *ret)
 {
+	struct checking c = {.f = f, .rule = rule, .window = window, .ret = ret, .most = most, .first = ret->list.n};
 	int r = 0, known = 0;
 
 	for (size_t i = 0; i < f->counters.n && r == 0; i++) {
-		struct checking c = {.f = f, .rule = rule, .window = window, .counter = (int)i, .ret = ret, .most = most};
-
 		if (fnmatch(rule->counter, f->counters.v[i].name, 0) != 0)
 			continue;
 		known++;
+		c.counter = (int)i;
 		r = check_counter(&c);
-		select_room_free(&c.room);
-		ret->left_out += c.found > most ? c.found - most : 0;
 	}
+	select_room_free(&c.room);
+	ret->left_out += c.found > most ? c.found - most : 0;
 	return r < 0 ? r : known ? 0 : -ENOENT;
 }
 

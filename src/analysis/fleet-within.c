@@ -153,6 +153,8 @@ static int run(const struct fleet_question *q, struct fleet_findings *ret)
 	ret->analysis = "within";
 	if (q->by_time)
 		r = fleet_align(q->fleet, q->window, FLEET_BY_INDEX, &w.align);
+	if (r == 0 && fleet_aligned_partly(&w.align))
+		ret->remark = FLEET_PARTLY;
 	if (r == 0)
 		r = work_in_parallel(q->threads, q->fleet->counters.n, one_counter, &w);
 	fleet_alignment_free(&w.align);

@@ -133,7 +133,10 @@ static void time_correlation_by_index(void **state)
 	assert_int_equal(a.tf, 98 * MINUTE + 2 * NS_PER_SEC);
 	assert_int_equal(a.n_most, 96);
 	assert_int_equal(a.n, 95); /* s3 lacks a row */
-	assert_true(a.servers.v[4].late && !a.servers.v[4].used);
+	assert_true(a.servers.v[4].late && a.servers.v[4].used); /* it shortens nothing, and has its rows where it was there */
+	assert_int_equal(fleet_aligned_partly(&a), 1);
+	assert_int_equal(fleet_aligned_row(&a, 4, 40), FLEET_NO_ROW);
+	assert_int_equal(fleet_aligned_row(&a, 4, 60), 2);
 	assert_int_equal(a.servers.v[3].missing, 1);
 	fleet_alignment_free(&a);
 	assert_int_equal(fleet_align(f, (struct fleet_span){INT64_MIN, INT64_MAX}, FLEET_BY_TIME, &a), 0);
@@ -475,7 +478,66 @@ static void thresholds_in_all_views(void **state)
 	release(f);
 }
 
-RUN_TESTS(cmocka_unit_test(equation_1_by_hand), cmocka_unit_test(equation_2_by_hand), cmocka_unit_test(time_correlation_by_index), cmocka_unit_test(only_a_drifting_clock_is_followed_by_index),
+/* The worst value lies at the end of the last server. */
+static void the_worst_of_a_rule_are_kept_not_the_first(void **state)
+{
+	double values[3 * 50];
+	struct fleet_thresholds rules = {};
+	struct fleet_threshold rule = {.counter = "c", .view = FLEET_DETAIL_VIEW, .statistic = OF_ANY, .operator = IS_GREATER, .expected = 10};
+	struct fleet_findings found = {};
+	const char *missing;
+	struct fleet *f;
+
+	(void)state;
+	for (int i = 0; i < 150; i++)
+		values[i] = 11 + (i * 37) % 150;
+	f = small(3, 50, values);
+	assert_int_equal(VEC_PUSH(rules.list, rule), 0);
+	assert_int_equal(fleet_check(f, (struct fleet_span){INT64_MIN, INT64_MAX}, &rules, 5, &found, &missing), 0);
+	assert_int_equal(found.list.n, 5);
+	assert_int_equal(found.left_out, 145);
+	for (size_t i = 0; i < 5; i++)
+		assert_close(found.list.v[i].observed, 160.0 - (double)i, 1e-3);
+	VEC_FREE(rules.list);
+	fleet_findings_free(&found);
+	release(f);
+}
+
+/* A server that is there for the last third breaks a rule of the time view then. */
+static void a_late_joiner_counts_where_it_has_rows(void **state)
+{
+	struct intake *in = intake_new();
+	int counter = intake_counter(in, "c", &gauge);
+	struct fleet_thresholds rules = {};
+	struct fleet_threshold rule = {.counter = "c", .view = FLEET_TIME_VIEW, .statistic = OF_MAXIMUM, .operator = IS_GREATER, .expected = 50};
+	struct fleet_findings found = {};
+	const char *missing;
+	struct fleet *f;
+
+	(void)state;
+	for (int s = 0; s < 4; s++) {
+		char name[16];
+		int server;
+
+		snprintf(name, sizeof(name), "s%d", s);
+		server = intake_server(in, name);
+		for (int t = s == 3 ? 60 : 0; t < 90; t++)
+			assert_int_equal(intake_put(in, server, counter, t * MINUTE, s == 3 && t == 70 ? 99 : t % 7), 0);
+	}
+	assert_int_equal(intake_finish(in, &f), 0);
+	intake_free(in);
+	assert_int_equal(VEC_PUSH(rules.list, rule), 0);
+	assert_int_equal(fleet_check(f, (struct fleet_span){INT64_MIN, INT64_MAX}, &rules, 5, &found, &missing), 0);
+	assert_int_equal(found.list.n, 1);
+	assert_int_equal(found.list.v[0].time, 70 * MINUTE);
+	assert_non_null(found.remark);
+	VEC_FREE(rules.list);
+	fleet_findings_free(&found);
+	release(f);
+}
+
+RUN_TESTS(cmocka_unit_test(the_worst_of_a_rule_are_kept_not_the_first), cmocka_unit_test(a_late_joiner_counts_where_it_has_rows),
+	  cmocka_unit_test(equation_1_by_hand), cmocka_unit_test(equation_2_by_hand), cmocka_unit_test(time_correlation_by_index), cmocka_unit_test(only_a_drifting_clock_is_followed_by_index),
 	  cmocka_unit_test(peers_are_compared_when_the_first_of_them_is_not_there),
 	  cmocka_unit_test(a_row_of_a_wrong_year_takes_no_memory),
 	  cmocka_unit_test(the_fault_is_found_first), cmocka_unit_test(scores_do_not_depend_on_what_they_should_not),

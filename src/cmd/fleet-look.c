@@ -123,7 +123,7 @@ static void tell_skew(const struct fleet *f, const struct fleet_alignment *a)
 		const char *apart = "";
 
 		if (s->late || s->died || !f->servers.v[i].n) {
-			printf("  %-24s %s\n", f->servers.v[i].name, s->late ? "joined late" : s->died ? "ended early" : "has no rows");
+			printf("  %-24s %s\n", f->servers.v[i].name, !f->servers.v[i].n ? "has no rows" : s->late ? "joined late: used where it has rows" : "ended early: used where it has rows");
 			continue;
 		}
 		if (llabs(off) <= a->d / CLOCK_OFF && llabs(s->drift) < a->d / 2 && !s->missing)

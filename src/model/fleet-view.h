@@ -19,6 +19,7 @@ struct fleet_view {
 	int counter;
 	int64_t ts, d; /* of the points: time correlation */
 	uint32_t n;    /* points */
+	size_t partly; /* servers that joined late or ended early: they count where they have rows */
 	uint32_t each; /* moments of which a point is made; 1 = none was left out */
 	VEC(struct fleet_summary) rows; /* server and time view */
 	float *values;		       /* detail view: of each server n values (means, where `each` > 1), NaN = missing */

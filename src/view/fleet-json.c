@@ -89,8 +89,8 @@ json_t *fleet_view_json(const struct fleet_view *v)
 
 	for (size_t i = 0; i < v->rows.n; i++)
 		json_array_append_new(rows, summary(v, &v->rows.v[i]));
-	root = json_pack("{s:s, s:s, s:s, s:s?, s:b, s:I, s:o}", "schema", "whyslow.fleet.view/1", "view", names[v->kind], "counter", c->name,
-			 "unit", c->unit, "rate", c->kind == FLEET_COUNTER, "each", (json_int_t)(v->each ? v->each : 1), "rows", rows);
+	root = json_pack("{s:s, s:s, s:s, s:s?, s:b, s:I, s:I, s:o}", "schema", "whyslow.fleet.view/1", "view", names[v->kind], "counter", c->name,
+			 "unit", c->unit, "rate", c->kind == FLEET_COUNTER, "each", (json_int_t)(v->each ? v->each : 1), "servers_partly", (json_int_t)v->partly, "rows", rows);
 	if (v->kind == FLEET_DETAIL_VIEW) {
 		json_object_set_new(root, "start", moment(v->ts));
 		json_object_set_new(root, "step_ns", json_integer(v->d));

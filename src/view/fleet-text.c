@@ -124,6 +124,9 @@ void fleet_view_text(const struct fleet_view *v, FILE *out)
 	static const char *const names[] = {"detail", "server", "time"};
 
 	fprintf(out, "%s, %s view%s%s%s\n", c->name, names[v->kind], c->unit ? ", in " : "", c->unit ? c->unit : "", c->kind == FLEET_COUNTER ? " per second" : "");
+	if (v->partly)
+		fprintf(out, "note: %zu server%s joined late or ended early; %s where there are rows ('fleet info' has the names)\n", v->partly,
+			v->partly == 1 ? "" : "s", v->partly == 1 ? "it counts" : "they count");
 	if (v->kind == FLEET_DETAIL_VIEW) {
 		detail_text(v, out);
 		return;
