@@ -245,7 +245,8 @@ static int run(const struct fleet_question *asked, struct fleet_findings *ret)
 	ret->analysis = "alarm";
 	if (!left_out)
 		return r;
-	if (shorten(q, left_out))
+	ret->shortened = shorten(q, left_out);
+	if (ret->shortened)
 		ret->remark = "the window is long: its beginning is judged, as long as a twenty-fifth of the data";
 	r = fleet_series_open(q, &a.series);
 	if (r == 0)

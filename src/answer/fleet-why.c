@@ -7,13 +7,11 @@
 #include "analysis/fleet-onset.h"
 #include "analysis/fleet-usual.h"
 #include "answer/fleet-lead.h"
+#include "answer/fleet-window.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
 
-#define SMOOTHED 3    /* rows: one odd value is no incident */
-#define FAR	 4.0  /* spreads from the median */
-#define GAP	 5    /* rows that may look usual within an incident */
 #define ENOUGH	 3.0  /* of a score, to be called unusual */
 #define LISTED	 1000
 
@@ -25,91 +23,9 @@ void fleet_answer_free(struct fleet_answer *a)
 	free(a->summary);
 }
 
-/* How far the smoothed value at a row lies from what is usual. */
-static double how_far(const struct fleet_server *s, const float *v, uint32_t row, double median, double spread)
-{
-	float around[SMOOTHED];
-	size_t n = 0;
-
-	for (uint32_t i = row ? row - 1 : 0; i < s->n && n < SMOOTHED; i++)
-		if (!isnan(v[i]))
-			around[n++] = v[i];
-	return n ? fabs((double)select_kth(around, n, n / 2) - median) / spread : 0;
-}
-
-struct stretch_found {
-	double excess;
-	struct fleet_span span;
-};
-
-static void find_stretch(const struct fleet *f, size_t server, int counter, struct select_room *room, struct stretch_found *best)
-{
-	const struct fleet_server *s = &f->servers.v[server];
-	struct piece piece = {s->column[counter], s->n};
-	double median, spread, excess = 0;
-	uint32_t begin = 0, last = 0;
-
-	if (!piece.v)
-		return;
-	median = median_of(&piece, 1, room);
-	spread = (quantile_of_pieces(&piece, 1, 0.75, room) - quantile_of_pieces(&piece, 1, 0.25, room)) / 1.349;
-	spread = fmax(spread, fmax(0.005 * fabs(median), 1e-12));
-	for (uint32_t i = 0; i <= s->n; i++) {
-		double far = i < s->n ? how_far(s, piece.v, i, median, spread) : 0;
-
-		if (far > FAR) {
-			begin = excess > 0 ? begin : i;
-			excess += log(far);
-			last = i;
-		} else if (excess > 0 && (i - last > GAP || i == s->n)) {
-			if (excess > best->excess)
-				*best = (struct stretch_found){excess, {s->time[begin], s->time[last] + 1}};
-			excess = 0;
-		}
-	}
-}
-
-/* The stretch in which a symptom (of a server; -1: of the fleet's highest) lay farthest from its usual: *ret. -ENODATA: it
- * never did. */
-static int window_of_symptom(const struct fleet *f, int server, int counter, struct fleet_span *ret)
-{
-	_cleanup_(select_room_free) struct select_room room = {};
-	struct stretch_found best = {};
-
-	for (size_t i = 0; i < f->servers.n; i++)
-		if (server < 0 || (size_t)server == i)
-			find_stretch(f, i, counter, &room, &best);
-	if (!(best.excess > 0))
-		return -ENODATA;
-	*ret = best.span;
-	return 0;
-}
-
-/* The window where nothing is given: that of the counter whose stretch stands out most. */
-static int find_any_window(const struct fleet *f, struct fleet_span *ret)
-{
-	_cleanup_(select_room_free) struct select_room room = {};
-	struct stretch_found best = {};
-
-	for (size_t c = 0; c < f->counters.n; c++)
-		for (size_t i = 0; i < f->servers.n; i++)
-			find_stretch(f, i, (int)c, &room, &best);
-	if (!(best.excess > 0))
-		return -ENODATA;
-	*ret = best.span;
-	return 0;
-}
-
 static bool window_given(const struct fleet_question *q)
 {
 	return q->window.from != INT64_MIN || q->window.to != INT64_MAX;
-}
-
-/* At the edges of the data a window of one row cannot be judged: at least three. */
-static void widen(const struct fleet *f, struct fleet_span *w)
-{
-	if (w->to - w->from < 3 * f->interval)
-		w->to = w->from + 3 * f->interval;
 }
 
 static int find_window(struct fleet_question *q, struct fleet_answer *a)
@@ -118,12 +34,9 @@ static int find_window(struct fleet_question *q, struct fleet_answer *a)
 
 	if (window_given(q))
 		return 0;
-	r = q->counter >= 0 ? window_of_symptom(q->fleet, q->server, q->counter, &q->window) : find_any_window(q->fleet, &q->window);
-	if (r < 0)
-		return r;
-	widen(q->fleet, &q->window);
-	a->found_window = true;
-	return 0;
+	r = fleet_window_find(q, false, &q->window);
+	a->found_window = r == 0;
+	return r;
 }
 
 /* The symptom's server: where it is farthest from usual; its counter: the most unusual of the most unusual server. */
@@ -134,7 +47,7 @@ static int find_symptom(struct fleet_question *q, struct fleet_answer *a)
 
 	a->found_symptom = q->counter < 0;
 	a->found_server = q->server < 0;
-	if (q->counter < 0 && q->server < 0 && a->alarms.list.n) {
+	if (q->counter < 0 && q->server < 0 && a->alarms.list.n && !a->alarms.shortened) {
 		q->server = a->alarms.list.v[0].server;
 		q->counter = a->alarms.list.v[0].counter;
 	}
@@ -319,12 +232,60 @@ static void clip_to_data(const struct fleet *f, struct fleet_span *w)
 	w->to = w->to > last ? last + 1 : w->to;
 }
 
+/* Nothing changed within the data: whether a server differs from its peers all the time. */
+static int whole_run(const struct fleet_question *q, const struct causes *causes, struct fleet_answer *ret)
+{
+	struct fleet_answer a = {.found_window = true, .normal_p95 = NAN, .found_symptom = q->counter < 0, .found_server = q->server < 0};
+	const struct fleet_finding *x;
+	struct str s = {};
+	char now[48], normal[48];
+	int r = fleet_levels_compare(q, &a.unusual);
+
+	if (r == 0 && !a.unusual.list.n)
+		r = -ENODATA;
+	if (r < 0) {
+		fleet_answer_free(&a);
+		return r;
+	}
+	a.asked = q->window;
+	clip_to_data(q->fleet, &a.asked);
+	a.window = a.asked;
+	x = &a.unusual.list.v[0];
+	a.symptom = *x;
+	a.server = x->server;
+	a.counter = x->counter;
+	a.now = x->observed;
+	a.alarms.analysis = "alarm";
+	a.explain.analysis = "explain";
+	a.cause = cause_find_of_fleet(causes, q->fleet, &a.unusual, x, x, 0);
+	str_printf(&s, "%s of %s is unusually %s for all of the data: %s, %s on the servers that do the same work. Nothing tells since when.",
+		   q->fleet->counters.v[x->counter].name, q->fleet->servers.v[x->server].name, x->flags & FLEET_LOWER ? "low" : "high",
+		   fleet_value_text(q->fleet, x->counter, x->observed, now, sizeof(now)),
+		   fleet_value_text(q->fleet, x->counter, x->usual, normal, sizeof(normal)));
+	if (a.cause)
+		str_printf(&s, " That looks like %s: %s.", a.cause->id, a.cause->say);
+	a.summary = s.data;
+	if (s.error) {
+		fleet_answer_free(&a);
+		return -ENOMEM;
+	}
+	*ret = a;
+	return 0;
+}
+
 int fleet_why_answer(const struct fleet_question *asked, const struct causes *causes, const struct fleet_calls *calls, struct fleet_answer *ret)
 {
 	struct fleet_question q = *asked, all;
 	struct fleet_answer a = {};
 	int r = find_window(&q, &a);
 
+	if (r == -ENODATA) { /* no server left its peers: it differs from them all the time, or all did the same */
+		r = whole_run(&q, causes, ret);
+		if (r != -ENODATA)
+			return r;
+		r = fleet_window_find(&q, true, &q.window);
+		a.found_window = r == 0;
+	}
 	clip_to_data(q.fleet, &q.window);
 	a.asked = q.window;
 	if (r == 0 && !a.found_window)

@@ -65,6 +65,7 @@ struct fleet_findings {
 	VEC(struct fleet_finding) list; /* highest score first */
 	uint64_t looked_at;		/* pairs of server and counter, or of counter and time */
 	uint64_t left_out;		/* had too few values */
+	bool shortened;			/* of a long window a part was judged */
 	const char *remark;		/* what must be known to judge it; NULL = nothing */
 };
 

@@ -1,0 +1,16 @@
+/* When something happened, where the question does not say. */
+#pragma once
+
+#include "analysis/fleet-analysis.h"
+
+/* The stretch in which a series lay farthest from its normal: of q's symptom, or of any counter of any server. A server with peers
+ * is looked at relative to them: what they all do at the same time, a daily cycle say, is none of its own; its normal is its
+ * first quarter, and its spread is what is common among them, so that a fault may last to the end. One without peers is
+ * looked at as it is, with its spread of all the data, so that a fault of less than a quarter of it shows; with `together`
+ * all are. 0, -ENODATA (none), -ENOMEM. */
+int fleet_window_find(const struct fleet_question *q, bool together, struct fleet_span *ret);
+
+/* Servers whose level differs from their peers' for all of the data (of q's symptom, or of any counter), in robust standard deviations
+ * of the peers' levels, from LEVELS_FAR on. 0 or -ENOMEM. */
+#define LEVELS_FAR 6.0
+int fleet_levels_compare(const struct fleet_question *q, struct fleet_findings *ret);
