@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "cmd/fleet.h"
 #include "source/fleet-calls.h"
+#include "view/fleet-html.h"
 #include "view/json.h"
 
 #define SIMILAR 0.5
@@ -136,6 +137,20 @@ static int read_calls(const struct fleet_args *args, const struct fleet *f, stru
 	return r;
 }
 
+/* False with errno. */
+static bool write_html(const char *path, const struct fleet *f, const struct fleet_answer *a, size_t top)
+{
+	const struct fleet_page page = {.summary = a->summary, .next = a->cause ? a->cause->next : NULL, .window = a->window, .symptom = &a->symptom,
+					.chain = a->chain, .n_chain = a->n_chain, .servers = &a->alarms, .explained_by = &a->explain,
+					.unusual = &a->unusual};
+	FILE *out = fopen(path, "we");
+
+	if (!out)
+		return false;
+	fleet_page_html(f, &page, top, out);
+	return fclose(out) == 0;
+}
+
 static int answer(struct common *common, struct fleet_args *args, const struct fleet_question *q, const char *data)
 {
 	_cleanup_free_ char *path = incidents_file(common, args);
@@ -160,6 +175,8 @@ static int answer(struct common *common, struct fleet_args *args, const struct f
 	}
 	if (path)
 		(void)fleet_incidents_like(path, q->fleet, &a, &incidents);
+	if (args->html && !write_html(args->html, q->fleet, &a, args->top))
+		log_warning("cannot write %s: %s", args->html, strerror(errno));
 	if (common->json)
 		tell_json(&a, q->fleet, args, &incidents);
 	else
@@ -204,6 +221,7 @@ static const struct option_row options[] = {
 	FLEET_WINDOW_OPTIONS,
 	FLEET_USUAL_OPTIONS,
 	{OPTION_COUNT, 0, "max-lag", "ROWS", &fleet_args.max_lag, "by how much a counter may lead or follow (default: a row for every 20 that are compared, at most 5)"},
+	{OPTION_TEXT, 0, "html", "FILE", &fleet_args.html, "also write the answer as a page to hand on: curves, chain and lists in one file"},
 	{OPTION_TEXT, 0, "calls", "FILE", &fleet_args.calls, "who calls whom: lines CALLER,CALLEE or a matrix; a caller is not the cause of what it calls"},
 	{OPTION_TEXT, 0, "causes", "PATH", &fleet_args.causes, "your own causes: a file or a folder of them (default: " SYSTEM_CAUSES ")"},
 	{OPTION_TEXT, 0, "incidents", "FILE", &fleet_args.incidents, "where incidents are kept (default: beside the recording)"},

@@ -25,3 +25,13 @@ struct fleet_view {
 	float *values;		       /* detail view: of each server n values (means, where `each` > 1), NaN = missing */
 	float *low, *high;	       /* the least and the most of each value where `each` > 1; else NULL */
 };
+
+/* What a page about one answer shows; nothing is owned. */
+struct fleet_page {
+	const char *summary, *next; /* next may be NULL */
+	struct fleet_span window;   /* what was judged */
+	const struct fleet_finding *symptom;
+	const struct fleet_finding *chain; /* n_chain of them, in the order in which they began */
+	size_t n_chain;
+	const struct fleet_findings *servers, *explained_by, *unusual;
+};
