@@ -7,6 +7,7 @@
 
 #include "analysis/attributes.h"
 #include "analysis/span-kinds.h"
+#include "analysis/span-sides.h"
 #include "base/cleanup.h"
 
 #define ROUNDS	       4    /* of fitting what each attribute does by itself */
@@ -207,6 +208,19 @@ static int judge_alike(const struct table *t, const struct attribute_findings *f
 	return 0;
 }
 
+/* "cart version = (none)": the requests that do not go through a service are no cause; the path says what they do. */
+static bool is_absence(const struct table *t, const struct element *e)
+{
+	for (size_t k = 0; k < t->kinds.n_looked; k++) {
+		const char *key = names_get(t->kinds.f->names, t->kinds.keys[t->kinds.looked[k]]);
+		size_t n = strlen(key), m = strlen(SPAN_VERSION_KEY);
+
+		if (e->value[k] != ATTRIBUTE_ANY && !t->kinds.texts[k][e->value[k]] && n > m && !strcmp(key + n - m, SPAN_VERSION_KEY))
+			return true;
+	}
+	return false;
+}
+
 static int add_cause(const struct table *t, const struct element *e, double share, struct span_causes *ret)
 {
 	_cleanup_str_ struct str where = {};
@@ -261,7 +275,7 @@ static int search(const struct table *t, struct span_causes *ret)
 		const struct element *e = &found.elements.v[i];
 		double share = found.observed > found.expected ? (e->observed - e->expected) / (found.observed - found.expected) : e->share;
 
-		if (share >= CAUSE_LEAST)
+		if (share >= CAUSE_LEAST && !is_absence(t, e))
 			r = add_cause(t, e, fmin(1, share), ret);
 	}
 	attribute_findings_free(&found);

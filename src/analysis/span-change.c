@@ -138,7 +138,7 @@ static int test_bucket(const struct forest *f, double least, struct bucket_chang
 	c->errors_after = share_of(c->after->errors, b);
 	c->p_errors = shares_p(c->errors_before, moments_effective(a), c->errors_after, moments_effective(b));
 	if (c->mix.n_keys) {
-		c->p_mean = c->error > 0 ? normal_p(c->within / c->error) : 1;
+		c->p_mean = c->error > 0 ? fmin(1, 2 * normal_p(c->within / c->error)) : 1; /* twice, as moments_p() */
 		c->p_tail = 1; /* ranks and tails are of all kinds of requests together */
 	} else {
 		c->p_mean = mean_p(c);

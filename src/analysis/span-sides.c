@@ -25,7 +25,7 @@ static uint32_t version_key(struct names *names, uint32_t package)
 {
 	char text[NAME_TEXT_MAX];
 
-	snprintf(text, sizeof(text), "%s version", names_get(names, package));
+	snprintf(text, sizeof(text), "%s" SPAN_VERSION_KEY, names_get(names, package));
 	return names_text(names, text, strlen(text));
 }
 

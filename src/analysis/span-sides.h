@@ -3,6 +3,8 @@
 
 #include "timeline/forest.h"
 
+#define SPAN_VERSION_KEY " version" /* behind a package, among the attributes of the sides' leaves */
+
 enum span_side { SIDE_NONE, SIDE_BASELINE, SIDE_CANDIDATE };
 
 /* Gives *ret both sides of f: each bucket's groups put together by what `side` says. Neither is finished. */

@@ -21,5 +21,8 @@ void change_print(const struct sides *s, const struct span_change *c);
 json_t *change_json(const char *schema, const struct sides *s, const struct span_change *c);
 /* "slower: hardware=gen5: api create vm: 412 ms, was 330 ms; storage create disk": caller frees, NULL without memory. */
 char *change_headline(const struct sides *s, const struct span_change *c);
+/* What the gate says, as --report asks for it; NULL = in full. */
+void gate_print(const struct sides *s, const struct span_change *c, enum span_verdict verdict);
+bool gate_report_is_known(const char *form);
 /* The versions that are slower than others of their bucket. */
 void suspects_print(const struct sides *s);

@@ -427,26 +427,6 @@ int spans_judge_window(struct common *common, int64_t begin, const int64_t *past
 	return r;
 }
 
-/* One line: the verdict, and what it could have seen. */
-static void print_gate(const struct sides *s, const struct span_change *c, enum span_verdict verdict)
-{
-	_cleanup_free_ char *headline = change_headline(s, c);
-	double wanted = 2 * c->least;
-
-	if (span_is_regression(verdict))
-		printf("regression: %s\n", headline ? headline : span_verdict_name(verdict));
-	else if (verdict == VERDICT_SAME && c->seen_share > 0)
-		printf("pass: could see +%.0f %% or more in %.0f %% of the traffic, and +%.0f %% of all together\n", ceil(100 * c->seen),
-		       100 * c->seen_share, ceil(100 * c->all.could_see));
-	else if (verdict == VERDICT_SAME)
-		printf("pass: could see +%.0f %% or more of all together\n", ceil(100 * c->all.could_see));
-	else if (isfinite(c->all.could_see))
-		printf("cannot tell: with these requests only +%.0f %% or more of all together could be seen; for +%.0f %%, %.1f times as many are "
-		       "needed on both sides\n", ceil(100 * c->all.could_see), 100 * wanted, span_change_needed(c, wanted));
-	else
-		puts("cannot tell: no bucket has requests on both sides");
-}
-
 /* 0 pass, 1 regression, 3 cannot tell. */
 static int tell_gate(struct common *common, const struct sides *s, const struct span_change *c, const char *schema)
 {
@@ -455,12 +435,13 @@ static int tell_gate(struct common *common, const struct sides *s, const struct 
 
 	if (common->json)
 		return spans_print_json(change_json(schema, s, c), status);
-	print_gate(s, c, verdict);
-	change_print(s, c);
+	gate_print(s, c, verdict);
 	return status;
 }
 
 int spans_gate(struct common *common, int argc, char **argv)
 {
+	if (!gate_report_is_known(spans_arg.report))
+		return usage_error("spans gate", "invalid --report '%s'; expected long, line, table, markdown, or junit", spans_arg.report);
 	return with_change(common, (size_t)argc - 1, argv + 1, false, "whyslow.spans.gate/1", tell_gate);
 }

@@ -59,7 +59,7 @@ struct receiver_trouble {
 static const struct receiver_trouble troubles[] = {
 	TROUBLE(no_token, "requests without a valid token were refused (401); set OTEL_EXPORTER_OTLP_HEADERS='authorization=Bearer TOKEN' where they come from"),
 	TROUBLE(unreadable, "requests could not be read (400): is another protocol than OTLP/HTTP sent?"),
-	TROUBLE(grpc, "requests by OTLP/gRPC were refused (415); set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"),
+	TROUBLE(grpc, "requests or connections of OTLP/gRPC were refused; set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"),
 	TROUBLE(refused, "requests were told to come again (429); --spans-in-memory gives them more room"),
 	TROUBLE(dropped, "requests with metrics or logs were accepted and dropped"),
 	TROUBLE(repeated, "requests came twice and are counted once"),

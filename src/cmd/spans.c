@@ -80,6 +80,12 @@ static const struct option_row groups_options[] = {
 	{OPTION_TEXT, 0, "method", "NAME", &spans_arg.method, "robust (default), sdiag-older, sdiag-pooled"},
 	{},
 };
+static const struct option_row gate_options[] = {
+	DATA_OPTIONS, BUCKET_OPTIONS, SIDES_OPTIONS,
+	{OPTION_COUNT, 0, "min-effect", "PERCENT", &spans_arg.min_effect, "the smallest rise of the mean that matters (default 5)"},
+	{OPTION_TEXT, 0, "report", "FORM", &spans_arg.report, "long (default), line, table, markdown (for a pull request), junit (XML)"},
+	{},
+};
 static const struct option_row change_options[] = {
 	DATA_OPTIONS, BUCKET_OPTIONS, SIDES_OPTIONS,
 	{OPTION_COUNT, 0, "min-effect", "PERCENT", &spans_arg.min_effect, "the smallest rise of the mean that matters (default 5)"},
@@ -118,7 +124,7 @@ static const struct subverb load = {"load", "DATA ... ", "adds traces to the sto
 	exemplars = {"exemplars", "[DATA ...] ", "requests that were kept whole: the slowest of each version, and ordinary ones", exemplar_options, spans_exemplars, NULL},
 	why = {"why", "[DATA ...] ", "which bucket, version and call path became slower, and why", change_options, spans_why, NULL},
 	compare = {"compare", "[DATA ...] ", "baseline and candidate: where the milliseconds went", change_options, spans_compare, NULL},
-	gate = {"gate", "[DATA ...] ", "exit status for a deployment (--baseline V1 --candidate V2): 0 pass, 1 regression, 3 cannot tell", change_options, spans_gate, NULL},
+	gate = {"gate", "[DATA ...] ", "exit status for a deployment (--baseline V1 --candidate V2): 0 pass, 1 regression, 3 cannot tell", gate_options, spans_gate, NULL},
 	receive = {"receive", "", "takes traces over OTLP/HTTP (/v1/traces) into the store", receive_options, spans_receive, NULL},
 	watch = {"watch", "", "judges each finished window of the store against those before and acts on a regression", watch_options, spans_watch, NULL},
 	work = {"work", "URL ... ", "a worker: the traces of a shard of ClickHouse, for --engine", work_options, spans_work, NULL};

@@ -10,7 +10,7 @@
 #include "store/span-store.h"
 
 struct spans_arguments {
-	const char *root, *mapping, *join, *by, *format, *rule, *entry, *where, *since, *until, *key;
+	const char *report, *root, *mapping, *join, *by, *format, *rule, *entry, *where, *since, *until, *key;
 	int64_t late, slot;
 	uint64_t top, exemplars, jobs, memory, min_effect;
 	bool each_trace;

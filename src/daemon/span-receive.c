@@ -467,5 +467,6 @@ struct receiver_counts receiver_counts(struct receiver *r)
 	counts.waiting = assembler_waiting(r->pipeline.assembler);
 	pthread_mutex_unlock(&r->lock);
 	counts.no_token = http_server_counts(r->server).no_token;
+	counts.grpc += http_server_counts(r->server).not_http_1;
 	return counts;
 }

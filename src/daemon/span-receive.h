@@ -42,7 +42,7 @@ struct receiver_counts {
 	uint64_t refused;    /* 429 */
 	uint64_t no_token;   /* 401 */
 	uint64_t unreadable; /* 400 */
-	uint64_t grpc;	     /* 415 */
+	uint64_t grpc;	     /* 415, or connections that began in HTTP/2 */
 	uint64_t repeated;   /* the same bytes were taken before: counted once */
 	uint64_t dropped;    /* metrics and logs */
 	uint32_t waiting;

@@ -180,9 +180,16 @@ static int parse_listen(const char *text, struct sockaddr_storage *ret, socklen_
 static void keep_complaint(void *data, const char *format, va_list args)
 {
 	struct http_server *s = data;
+	char said[160];
 
-	if (!s->daemon)
+	if (!s->daemon) {
 		str_vprintf(&s->complaint, format, args);
+		return;
+	}
+	/* "Error processing request (HTTP response code is 505 ...": HTTP/2 without an upgrade, as gRPC speaks it; no handler sees it */
+	vsnprintf(said, sizeof(said), format, args);
+	if (strstr(said, " 505 "))
+		http_counted(s, NOT_HTTP_1);
 }
 
 /* A socket that listens there. */
@@ -353,5 +360,5 @@ struct http_counts http_server_counts(const struct http_server *s)
 	const atomic_uint_fast64_t *n = s->counts;
 
 	return (struct http_counts){n[REQUESTS],  n[NO_TOKEN], n[TOO_NARROW], n[WRONG_HOST], n[WRONG_ORIGIN], n[UNKNOWN_PATH],
-				    n[TOO_LARGE], n[TOO_MANY], n[BAD_BODY],   n[FAILED]};
+				    n[TOO_LARGE], n[TOO_MANY], n[BAD_BODY],   n[FAILED], n[NOT_HTTP_1]};
 }

@@ -66,6 +66,7 @@ struct http_server_options {
 /* Counted since the start. Refused ones are in `requests` too. */
 struct http_counts {
 	uint64_t requests, no_token, too_narrow, wrong_host, wrong_origin, unknown_path, too_large, too_many, bad_body, failed;
+	uint64_t not_http_1; /* HTTP/2 without an upgrade: gRPC */
 };
 
 /* 0, or -errno with *ret_error (caller frees): no token in the file, an address that is not this machine's without a

@@ -130,12 +130,16 @@ static void test_what_starts_after_its_parent_is_asynchronous_with_all_below(voi
 static void test_a_server_of_another_clock_is_moved_into_its_client(void **state)
 {
 	(void)state;
-	WALK(PATH_TOLERANT, {0, 0, 100, SPAN_CLIENT, 1}, {1, 5000, 5060, SPAN_SERVER, 2}, {2, 5010, 5020, SPAN_INTERNAL, 2});
+	WALK(PATH_TOLERANT, {0, 0, 100, SPAN_CLIENT, 1}, {1, 5000000, 5000060, SPAN_SERVER, 2}, {2, 5000010, 5000020, SPAN_INTERNAL, 2});
 	assert_int_equal(tree.start[1], 20);
 	assert_int_equal(tree.start[2], 30);
 	assert_int_equal(tally.skewed, 1);
 	assert_true(on_path(2));
 	assert_int_equal(tree.own[0], 40);
+	/* a microsecond is how times are rounded, and no other clock: moved, and not told */
+	WALK(PATH_TOLERANT, {0, 1000, 9000, SPAN_CLIENT, 1}, {1, 0, 6000, SPAN_SERVER, 2});
+	assert_int_equal(tree.start[1], 2000);
+	assert_int_equal(tally.skewed, 0);
 }
 
 static void test_crisp_cuts_only_the_length_of_a_clients_server(void **state)

@@ -261,18 +261,21 @@ static void clamp(struct tree *t, uint32_t p, uint32_t c, struct tree_tally *tal
 	tally->clamped_ns += (uint64_t)(before - t->length[c]);
 }
 
+/* ns: within one machine, times are rounded to a microsecond, and some clocks step by a tick of the kernel */
+#define CLOCKS_DIFFER 1000000
+
 /* The child's clock differs from its client's: moves it to the middle. */
 static void correct_skew(struct tree *t, uint32_t p, uint32_t c, struct tree_tally *tally)
 {
 	int64_t room = (t->end[p] - t->start[p]) - (t->end[c] - t->start[c]);
-	int64_t by = t->start[p] + room / 2 - t->start[c];
+	int64_t by = t->start[p] + room / 2 - t->start[c], early = t->start[p] - t->start[c], late = t->end[c] - t->end[p];
 
 	if (room < 0)
 		return;
+	tally->skewed += early > CLOCKS_DIFFER || late > CLOCKS_DIFFER;
 	t->start[c] += by;
 	t->end[c] += by;
 	t->shift[c] += by;
-	tally->skewed++;
 }
 
 /* Does the child, brought within its parent, still belong to the parent's time? */
