@@ -56,12 +56,43 @@ static uint64_t measured_alike(const struct fleet *f, const struct fleet_server 
 	return hash;
 }
 
-static uint64_t key_of(const struct fleet *f, const struct fleet_server *s, uint64_t *ret_second)
+/* Servers whose name has the stem of `of`. */
+static size_t count_stem(const struct fleet *f, const char *of)
 {
-	_cleanup_free_ char *stem = s->role ? NULL : fleet_name_stem(s->name);
+	size_t n = 0;
 
-	*ret_second = s->role ? 0 : measured_alike(f, s);
-	return hash_text(s->role ? s->role : stem ? stem : s->name);
+	for (size_t i = 0; i < f->servers.n; i++) {
+		_cleanup_free_ char *stem = fleet_name_stem(f->servers.v[i].name);
+
+		n += stem && strcmp(stem, of) == 0;
+	}
+	return n;
+}
+
+/* Whether roles tell servers apart. One that all have (Prometheus' job of an exporter that runs on every host) does not, where
+ * names do: at least FLEET_PEERS_MIN are of one stem, and not all. */
+static bool roles_count(const struct fleet *f)
+{
+	size_t n = 0;
+
+	for (size_t i = 1; i < f->servers.n; i++)
+		if (!f->servers.v[0].role || !f->servers.v[i].role || strcmp(f->servers.v[0].role, f->servers.v[i].role) != 0)
+			return true;
+	for (size_t i = 0; i < f->servers.n && i < FLEET_PEERS_MIN * FLEET_PEERS_MIN && n < FLEET_PEERS_MIN; i++) {
+		_cleanup_free_ char *stem = fleet_name_stem(f->servers.v[i].name);
+
+		n = stem ? count_stem(f, stem) : 0;
+	}
+	return n < FLEET_PEERS_MIN || n == f->servers.n;
+}
+
+static uint64_t key_of(const struct fleet *f, const struct fleet_server *s, bool by_role, uint64_t *ret_second)
+{
+	const char *role = by_role ? s->role : NULL;
+	_cleanup_free_ char *stem = role ? NULL : fleet_name_stem(s->name);
+
+	*ret_second = role ? 0 : measured_alike(f, s);
+	return hash_text(role ? role : stem ? stem : s->name);
 }
 
 int fleet_peers_find(const struct fleet *f, struct fleet_peers *ret)
@@ -69,10 +100,11 @@ int fleet_peers_find(const struct fleet *f, struct fleet_peers *ret)
 	struct fleet_peers p = {};
 	struct hmap groups = {};
 	_cleanup_free_ size_t *members = calloc(f->servers.n + 1, sizeof(*members));
+	bool by_role = roles_count(f);
 	int r = members ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < f->servers.n && r == 0; i++) {
-		uint64_t second, key = key_of(f, &f->servers.v[i], &second);
+		uint64_t second, key = key_of(f, &f->servers.v[i], by_role, &second);
 		uintptr_t group = (uintptr_t)hmap_get(&groups, key, second);
 
 		if (!group) {

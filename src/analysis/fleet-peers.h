@@ -13,7 +13,7 @@ struct fleet_peers {
 	size_t largest; /* servers in the largest group */
 };
 
-/* By role where it is given; else by name without its numbers and hashes (web-01, web-02; frontend-579b9bff58-t2dbm) among
+/* By role where it is given and tells servers apart; else by name without its numbers and hashes (web-01, web-02; frontend-579b9bff58-t2dbm) among
  * servers that are measured alike. 0 or -ENOMEM. */
 int fleet_peers_find(const struct fleet *f, struct fleet_peers *ret);
 void fleet_peers_free(struct fleet_peers *p);

@@ -478,6 +478,32 @@ static void thresholds_in_all_views(void **state)
 	release(f);
 }
 
+/* node_exporter is one job on all hosts. */
+static void a_role_that_all_have_tells_no_one_apart(void **state)
+{
+	static const char *const hosts[] = {"web-1:9100", "web-2:9100", "web-3:9100", "web-4:9100", "db-1:9100"};
+	struct intake *in = intake_new();
+	struct fleet_peers p;
+	struct fleet *f;
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		int server = intake_server(in, hosts[i]);
+
+		assert_int_equal(intake_role(in, server, "node"), 0);
+		for (int t = 0; t < 4; t++)
+			assert_int_equal(intake_put(in, server, intake_counter(in, "load", &gauge), t * MINUTE, t), 0);
+	}
+	assert_int_equal(intake_finish(in, &f), 0);
+	intake_free(in);
+	assert_int_equal(fleet_peers_find(f, &p), 0);
+	assert_int_equal(p.groups, 2);
+	assert_int_equal(p.largest, 4);
+	assert_true(p.group.v[4] != p.group.v[0]);
+	fleet_peers_free(&p);
+	release(f);
+}
+
 /* The worst value lies at the end of the last server. */
 static void the_worst_of_a_rule_are_kept_not_the_first(void **state)
 {
@@ -536,7 +562,7 @@ static void a_late_joiner_counts_where_it_has_rows(void **state)
 	release(f);
 }
 
-RUN_TESTS(cmocka_unit_test(the_worst_of_a_rule_are_kept_not_the_first), cmocka_unit_test(a_late_joiner_counts_where_it_has_rows),
+RUN_TESTS(cmocka_unit_test(a_role_that_all_have_tells_no_one_apart), cmocka_unit_test(the_worst_of_a_rule_are_kept_not_the_first), cmocka_unit_test(a_late_joiner_counts_where_it_has_rows),
 	  cmocka_unit_test(equation_1_by_hand), cmocka_unit_test(equation_2_by_hand), cmocka_unit_test(time_correlation_by_index), cmocka_unit_test(only_a_drifting_clock_is_followed_by_index),
 	  cmocka_unit_test(peers_are_compared_when_the_first_of_them_is_not_there),
 	  cmocka_unit_test(a_row_of_a_wrong_year_takes_no_memory),
