@@ -44,4 +44,18 @@ static void feedback_calibrates_who_gave_it(void **state)
 	stored_end(&s);
 }
 
-RUN_TESTS(cmocka_unit_test(feedback_calibrates_who_gave_it))
+static void what_is_searched_is_what_is_shown(void **state)
+{
+	static const char answer[] = "{\"at\": 1, \"slow\": true, \"summary\": \"Backups read\", \"cause\": \"disk-queue\", \"culprit\": \"rsync\","
+				     " \"bottleneck\": \"disk\", \"fingerprint\": {\"secret-tool\": 1}}";
+
+	(void)state;
+	assert_true(told_mentions(answer, "backups"));
+	assert_true(told_mentions(answer, "disk-queue"));
+	assert_true(told_mentions(answer, "rsync"));
+	assert_false(told_mentions(answer, "secret-tool"));
+	assert_false(told_mentions(answer, "summary"));
+	assert_false(told_mentions("torn", "torn"));
+}
+
+RUN_TESTS(cmocka_unit_test(feedback_calibrates_who_gave_it), cmocka_unit_test(what_is_searched_is_what_is_shown))

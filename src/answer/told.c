@@ -65,6 +65,23 @@ int told_read(const char *text, struct told *ret)
 	return r;
 }
 
+static bool contains(const char *text, const char *words)
+{
+	return text && strcasestr(text, words);
+}
+
+bool told_mentions(const char *text, const char *words)
+{
+	struct told t;
+	bool found;
+
+	if (told_read(text, &t) < 0)
+		return false;
+	found = contains(t.summary, words) || contains(t.cause, words) || contains(t.culprit, words);
+	told_free(&t);
+	return found;
+}
+
 int told_keep(const struct answer_sink *sink, int64_t mark, const struct answer *a)
 {
 	_cleanup_free_ char *text = write_answer(a);

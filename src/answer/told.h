@@ -15,6 +15,8 @@ struct told {
 void told_free(struct told *t);
 /* The answer that a text (store_told()) says; mark is not set. 0; -EBADMSG, -ENOMEM. */
 int told_read(const char *text, struct told *ret);
+/* Does what it says in words (summary, cause, culprit) contain this, in whatever case? */
+bool told_mentions(const char *text, const char *words);
 /* Where answers in short are saved beside their marks. */
 struct answer_sink {
 	int (*save)(void *data, int64_t mark, const char *text); /* 0 or -errno */

@@ -175,7 +175,7 @@ static void search(const struct common *common, struct store *store, struct mark
 	for (size_t i = 0; i < *n; i++) {
 		_cleanup_free_ char *told = store_told(store, marks[i].id, common->viewer.uid);
 
-		if (strcasestr(note_of(&marks[i]), arg_search) || (told && strcasestr(told, arg_search)))
+		if (strcasestr(note_of(&marks[i]), arg_search) || (told && told_mentions(told, arg_search)))
 			marks[kept++] = marks[i];
 		else
 			mark_free(&marks[i]);
