@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -27,7 +26,7 @@
 
 struct web_control {
 	struct web_control_options options;
-	char *folder, *address, *recording, *path;
+	char *folder, *address, *recording;
 	int fd, stop_fd[2];
 	bool running;
 	pthread_t thread;
@@ -70,12 +69,13 @@ int web_folder(const char *run_dir, char **ret, char **ret_error)
 	return 0;
 }
 
-static int socket_address(const char *folder, uint16_t port, struct sockaddr_un *ret)
+#define NAME_SIZE sizeof("65535")
+
+/* The name of a server's socket in its folder. */
+static const char *name_of(uint16_t port, char *buf)
 {
-	*ret = (struct sockaddr_un){.sun_family = AF_UNIX};
-	if ((size_t)snprintf(ret->sun_path, sizeof(ret->sun_path), "%s/%u", folder, port) >= sizeof(ret->sun_path))
-		return -ENAMETOOLONG;
-	return 0;
+	snprintf(buf, NAME_SIZE, "%u", port);
+	return buf;
 }
 
 /* --- the server's side --- */
@@ -216,20 +216,13 @@ static void *serve_all(void *argument)
 
 static int listen_there(struct web_control *c)
 {
-	struct sockaddr_un address;
-	int r = socket_address(c->folder, c->options.port, &address);
+	char name[NAME_SIZE];
 
-	if (r < 0)
-		return r;
-	c->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	/* one that lies there is of a server that was killed: the port is ours now */
+	c->fd = local_socket_listen(c->folder, name_of(c->options.port, name), SOCK_SEQPACKET | SOCK_NONBLOCK, 0666);
 	if (c->fd < 0)
-		return -errno;
-	unlink(address.sun_path); /* of one that was killed: the port is ours now */
-	if (bind(c->fd, (struct sockaddr *)&address, sizeof(address)) < 0 || chmod(address.sun_path, 0666) < 0 || listen(c->fd, 8) < 0 ||
-	    pipe2(c->stop_fd, O_CLOEXEC) < 0)
-		return -errno;
-	c->path = strdup(address.sun_path);
-	return c->path ? 0 : -ENOMEM;
+		return c->fd;
+	return pipe2(c->stop_fd, O_CLOEXEC) < 0 ? -errno : 0;
 }
 
 int web_control_start(const struct web_control_options *options, struct web_control **ret)
@@ -256,18 +249,19 @@ int web_control_start(const struct web_control_options *options, struct web_cont
 
 void web_control_stop(struct web_control *c)
 {
+	char name[NAME_SIZE];
+
 	if (!c)
 		return;
 	if (c->running) {
 		(void)!write(c->stop_fd[1], "", 1);
 		pthread_join(c->thread, NULL);
 	}
-	if (c->path)
-		unlink(c->path);
+	if (c->fd >= 0)
+		unlink_in(c->folder, name_of(c->options.port, name));
 	close_fd(&c->fd);
 	close_fd(&c->stop_fd[0]);
 	close_fd(&c->stop_fd[1]);
-	free(c->path);
 	free(c->folder);
 	free(c->address);
 	free(c->recording);
@@ -287,16 +281,18 @@ static bool is_proven(int fd, const char *folder)
 
 json_t *web_ask(const char *folder, uint16_t port, const char *words)
 {
-	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	_cleanup_free_ char *text = malloc(ANSWER_MAX);
-	struct sockaddr_un address;
+	_cleanup_close_ int fd = -1;
+	char name[NAME_SIZE];
 	ssize_t n;
 
-	if (!text || fd < 0 || socket_address(folder, port, &address) < 0)
+	if (!text)
+		return NULL;
+	fd = local_socket_connect(folder, name_of(port, name), SOCK_SEQPACKET | SOCK_NONBLOCK); /* one whose queue is full waits for nothing */
+	if (fd < 0 || fcntl(fd, F_SETFL, 0) < 0)
 		return NULL;
 	set_patience(fd);
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || !is_proven(fd, folder) ||
-	    send(fd, words, strlen(words), MSG_NOSIGNAL) < 0)
+	if (!is_proven(fd, folder) || send(fd, words, strlen(words), MSG_NOSIGNAL) < 0)
 		return NULL;
 	n = recv(fd, text, ANSWER_MAX, 0);
 	return n > 0 ? json_loadb(text, (size_t)n, 0, NULL) : NULL;
