@@ -368,3 +368,12 @@ void entity_describe(struct entity *e, char *exe, char *cmdline, char *unit, cha
 	replace(e, &e->info.unit, unit);
 	replace(e, &e->info.container, container);
 }
+
+#define RECORDER_NAME "whyslow" /* as the program calls its process */
+
+bool entity_is_of_recorder(const struct entity *e, const struct entity *parent, uint32_t recorder)
+{
+	bool is_child = e->info.parent == recorder || (parent && parent->info.flags & ENTITY_IS_SELF);
+
+	return e->info.pid == recorder || (is_child && strcmp(e->info.name, RECORDER_NAME) == 0);
+}

@@ -71,6 +71,9 @@ struct entity {
 
 struct entity *entity_new(enum entity_kind kind, const char *name);
 void entity_free(struct entity *e);
+/* Is this process the recorder with that pid, or one of its processes that answer questions or look into a process? Not the commands that
+ * rules start: they have another name. parent: NULL = not known. */
+bool entity_is_of_recorder(const struct entity *e, const struct entity *parent, uint32_t recorder);
 /* Nothing is to be said of it but what changes from now on: it was encoded as it is described, with all it has. */
 static inline bool entity_is_settled(const struct entity *e)
 {

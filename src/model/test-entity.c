@@ -50,10 +50,40 @@ static void names_do_not_speak_to_a_terminal(void **state)
 	entity_info_free(&got);
 }
 
+static bool is_own(uint32_t pid, uint32_t parent_pid, const char *name, const struct entity *parent)
+{
+	struct entity *e = entity_new(ENTITY_PROCESS, name);
+	bool own;
+
+	assert_non_null(e);
+	e->info.pid = pid;
+	e->info.parent = parent_pid;
+	own = entity_is_of_recorder(e, parent, 100);
+	entity_free(e);
+	return own;
+}
+
+static void the_recorder_knows_its_own(void **state)
+{
+	struct entity *service = entity_new(ENTITY_PROCESS, "whyslow");
+
+	(void)state;
+	assert_non_null(service);
+	assert_true(is_own(100, 1, "renamed", NULL));
+	assert_true(is_own(101, 100, "whyslow", NULL));
+	assert_false(is_own(101, 100, "notify-send", NULL)); /* what a rule starts */
+	assert_false(is_own(300, 1, "whyslow", NULL)); /* of another user */
+	assert_false(is_own(300, 101, "whyslow", service));
+	service->info.flags |= ENTITY_IS_SELF;
+	assert_true(is_own(300, 101, "whyslow", service));
+	entity_free(service);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_program_is_called_as_it_was_started),
+		cmocka_unit_test(the_recorder_knows_its_own),
 		cmocka_unit_test(names_do_not_speak_to_a_terminal),
 	};
 

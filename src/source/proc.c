@@ -268,17 +268,9 @@ static void read_values(struct proc_source *src, int dir, struct process *p, con
 		read_gpu(src, dir, p);
 }
 
-/* As in task-sweep.c. */
-static bool is_own(const struct proc_source *src, uint32_t pid, const struct proc_stat *s)
-{
-	const struct process *parent = hmap_get(&src->by_pid, s->parent, 0);
-
-	return pid == src->own_pid || ((s->parent == src->own_pid || (parent && parent->entity->info.flags & ENTITY_IS_SELF)) &&
-				       strcmp(s->comm, "whyslow") == 0);
-}
-
 static struct entity *new_entity(const struct proc_source *src, const struct process *p, const struct proc_stat *s)
 {
+	const struct process *parent = hmap_get(&src->by_pid, s->parent, 0);
 	struct entity *e = entity_new(ENTITY_PROCESS, s->comm);
 
 	if (!e)
@@ -291,7 +283,7 @@ static struct entity *new_entity(const struct proc_source *src, const struct pro
 		e->info.flags |= ENTITY_IS_KERNEL_THREAD;
 	if (!e->born)
 		e->info.flags |= ENTITY_WAS_RUNNING;
-	if (is_own(src, p->pid, s))
+	if (entity_is_of_recorder(e, parent ? parent->entity : NULL, src->own_pid))
 		e->info.flags |= ENTITY_IS_SELF;
 	return e;
 }

@@ -9,7 +9,6 @@
 #include "source/ring.h"
 #include "source/task-inside.h"
 
-#define OWN_NAME	"whyslow" /* as main() calls its process */
 #define ROLL_LOOK_AHEAD 4 /* entries of the roll that may have ended since the tick before */
 #define ALL_EVERY	4096 /* sweeps: the walk goes through all tasks, should it have lost sight of one */
 
@@ -18,17 +17,9 @@ static bool comes_from_exec(const struct process *p, const struct task_sample *s
 	return p->entity->exec_id != s->exec_id;
 }
 
-/* The recorder, and its processes that answer questions or look into a process; not the commands that rules start. */
-static bool is_own(const struct task_source *src, const struct task_sample *s)
-{
-	const struct process *parent = hmap_get(&src->by_pid, s->parent, 0);
-
-	return s->pid == src->own_pid || ((s->parent == src->own_pid || (parent && parent->entity->info.flags & ENTITY_IS_SELF)) &&
-					  strcmp(s->comm, OWN_NAME) == 0);
-}
-
 static struct entity *new_process_entity(struct task_source *src, const struct task_sample *s)
 {
+	const struct process *parent = hmap_get(&src->by_pid, s->parent, 0);
 	struct entity *e = entity_new(ENTITY_PROCESS, s->comm);
 
 	if (!e)
@@ -43,7 +34,7 @@ static struct entity *new_process_entity(struct task_source *src, const struct t
 		e->info.flags |= ENTITY_IS_KERNEL_THREAD;
 	if (!e->born)
 		e->info.flags |= ENTITY_WAS_RUNNING;
-	if (is_own(src, s))
+	if (entity_is_of_recorder(e, parent ? parent->entity : NULL, src->own_pid))
 		e->info.flags |= ENTITY_IS_SELF;
 	return e;
 }
