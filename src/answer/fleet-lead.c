@@ -21,12 +21,12 @@ static bool has_server(const struct candidates *c, const struct fleet_findings *
 	return false;
 }
 
-static void find_candidates(const struct fleet_findings *e, struct candidates *c)
+static void find_candidates(const struct fleet_findings *e, double equal, struct candidates *c)
 {
 	for (size_t i = 0; i < e->list.n && c->n < CANDIDATES_MAX; i++) {
 		const struct fleet_finding *x = &e->list.v[i];
 
-		if (x->score < LEAD_SCORE || x->score < LEAD_EQUAL * e->list.v[0].score)
+		if (x->score < LEAD_SCORE || x->score < equal * e->list.v[0].score)
 			return;
 		if (!has_server(c, e, x->server))
 			c->at[c->n++] = i;
@@ -96,12 +96,13 @@ int fleet_find_lead(const struct fleet *f, const struct fleet_calls *calls, stru
 {
 	struct candidates c = {};
 	struct fleet_finding front;
+	bool by_calls = calls && calls->list.n;
 	int lead;
 
-	find_candidates(explain, &c);
+	find_candidates(explain, by_calls ? LEAD_CALLS : LEAD_EQUAL, &c);
 	if (!c.n)
 		return 0;
-	lead = calls && calls->list.n ? lead_by_calls(f, calls, &c, explain) : lead_by_time(f, &c, explain);
+	lead = by_calls ? lead_by_calls(f, calls, &c, explain) : lead_by_time(f, &c, explain);
 	if (lead < 0)
 		return lead;
 	front = explain->list.v[c.at[lead]];

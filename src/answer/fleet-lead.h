@@ -6,11 +6,12 @@
 #include "model/fleet-finding.h"
 
 #define LEAD_SCORE 0.5 /* of an explanation, at least */
-#define LEAD_EQUAL 0.7 /* of the best one's score: what stands closer together is told apart by calls or time */
+#define LEAD_EQUAL 0.7 /* of the best one's score: what stands closer together is told apart by time */
+#define LEAD_CALLS 0.95 /* the same for calls, which also link what moved by chance */
 #define LEAD_ROWS  20  /* that are compared: with fewer no order in time is believed */
 
 /* Moves the lead to the front of the explanations (highest score first). Candidates are the best counters of servers with at
- * least LEAD_SCORE and LEAD_EQUAL. With `calls` (may be NULL): the best one of those from which no other candidate is
+ * least LEAD_SCORE and LEAD_EQUAL (LEAD_CALLS) of the best. With `calls` (may be NULL): the best one of those from which no other candidate is
  * called, directly or through others. Else the one whose trouble began at least a row before the best one's. True: the front
  * explains the symptom. 0 or 1, or -ENOMEM. */
 int fleet_find_lead(const struct fleet *f, const struct fleet_calls *calls, struct fleet_findings *explain);
