@@ -16,6 +16,10 @@
 
 #define RETRY_AFTER 2 /* s */
 
+#define HOUR	    (3600 * NS_PER_SEC)
+#define APART	    (6 * HOUR)  /* parts are kept as they are for so long: `watch` looks at single ones */
+#define BEHIND	    (48 * HOUR) /* what a receiver that was not running may have left */
+#define SLOT	    (60 * NS_PER_SEC)
 #define TAKEN_KEPT 4096 /* of 100 clients that each send every 5 s: three minutes, longer than an SDK tries again */
 #define OPEN_MOST   64 /* windows at a time: of senders whose clocks differ, each has its own */
 #define LATE_AGAIN  (30 * NS_PER_SEC) /* what came for a window that has ended is put when this has passed */
@@ -38,6 +42,7 @@ struct receiver {
 	VEC(struct open_window) windows;
 	struct forest_tally told; /* of the pipeline's counts, what windows already have */
 	int64_t written, last_span; /* boot ns */
+	int64_t next_hour; /* wall ns: to be merged next; 0 = not known yet */
 	uint64_t taken[TAKEN_KEPT]; /* hashes of the bodies taken last */
 	size_t n_taken;
 };
@@ -386,6 +391,71 @@ static int write_windows(struct receiver *r)
 	return result;
 }
 
+/* --- hours ---------------------------------------------------------------------------------------------------------------- */
+
+struct hour {
+	int64_t begin;
+	struct forest forest;
+	VEC(int64_t) ids;
+};
+
+static int add_to_hour(void *state, const struct span_part *part)
+{
+	struct hour *h = state;
+	int r = 0;
+
+	if (part->from < h->begin || part->from >= h->begin + HOUR || strcmp(part->source, "receive"))
+		return 0;
+	r = forest_read(&h->forest, part->bytes, part->n);
+	return r == 0 ? VEC_PUSH(h->ids, part->id) : r;
+}
+
+static int put_hour(struct span_store *store, struct hour *h)
+{
+	_cleanup_str_ struct str bytes = {.max = (size_t)2 << 30};
+	struct span_part part = {};
+	char key[64], when[32];
+	int r = forest_finish(&h->forest);
+
+	if (r == 0)
+		r = pipeline_part(&h->forest, &bytes, &part);
+	snprintf(key, sizeof(key), "receive hour %s", format_rfc3339(h->begin, when, sizeof(when)));
+	part.key = key;
+	part.source = "receive";
+	return r == 0 ? span_store_merge(store, h->ids.v, h->ids.n, &part) : r;
+}
+
+int receiver_merge_hour(struct span_store *store, int64_t begin)
+{
+	struct names *names = names_new();
+	struct hour h = {.begin = begin};
+	int r = names ? forest_init(&h.forest, names, SLOT) : -ENOMEM;
+
+	if (r == 0)
+		r = span_store_each(store, begin, begin + HOUR - 1, &h, add_to_hour);
+	if (r == 0 && h.ids.n > 1)
+		r = put_hour(store, &h);
+	forest_free(&h.forest);
+	VEC_FREE(h.ids);
+	names_free(names);
+	return r == -EEXIST ? 0 : r;
+}
+
+/* One hour a time: those that are older than every window that is judged. */
+static int merge_old(struct receiver *r)
+{
+	int64_t last = (wall_now() - APART) / HOUR * HOUR - HOUR;
+	int result;
+
+	if (!r->next_hour)
+		r->next_hour = last - BEHIND;
+	if (r->next_hour > last)
+		return 0;
+	result = receiver_merge_hour(r->options.store, r->next_hour);
+	r->next_hour += HOUR;
+	return result;
+}
+
 int receiver_tick(struct receiver *r)
 {
 	int64_t now = boot_now();
@@ -398,6 +468,8 @@ int receiver_tick(struct receiver *r)
 	if (result == 0 && now - r->written >= r->options.flush) {
 		r->written = now;
 		result = write_windows(r);
+		if (result == 0)
+			result = merge_old(r);
 	}
 	return result;
 }

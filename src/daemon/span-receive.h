@@ -47,4 +47,7 @@ struct receiver_counts {
 	uint64_t dropped;    /* metrics and logs */
 	uint32_t waiting;
 };
+/* Makes one part of all that a receiver put of the hour that begins there (wall ns). 0 (there is at most one, or they were taken with
+ * different --rule or --by), or -errno. */
+int receiver_merge_hour(struct span_store *store, int64_t begin);
 struct receiver_counts receiver_counts(struct receiver *r);

@@ -153,8 +153,8 @@ int span_store_put(struct span_store *s, const struct span_part *part)
 	n = pack_checked(packed, room, part->bytes, part->n, 3);
 	if (ZSTD_isError(n))
 		return -EIO;
-	if (sqlite3_prepare_v2(s->db, "REPLACE INTO part (key, source, begin, finish, requests, spans, length, forest)"
-				      " VALUES (?, ?, ?, ?, ?, ?, ?, ?)", -1, &q, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(s->db, "REPLACE INTO part (key, source, begin, finish, requests, spans, length, forest, id)"
+				      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", -1, &q, NULL) != SQLITE_OK)
 		return fail(s, "cannot write");
 	sqlite3_bind_text(q, 1, part->key, -1, SQLITE_STATIC);
 	sqlite3_bind_text(q, 2, part->source, -1, SQLITE_STATIC);
@@ -164,6 +164,8 @@ int span_store_put(struct span_store *s, const struct span_part *part)
 	sqlite3_bind_int64(q, 6, (int64_t)part->spans);
 	sqlite3_bind_int64(q, 7, (int64_t)part->n);
 	sqlite3_bind_blob64(q, 8, packed, n, SQLITE_STATIC);
+	if (part->id)
+		sqlite3_bind_int64(q, 9, part->id);
 	if (sqlite3_step(q) != SQLITE_DONE)
 		r = fail(s, "cannot write");
 	sqlite3_finalize(q);
@@ -292,6 +294,28 @@ int span_store_judge(struct span_store *s, int64_t width, int64_t begin, const s
 	snprintf(sql, sizeof(sql), "REPLACE INTO judged VALUES (%lld, %lld, %d, %lld, %u)", (long long)width, (long long)begin, j->verdict,
 		 (long long)j->part, j->looks);
 	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(s, "cannot write");
+}
+
+int span_store_merge(struct span_store *s, const int64_t *ids, size_t n, const struct span_part *whole)
+{
+	struct span_part part = *whole;
+	char sql[64];
+	int r = sqlite3_exec(s->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(s, "cannot write");
+
+	if (r < 0)
+		return r;
+	part.id = 0;
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		part.id = ids[i] > part.id ? ids[i] : part.id;
+		snprintf(sql, sizeof(sql), "DELETE FROM part WHERE id = %lld", (long long)ids[i]);
+		r = sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(s, "cannot write");
+	}
+	if (r == 0)
+		r = span_store_put(s, &part);
+	if (r == 0 && sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
+		return 0;
+	sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	return r < 0 ? r : fail(s, "cannot write");
 }
 
 int span_store_forget(struct span_store *s, int64_t before)

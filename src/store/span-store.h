@@ -14,7 +14,7 @@
 struct span_store;
 
 struct span_part {
-	int64_t id;
+	int64_t id; /* of one to put: 0 = the next one */
 	const char *key, *source; /* lent */
 	int64_t from, to;	  /* wall ns of the first and last request */
 	uint64_t requests, spans;
@@ -47,5 +47,7 @@ struct span_judged {
 /* 1 = read, 0 = not judged yet, -errno. */
 int span_store_judged(struct span_store *s, int64_t width, int64_t begin, struct span_judged *ret);
 int span_store_judge(struct span_store *s, int64_t width, int64_t begin, const struct span_judged *j);
+/* Puts `whole` in the place of the parts with these ids, all or nothing. It has the id of the newest of them: nothing came late. */
+int span_store_merge(struct span_store *s, const int64_t *ids, size_t n, const struct span_part *whole);
 /* Forgets parts that ended before, and judgements of windows before. */
 int span_store_forget(struct span_store *s, int64_t before);

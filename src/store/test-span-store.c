@@ -85,6 +85,26 @@ static void test_a_window_is_complete_judged_and_reopened(void **state)
 	span_store_close(s);
 }
 
+static void test_merged_parts_are_replaced_and_nothing_came_late(void **state)
+{
+	struct span_store *s = open_store(DATABASE_CREATE);
+	const struct span_part whole = {.key = "hour", .source = "test", .from = 9000, .to = 9030, .requests = 2, .bytes = "both ", .n = 5};
+	int64_t ids[2], requests;
+	char seen[64] = "";
+
+	(void)state;
+	put(s, "minute 1", 9000, "one ");
+	assert_int_equal(span_store_newest(s, 9000, 9010, &ids[0], &requests), 0);
+	put(s, "minute 2", 9020, "two ");
+	assert_int_equal(span_store_newest(s, 9010, 9100, &ids[1], &requests), 0);
+	assert_int_equal(span_store_merge(s, ids, 2, &whole), 0);
+	assert_int_equal(span_store_each(s, 9000, 9100, seen, gather), 0);
+	assert_string_equal(seen, "both ");
+	assert_int_equal(span_store_newest(s, 9000, 9100, &ids[0], &requests), 0);
+	assert_true(ids[0] == ids[1] && requests == 2);
+	span_store_close(s);
+}
+
 static void test_what_is_not_there_is_said(void **state)
 {
 	_cleanup_free_ char *error = NULL;
@@ -114,6 +134,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_part_put_again_replaces_itself),
 		cmocka_unit_test(test_a_window_is_complete_judged_and_reopened),
+		cmocka_unit_test(test_merged_parts_are_replaced_and_nothing_came_late),
 		cmocka_unit_test(test_what_is_not_there_is_said),
 	};
 
