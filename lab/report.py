@@ -197,7 +197,7 @@ def table_2(judged):
     for name in models_of(judged):
         yield row(name, *(score.proportion(*counts(judged, name, measure)) for measure in ("cause_strict", "words")))
     yield ""
-    wrong = [f"{case['case']} ({said['cause']})" for case in judged if (said := case["answers"].get(DEFAULT)) and said["cause_strict"] is False]
+    wrong = [f"{case['case']} ({case['background']}: {said['cause']})" for case in judged if (said := case["answers"].get(DEFAULT)) and said["cause_strict"] is False]
     yield f"Of {DEFAULT}, not the primary cause: {', '.join(wrong) or 'none'}.\n"
     yield ""
 

@@ -90,7 +90,7 @@ class Truth:
             "cause": answer["cause"],
             "explains": self.explained(answer),
             "error": None if right[:1] == [True] else self.error_of(answer),
-        } | self.judge_words(answer, expected, right[:1] == [True], features)
+        } | self.judge_words(answer, expected, right[:1] == [True], features, suspects[:1] == answer["culprits"][:1])
 
     def error_of(self, answer):
         """What a wrong answer is, by the first that it lists, strangers not passed over."""
@@ -110,9 +110,9 @@ class Truth:
         told = [s.get("explains") for s in self.suspects_of(answer) if self.did_it(s)]
         return [min(1.0, sum(one[what] for one in told)) for what in ("share", "low", "high")] if told and all(told) else None
 
-    def judge_words(self, answer, expected, right, features):
-        """Cause and feature, strictly and tolerably; None where nobody is named rightly."""
-        causes = expected.judge_cause(answer["cause"]) if right else (None, None)
+    def judge_words(self, answer, expected, right, features, of_first):
+        """Cause and feature, strictly and tolerably; None where nobody is named rightly, and of a sentence that is about a stranger."""
+        causes = expected.judge_cause(answer["cause"]) if right and (of_first or not answer["slow"]) else (None, None)
         found = expected.judge_feature(features[0]) if right and features and self.guilty == "program" else (None, None)
         return {"cause_strict": causes[0], "words": causes[1], "feature_strict": found[0], "feature": found[1]}
 
