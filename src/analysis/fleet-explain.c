@@ -32,6 +32,7 @@
 
 struct explain_run {
 	struct fleet_series series;
+	const struct fleet_finding **judged; /* by server and counter; NULL = none were given */
 	struct fleet_alignment align;
 	float *symptom;
 	struct fleet_findings *ret;
@@ -68,6 +69,36 @@ static double own_score(const struct fleet_finding *x, bool same_quantity)
 	return fmin(1, x->score / CONSPICUOUS) * x->r * x->r * (same_quantity ? 1 : OTHER_QUANTITY);
 }
 
+static int take_judged(struct explain_run *e, const struct fleet_question *q)
+{
+	size_t counters = q->fleet->counters.n;
+
+	if (!q->judged)
+		return 0;
+	e->judged = calloc(q->fleet->servers.n * counters + 1, sizeof(*e->judged));
+	if (!e->judged)
+		return -ENOMEM;
+	for (size_t i = 0; i < q->judged->list.n; i++) {
+		const struct fleet_finding *x = &q->judged->list.v[i];
+
+		e->judged[(size_t)x->server * counters + (size_t)x->counter] = x;
+	}
+	return 0;
+}
+
+/* What the default comparison says of a series. */
+static int judge(struct explain_run *e, size_t server, size_t counter, const float *relative, struct select_room *room, struct fleet_finding *ret)
+{
+	const struct fleet_finding *x;
+
+	if (!e->judged)
+		return fleet_series_judge(&e->series, server, counter, relative, room, ret, NULL);
+	x = e->judged[server * e->series.q->fleet->counters.n + counter];
+	if (x)
+		*ret = *x;
+	return x ? 0 : -ENODATA;
+}
+
 static int one_series(struct explain_run *e, size_t server, size_t counter, const float *relative, struct select_room *room,
 		      float *gathered)
 {
@@ -80,7 +111,7 @@ static int one_series(struct explain_run *e, size_t server, size_t counter, cons
 
 	if (!v || (server == (size_t)q->server && same))
 		return 0;
-	r = fleet_series_judge(&e->series, server, counter, relative, room, &x, NULL);
+	r = judge(e, server, counter, relative, room, &x);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	l = pearson_lagged(e->symptom, v, e->align.n, longest_lag(e));
@@ -102,8 +133,10 @@ static int one_counter(void *data, size_t counter)
 	_cleanup_(select_room_free) struct select_room room = {};
 	_cleanup_(fleet_relative_free) struct fleet_relative relative = {};
 	_cleanup_free_ float *gathered = malloc(((size_t)e->align.n + 1) * sizeof(*gathered));
-	int r = gathered ? fleet_series_relative(&e->series, counter, &room, &relative) : -ENOMEM;
+	int r = gathered ? 0 : -ENOMEM;
 
+	if (r == 0 && !e->judged)
+		r = fleet_series_relative(&e->series, counter, &room, &relative);
 	for (size_t i = 0; i < f->servers.n && r == 0; i++)
 		r = one_series(e, i, counter, relative.v ? relative.v[i] : NULL, &room, gathered);
 	return r;
@@ -166,6 +199,8 @@ static int run(const struct fleet_question *q, struct fleet_findings *ret)
 		return -EINVAL;
 	r = fleet_series_open(q, &e.series);
 	if (r == 0)
+		r = take_judged(&e, q);
+	if (r == 0)
 		r = fleet_align_best(q->fleet, with_run_up(q), &e.align);
 	if (r == 0 && e.align.n + 1 < ROWS_MIN)
 		r = -ENODATA;
@@ -178,6 +213,7 @@ static int run(const struct fleet_question *q, struct fleet_findings *ret)
 	if (r == 0)
 		r = corroborate(q, ret);
 	free(e.symptom);
+	free(e.judged);
 	fleet_alignment_free(&e.align);
 	fleet_series_close(&e.series);
 	if (r == 0)

@@ -210,8 +210,11 @@ static void find_chain(struct fleet_answer *a)
 /* From the symptom on: who explains it, who led, and what that usually means. */
 static int explain_symptom(const struct fleet_question *q, const struct causes *causes, const struct fleet_calls *calls, struct fleet_answer *a)
 {
-	int r = analyse("explain", q, &a->explain);
+	struct fleet_question again = *q;
+	int r;
 
+	again.judged = &a->unusual;
+	r = analyse("explain", &again, &a->explain);
 	if (r == 0)
 		r = fleet_find_lead(q->fleet, calls, &a->explain);
 	if (r < 0 && r != -ENODATA)

@@ -16,6 +16,8 @@ struct fleet_span {
 
 #define FLEET_LAG_BY_ROWS UINT32_MAX /* as long as the rows that are compared can tell */
 
+struct fleet_findings;
+
 struct fleet_question {
 	const struct fleet *fleet;
 	const struct fleet *reference; /* the "correct" dataset; NULL = the rest of `fleet` */
@@ -29,6 +31,7 @@ struct fleet_question {
 	int server, counter; /* the symptom (correlation, why), or the only ones looked at; -1 = all */
 	bool spearman;	     /* correlation by ranks */
 	uint32_t max_lag;    /* rows by which a counter may lead or follow; FLEET_LAG_BY_ROWS (explain only) */
+	const struct fleet_findings *judged; /* explain: deviation's findings of the same question, to be used again; NULL = none */
 	bool by_time;	     /* within: compare time points instead of servers */
 	unsigned threads;    /* 0 = as many as processors */
 };
