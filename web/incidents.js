@@ -36,8 +36,8 @@ function drawIncidents(holder, list, { chosen, other, filter, onChoose }) {
 	replaceContents(holder, choosableTable({ label: "incidents", columns, rows, chosen, onChoose }));
 }
 
-const usualText = (f) => (f.usual === null ? "" : f.new ? ", was not running before" : `, usually ${formatValue(f.usual, f.unit)} ± ${formatValue(f.spread, f.unit)}`);
-const featureLine = (f) => element("li", {}, `${f.name}: ${formatValue(f.value, f.unit)}${usualText(f)}${f.left_only_value ? " (left its only value)" : f.highest ? " (highest in the window)" : ""} `,
+const usualText = (f) => (f.usual === null ? "" : f.new ? ", was not running before" : `, normally ${formatValue(f.usual, f.unit)} ± ${formatValue(f.spread, f.unit)}`);
+const featureLine = (f) => element("li", {}, `${f.name}: ${formatValue(f.value, f.unit)}${usualText(f)}${f.left_only_value ? " (was constant until now)" : f.highest ? " (highest in the window)" : ""} `,
 	f.spark.trim().length > 1 ? element("span", { class: "spark", "aria-hidden": "true" }, f.spark.trim()) : "", f.since ? ` since ${localTime(f.since, false)}` : "");
 
 function drawAnswer(holder, answer, onProcess) {
@@ -49,8 +49,8 @@ function drawAnswer(holder, answer, onProcess) {
 	holder.replaceChildren(element("div", { class: "answer" },
 		...verdictParts(answer),
 		...answer.remarks.map((r) => element("p", { class: "hint" }, r)),
-		element("h3", {}, answer.slow ? "Accused" : "Most conspicuous"), culprits.length ? element("ol", {}, ...culprits) : element("p", {}, "nobody"),
-		victims.length ? element("h3", {}, "Who waited") : "", victims.length ? element("ul", {}, ...victims) : ""));
+		element("h3", {}, answer.slow ? "Suspects" : "Most unusual"), culprits.length ? element("ol", {}, ...culprits) : element("p", {}, "none"),
+		victims.length ? element("h3", {}, "Affected programs") : "", victims.length ? element("ul", {}, ...victims) : ""));
 }
 
 function similarList(answer) {

@@ -283,7 +283,7 @@ static int tell_charges(const struct robust *r, struct verdict *v)
 
 	if (all < CHARGED_LEAST)
 		return 0;
-	str_printf(&text, "others waited %.2g s in each second on its account:", all);
+	str_printf(&text, "other programs waited %.2g s per second because of it:", all);
 	for (size_t i = 0; i < c->list.n && told < CHARGES_TOLD; i++) {
 		const struct charge *one = &c->list.v[i];
 		double seconds;

@@ -525,7 +525,7 @@ static void folded_programs_are_one_remark(void **state)
 			assert_int_equal(series_push(&st.d.subjects.v[i]->series[FEATURE_SYS_FOLDED_NAMES], t, 2000), 0);
 	ask(&st, false);
 	assert_int_equal(st.answer.remarks.n, 1);
-	assert_non_null(strstr(st.answer.remarks.v[0], "000 are added up by name, and as (other programs)"));
+	assert_non_null(strstr(st.answer.remarks.v[0], "000 are summed by name, and as (other programs)"));
 	end(&st);
 }
 

@@ -132,7 +132,7 @@ static void add_folded(struct answer *a, const struct dataset *d, const struct q
 
 		if (folded < 1)
 			continue;
-		remark(a, "more programs were started than are recorded one by one: %.0f are added up by name, and as " NAME_OF_OTHERS, folded);
+		remark(a, "more programs were started than are recorded one by one: %.0f are summed by name, and as " NAME_OF_OTHERS, folded);
 		return;
 	}
 }
@@ -246,7 +246,7 @@ static void tell_past(struct answer *a, const struct past *past, int64_t exact)
 	if (!past->from)
 		return;
 	a->window_start = past->from;
-	remark(a, "what is usual before %s is taken from the hourly summaries",
+	remark(a, "the baseline before %s comes from hourly summaries",
 	       format_local(exact, at, sizeof(at)));
 }
 
@@ -274,10 +274,10 @@ static void tell_only(struct answer *a, const struct dataset *d, const struct qu
 	r->suspects.n = filter(r->suspects.v, r->suspects.n, only);
 	r->victims.n = filter(r->victims.v, r->victims.n, only);
 	if (!meant)
-		remark(a, "there was no '%s': WHO is a pid, a unit or a name as 'whyslow show' has it", only);
+		remark(a, "no process, unit or name '%s' was recorded; 'whyslow show' lists them", only);
 	else if (!r->suspects.n && !r->victims.n)
-		remark(a, "%s is not to blame, and waited no longer than usual for a processor, the disk or memory: "
-		       "'whyslow why %u' says what else it waits for, and for whom", only, meant->info.pid);
+		remark(a, "%s is not the cause, and waited no longer than normally for CPU, disk or memory: "
+		       "'whyslow why %u' shows what else it waits for", only, meant->info.pid);
 }
 
 /* The victim that somebody is using comes first. */

@@ -15,7 +15,7 @@ static const char *waiting_for(enum bottleneck b)
 {
 	switch (b) {
 	case BOTTLENECK_CPU:
-		return "programs wait for the processor";
+		return "programs wait for the CPU";
 	case BOTTLENECK_DISK:
 		return "programs wait for the disk";
 	case BOTTLENECK_MEMORY:
@@ -25,11 +25,11 @@ static const char *waiting_for(enum bottleneck b)
 	case BOTTLENECK_LOCK:
 		return "programs wait for locks";
 	case BOTTLENECK_PEER:
-		return "programs wait for another one";
+		return "programs wait for another program";
 	case BOTTLENECK_QUOTA:
-		return "programs are held back by a limit";
+		return "programs are throttled by a limit";
 	default:
-		return "something is out of the ordinary";
+		return "something is unusual";
 	}
 }
 
@@ -49,7 +49,7 @@ static void put_culprit(struct str *s, const struct suspect *top)
 		return;
 	str_printf(s, ": %s %s", f->feature->name, format_value(f->feature, f->observed, now, sizeof(now)));
 	if (!isnan(f->usual))
-		str_printf(s, ", usually %s", format_value(f->feature, f->usual, usual, sizeof(usual)));
+		str_printf(s, ", normally %s", format_value(f->feature, f->usual, usual, sizeof(usual)));
 }
 
 static void put_when(const struct answer *a, struct str *s)
@@ -62,9 +62,9 @@ static void put_when(const struct answer *a, struct str *s)
 	else if (a->slow_since)
 		str_printf(s, "slow for %s: ", format_span(a->at - a->slow_since, span, sizeof(span)));
 	else if (a->bottleneck == BOTTLENECK_PEER || a->bottleneck == BOTTLENECK_LOCK || a->bottleneck == BOTTLENECK_REMOTE)
-		str_puts(s, "this machine is short of nothing, but "); /* somebody waits all the same */
+		str_puts(s, "the machine is not short of CPU, disk or memory, but "); /* somebody waits all the same */
 	else
-		str_puts(s, "the machine is hardly busier than before, but one program is out of the ordinary: ");
+		str_puts(s, "the machine is no busier than normally, but one program is unusual: ");
 }
 
 /* Without a cause: what was short, and who stands out. */
@@ -75,11 +75,11 @@ static void put_plainly(const struct answer *a, struct str *s)
 	if (a->slow_since)
 		str_puts(s, waiting_for(a->bottleneck));
 	if (!top) {
-		str_puts(s, ", but no program stands out: it is the sum of many, or work outside of processes");
+		str_puts(s, ", but no program stands out: many small users add up, or the kernel itself works");
 		return;
 	}
 	if (a->slow_since) /* a leak of handles is worth saying, but no disk is slow for it */
-		str_puts(s, top->of == BOTTLENECK_NONE ? "; beside that, out of the ordinary: " : "; ");
+		str_puts(s, top->of == BOTTLENECK_NONE ? "; also unusual: " : "; ");
 	put_culprit(s, top);
 }
 
@@ -89,7 +89,7 @@ static void put_quiet(const struct answer *a, struct str *s)
 	_cleanup_free_ char *label = entity_label(&a->quiet->info);
 	char span[32];
 
-	str_printf(s, "; but %s has done nothing at all for %s, which it never did before: it may wait for something", label,
+	str_printf(s, "; but %s has done nothing for %s, for the first time: it may wait for something", label,
 		   format_span(a->quiet_ns, span, sizeof(span)));
 }
 
@@ -102,15 +102,15 @@ static char *tell_nothing(const struct answer *a)
 	if (a->has_history)
 		str_printf(&s, "nothing unusual: %u programs compared with their last %s", a->ranking.looked_at, span);
 	else if (a->window_end - a->window_start < 2 * NS_PER_SEC)
-		str_printf(&s, "nothing unusual so far: the recording of %u programs has only just begun", a->ranking.looked_at);
+		str_printf(&s, "nothing unusual so far: the recording of %u programs began a moment ago", a->ranking.looked_at);
 	else
 		str_printf(&s, "nothing unusual so far: of %u programs no more than %s is recorded", a->ranking.looked_at, span);
 	if (a->ranking.suspects.n)
-		str_puts(&s, "; the most conspicuous are listed, but none is in the way");
+		str_puts(&s, "; the most unusual programs are listed, but none of them delays others");
 	if (a->quiet)
 		put_quiet(a, &s);
 	if (a->busiest.subject) {
-		str_printf(&s, "; as before, %s %.0f %% of the time, and who uses most is ", waiting_for(a->busiest.of),
+		str_printf(&s, "; as before, %s %.0f %% of the time, and the largest user is ", waiting_for(a->busiest.of),
 			   100 * a->pressure.now[a->busiest.of]);
 		put_culprit(&s, &a->busiest);
 	}
@@ -149,7 +149,7 @@ static char *advise(const struct cause *cause, const struct facts *facts)
 
 	if (!next || !facts_find(facts, FACT_CULPRIT, "ended"))
 		return next;
-	if (asprintf(&text, "It runs no longer. If it comes again: %s", next) < 0)
+	if (asprintf(&text, "It no longer runs. If it happens again: %s", next) < 0)
 		text = NULL;
 	free(next);
 	return text;

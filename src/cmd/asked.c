@@ -52,7 +52,7 @@ int asked_wrong_time(const char *verb, const char *text, int r)
 		return EXIT_CANNOT;
 	if (r == -ENOENT)
 		return usage_error(verb, "there is no mark %s; 'whyslow list' shows them", text);
-	return usage_error(verb, "'%s' is no TIME: now, -5min, 14:32, '2026-11-20 14:32:07' or a mark's id", text);
+	return usage_error(verb, "invalid TIME '%s'; expected now, -5min, 14:32, '2026-11-20 14:32:07' or a mark's id", text);
 }
 
 int asked_load_causes(struct asked *a)

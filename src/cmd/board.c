@@ -174,9 +174,9 @@ static int tell_curve(struct common *common, struct store *store, const struct c
 static int read_window(const struct board_view *view, int64_t *from, int64_t *to)
 {
 	if (view->since && parse_time(view->since, wall_now(), from) < 0)
-		return usage_error("show", "'%s' is no TIME", view->since);
+		return usage_error("show", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", view->since);
 	if (board_arg_until && parse_time(board_arg_until, wall_now(), to) < 0)
-		return usage_error("show", "'%s' is no TIME", board_arg_until);
+		return usage_error("show", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", board_arg_until);
 	return *from < *to ? EXIT_ANSWERED : usage_error("show", "--since lies before --until");
 }
 

@@ -197,9 +197,9 @@ static int run(struct common *common, int argc, char **argv)
 	if (strcmp(arg_format, "counters") != 0 && strcmp(arg_format, "csv") != 0 && strcmp(arg_format, "jsonl") != 0 && strcmp(arg_format, "openmetrics") != 0)
 		return usage_error("export", "--format is " FORMATS ", not '%s'", arg_format);
 	if (parse_time(arg_since ? arg_since : "-10min", now, &from) < 0)
-		return usage_error("export", "'%s' is no TIME", arg_since);
+		return usage_error("export", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", arg_since);
 	if (parse_time(arg_until ? arg_until : "now", now, &to) < 0)
-		return usage_error("export", "'%s' is no TIME", arg_until);
+		return usage_error("export", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", arg_until);
 	return strcmp(arg_format, "counters") == 0 ? export_machine(common, from, to) : export_window(common, from, to);
 }
 

@@ -80,7 +80,7 @@ static bool input_time(const char *text, int64_t otherwise, int64_t *ret)
 	*ret = otherwise;
 	if (!text || parse_timestamp(text, text + strlen(text), ret) == 0 || parse_time(text, wall_now(), ret) == 0)
 		return true;
-	log_error("'%s' is no TIME: 2026-11-20T14:32:07Z, '2026-11-20 14:32', -2h", text);
+	log_error("invalid TIME '%s'; expected 2026-11-20T14:32:07Z, '2026-11-20 14:32' or -2h", text);
 	return false;
 }
 

@@ -97,7 +97,7 @@ static int list_by_program(struct common *common, struct store *store, const str
 	int r;
 
 	if (arg_split && parse_time(arg_split, wall_now(), &split) < 0)
-		return usage_error("list", "'%s' is no TIME", arg_split);
+		return usage_error("list", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", arg_split);
 	r = incidents_by_program(store, marks, n, common->config.answer_window, split, &common->viewer, &incidents);
 	if (r < 0)
 		log_error("%s", store_reason(store, r));

@@ -90,9 +90,9 @@ int recall_window(const struct recall *what, const char *verb, struct recalled *
 	int64_t from, to;
 
 	if (recall_time(&ret->trace, what->since, t->start, &from) < 0)
-		return usage_error(verb, "'%s' is no TIME", what->since);
+		return usage_error(verb, "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", what->since);
 	if (recall_time(&ret->trace, what->until, t->end, &to) < 0)
-		return usage_error(verb, "'%s' is no TIME", what->until);
+		return usage_error(verb, "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", what->until);
 	ret->asked = what->since ? to - from : 0;
 	ret->from = from > t->start ? from : t->start;
 	ret->to = to < t->end ? to : t->end;

@@ -173,7 +173,7 @@ static int answer_instant(const struct recalled *r, const struct threads_draw *d
 	if (!number)
 		return usage_error("threads", "--at wants a thread: 'whyslow threads 812 --at 14:32:07 --json'");
 	if (recall_time(&r->trace, d->at, r->timeline.end, &at) < 0)
-		return usage_error("threads", "'%s' is no TIME", d->at);
+		return usage_error("threads", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", d->at);
 	thread = find_thread(&r->timeline, number, at);
 	status = thread == NOBODY ? -ENODATA : draw_instant(&r->timeline, thread, at, &m);
 	if (status == -ENODATA) {

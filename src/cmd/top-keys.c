@@ -42,7 +42,7 @@ static void note_entered(struct top *t)
 static void moment_entered(struct top *t)
 {
 	if (!top_go_to(t, t->typed))
-		top_say(t, "'%s' is no TIME and no mark: -5min, 14:32, '2026-11-20 14:32:07', 3", t->typed);
+		top_say(t, "invalid TIME '%s'; expected -5min, 14:32, '2026-11-20 14:32:07' or a mark's id", t->typed);
 }
 
 static void type_key(struct top *t, int key)

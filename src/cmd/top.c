@@ -55,7 +55,7 @@ static int show(struct common *common)
 	const char *error;
 
 	if (arg_at && !top_go_to(&t, arg_at))
-		return usage_error("top", "'%s' is no TIME and no mark: -5min, 14:32, '2026-11-20 14:32:07', 3", arg_at);
+		return usage_error("top", "invalid TIME '%s'; expected -5min, 14:32, '2026-11-20 14:32:07' or a mark's id", arg_at);
 	if (arg_window)
 		snprintf(t.window_text, sizeof(t.window_text), "%llds", arg_window / NS_PER_SEC);
 	if (terminal_open(&error) < 0) {

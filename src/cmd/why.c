@@ -167,7 +167,7 @@ static int prepare(struct common *common, struct asked *asked)
 	request->only = why_args.who;
 	request->viewer = common->viewer;
 	if (why_args.since && parse_time(why_args.since, wall_now(), &request->since) < 0)
-		return usage_error("why", "'%s' is no TIME: now, -5min, 14:32, '2026-11-20 14:32:07'", why_args.since);
+		return usage_error("why", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", why_args.since);
 	if (why_args.model) {
 		request->method = method_find(why_args.model);
 		if (!request->method)

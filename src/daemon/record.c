@@ -278,7 +278,7 @@ static int open_all(struct daemon *d)
 	else if (recorder_is_partial(d->recorder))
 		log_warning("reading /proc, which shows less and costs more:\n%s", recorder_missing(d->recorder));
 	else if (*recorder_missing(d->recorder))
-		log_info("not to be had here, or for more than usual:\n%s", recorder_missing(d->recorder));
+		log_info("not available here, or only at a higher cost:\n%s", recorder_missing(d->recorder));
 	return r;
 }
 

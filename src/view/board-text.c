@@ -54,7 +54,7 @@ static void put_process(const struct suspect *s, bool colour, FILE *out)
 	if (s->features.n && s->features.v[0].score > 0.05) {
 		const struct deviation *f = &s->features.v[0];
 
-		fprintf(out, " %s %s, usually %s", f->feature->name, format_value(f->feature, f->observed, value, sizeof(value)),
+		fprintf(out, " %s %s, normally %s", f->feature->name, format_value(f->feature, f->observed, value, sizeof(value)),
 			format_value(f->feature, f->usual, usual, sizeof(usual)));
 	}
 	fputc('\n', out);
@@ -84,7 +84,7 @@ static void put_feature(const struct deviation *f, bool colour, FILE *out)
 	else
 		fprintf(out, "  usual %10s +- %-9s", format_value(f->feature, f->usual, usual, sizeof(usual)),
 			format_value(f->feature, f->spread, spread, sizeof(spread)));
-	fprintf(out, "  %s%s\n", f->feature->help, f->flags & FINDING_LEFT_ONLY_VALUE ? " (left its only value)" : "");
+	fprintf(out, "  %s%s\n", f->feature->help, f->flags & FINDING_LEFT_ONLY_VALUE ? " (was constant until now)" : "");
 }
 
 static void put_name(const struct entity_info *info, FILE *out)

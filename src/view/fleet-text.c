@@ -15,7 +15,7 @@ static void flags_text(const struct fleet_finding *x, FILE *out)
 		unsigned flag;
 		const char *words;
 	} words[] = {
-		{FLEET_LEFT_ONLY_VALUE, "left its only value"}, {FLEET_REGIME_DIFFERS, "regime differs"},
+		{FLEET_LEFT_ONLY_VALUE, "was constant until now"}, {FLEET_REGIME_DIFFERS, "regime differs"},
 		{FLEET_PEER, "against its peers"}, {FLEET_BETTER, "better"}, {FLEET_WORSE, "worse"},
 	};
 	const char *between = "  ";

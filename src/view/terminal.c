@@ -165,7 +165,7 @@ static void put_pressure(const struct terminal_state *s, const struct terminal_l
 			continue;
 		line_put("  %s %.0f %%", shown[i], 100 * now);
 		if (!isnan(usual) && lround(100 * usual) != lround(100 * now))
-			line_put(" (usually %.0f)", 100 * usual);
+			line_put(" (normally %.0f)", 100 * usual);
 	}
 }
 
@@ -235,7 +235,7 @@ static void put_reason(const json_t *odd)
 	const struct feature *f = process_feature(text_of(odd, "name"));
 
 	if (number_of(odd, "score") > 0.05 && line_room() > LEAST_FOR_REASON / 2)
-		line_put("  %s %s, usually %s", text_of(odd, "name"), value_text(f, number_of(odd, "value"), value, sizeof(value)),
+		line_put("  %s %s, normally %s", text_of(odd, "name"), value_text(f, number_of(odd, "value"), value, sizeof(value)),
 		    value_text(f, number_of(odd, "usual"), usual, sizeof(usual)));
 }
 

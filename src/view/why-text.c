@@ -18,15 +18,15 @@ static void put_feature(const struct deviation *f, FILE *out)
 
 	fprintf(out, "     %-20s %10s", f->feature->name, format_value(f->feature, f->observed, now, sizeof(now)));
 	if (isnan(f->usual))
-		fprintf(out, "   %-28s", "no past to compare with");
+		fprintf(out, "   %-30s", "no past to compare with");
 	else if (f->flags & FINDING_NEW)
-		fprintf(out, "   %-28s", "was not running before");
+		fprintf(out, "   %-30s", "was not running before");
 	else
-		fprintf(out, "   usual %10s +- %-9s", format_value(f->feature, f->usual, usual, sizeof(usual)),
+		fprintf(out, "   normally %8s +- %-9s", format_value(f->feature, f->usual, usual, sizeof(usual)),
 			format_value(f->feature, f->spread, spread, sizeof(spread)));
 	fprintf(out, " %s", sparkline(f->spark, spark));
 	if (f->flags & FINDING_LEFT_ONLY_VALUE)
-		fputs("  left its only value", out);
+		fputs("  was constant until now", out);
 	else if (f->flags & FINDING_HIGHEST)
 		fputs("  highest in the window", out);
 	if (f->since)
@@ -67,7 +67,7 @@ static bool is_explained(const struct answer *a)
 static void put_explained(const struct explained *e, FILE *out)
 {
 	if (!isnan(e->share))
-		fprintf(out, "     explains %.0f %% (%.0f-%.0f %%) of what others wait more than usual\n", 100 * e->share, 100 * e->low, 100 * e->high);
+		fprintf(out, "     explains %.0f %% (%.0f-%.0f %%) of the additional waiting of other programs\n", 100 * e->share, 100 * e->low, 100 * e->high);
 }
 
 /* Their product is the score; the sum of the logarithms its logarithm. */
@@ -85,7 +85,7 @@ static void put_unexplained(const struct answer *a, FILE *out)
 
 	if (!is_explained(a))
 		return;
-	fprintf(out, "Programs wait %.2g s per second more than usual", r->added);
+	fprintf(out, "Programs wait %.2g s per second more than normally", r->added);
 	if (r->stolen >= 0.01)
 		fprintf(out, "; CPU time that the host took away explains %.0f %%", 100 * r->stolen);
 	fprintf(out, "; %.0f %% is unexplained.\n", 100 * r->unexplained);
@@ -116,7 +116,7 @@ static void put_pressure(const struct answer *a, FILE *out)
 		const char *name;
 	} shown[] = {{BOTTLENECK_CPU, "CPU"}, {BOTTLENECK_DISK, "disk"}, {BOTTLENECK_MEMORY, "memory"}};
 
-	fputs("Time in which some program waited for:", out);
+	fputs("Pressure (share of time in which a program waited):", out);
 	for (size_t i = 0; i < ARRAY_SIZE(shown); i++) {
 		double now = a->pressure.now[shown[i].what], usual = a->pressure.usual[shown[i].what];
 
@@ -125,7 +125,7 @@ static void put_pressure(const struct answer *a, FILE *out)
 		else if (isnan(usual))
 			fprintf(out, "%s %s %.0f %%", i ? "," : "", shown[i].name, 100 * now);
 		else
-			fprintf(out, "%s %s %.0f %% (usually %.0f %%)", i ? "," : "", shown[i].name, 100 * now, 100 * usual);
+			fprintf(out, "%s %s %.0f %% (normally %.0f %%)", i ? "," : "", shown[i].name, 100 * now, 100 * usual);
 	}
 	fputc('\n', out);
 }
@@ -136,12 +136,12 @@ static void put_wait(const struct deviation *f, FILE *out)
 	static const struct {
 		const char *feature, *did;
 	} waits[] = {
-		{"cpu.run_delay", "waited for a processor"},
+		{"cpu.run_delay", "waited for a CPU"},
 		{"delay.block", "waited for the disk"},
-		{"delay.swapin", "waited for memory that had been moved out to swap"},
-		{"delay.reclaim", "had to find free memory"},
-		{"delay.thrashing", "waited for memory that had just been given away"},
-		{"quota.throttled", "stood still at a limit"},
+		{"delay.swapin", "waited for memory to be read from swap"},
+		{"delay.reclaim", "waited while it reclaimed memory"},
+		{"delay.thrashing", "waited for memory that had just been reclaimed (thrashing)"},
+		{"quota.throttled", "was throttled by a CPU limit"},
 	};
 	char now[32];
 
@@ -151,7 +151,7 @@ static void put_wait(const struct deviation *f, FILE *out)
 		if (f->observed <= 1e9)
 			fprintf(out, "%s %.0f %% of the time", waits[i].did, f->observed / 1e7);
 		else
-			fprintf(out, "%.1f of its threads at a time %s", f->observed / 1e9, waits[i].did);
+			fprintf(out, "%.1f threads on average %s", f->observed / 1e9, waits[i].did);
 		return;
 	}
 	fprintf(out, "%s %s", f->feature->help, format_value(f->feature, f->observed, now, sizeof(now)));
@@ -161,7 +161,7 @@ static void put_victims(const struct answer *a, FILE *out)
 {
 	if (!a->ranking.victims.n)
 		return;
-	fputs("\nWho waited:\n", out);
+	fputs("\nAffected programs:\n", out);
 	for (size_t i = 0; i < a->ranking.victims.n && i < 5; i++) {
 		const struct suspect *v = &a->ranking.victims.v[i];
 
@@ -183,7 +183,7 @@ static void put_similar(const struct answer *a, FILE *out)
 
 	if (!a->similar.n)
 		return;
-	fprintf(out, "\nLike %zu earlier one%s:\n", a->similar.n, a->similar.n == 1 ? "" : "s");
+	fprintf(out, "\nSimilar to %zu earlier incident%s:\n", a->similar.n, a->similar.n == 1 ? "" : "s");
 	for (size_t i = 0; i < a->similar.n && i < SIMILAR_SHOWN; i++) {
 		const struct earlier *e = &a->similar.v[i];
 
@@ -204,7 +204,7 @@ void why_text(const struct answer *a, const struct why_text_options *o, FILE *ou
 		fprintf(out, ", compared with the %s before", format_span(a->window_end - a->window_start, span, sizeof(span)));
 	fputs(".\n", out);
 	if (!isnan(a->confidence))
-		fprintf(out, "How sure: of answers like this one %.0f of 100 are right.\n", 100 * a->confidence);
+		fprintf(out, "Confidence: %.0f %%.\n", 100 * a->confidence);
 	put_pressure(a, out);
 	put_unexplained(a, out);
 	for (size_t i = 0; i < a->remarks.n; i++)
@@ -215,5 +215,5 @@ void why_text(const struct answer *a, const struct why_text_options *o, FILE *ou
 	put_victims(a, out);
 	put_similar(a, out);
 	if (a->next)
-		fprintf(out, "\nWhat can be done:\n   %s\n", a->next);
+		fprintf(out, "\nWhat you can do:\n   %s\n", a->next);
 }
