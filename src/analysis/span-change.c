@@ -369,7 +369,7 @@ static void test_all(struct span_change *c)
 	c->all.error = sqrt(variance);
 	c->all.low = c->all.within - 1.96 * c->all.error;
 	c->all.high = c->all.within + 1.96 * c->all.error;
-	c->all.p_mean = variance > 0 ? normal_p(c->all.within / c->all.error) : 1;
+	c->all.p_mean = variance > 0 ? fmin(1, 2 * normal_p(c->all.within / c->all.error)) : 1; /* twice, as moments_p() */
 	test_shares_of_all(c);
 	c->all.p = fmin(1, TESTS * fmin(c->all.p_mean, fmin(c->all.p_tail, c->all.p_errors)));
 }
