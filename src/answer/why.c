@@ -8,11 +8,11 @@
 #include "answer/busiest.h"
 #include "answer/confidence.h"
 #include "answer/facts.h"
+#include "answer/hangs.h"
 #include "answer/look.h"
 #include "answer/marked-times.h"
 #include "answer/past.h"
 #include "answer/pressure.h"
-#include "answer/quiet.h"
 #include "answer/using.h"
 #include "answer/verdict.h"
 #include "answer/words.h"
@@ -342,11 +342,11 @@ static int explain(const struct dataset *d, const struct loader *loader, const s
 		r = facts_of_answer(d, wide, widened ? loader->features : UINT64_MAX, q, a, &facts);
 	if (r < 0)
 		return r;
-	if (!a->slow && a->has_history && (busiest_find(d, q, &a->pressure, &a->busiest) < 0 || quiet_find(d, q->at, &a->quiet, &a->quiet_ns) < 0)) {
+	if (!a->slow && a->has_history && busiest_find(d, q, &a->pressure, &a->busiest) < 0) {
 		facts_free(&facts);
 		return -ENOMEM;
 	}
-	r = words_of_answer(a, &facts, causes ? causes : &built_in);
+	r = words_of_answer(d, a, &facts, causes ? causes : &built_in);
 	if (r == 0 && request->ret_facts)
 		*request->ret_facts = facts;
 	else
@@ -362,6 +362,27 @@ static bool leave_out_late_events(struct why_request *r)
 	if (late)
 		r->trace = NULL;
 	return late;
+}
+
+/* Where nothing is short, or no program is to blame for it, a hang is the answer; else it is worth a remark. */
+static int look_for_hangs(const struct dataset *d, const struct why_request *request, uint32_t at, const bool *excluded, bool pressed,
+			  struct answer *a)
+{
+	struct hang_question q = {at, excluded, request->trace, request->live_root, &request->viewer};
+	_cleanup_free_ char *words = NULL;
+	int r = hangs_find(d, &q, a); /* a hang has a baseline of its own */
+
+	if (r < 0 || !a->hangs.n)
+		return r;
+	if (!pressed || !a->culprit_is_named)
+		r = hangs_become_answer(d, a);
+	if (r == 0 && !a->hang_is_told && a->slow && hang_is_explained(&a->hangs.v[0])) {
+		words = hang_words(d, &a->hangs.v[0], a->at);
+		if (!words)
+			return -ENOMEM;
+		remark(a, "beside that, %s", words);
+	}
+	return r < 0 ? r : 0;
 }
 
 static int answer_with(struct dataset *d, const struct why_request *request, struct loader *loader,
@@ -406,6 +427,10 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 		forget_own_waits(&a->ranking);
 	else if (a->slow)
 		forget_suspects(&a->ranking);
+	if (r.method == &method_blame)
+		result = look_for_hangs(d, request, (uint32_t)at, excluded, look.pressed, a);
+	if (result < 0)
+		return result;
 	result = explain(d, loader, &look.q, &r, a);
 	if (result < 0)
 		return result;

@@ -21,6 +21,7 @@ struct why_request {
 	bool marked;		     /* somebody said that it was slow then: less is needed to accuse */
 	struct viewer viewer;	     /* for whom: what this user must not see is taken out of the dataset */
 	const char *proc_root;	     /* of an answer about now: where processes are looked at; NULL = they may be gone */
+	const char *live_root;	     /* /proc, where the moment has only just passed: for whom programs wait is looked up there; NULL = no more */
 	const char *only;	     /* pid, unit or name: suspects and victims other than this are left out; NULL = all */
 	const struct mark *marks;    /* incidents that must not be learnt as usual */
 	size_t n_marks;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/hangs.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
@@ -84,16 +85,29 @@ static void put_plainly(const struct answer *a, struct str *s)
 }
 
 /* It may wait for what does not come. */
-static void put_quiet(const struct answer *a, struct str *s)
+static void put_quiet(const struct answer *a, const struct hang *h, struct str *s)
 {
-	_cleanup_free_ char *label = entity_label(&a->quiet->info);
+	_cleanup_free_ char *label = entity_label(&h->victim->info);
 	char span[32];
 
 	str_printf(s, "; but %s has done nothing for %s, for the first time: it may wait for something", label,
-		   format_span(a->quiet_ns, span, sizeof(span)));
+		   format_span(a->window_end - h->since, span, sizeof(span)));
 }
 
-static char *tell_nothing(const struct answer *a)
+static void put_hang(const struct dataset *d, const struct answer *a, struct str *s)
+{
+	const struct hang *h = &a->hangs.v[0];
+	_cleanup_free_ char *words = NULL;
+
+	if (h->kind == PROCESS_FEATURE_COUNT && !h->chain.links.n) {
+		put_quiet(a, h, s);
+		return;
+	}
+	words = hang_words(d, h, a->at);
+	str_printf(s, "; but %s", words ? words : "a program waits");
+}
+
+static char *tell_nothing(const struct dataset *d, const struct answer *a)
 {
 	struct str s = {};
 	char span[32];
@@ -107,8 +121,8 @@ static char *tell_nothing(const struct answer *a)
 		str_printf(&s, "nothing unusual so far: of %u programs no more than %s is recorded", a->ranking.looked_at, span);
 	if (a->ranking.suspects.n)
 		str_puts(&s, "; the most unusual programs are listed, but none of them delays others");
-	if (a->quiet)
-		put_quiet(a, &s);
+	if (a->hangs.n)
+		put_hang(d, a, &s);
 	if (a->busiest.subject) {
 		str_printf(&s, "; as before, %s %.0f %% of the time, and the largest user is ", waiting_for(a->busiest.of),
 			   100 * a->pressure.now[a->busiest.of]);
@@ -155,12 +169,14 @@ static char *advise(const struct cause *cause, const struct facts *facts)
 	return text;
 }
 
-static char *summarise(const struct answer *a, const struct facts *facts, const char *said)
+static char *summarise(const struct dataset *d, const struct answer *a, const struct facts *facts, const char *said)
 {
 	struct str s = {};
 
+	if (a->hang_is_told)
+		return hang_words(d, &a->hangs.v[0], a->at);
 	if (!a->slow)
-		return tell_nothing(a);
+		return tell_nothing(d, a);
 	put_when(a, &s);
 	if (said)
 		put_sentence(said, &s);
@@ -170,15 +186,29 @@ static char *summarise(const struct answer *a, const struct facts *facts, const 
 	return s.data;
 }
 
-int words_of_answer(struct answer *a, const struct facts *facts, const struct causes *causes)
+/* The culprit is known, and what keeps it is to be seen there. */
+static char *advise_of_hang(const struct answer *a)
 {
-	const struct cause *cause = cause_find(causes, facts);
+	uint32_t pid = a->ranking.suspects.v[0].subject->info.pid;
+	char *text;
+
+	if (asprintf(&text, "'whyslow inspect %u' shows in which function it is; 'whyslow why %u' shows the waits of the one that hangs.", pid,
+		     a->hangs.v[0].victim->info.pid) < 0)
+		return NULL;
+	return text;
+}
+
+int words_of_answer(const struct dataset *d, struct answer *a, const struct facts *facts, const struct causes *causes)
+{
+	const struct cause *cause = a->hang_is_told ? NULL : cause_find(causes, facts);
 	_cleanup_free_ char *said = cause ? cause_words(cause->say, facts) : NULL;
 
 	if (cause) {
 		a->cause = strdup(cause->id);
 		a->next = a->slow ? advise(cause, facts) : NULL;
 	}
-	a->summary = summarise(a, facts, said);
+	if (a->hang_is_told)
+		a->next = advise_of_hang(a);
+	a->summary = summarise(d, a, facts, said);
 	return a->summary && (!cause || (a->cause && said)) ? 0 : -ENOMEM;
 }

@@ -4,5 +4,5 @@
 #include "model/facts.h"
 #include "rule/cause.h"
 
-/* Sets cause, summary and next. 0 or -ENOMEM. */
-int words_of_answer(struct answer *a, const struct facts *facts, const struct causes *causes);
+/* Sets cause, summary and next. d: what names of processes are taken from. 0 or -ENOMEM. */
+int words_of_answer(const struct dataset *d, struct answer *a, const struct facts *facts, const struct causes *causes);

@@ -17,6 +17,7 @@
 #define EVENTS_PATIENCE 150 /* ms */
 #define ALL_PATIENCE	20000 /* ms, for every event there is */
 #define EVENTS_UNTIL	(150 * NS_PER_MS) /* into a question: with events the answer takes 0.1 s more, and the first line is due after 0.3 s */
+#define LIVE (10 * NS_PER_SEC) /* for so long those who hung are taken to hang still */
 #define MARKS_BEFORE (600 * NS_PER_SEC) /* a press belongs to what went before it and follows it: one before the window reaches into it */
 
 int asked_about(struct common *common, const char *text, struct asked *a)
@@ -98,8 +99,16 @@ void asked_find_events(const struct common *common, struct asked *a)
 {
 	if (a->mark)
 		find_events_of_mark(common, a);
-	else if (a->request.proc_root)
+	/* those of a press are kept some seconds after it */
+	if (a->request.proc_root || (!a->request.trace && asked_is_live(common, a)))
 		find_events_of_now(common, a);
+}
+
+bool asked_is_live(const struct common *common, const struct asked *a)
+{
+	int64_t passed = wall_now() - a->request.at;
+
+	return !common->from_file && passed >= 0 && passed < LIVE;
 }
 
 /* The usual window is of recorded time: a machine that was off overnight is compared with the evening before. */

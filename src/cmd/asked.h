@@ -23,9 +23,11 @@ struct asked {
 int asked_about(struct common *common, const char *text, struct asked *a);
 /* The catalogue of causes, with those of /etc. EXIT_ANSWERED, or EXIT_CANNOT, said. */
 int asked_load_causes(struct asked *a);
-/* The events kept of the mark, or, about now (request.proc_root), those the recorder has, as far as `common->viewer` may see them,
+/* The events kept of the mark, or, about now (request.proc_root) or a moment that has only just passed, those the recorder has, as far as `common->viewer` may see them,
  * where there are any: request.trace. Without them the answer is made of counters. */
 void asked_find_events(const struct common *common, struct asked *a);
+/* The moment has only just passed, on this machine: its processes can be looked at. */
+bool asked_is_live(const struct common *common, const struct asked *a);
 /* Earlier marks that must not be learnt as usual, of the window that is asked about. The usual window (answer.window) is of recorded
  * time, and is made as long as that takes. 0 or -errno. */
 int asked_read_marks(const struct common *common, struct store *store, struct asked *a);

@@ -146,6 +146,7 @@ static int answer_from(struct common *common, struct store *store, struct asked 
 	if (status)
 		return status;
 	r = asked_read_marks(common, store, asked);
+	request->live_root = asked_is_live(common, asked) ? "/proc" : NULL;
 	if (r == 0)
 		r = why_args.boot ? boot_from_store(store, request, &data, &a) : why_from_store(store, request, &data, &a);
 	if (r == 0 && !why_args.boot)

@@ -47,6 +47,9 @@ void answer_free(struct answer *a)
 	for (size_t i = 0; i < a->similar.n; i++)
 		earlier_free(&a->similar.v[i]);
 	VEC_FREE(a->similar);
+	for (size_t i = 0; i < a->hangs.n; i++)
+		wait_chain_free(&a->hangs.v[i].chain);
+	VEC_FREE(a->hangs);
 	free(a->cause);
 	free(a->summary);
 	free(a->next);

@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "model/dataset.h"
 #include "model/evidence.h"
+#include "model/wait-chain.h"
 
 enum shape { SHAPE_SPIKE, SHAPE_STEP, SHAPE_RAMP, SHAPE_PERIODIC };
 
@@ -109,6 +110,15 @@ struct earlier {
 	const char *feedback; /* "right", "wrong", "fixed"; NULL = none given */
 };
 
+/* A process that waits for another one longer than it ever did (answer/hangs.h). */
+struct hang {
+	const struct subject *victim;
+	size_t kind;	     /* FEATURE_WAIT_: what it waits for; PROCESS_FEATURE_COUNT = not known, it does nothing at all */
+	double now, normal;  /* ns/s: in the last seconds, and the most before */
+	int64_t since;	     /* wall ns */
+	struct wait_chain chain; /* for whom; no links = not looked up */
+};
+
 struct answer {
 	int64_t at;			    /* the moment asked about, wall ns */
 	int64_t window_start, window_end;   /* what was looked at */
@@ -121,8 +131,8 @@ struct answer {
 	enum bottleneck bottleneck;
 	struct pressure pressure;
 	struct suspect busiest; /* nothing is unusual, but programs always wait: who uses most of that; subject NULL = nobody */
-	const struct subject *quiet; /* nothing is unusual, but this program, which always does something, rests; NULL = nobody */
-	int64_t quiet_ns;	     /* ... for so long */
+	VEC(struct hang) hangs; /* the one that is explained best first */
+	bool hang_is_told;	/* the first of them is what the answer says */
 	char *cause;   /* id in the catalogue (rule/cause.h); NULL = none of the known ones */
 	char *summary; /* one sentence */
 	char *next;    /* what can be done; NULL = nothing known */

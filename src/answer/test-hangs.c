@@ -1,0 +1,202 @@
+/* Stories in which nothing is short and a program waits for another one. */
+#include "answer/test-recording.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "answer/hangs.h"
+#include "base/cleanup.h"
+
+#define LONG 8 /* ticks */
+
+static void ask_live(struct story *st, const char *live_root)
+{
+	struct why_request request = {.at = (1000000 + TICKS - 1) * NS_PER_SEC, .window = 4 * 3600 * NS_PER_SEC, .marked = true, .live_root = live_root};
+
+	assert_int_equal(why_answer(&st->d, &request, &st->answer), 0);
+}
+
+static void begin_calm(struct story *st)
+{
+	begin(st);
+	use(add(st, "/bin/editor", 0, TICKS - 1, 0), FEATURE_CPU_TIME, 0, TICKS - 1, 5 * PERCENT);
+	press(st, FEATURE_PSI_CPU_SOME, 2, 2);
+}
+
+/* A client that waits for a hundredth of the time, and all of it in the last ticks. */
+static struct subject *hanging_client(struct story *st)
+{
+	struct subject *client = add(st, "/bin/client", 0, TICKS - 1, 0);
+
+	use(client, FEATURE_CPU_TIME, 0, TICKS - LONG - 1, PERCENT);
+	use(client, FEATURE_WAIT_PEER, 0, TICKS - LONG - 1, PERCENT);
+	return client;
+}
+
+static void who_waits_longer_than_ever_is_told_of(void **state)
+{
+	struct subject *client;
+	struct story st;
+
+	(void)state;
+	begin_calm(&st);
+	client = hanging_client(&st);
+	series_push(&client->series[FEATURE_WAIT_PEER], TICKS - 1, LONG * NS_PER_SEC / client->features[FEATURE_WAIT_PEER].quantum);
+	ask_live(&st, NULL);
+	assert_false(st.answer.slow);
+	assert_int_equal(st.answer.hangs.n, 1);
+	assert_ptr_equal(st.answer.hangs.v[0].victim, client);
+	assert_int_equal(st.answer.hangs.v[0].kind, FEATURE_WAIT_PEER);
+	assert_non_null(strstr(st.answer.summary, "client (pid"));
+	assert_non_null(strstr(st.answer.summary, "longer than it ever did"));
+	end(&st);
+}
+
+static void who_always_waits_does_not_hang(void **state)
+{
+	struct subject *reader;
+	struct story st;
+
+	(void)state;
+	begin_calm(&st);
+	reader = add(&st, "/bin/reader", 0, TICKS - 1, 0);
+	reader->info.present |= 1ull << FEATURE_WAIT_PEER;
+	for (uint32_t t = 63; t < TICKS; t += 64) /* as an idle process is read */
+		series_push(&reader->series[FEATURE_WAIT_PEER], t, 64 * NS_PER_SEC / reader->features[FEATURE_WAIT_PEER].quantum);
+	ask_live(&st, NULL);
+	assert_int_equal(st.answer.hangs.n, 0);
+	assert_non_null(strstr(st.answer.summary, "nothing unusual"));
+	end(&st);
+}
+
+static void who_waited_as_long_before_does_not_hang(void **state)
+{
+	struct subject *client;
+	struct story st;
+
+	(void)state;
+	begin_calm(&st);
+	client = add(&st, "/bin/client", 0, TICKS - 1, 0);
+	use(client, FEATURE_WAIT_LOCK, 100, 110, 100 * PERCENT);
+	use(client, FEATURE_WAIT_LOCK, TICKS - LONG, TICKS - 1, 100 * PERCENT);
+	ask_live(&st, NULL);
+	assert_int_equal(st.answer.hangs.n, 0);
+	end(&st);
+}
+
+/* The counters do not know yet, the flight recorder does. */
+static void a_wait_that_goes_on_is_in_the_events(void **state)
+{
+	_cleanup_(trace_clear) struct trace t = {};
+	struct trace_thread thread = {.state = STATE_PEER, .state_since = 100 * NS_PER_SEC, .comm = "client"};
+	struct answer a = {};
+	struct hang_question q = {.at = TICKS - 1, .trace = &t};
+	struct subject *client;
+	struct story st;
+
+	(void)state;
+	begin_calm(&st);
+	client = hanging_client(&st);
+	assert_int_equal(trace_begin(&t, 1), 0);
+	thread.tid = thread.tgid = client->info.pid;
+	assert_int_equal(trace_add_thread(&t, &thread), 0);
+	t.frozen = (100 + LONG) * NS_PER_SEC;
+	t.wall_offset = st.d.ticks.v[TICKS - 1].wall - (int64_t)t.frozen;
+	assert_int_equal(hangs_find(&st.d, &q, &a), 0);
+	assert_int_equal(a.hangs.n, 1);
+	assert_ptr_equal(a.hangs.v[0].victim, client);
+	assert_true(a.hangs.v[0].since <= st.d.ticks.v[TICKS - 1].wall - LONG * NS_PER_SEC);
+	answer_free(&a);
+	end(&st);
+}
+
+/* A process of this test: takes a lock on the file, says so, and does nothing more. */
+static pid_t lock_file(const char *path)
+{
+	int said[2];
+	char one;
+	pid_t pid;
+
+	assert_int_equal(pipe(said), 0);
+	pid = fork();
+	if (pid == 0) {
+		int fd = open(path, O_RDWR);
+
+		if (write(said[1], "x", 1) == 1 && flock(fd, LOCK_EX) == 0)
+			(void)!write(said[1], "x", 1);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(read(said[0], &one, 1), 1);
+	close(said[1]);
+	close(said[0]);
+	return pid;
+}
+
+static bool waits_for_lock(pid_t pid)
+{
+	char path[64], word[64] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/wchan", (int)pid);
+	f = fopen(path, "re");
+	if (f && fgets(word, sizeof(word), f) == NULL)
+		word[0] = 0;
+	if (f)
+		fclose(f);
+	return strstr(word, "lock") != NULL;
+}
+
+static struct subject *is_process(struct subject *s, pid_t pid)
+{
+	s->info.pid = (uint32_t)pid;
+	return s;
+}
+
+static void the_holder_of_a_lock_is_named(void **state)
+{
+	char path[] = "/tmp/test-hangs-XXXXXX", words[32];
+	int fd = mkstemp(path);
+	pid_t holder, waiter;
+	struct subject *client;
+	struct story st;
+
+	(void)state;
+	assert_true(fd >= 0);
+	if (flock(fd, LOCK_EX) < 0 || access("/proc/self/syscall", R_OK) < 0)
+		skip();
+	close(fd);
+	holder = lock_file(path);
+	for (int i = 0; i < 1000 && (fd = open(path, O_RDWR)) >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0; i++) {
+		close(fd); /* it has not come that far */
+		usleep(10000);
+	}
+	close(fd);
+	waiter = lock_file(path);
+	for (int i = 0; i < 1000 && !waits_for_lock(waiter); i++)
+		usleep(10000);
+	begin_calm(&st);
+	client = is_process(add(&st, "/bin/client", 0, TICKS - 1, 0), waiter);
+	use(client, FEATURE_WAIT_LOCK, TICKS - LONG, TICKS - 1, 100 * PERCENT);
+	is_process(add(&st, "/bin/backup", 0, TICKS - 1, 0), holder);
+	ask_live(&st, "/proc");
+	kill(holder, SIGKILL);
+	kill(waiter, SIGKILL);
+	waitpid(holder, NULL, 0);
+	waitpid(waiter, NULL, 0);
+	unlink(path);
+	assert_true(st.answer.slow);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_LOCK);
+	assert_int_equal(first(&st)->subject->info.pid, holder);
+	assert_ptr_equal(st.answer.ranking.victims.v[0].subject, client);
+	snprintf(words, sizeof(words), "backup (pid %d), which holds it", (int)holder);
+	assert_non_null(strstr(st.answer.summary, words));
+	end(&st);
+}
+
+RUN_TESTS(cmocka_unit_test(who_waits_longer_than_ever_is_told_of), cmocka_unit_test(who_always_waits_does_not_hang),
+	  cmocka_unit_test(who_waited_as_long_before_does_not_hang), cmocka_unit_test(a_wait_that_goes_on_is_in_the_events),
+	  cmocka_unit_test(the_holder_of_a_lock_is_named))
