@@ -1,0 +1,238 @@
+"""Where hangs are played: scripts and programs of their own, a recorder of their own, and nothing left behind."""
+import json
+import mmap
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import statistics
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+from recording import Asked
+from stage import Actor, enter, find_program, has_program, run_quietly
+
+STARTS_WITHIN = 120  # seconds, the recorder on a busy machine
+SAMPLED_EVERY = 0.02  # seconds
+
+# What a client repeats, and when the last time was done: in memory, so that timing makes no call.
+TIMED = """import mmap, os, struct, sys, time
+page = mmap.mmap(os.open(sys.argv[0] + ".done", os.O_RDWR), 8)
+def repeat(request):
+    while True:
+        request()
+        struct.pack_into("d", page, 0, time.monotonic())
+        time.sleep(0.03)
+"""
+
+
+class Clock:
+    """The longest that a client of a kind went without an answer."""
+
+    def __init__(self, path):
+        path.write_bytes(bytes(8))
+        with open(path, "r+b") as file:
+            self.page = mmap.mmap(file.fileno(), 8)
+        self.begin()
+
+    def begin(self):
+        self.slowest_of = {}  # of each second
+
+    def look(self):
+        done, second = struct.unpack_from("d", self.page)[0], int(time.monotonic())
+        if done:
+            self.slowest_of[second] = max(self.slowest_of.get(second, 0), time.monotonic() - done)
+
+    @property
+    def usually(self):
+        return statistics.median(self.slowest_of.values()) if self.slowest_of else 0
+
+    @property
+    def slowest(self):
+        return max(self.slowest_of.values(), default=0)
+
+
+class HangRecorder(Asked):
+    """A recorder with a store and a run folder of its own; a context."""
+
+    def __init__(self, stage):
+        self.whyslow, self.folder = stage.whyslow, stage.folder / "recorder"
+        self.here = ["--store", str(self.folder / "recording.db"), "--run-dir", str(self.folder / "run")]
+
+    def __enter__(self):
+        self.folder.mkdir()
+        self.log = open(self.folder / "log", "w+")
+        self.process = subprocess.Popen([self.whyslow, "record", *self.here], stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
+                                        preexec_fn=lambda: enter([], 0, signal.SIGTERM))
+        end = time.monotonic() + STARTS_WITHIN
+        while not any((self.folder / "run").glob("journal/*")) and self.process.poll() is None and time.monotonic() < end:
+            time.sleep(0.1)
+        if self.process.poll() is not None:
+            raise SystemExit(f"the recorder does not start: {pathlib.Path(self.log.name).read_text()}")
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+        self.log.close()
+
+    def ask(self, *arguments):
+        said = self.run(*arguments, "--json")
+        if said.returncode > 1:
+            return {"slow": False, "culprits": [], "summary": f"NO ANSWER: {said.stderr.strip()}", "bottleneck": None}
+        return json.loads(said.stdout)
+
+
+class Stage:
+    def __init__(self, build, folder):
+        self.whyslow, self.folder = str(pathlib.Path(build).resolve() / "src/whyslow"), pathlib.Path(folder)
+        self.folder.chmod(0o755)
+        (self.folder / "timed.py").write_text(TIMED)
+        self.actors, self.clocks, self.mounts, self.kind = [], {}, [], None
+        self.of_kind = {}
+
+    def __enter__(self):
+        self.sampling = True
+        self.sampler = threading.Thread(target=self._sample)
+        self.sampler.start()
+        return self
+
+    def __exit__(self, *_):
+        self.sampling = False
+        self.sampler.join()
+        for actor in list(self.actors):
+            self._end(actor)
+        for path in self.mounts:
+            run_quietly("umount", "--lazy", path)
+
+    def _sample(self):
+        while self.sampling:
+            for clock in list(self.clocks.values()):
+                clock.look()
+            time.sleep(SAMPLED_EVERY)
+
+    def prepare(self, name, kind):
+        """False, and says so, where a program that it needs is not installed."""
+        missing = [program for program in getattr(kind, "NEEDS", ()) if not has_program(program)]
+        if missing:
+            print(f"skipped {name}: not installed: {', '.join(missing)}", flush=True)
+            return False
+        self.kind = name
+        self.of_kind[name] = []
+        kind.prepare(self)
+        return True
+
+    # --- for kinds ---
+
+    def start(self, name, script, *arguments):
+        """A Python script under a name of its own."""
+        path = self.folder / f"{name}.py"
+        path.write_text(script)
+        if "import" in script and "timed" in script:
+            self.clocks[self.kind] = Clock(path.with_suffix(".py.done"))
+        return self.run(sys.executable, path, *arguments, name=name)
+
+    def run(self, program, *arguments, name, user=None):
+        process = subprocess.Popen([find_program(program) or program, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, cwd=self.folder, preexec_fn=lambda: enter([], 0, signal.SIGKILL, user))
+        actor = Actor(name, process, "")
+        self.actors.append(actor)
+        self.of_kind[self.kind].append(actor)
+        return actor
+
+    def actor(self, name):
+        return next(actor for actor in self.actors if actor.name == name)
+
+    def end(self, name):
+        self._end(self.actor(name))
+
+    def signal(self, name, number):
+        self.actor(name).process.send_signal(number)
+        return self.actor(name)
+
+    @staticmethod
+    def find(program):
+        return find_program(program)
+
+    @staticmethod
+    def finish(*command):
+        subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    @staticmethod
+    def rest(seconds):
+        time.sleep(seconds)
+
+    def mount_point(self, name):
+        path = self.folder / name
+        path.mkdir()
+        self.mounts.append(path)
+        return path
+
+    def make_postgres(self):
+        """A new database of user postgres."""
+        data, who = self.folder / "postgres", pwd.getpwnam("postgres")
+        data.mkdir()
+        os.chown(data, who.pw_uid, who.pw_gid)
+        subprocess.run([find_program("initdb"), "-D", data, "--no-sync", "-A", "trust"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                       cwd=self.folder, preexec_fn=lambda: enter([], 0, signal.SIGKILL, "postgres"))
+        return data
+
+    @staticmethod
+    def forget_semaphore(name):
+        pathlib.Path(f"/dev/shm/sem.{name.lstrip('/')}").unlink(missing_ok=True)
+
+    # --- for the runner ---
+
+    def recorder(self):
+        return HangRecorder(self)
+
+    def begin_kind(self, kind):
+        """Its client's usual slowest answer of a second; from now on it is timed anew."""
+        usually = self.clocks[kind].usually
+        self.clocks[kind].begin()
+        self.kind = kind
+        return usually
+
+    def slowest(self, kind):
+        return self.clocks[kind].slowest
+
+    def pids_with_children(self, actor):
+        return set(actor.pids())
+
+    def pids_of(self, name):
+        """Of an actor; of a program that others start, all that are there."""
+        for actor in self.actors:
+            if actor.name == name:
+                return {actor.process.pid}
+        own = {pid for actor in self.of_kind[self.kind] for pid in actor.pids()}
+        return {pid for pid in own if _comm(pid) == name} - {actor.process.pid for actor in self.of_kind[self.kind]}
+
+    def end_kind(self, kind):
+        self.clocks.pop(kind)
+        for actor in self.of_kind[kind]:
+            self._end(actor)
+
+    def _end(self, actor):
+        if actor not in self.actors:
+            return
+        for pid in actor.pids():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        actor.process.wait()
+        self.actors.remove(actor)
+
+    def keep(self, folder):
+        shutil.copytree(self.folder / "recorder", folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("run"))
+
+
+def _comm(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return None
