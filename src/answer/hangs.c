@@ -16,7 +16,7 @@
 #define EXCESS	       5e8		 /* ns/s: half a thread */
 #define GOES_ON	       0.5		 /* of what is waited now: before that the hang had not begun */
 
-static const size_t kinds[] = {FEATURE_WAIT_LOCK, FEATURE_WAIT_NETWORK, FEATURE_WAIT_PEER};
+static const size_t kinds[] = {FEATURE_WAIT_LOCK, FEATURE_WAIT_NETWORK, FEATURE_WAIT_PEER, FEATURE_WAIT_DISK};
 
 static size_t kind_of_state(uint8_t state)
 {
@@ -28,6 +28,8 @@ static size_t kind_of_state(uint8_t state)
 		return FEATURE_WAIT_NETWORK;
 	case STATE_PEER:
 		return FEATURE_WAIT_PEER;
+	case STATE_DISK: /* of a file: its file system, a scanner, a lease */
+		return FEATURE_WAIT_DISK;
 	default:
 		return SIZE_MAX;
 	}

@@ -1,6 +1,6 @@
 /* Programs that wait for another one longer than they ever did: the commonest slowness of a machine that is short of nothing.
  *
- * A process hangs when its threads have waited for locks, network sockets, or pipes and local sockets for three seconds at the least, half a
+ * A process hangs when its threads have waited for locks, network sockets, or pipes, local sockets and files for three seconds at the least, half a
  * thread more than in any three seconds of the half hour before; or when it has gone quiet (answer/quiet.h). For whom it waits is looked up
  * in /proc of this moment (answer/wait-chain.h), where the question is about now.
  */

@@ -50,8 +50,7 @@ static bool read_stat(const char *proc_root, struct live_thread *t)
 	if (!name || !rest || rest < name || rest[1] != ' ')
 		return false;
 	snprintf(t->comm, sizeof(t->comm), "%.*s", (int)(rest - name - 1), name + 1);
-	t->state = rest[2];
-	return true;
+	return sscanf(rest + 1, " %c %u", &t->state, &t->parent) == 2;
 }
 
 /* "7 0x7ffd9c 0x1 0xffffffffffffffff ...", "running", or "-1 0x7ffd9c 0x7f01" outside of a call. */

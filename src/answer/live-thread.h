@@ -9,7 +9,7 @@
 #define LIVE_THREADS_MAX 512 /* of one process that are looked at */
 
 struct live_thread {
-	unsigned pid, tid;
+	unsigned pid, tid, parent;
 	char comm[20];
 	char state;	  /* R S D T Z */
 	const char *call; /* system call; NULL = none, or not to be read */

@@ -132,12 +132,14 @@ static bool parse_connection(const char *line, struct connection *c)
 
 typedef bool (*connection_test)(const struct connection *c, const void *data);
 
-/* The first of those that the process's network namespace has for which `test` holds. */
-static bool find_connection(const char *proc_root, unsigned pid, connection_test test, const void *data, struct connection *ret)
-{
-	static const char *const tables[] = {"tcp", "tcp6"};
+/* /proc/PID/net of a protocol, for IPv4 and IPv6. */
+static const char *const tcp_tables[2] = {"tcp", "tcp6"}, *const udp_tables[2] = {"udp", "udp6"};
 
-	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+/* The first of those that the process's network namespace has for which `test` holds. */
+static bool find_connection(const char *proc_root, unsigned pid, const char *const tables[2], connection_test test, const void *data,
+			    struct connection *ret)
+{
+	for (size_t i = 0; i < 2; i++) {
 		_cleanup_fclose_ FILE *f = NULL;
 		char path[300], line[512];
 
@@ -163,13 +165,18 @@ static bool is_opposite(const struct connection *c, const void *data)
 }
 
 /* Of its port, at its address or at all of them. */
-static bool listens_there(const struct connection *c, const void *data)
+static bool is_at_place(const struct connection *c, const void *data)
 {
 	static const char any[] = "00000000000000000000000000000000", any_ipv4[] = "0000000000000000FFFF000000000000";
 	const struct connection *mine = data;
 
-	return c->state == TCP_LISTENS && strcmp(c->local + 32, mine->remote + 32) == 0 &&
+	return strcmp(c->local + 32, mine->remote + 32) == 0 &&
 	       (strncmp(c->local, mine->remote, 32) == 0 || strncmp(c->local, any, 32) == 0 || strncmp(c->local, any_ipv4, 32) == 0);
+}
+
+static bool listens_there(const struct connection *c, const void *data)
+{
+	return c->state == TCP_LISTENS && is_at_place(c, data);
 }
 
 /* The kernel prints each 32 bits of an address as the machine's own number. */
@@ -196,12 +203,28 @@ static int find_tcp(const char *proc_root, unsigned pid, unsigned long inode, st
 {
 	struct connection mine, other;
 
-	if (!find_connection(proc_root, pid, has_inode, &inode, &mine) || mine.state == TCP_LISTENS)
+	if (!find_connection(proc_root, pid, tcp_tables, has_inode, &inode, &mine) || mine.state == TCP_LISTENS)
 		return -ENOENT;
 	ret->kind = END_TCP;
 	write_place(mine.remote, ret->place, sizeof(ret->place));
-	ret->accepted = find_connection(proc_root, pid, is_opposite, &mine, &other) && other.inode;
-	if (ret->accepted || find_connection(proc_root, pid, listens_there, &mine, &other))
+	ret->accepted = find_connection(proc_root, pid, tcp_tables, is_opposite, &mine, &other) && other.inode;
+	if (ret->accepted || find_connection(proc_root, pid, tcp_tables, listens_there, &mine, &other))
+		find_socket_owners(proc_root, pid, other.inode, ret);
+	else
+		ret->remote = true;
+	return 0;
+}
+
+/* Only of one that was connected is it known whom it asks. */
+static int find_udp(const char *proc_root, unsigned pid, unsigned long inode, struct other_end *ret)
+{
+	struct connection mine, other;
+
+	if (!find_connection(proc_root, pid, udp_tables, has_inode, &inode, &mine) || strcmp(mine.remote + 32, ":0000") == 0)
+		return -ENOENT;
+	ret->kind = END_UDP;
+	write_place(mine.remote, ret->place, sizeof(ret->place));
+	if (find_connection(proc_root, pid, udp_tables, is_opposite, &mine, &other) || find_connection(proc_root, pid, udp_tables, is_at_place, &mine, &other))
 		find_socket_owners(proc_root, pid, other.inode, ret);
 	else
 		ret->remote = true;
@@ -334,12 +357,19 @@ int other_end_find(const char *proc_root, unsigned pid, unsigned long long fd, s
 		r = 0;
 	} else if (sscanf(link, "socket:[%lu]", &inode) == 1) {
 		r = find_tcp(proc_root, pid, inode, &end);
+		r = r == -ENOENT ? find_udp(proc_root, pid, inode, &end) : r;
 		if (r == -ENOENT)
 			r = find_local(proc_root, pid, (unsigned)inode, &end);
 	}
 	if (r == 0)
 		*ret = end;
 	return r;
+}
+
+void scanners_find(const char *proc_root, unsigned but, struct other_end *ret)
+{
+	*ret = (struct other_end){.accepted = true};
+	find_owners(&(struct wanted){proc_root, "anon_inode:[fanotify]", but, -1}, ret);
 }
 
 void fuse_servers_find(const char *proc_root, unsigned but, struct other_end *ret)

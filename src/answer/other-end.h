@@ -1,4 +1,4 @@
-/* Who is at the other end of a pipe, a local socket or a TCP connection of this machine. */
+/* Who is at the other end of a pipe, a local socket, a TCP connection or a connected UDP socket of this machine. */
 #pragma once
 
 #include <stdbool.h>
@@ -6,20 +6,22 @@
 
 #define OTHER_ENDS_MAX 8 /* processes: a pipe that more have open says nothing of any */
 
-enum end_kind { END_PIPE, END_LOCAL_SOCKET, END_TCP };
+enum end_kind { END_PIPE, END_LOCAL_SOCKET, END_TCP, END_UDP };
 
 struct other_end {
 	enum end_kind kind;
 	unsigned pids[OTHER_ENDS_MAX]; /* who has it open; none: another machine's, the kernel's, or not known */
 	size_t n;
-	bool remote;   /* of TCP: no socket of this machine is its other end */
+	bool remote;   /* of TCP and UDP: no socket of this machine is its other end */
 	bool accepted; /* false: those at the other end listen, and have not yet taken the connection */
-	char place[72]; /* of TCP: "192.0.2.7:5432"; else "" */
+	char place[72]; /* of TCP and UDP: "192.0.2.7:5432"; else "" */
 };
 
 /* The other end of a process's descriptor, its own processes left out. A pipe's other end is whoever has it open for the opposite.
  * `proc_root`: "/proc", or a test's (local sockets: of the network namespace of the caller, by sock_diag(7)). 0; -ENOENT: the
  * descriptor is none of these, or is not connected; -ENOMEM. */
 int other_end_find(const char *proc_root, unsigned pid, unsigned long long fd, struct other_end *ret);
+/* Who is asked before files are opened (has an fanotify(7) descriptor), as above. */
+void scanners_find(const char *proc_root, unsigned but, struct other_end *ret);
 /* Who serves file systems in user space (has /dev/fuse open), as above. */
 void fuse_servers_find(const char *proc_root, unsigned but, struct other_end *ret);

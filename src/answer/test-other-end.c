@@ -145,6 +145,30 @@ static void a_connection_over_both_protocols(void **state)
 	end_child(child);
 }
 
+/* A server that answers whoever asks has no connection. */
+static void who_is_asked_over_udp(void **state)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t length = sizeof(address);
+	int server = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), client = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct other_end e;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(bind(server, (struct sockaddr *)&address, length), 0);
+	assert_int_equal(getsockname(server, (struct sockaddr *)&address, &length), 0);
+	child = begin_child(client);
+	close(server);
+	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)client, &e), -ENOENT);
+	assert_int_equal(connect(client, (struct sockaddr *)&address, length), 0);
+	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)client, &e), 0);
+	expect_only(&e, END_UDP, child, true);
+	end_child(child);
+	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)client, &e), 0);
+	assert_true(e.remote);
+	close(client);
+}
+
 static void what_has_no_other_end(void **state)
 {
 	struct other_end e;
@@ -158,5 +182,5 @@ static void what_has_no_other_end(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(writer_and_reader_of_a_pipe), cmocka_unit_test(a_pair_of_local_sockets),
-	  cmocka_unit_test(who_does_not_accept), cmocka_unit_test(a_connection_over_both_protocols),
+	  cmocka_unit_test(who_does_not_accept), cmocka_unit_test(a_connection_over_both_protocols), cmocka_unit_test(who_is_asked_over_udp),
 	  cmocka_unit_test(what_has_no_other_end))

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/fanotify.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -191,6 +192,130 @@ static void through_an_event_loop(void **state)
 	find(client, 3, CHAIN_SLEEPS, &c);
 	expect(&c, 1, proxy, CHAIN_LOCAL_SOCKET, "at the other end");
 	expect(&c, 2, upstream, CHAIN_SLEEPS, "at the other end");
+}
+
+/* files: to whoever asks it, to its upstream, to its master */
+static void loop_of_worker(const int *files)
+{
+	int loop = epoll_create1(0);
+	struct epoll_event e = {.events = EPOLLIN};
+
+	epoll_ctl(loop, EPOLL_CTL_ADD, files[2], &e);
+	epoll_ctl(loop, EPOLL_CTL_ADD, files[0], &e);
+	epoll_ctl(loop, EPOLL_CTL_ADD, files[1], &e);
+	epoll_wait(loop, &e, 1, -1);
+}
+
+static void a_worker_does_not_wait_for_its_master(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int front[2], back[2], channel[2];
+	pid_t client, upstream;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, front), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, back), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, channel), 0);
+	upstream = begin(just_sleep, (int[]){back[1]}, (int[]){front[0], front[1], back[0], channel[0], channel[1], -1});
+	begin(loop_of_worker, (int[]){front[1], back[0], channel[1]}, (int[]){front[0], back[1], channel[0], -1});
+	client = begin(poll_for_answer, (int[]){front[0]}, (int[]){front[1], back[0], back[1], channel[0], channel[1], -1});
+	for (int i = 0; i < 2; i++) {
+		close(front[i]);
+		close(back[i]);
+	}
+	close(channel[1]);
+	find(client, 3, CHAIN_SLEEPS, &c);
+	expect(&c, 2, upstream, CHAIN_SLEEPS, "at the other end");
+	close(channel[0]);
+}
+
+/* Until the first link is of that kind. */
+static void find_first(pid_t pid, enum chain_kind kind, struct wait_chain *ret)
+{
+	for (int i = 0; i < 5000; i++) {
+		assert_int_equal(wait_chain_find("/proc", (unsigned)pid, &root, 0, ret), 0);
+		if (ret->links.n && ret->links.v[0].kind == kind)
+			return;
+		wait_chain_free(ret);
+		*ret = (struct wait_chain){};
+		usleep(1000);
+	}
+	fail();
+}
+
+static char leased[] = "/tmp/whyslow-lease-XXXXXX";
+
+/* It does not give it back when it is asked to. */
+static void keep_lease(const int *files)
+{
+	signal(SIGIO, SIG_IGN);
+	fcntl(open(leased, O_RDONLY), F_SETLEASE, F_RDLCK);
+	(void)!write(files[0], "x", 1);
+}
+
+static void open_to_write(const int *files)
+{
+	(void)files;
+	close(open(leased, O_WRONLY));
+}
+
+static void who_has_a_lease(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	pid_t holder, writer;
+	int said[2];
+	char byte;
+
+	(void)state;
+	close(mkstemp(leased)); /* who has it open to write keeps others from a lease */
+	assert_int_equal(pipe(said), 0);
+	holder = begin(keep_lease, (int[]){said[1]}, (int[]){said[0], -1});
+	assert_int_equal(read(said[0], &byte, 1), 1);
+	writer = begin(open_to_write, NULL, (int[]){said[0], said[1], -1});
+	find(writer, 2, CHAIN_SLEEPS, &c);
+	expect(&c, 1, holder, CHAIN_SLEEPS, "which has not given it back");
+	unlink(leased);
+	close(said[0]);
+	close(said[1]);
+}
+
+/* Asked before the file is opened, it says nothing. */
+static void scan_and_sleep(const int *files)
+{
+	int scanner = fanotify_init(FAN_CLASS_CONTENT, O_RDONLY);
+	char path[64];
+	bool watches;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", files[0]);
+	watches = scanner >= 0 && fanotify_mark(scanner, FAN_MARK_ADD, FAN_OPEN_PERM, AT_FDCWD, path) == 0;
+	(void)!write(files[1], watches ? "y" : "n", 1);
+}
+
+static void open_scanned(const int *files)
+{
+	close(again(files[0]));
+}
+
+static void who_is_asked_before_a_file_is_opened(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int file = new_file(), said[2];
+	pid_t scanner, client;
+	char watches;
+
+	(void)state;
+	assert_int_equal(pipe(said), 0);
+	scanner = begin(scan_and_sleep, (int[]){file, said[1]}, (int[]){said[0], -1});
+	assert_int_equal(read(said[0], &watches, 1), 1);
+	close(said[0]);
+	close(said[1]);
+	if (watches == 'y') { /* another scanner on this machine may be the one that is asked */
+		client = begin(open_scanned, (int[]){file}, (int[]){-1});
+		find_first(client, CHAIN_SCANNER, &c);
+		if (c.links.n > 1)
+			expect(&c, 1, scanner, CHAIN_SLEEPS, "which is asked");
+	}
+	close(file);
 }
 
 /* A server that waits for its next request does not wait for who asks it. */
@@ -381,4 +506,5 @@ static void what_others_wait_for_is_theirs(void **state)
 RUN_TESTS(TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_loop), TELLS(a_server_without_work_ends_the_chain),
 	  TELLS(a_pipe_that_is_not_read), TELLS(a_deadlock_is_a_circle), TELLS(the_thread_that_holds_a_mutex),
 	  TELLS(a_child_and_who_is_gone), TELLS(what_others_wait_for_is_theirs),
-	  TELLS(who_goes_on_does_not_hang))
+	  TELLS(who_goes_on_does_not_hang), TELLS(a_worker_does_not_wait_for_its_master), TELLS(who_has_a_lease),
+	  TELLS(who_is_asked_before_a_file_is_opened))

@@ -60,6 +60,16 @@ static bool waits_for_fuse(const struct live_thread *t)
 	return strstr(t->waits_in, "request_wait_answer") || strncmp(t->waits_in, "fuse_", 5) == 0;
 }
 
+static bool waits_for_scanner(const struct live_thread *t)
+{
+	return strncmp(t->waits_in, "fanotify_", 9) == 0;
+}
+
+static bool waits_for_lease(const struct live_thread *t)
+{
+	return strstr(t->waits_in, "break_lease") != NULL;
+}
+
 /* --- which thread of a process --- */
 
 /* Lower: rather held up, and so rather the one that matters. A thread that waits for events or a condition has nothing to do. */
@@ -67,7 +77,7 @@ static int rank_of(const struct search *s, const struct live_thread *t)
 {
 	enum call_class class = class_of(t->call);
 
-	if (class == CALL_FILE_LOCK || waits_for_fuse(t) || (class == CALL_FOR_LOCK && live_thread_lock_owner(s->proc_root, t)))
+	if (class == CALL_FILE_LOCK || waits_for_fuse(t) || waits_for_scanner(t) || waits_for_lease(t) || (class == CALL_FOR_LOCK && live_thread_lock_owner(s->proc_root, t)))
 		return 0;
 	if (t->state == 'T' || t->state == 't' || t->state == 'D')
 		return 1;
@@ -145,11 +155,11 @@ static void put_file(struct search *s, unsigned long long fd)
 
 static void put_end(struct search *s, const struct other_end *e, bool writes)
 {
-	static const char *const ends[] = {[END_PIPE] = "a pipe", [END_LOCAL_SOCKET] = "a local socket", [END_TCP] = "TCP"};
+	static const char *const ends[] = {[END_PIPE] = "a pipe", [END_LOCAL_SOCKET] = "a local socket", [END_TCP] = "TCP", [END_UDP] = "UDP"};
 
 	str_puts(&s->words, writes ? "waits for room to write to " : e->kind == END_PIPE ? "waits for data from " : "waits for an answer over ");
 	str_puts(&s->words, ends[e->kind]);
-	if (e->kind == END_TCP)
+	if (*e->place)
 		str_printf(&s->words, " from %s", e->place);
 	if (e->remote)
 		str_puts(&s->words, ", which is no address of a process here");
@@ -159,7 +169,8 @@ static void put_end(struct search *s, const struct other_end *e, bool writes)
 
 static void follow_end(struct search *s, const struct other_end *e, bool writes)
 {
-	static const enum chain_kind kinds[] = {[END_PIPE] = CHAIN_PIPE, [END_LOCAL_SOCKET] = CHAIN_LOCAL_SOCKET, [END_TCP] = CHAIN_TCP};
+	static const enum chain_kind kinds[] = {[END_PIPE] = CHAIN_PIPE, [END_LOCAL_SOCKET] = CHAIN_LOCAL_SOCKET, [END_TCP] = CHAIN_TCP,
+						 [END_UDP] = CHAIN_UDP};
 
 	s->kind = e->remote ? CHAIN_REMOTE : kinds[e->kind];
 	put_end(s, e, writes);
@@ -182,6 +193,12 @@ static bool leads_back(const struct search *s, const struct other_end *e)
 	return false;
 }
 
+/* A worker hears from its master over that, and waits for nothing. */
+static bool leads_to_parent(const struct search *s, const struct other_end *e)
+{
+	return e->kind == END_LOCAL_SOCKET && e->n == 1 && e->pids[0] == s->t.parent;
+}
+
 static void rest(struct search *s, const char *words)
 {
 	s->kind = CHAIN_EVENTS;
@@ -201,7 +218,7 @@ static void find_events(struct search *s)
 			continue;
 		if (leads_back(s, &e)) {
 			asked = true;
-		} else if (e.n || e.remote) {
+		} else if ((e.n || e.remote) && !leads_to_parent(s, &e)) {
 			candidates++;
 			only = e;
 		}
@@ -278,6 +295,25 @@ static void find_fuse(struct search *s)
 	s->role = "which serves it";
 }
 
+static void find_scanner(struct search *s)
+{
+	struct other_end scanners;
+
+	s->kind = CHAIN_SCANNER;
+	str_puts(&s->words, "waits until a scanner lets it open a file");
+	scanners_find(s->proc_root, s->t.pid, &scanners);
+	s->next_pid = scanners.n == 1 ? scanners.pids[0] : 0; /* of several it is not known who is asked */
+	s->role = "which is asked";
+}
+
+static void find_lease(struct search *s)
+{
+	s->kind = CHAIN_FILE_LOCK;
+	str_puts(&s->words, "waits for a lease on the file that it opens");
+	s->next_pid = file_lock_holder(s->proc_root, s->t.pid);
+	s->role = "which has not given it back";
+}
+
 static void find_timer(struct search *s)
 {
 	s->kind = CHAIN_SLEEPS;
@@ -319,6 +355,10 @@ static void find_wait(struct search *s)
 		str_puts(&s->words, "is stopped");
 	} else if (waits_for_fuse(&s->t)) {
 		find_fuse(s);
+	} else if (waits_for_scanner(&s->t) && s->class != CALL_TO_READ && s->class != CALL_FOR_EVENTS) {
+		find_scanner(s);
+	} else if (waits_for_lease(&s->t)) {
+		find_lease(s);
 	} else {
 		finders[s->class](s);
 	}

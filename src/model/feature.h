@@ -57,7 +57,8 @@ const struct feature *features_of(enum entity_kind kind, size_t *ret_n);
 	(1ull << FEATURE_CPU_TIME | 1ull << FEATURE_CPU_RUN_DELAY | 1ull << FEATURE_IO_READ_BYTES |                    \
 	 1ull << FEATURE_IO_WRITE_BYTES | 1ull << FEATURE_DELAY_BLOCK | 1ull << FEATURE_DELAY_SWAPIN |                 \
 	 1ull << FEATURE_DELAY_RECLAIM | 1ull << FEATURE_DELAY_THRASHING | 1ull << FEATURE_WAIT_QUOTA |                \
-	 1ull << FEATURE_WAIT_LOCK | 1ull << FEATURE_WAIT_NETWORK | 1ull << FEATURE_WAIT_PEER | 1ull << FEATURE_THREADS | 1ull << FEATURE_MEM_ANON | \
+	 1ull << FEATURE_WAIT_LOCK | 1ull << FEATURE_WAIT_DISK | 1ull << FEATURE_WAIT_NETWORK | 1ull << FEATURE_WAIT_PEER |          \
+	 1ull << FEATURE_THREADS | 1ull << FEATURE_MEM_ANON |                                                           \
 	 1ull << FEATURE_MEM_SHMEM | 1ull << FEATURE_MEM_LOCKED | 1ull << FEATURE_HANDLES_FILES |                      \
 	 1ull << FEATURE_SCHED_NICE | 1ull << FEATURE_QUOTA_THROTTLED | 1ull << FEATURE_NET_RX_BYTES |                 \
 	 1ull << FEATURE_NET_TX_BYTES | 1ull << FEATURE_NET_RX_CALLS | 1ull << FEATURE_NET_TX_CALLS |                  \
@@ -65,7 +66,7 @@ const struct feature *features_of(enum entity_kind kind, size_t *ret_n);
 /* Of programs, waits that a sleeper goes on with unread: a reading books all that has passed since the one before, which may be a minute
  * ago. dataset.c puts a growth into the time it is of. */
 #define FEATURES_READ_LATE \
-	(1ull << FEATURE_WAIT_LOCK | 1ull << FEATURE_WAIT_NETWORK | 1ull << FEATURE_WAIT_PEER | 1ull << FEATURE_WAIT_OTHER)
+	(1ull << FEATURE_WAIT_LOCK | 1ull << FEATURE_WAIT_DISK | 1ull << FEATURE_WAIT_NETWORK | 1ull << FEATURE_WAIT_PEER | 1ull << FEATURE_WAIT_OTHER)
 bool feature_is_read_late(const struct feature *features, size_t i);
 /* The index of a named feature among its kind's, or -1. */
 int feature_index(enum entity_kind kind, const char *name);

@@ -6,7 +6,7 @@ const char *const chain_kind_names[CHAIN_KINDS] = {
 	[CHAIN_UNKNOWN] = "unknown", [CHAIN_RUNS] = "runs",   [CHAIN_SLEEPS] = "sleeps", [CHAIN_STOPPED] = "stopped",
 	[CHAIN_FILE_LOCK] = "file_lock", [CHAIN_LOCK] = "lock", [CHAIN_PIPE] = "pipe",   [CHAIN_LOCAL_SOCKET] = "local_socket",
 	[CHAIN_TCP] = "tcp",	     [CHAIN_REMOTE] = "remote", [CHAIN_CHILD] = "child", [CHAIN_FUSE] = "fuse",
-	[CHAIN_DISK] = "disk",	     [CHAIN_EVENTS] = "events",
+	[CHAIN_DISK] = "disk",	     [CHAIN_EVENTS] = "events", [CHAIN_UDP] = "udp",	      [CHAIN_SCANNER] = "scanner",
 };
 
 void wait_chain_free(struct wait_chain *c)

@@ -17,9 +17,11 @@ enum chain_kind {
 	CHAIN_PIPE,
 	CHAIN_LOCAL_SOCKET,
 	CHAIN_TCP,	    /* the other end is on this machine */
+	CHAIN_UDP,	    /* ... too */
 	CHAIN_REMOTE,	    /* ... is not */
 	CHAIN_CHILD,
 	CHAIN_FUSE,
+	CHAIN_SCANNER,	    /* asked before a file is opened (fanotify) */
 	CHAIN_DISK,
 	CHAIN_EVENTS,	    /* an event loop, a server without work, a condition: it can be about anything */
 	CHAIN_KINDS
