@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 AREA ?=
 
-.PHONY: start stop program build charts check check-fleet check-kernel check-package package dist matrix platforms bench lab eval torture install clean setup
+.PHONY: start stop program build charts check coverage check-fleet check-kernel check-package package dist matrix platforms bench lab eval torture install clean setup
 
 # The main job: the recorder running, and what to do next.
 start: program
@@ -38,6 +38,12 @@ check: setup
 	@$(MAKE) --no-print-directory charts build
 	@tests/run $(BUILD)
 	@tests/sanitize $(BUILD)
+
+# How many lines of each room its unit tests run.
+coverage: setup
+	@packaging/setup unit
+	@packaging/configure $(BUILD) $(PREFIX) tests
+	@tests/coverage $(BUILD)
 
 # The tests that need Debian's ClickHouse, Prometheus, PCP and sysstat.
 check-fleet: build
