@@ -148,6 +148,9 @@ static const struct sock_filter filter[] = {
 	ALLOW_CALL(SYS_statfs),
 	ALLOW_CALL(SYS_fstatfs),
 	ALLOW_CALL(SYS_faccessat),
+#ifdef SYS_faccessat2
+	ALLOW_CALL(SYS_faccessat2),
+#endif
 	ALLOW_CALL(SYS_readlinkat),
 	ALLOW_CALL(SYS_getdents64),
 	ALLOW_CALL(SYS_getcwd),

@@ -44,3 +44,10 @@ int make_folder_of(const char *file, mode_t mode)
 	*slash = '\0';
 	return make_folders(folder, mode);
 }
+
+bool path_exists(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0;
+}

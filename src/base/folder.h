@@ -1,6 +1,7 @@
 #pragma once
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* Makes a folder and whatever is missing above it (those 0755). 0, also if it is there, or -errno. */
@@ -11,6 +12,10 @@ int make_folder_of(const char *file, mode_t mode);
 /* May this process trust what it finds in and writes into this folder? In a folder that all may write to (/dev/shm) anybody may
  * have made it first. 0, also if it is not there; -EPERM: it is a link, another user's (root's is trusted), or others may write there. */
 int check_folder_owner(const char *path);
+
+/* Whether there is something of this name that this process can reach. access() asks with the real user's rights and without
+ * capabilities: what an answer for another user may read in root's folder is not there for it. */
+bool path_exists(const char *path);
 
 /* For _cleanup_(): a folder that is being read. */
 static inline void close_folder(DIR **folder)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/folder.h"
 #include "base/log.h"
 #include "daemon/capture.h"
 #include "daemon/request.h"
@@ -33,7 +34,7 @@ static int read_kept(const struct common *common, int64_t mark, struct trace *re
 
 	if (!path)
 		return -ENOMEM;
-	if (access(path, F_OK) == 0)
+	if (path_exists(path))
 		return read_file(path, ret);
 	log_error("no events were kept of mark %" PRId64 ": there was no flight recorder then, or newer marks took its place (ring.disk)",
 		  mark);
@@ -46,7 +47,7 @@ static int read_from(const char *file, int64_t mark, struct trace *ret)
 	_cleanup_free_ char *folder = mark ? trace_folder(file) : NULL;
 	_cleanup_free_ char *kept = folder ? trace_file_of(folder, mark) : NULL;
 
-	return read_file(kept && access(kept, F_OK) == 0 ? kept : file, ret);
+	return read_file(kept && path_exists(kept) ? kept : file, ret);
 }
 
 static int freeze_now(const struct common *common, struct trace *ret)

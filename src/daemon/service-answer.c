@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/local-socket.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "daemon/request.h"
 #include "daemon/service-budget.h"
@@ -125,6 +126,7 @@ static void set_environment(void)
 	clearenv();
 	setenv("PATH", "/usr/bin:/bin", 1);
 	setenv("LC_ALL", "C.UTF-8", 1);
+	log_setup(false, LOG_LEVEL_INFO); /* to the asker, not to the journal */
 }
 
 /* --- the question --- */

@@ -1,10 +1,12 @@
 #include "store/database.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
@@ -73,12 +75,21 @@ static int delete_guarded(sqlite3_vfs *vfs, const char *name, int sync)
 	return sqlite3_vfs_find(NULL)->xDelete(vfs, name, sync);
 }
 
+/* access() asks with the real user's rights and without capabilities. An answer for another user has capabilities alone, and would
+ * find no recording in a folder that is root's. */
+static int access_as_effective(const char *path, int mode)
+{
+	return faccessat(AT_FDCWD, path, mode, AT_EACCESS);
+}
+
 static void register_guarded(void)
 {
-	const sqlite3_vfs *standard = sqlite3_vfs_find(NULL);
+	sqlite3_vfs *standard = sqlite3_vfs_find(NULL);
 
 	if (!standard)
 		return;
+	if (standard->iVersion >= 3 && standard->xSetSystemCall)
+		(void)standard->xSetSystemCall(standard, "access", (sqlite3_syscall_ptr)access_as_effective);
 	guarded = *standard;
 	guarded.zName = "whyslow";
 	guarded.xOpen = open_guarded;

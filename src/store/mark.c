@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/folder.h"
 #include "base/str.h"
 #include "base/urgent.h"
 #include "base/vec.h"
@@ -160,7 +161,7 @@ int store_find_marks(struct store *s)
 {
 	_cleanup_free_ char *path = s->run_dir ? marks_file(s) : NULL;
 
-	return path && access(path, F_OK) == 0 ? attach(s, path) : 0;
+	return path && path_exists(path) ? attach(s, path) : 0;
 }
 
 #define DROP_ANSWERS(schema)                                                                                       \
