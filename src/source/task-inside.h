@@ -92,7 +92,8 @@ struct task_source {
 	struct bpf_link *iter;
 	struct task_walk *walked; /* NULL = by the iterator only */
 	const struct ring *flight; /* it notes who is woken, once it is attached; NULL = nobody does */
-	uint32_t freezes; /* of it, at the last reading of sleepers */
+	const struct ring *sums;   /* it adds up the time of threads; NULL = nothing does */
+	uint32_t freezes; /* of `sums`, at the last reading of sleepers */
 	uint32_t sleepers_read; /* the tick of that */
 	bool told_of_all; /* by the last sweep: whom it did not tell of has gone */
 	struct ring_buffer *ring;

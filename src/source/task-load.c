@@ -82,6 +82,7 @@ static int load_programs(struct task_source *src, const struct source_options *o
 	src->skel->rodata->count_sockets = options->sockets;
 	src->skel->rodata->has_socket_lengths = can->lengths;
 	src->skel->rodata->has_sums = options->ring && ring_share_threads(options->ring, src->skel->maps.threads, src->skel->maps.thread_slots) == 0;
+	src->sums = src->skel->rodata->has_sums ? options->ring : NULL;
 	if (!src->skel->rodata->has_sums)
 		bpf_map__set_max_entries(src->skel->maps.thread_slots, 1);
 	if (options->ring && walks && ring_share_woken(options->ring, src->skel->maps.woken) == 0)

@@ -271,7 +271,7 @@ static int walk(struct task_source *src, struct tick *tick)
 /* A question is about who waits, and waits of sleepers are not known since they were last read. */
 static void read_sleepers_if_asked(struct task_source *src)
 {
-	uint32_t freezes = src->flight ? ring_freezes(src->flight) : 0;
+	uint32_t freezes = src->sums ? ring_freezes(src->sums) : 0;
 
 	if (freezes == src->freezes || src->tick - src->sleepers_read < SLEEPERS_EVERY)
 		return;
