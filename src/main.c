@@ -70,22 +70,6 @@ static bool read_question(int argc, char **argv, struct question *q)
 	return (!bare || add_word(q, "why")) && take_words(q, argc - 1, argv + 1);
 }
 
-/* The exit status, or -errno: the program says what is wrong, or answers. */
-static int ask(const struct question *q)
-{
-	struct request request;
-	int r = request_begin(q->run_dir, q->n, q->words, &request);
-
-	if (r < 0)
-		return r;
-	(void)request_copy(&request, STDOUT_FILENO, STDERR_FILENO);
-	r = request_end(&request);
-	if (r >= 0)
-		return r;
-	fputs("whyslow: the recorder's answer was cut off: see its log for the reason\n", stderr);
-	return EXIT_WITHOUT_PROGRAM;
-}
-
 /* --- the program --- */
 
 static void *load_from(const char *folder, const char *below)
@@ -132,7 +116,7 @@ static int run_program(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	struct question q;
-	int status = read_question(argc, argv, &q) ? ask(&q) : -ENOENT;
+	int status = read_question(argc, argv, &q) ? request_ask(q.run_dir, q.n, q.words) : -ENOENT;
 
 	return status >= 0 ? status : run_program(argc, argv);
 }

@@ -154,52 +154,12 @@ static const char *recorder_of(const struct common *c)
 	return c->run_dir ? c->run_dir : SYSTEM_RUN_DIR;
 }
 
-static int say_busy(void)
-{
-	log_error("the recorder is answering too many questions at once: try again in a moment");
-	return EXIT_CANNOT;
-}
-
-static int say_silent(const char *run_dir, int r)
-{
-	log_error("the recorder in %s does not answer (%s): see its log", run_dir, strerror(-r));
-	return EXIT_CANNOT;
-}
-
-static void say_how_it_ended(const char *run_dir)
-{
-	struct ending ending;
-	char at[40];
-
-	if (ending_read(run_dir, &ending) == 0)
-		log_warning("the recorder ended at %s: %s; start it again ('whyslow record', or 'systemctl start whyslow')",
-			    format_local(ending.wall, at, sizeof(at)), ending.reason);
-}
-
 /* A question goes to the recorder, if one listens; -ENOENT or the like if none does. */
 static int ask_daemon(const struct common *c, const struct verb *verb, int argc, char **argv)
 {
 	const char *run_dir = verb->remote && (request_is_urgent(verb->name) || geteuid() != 0) ? recorder_of(c) : NULL;
-	struct request q;
-	int r;
 
-	if (!run_dir)
-		return -EOPNOTSUPP;
-	r = request_begin(run_dir, argc, argv, &q);
-	if (r == -EBUSY)
-		return say_busy();
-	if (r < 0 && r != -ENOENT && r != -ECONNREFUSED && r != -E2BIG && geteuid() != 0)
-		return say_silent(run_dir, r);
-	if (r == -ENOENT || r == -ECONNREFUSED || r == -ECONNRESET)
-		say_how_it_ended(run_dir);
-	if (r < 0)
-		return r;
-	(void)request_copy(&q, STDOUT_FILENO, STDERR_FILENO);
-	r = request_end(&q);
-	if (r >= 0)
-		return r;
-	log_error("the recorder's answer was cut off: see its log for the reason");
-	return EXIT_CANNOT;
+	return run_dir ? request_ask(run_dir, argc, argv) : -EOPNOTSUPP;
 }
 
 static const struct verb *choose(int *argc, char ***argv)

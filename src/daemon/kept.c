@@ -12,12 +12,12 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "daemon/request.h"
 
 #define KEPT_MAX     2
 #define KEY_SIZE     64
 #define ANSWER_MAX   ((size_t)64 << 20)
 #define ANSWER_WAIT  60000 /* ms; a starved machine reads a trace for long */
-#define STATUS_CANNOT 3
 
 struct keeper {
 	char key[KEY_SIZE];

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/local-socket.h"
+#include "base/log.h"
 
 #define COPY_SIZE      65536
 #define BEGIN_PATIENCE 20 /* s until an answer begins: the recorder forks a process */
@@ -144,6 +145,37 @@ int request_copy(const struct request *q, int output, int errors)
 		}
 	}
 	return 0;
+}
+
+static int say_busy(void)
+{
+	log_error("the recorder is answering too many questions at once: try again in a moment");
+	return STATUS_CANNOT;
+}
+
+static int say_silent(const char *run_dir, int r)
+{
+	log_error("the recorder in %s does not answer (%s): see its log", run_dir, strerror(-r));
+	return STATUS_CANNOT;
+}
+
+int request_ask(const char *run_dir, int n_words, char *const *words)
+{
+	struct request q;
+	int r = request_begin(run_dir, n_words, words, &q);
+
+	if (r == -EBUSY)
+		return say_busy();
+	if (r < 0 && r != -ENOENT && r != -ECONNREFUSED && r != -E2BIG && geteuid() != 0)
+		return say_silent(run_dir, r);
+	if (r < 0)
+		return r;
+	(void)request_copy(&q, STDOUT_FILENO, STDERR_FILENO);
+	r = request_end(&q);
+	if (r >= 0)
+		return r;
+	log_error("the recorder's answer was cut off: see its log for the reason");
+	return STATUS_CANNOT;
 }
 
 void request_drop(struct request *q)

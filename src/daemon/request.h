@@ -12,6 +12,7 @@
 #define REQUEST_MAX    4096 /* bytes of words: options and a note */
 #define REQUEST_WORDS  64   /* ... */
 #define REQUEST_BUSY   250  /* not an exit status of a verb: too many questions are being answered */
+#define STATUS_CANNOT  3     /* the exit status of a verb that has no answer */
 
 /* A question under way. */
 struct request {
@@ -29,5 +30,9 @@ int request_begin(const char *run_dir, int n_words, char *const *words, struct r
 int request_copy(const struct request *q, int output, int errors);
 /* Waits for the answer's end and closes everything. The exit status, or -ECONNRESET: the process that answered has died. */
 int request_end(struct request *q);
+/* All of it: asks, and copies the answer to standard output and error. The exit status; says why where there is no answer that the program
+ * could give in its place. -errno otherwise: -ENOENT or -ECONNREFUSED when no recorder listens, -E2BIG; of root, who can read the
+ * recording, any other. */
+int request_ask(const char *run_dir, int n_words, char *const *words);
 /* Closes everything without waiting: the answer ends by itself. */
 void request_drop(struct request *q);

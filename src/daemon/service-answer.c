@@ -25,7 +25,6 @@
 #define ANSWER_TIMEOUT	 60 /* s for an answer to be computed and read */
 #define MEMORY_MAX	 (2ull << 30) /* bytes of addresses: the program and the flight recorder's maps take 200 MB of them */
 #define ZONE_MAX	 64
-#define STATUS_CANNOT	 3
 
 /* --- priority --- */
 
