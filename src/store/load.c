@@ -224,6 +224,7 @@ struct loading {
 	struct dataset *into;
 	const struct load_filter *filter;
 	unsigned damaged;
+	size_t open; /* the next open segment */
 };
 
 static int decode_packed(void *packed, size_t i)
@@ -294,26 +295,6 @@ static int append_edge(struct loading *l, struct packed *p)
 	return r;
 }
 
-static int load_chunks(struct loading *l)
-{
-	struct packed *chunks = l->extract->chunks.v;
-	size_t n = l->extract->chunks.n, i = 0, end;
-	int r = 0;
-
-	decode_edges(l, chunks, n);
-	while (r == 0 && i < n) {
-		if (chunks[i].edge) {
-			r = append_edge(l, &chunks[i++]);
-			continue;
-		}
-		for (end = i; end < n && !chunks[end].edge;)
-			end++;
-		r = decode_whole(l, chunks + i, end - i);
-		i = end;
-	}
-	return r;
-}
-
 /* --- what is not a chunk yet --- */
 
 static int load_frames(struct loading *l, int64_t segment, const struct str *frames)
@@ -332,6 +313,47 @@ static int load_frames(struct loading *l, int64_t segment, const struct str *fra
 		r = 0;
 	}
 	return r;
+}
+
+/* --- both, in order of time --- */
+
+/* Open segments that lie before a chunk: one that could not be compacted waits while the next ones are. */
+static int load_open_before(struct loading *l, int64_t segment)
+{
+	const struct extract *e = l->extract;
+	int r = 0;
+
+	for (; r == 0 && l->open < e->n_open && e->open[l->open].id < segment; l->open++)
+		r = load_frames(l, e->open[l->open].id, &e->open[l->open].frames);
+	return r;
+}
+
+/* The chunks from i on that can be decoded at once. */
+static size_t count_whole(const struct loading *l, size_t i)
+{
+	const struct extract *e = l->extract;
+	const int64_t open = l->open < e->n_open ? e->open[l->open].id : INT64_MAX;
+	size_t n = 0;
+
+	while (i + n < e->chunks.n && !e->chunks.v[i + n].edge && e->chunks.v[i + n].segment < open)
+		n++;
+	return n;
+}
+
+static int load_all(struct loading *l)
+{
+	struct packed *chunks = l->extract->chunks.v;
+	const size_t n = l->extract->chunks.n;
+	int r = 0;
+
+	decode_edges(l, chunks, n);
+	for (size_t i = 0, whole; r == 0 && i < n; i += whole ? whole : 1) {
+		r = load_open_before(l, chunks[i].segment);
+		whole = count_whole(l, i);
+		if (r == 0)
+			r = whole ? decode_whole(l, chunks + i, whole) : append_edge(l, &chunks[i]);
+	}
+	return r < 0 ? r : load_open_before(l, INT64_MAX);
 }
 
 static bool has_chunk(struct store *s, int64_t segment)
@@ -474,10 +496,8 @@ int store_extract(struct store *s, int64_t from, int64_t to, struct extract **re
 int extract_load(struct extract *e, const struct load_filter *filter, struct dataset *into, unsigned *ret_damaged)
 {
 	struct loading l = {.extract = e, .into = into, .filter = filter, .damaged = e->damaged};
-	int r = load_chunks(&l);
+	int r = load_all(&l);
 
-	for (size_t i = 0; r == 0 && i < e->n_open; i++)
-		r = load_frames(&l, e->open[i].id, &e->open[i].frames);
 	dataset_finish(into);
 	*ret_damaged = l.damaged;
 	return r;

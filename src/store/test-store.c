@@ -18,123 +18,7 @@
 #include "store/internal.h"
 #include "store/journal.h"
 #include "store/store.h"
-
-#define START (1790000000ll * NS_PER_SEC) /* wall time of the first tick */
-
-/* A store in a folder of its own, and a recorder that feeds it. */
-struct fixture {
-	char folder[32], file[96], run_dir[64];
-	struct store_paths paths;
-	struct store *store;
-	struct journal journal;
-	struct frame_encoder encoder;
-	struct entity *worker;
-	struct tick tick;
-	int64_t values[PROCESS_FEATURE_COUNT];
-	int64_t seconds;
-};
-
-static struct store *open_store(struct fixture *f, enum store_mode mode)
-{
-	struct store *s = NULL;
-	char *error = NULL;
-
-	assert_int_equal(store_open(&f->paths, mode, &s, &error), 0);
-	free(error);
-	return s;
-}
-
-static int set_up(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	strcpy(f->folder, "/tmp/test-store-XXXXXX");
-	assert_non_null(mkdtemp(f->folder));
-	snprintf(f->file, sizeof(f->file), "%s/recording.db", f->folder);
-	snprintf(f->run_dir, sizeof(f->run_dir), "%s/run", f->folder);
-	f->paths = (struct store_paths){f->file, f->run_dir};
-	f->store = open_store(f, STORE_WRITE);
-	assert_int_equal(journal_open(f->run_dir, &f->journal), 0);
-	f->encoder.next_id = 1;
-	f->worker = entity_new(ENTITY_PROCESS, "worker");
-	f->worker->born = true;
-	*state = f;
-	return 0;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)st;
-	(void)type;
-	(void)at;
-	return remove(path);
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-
-	store_close(f->store);
-	journal_close(&f->journal);
-	entity_free(f->worker);
-	tick_free(&f->tick);
-	nftw(f->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-	free(f);
-	return 0;
-}
-
-/* n seconds in which the worker uses 1 s of CPU each, as a segment; returns its id. `waits`: it waits all the time instead, and what it
- * waited is read every 20 s. */
-static int64_t record_as(struct fixture *f, int n, bool waits)
-{
-	struct str frame = {};
-
-	for (int i = 0; i < n; i++, f->seconds++) {
-		tick_begin(&f->tick, (f->seconds + 100) * NS_PER_SEC, START + f->seconds * NS_PER_SEC);
-		if (!waits)
-			f->values[FEATURE_CPU_TIME] += NS_PER_SEC;
-		else if (i % 20 == 19)
-			f->values[FEATURE_WAIT_PEER] += 20 * NS_PER_SEC;
-		f->values[FEATURE_THREADS] = 1 + f->seconds % 3;
-		tick_put(&f->tick, f->worker, f->values,
-			 1ull << FEATURE_CPU_TIME | 1ull << FEATURE_THREADS | (waits ? 1ull << FEATURE_WAIT_PEER : 0));
-		if (i == 0)
-			assert_int_equal(journal_begin(&f->journal, f->tick.wall / NS_PER_MS), 0);
-		str_clear(&frame);
-		assert_int_equal(frame_encode(&f->encoder, &f->tick, i == 0, &frame), 0);
-		assert_int_equal(journal_append(&f->journal, frame.data, frame.len), 0);
-	}
-	str_free(&frame);
-	return f->journal.segment;
-}
-
-static int64_t record(struct fixture *f, int n)
-{
-	return record_as(f, n, false);
-}
-
-static void holds(struct store *s, int64_t first, int64_t n, unsigned damaged_segments)
-{
-	struct dataset d = {};
-	unsigned damaged;
-
-	assert_int_equal(store_load(s, INT64_MIN, INT64_MAX, &d, &damaged), 0);
-	assert_int_equal(damaged, damaged_segments);
-	assert_int_equal(d.ticks.n, n);
-	if (n) {
-		const struct subject *w = dataset_subject(&d, 1);
-
-		assert_int_equal(d.ticks.v[0].wall, START + first * NS_PER_SEC);
-		assert_int_equal(d.ticks.v[n - 1].wall, START + (first + n - 1) * NS_PER_SEC);
-		assert_non_null(w);
-		assert_int_equal(w->last, n - 1);
-		assert_true(subject_growth(&d, w, FEATURE_CPU_TIME, 0, (uint32_t)n - 1) == (double)n * 1e9);
-		for (uint32_t t = 0; t < n; t++)
-			assert_true(subject_value(&d, w, FEATURE_THREADS, t) ==
-				    (double)(1 + (first + t) % 3));
-	}
-	dataset_free(&d);
-}
+#include "store/test-ticks.h"
 
 static void sql(struct fixture *f, const char *text)
 {
@@ -168,6 +52,19 @@ static void journal_and_chunks_are_one_recording(void **state)
 	assert_int_equal(d.ticks.n, 81);
 	assert_true(subject_growth(&d, dataset_subject(&d, 1), FEATURE_CPU_TIME, 0, 80) == 81e9);
 	dataset_free(&d);
+}
+
+/* There was no room for it then, or its compaction is still under way. */
+static void a_segment_that_is_not_compacted_keeps_its_place(void **state)
+{
+	struct fixture *f = *state;
+
+	record(f, 20);
+	assert_int_equal(store_compact(f->store, record(f, 20)), 0);
+	record(f, 20);
+	assert_int_equal(store_compact(f->store, record(f, 20)), 0);
+	assert_int_equal(store_compact(f->store, record(f, 20)), 0);
+	holds(f->store, 0, 100, 0);
 }
 
 static uint64_t only_threads(const struct entity_info *info, void *data)
@@ -1251,7 +1148,7 @@ static void a_note_is_cut(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(an_extract_gives_the_same_ticks_again),
+RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(a_segment_that_is_not_compacted_keeps_its_place), CASE(an_extract_gives_the_same_ticks_again),
 	  CASE(a_killed_recorder_loses_nothing_but_its_last_write),
 	  CASE(a_power_cut_loses_what_was_not_saved), CASE(the_segment_being_written_is_left_alone),
 	  CASE(old_segments_go_and_their_hours_stay), CASE(a_wait_that_was_read_late_is_no_peak_of_a_summary),
