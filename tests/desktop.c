@@ -1,10 +1,11 @@
-/* Stands in for a desktop on the session bus, for tests/hotkey: the notification service and the portal's
- * GlobalShortcuts. Says on standard output what it is asked, one line each with the monotonic time in ns:
+/* Stands in for a desktop on the session bus, for tests/hotkey: the notification service, the portal's
+ * GlobalShortcuts, and RealtimeKit. Says on standard output what it is asked, one line each with the monotonic time in ns:
  *
  *   notify TIME ID REPLACES ACTIONS|SUMMARY|BODY      session TIME      bind TIME SHORTCUT TRIGGER
  *
  * and does what standard input says: "press", "reply ID TEXT", "action ID ACTION". */
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #define PORTAL	      "org.freedesktop.portal.Desktop"
 #define PORTAL_PATH   "/org/freedesktop/portal/desktop"
 #define SHORTCUTS     "org.freedesktop.portal.GlobalShortcuts"
+#define KIT	      "org.freedesktop.RealtimeKit1"
 #define SESSION	      PORTAL_PATH "/session/1/whyslow"
 
 static sd_bus *bus;
@@ -137,6 +139,43 @@ static const sd_bus_vtable shortcuts[] = {
 	SD_BUS_VTABLE_END,
 };
 
+static int on_number(sd_bus *b, const char *path, const char *interface, const char *name, sd_bus_message *reply, void *data, sd_bus_error *e)
+{
+	(void)b;
+	(void)path;
+	(void)interface;
+	(void)data;
+	(void)e;
+	if (strcmp(name, "MaxRealtimePriority") == 0)
+		return sd_bus_message_append(reply, "i", 20);
+	return sd_bus_message_append(reply, "x", (int64_t)200000);
+}
+
+static int on_realtime(sd_bus_message *m, void *data, sd_bus_error *e)
+{
+	struct sched_param param = {};
+	uint32_t priority;
+	uint64_t thread;
+
+	(void)data;
+	(void)e;
+	if (sd_bus_message_read(m, "tu", &thread, &priority) < 0)
+		return -EINVAL;
+	param.sched_priority = (int)priority;
+	if (sched_setscheduler((pid_t)thread, SCHED_RR | SCHED_RESET_ON_FORK, &param) < 0)
+		return -errno;
+	printf("realtime %lld %d\n", (long long)monotonic_now(), (int)priority);
+	return sd_bus_reply_method_return(m, "");
+}
+
+static const sd_bus_vtable kit[] = {
+	SD_BUS_VTABLE_START(0),
+	SD_BUS_PROPERTY("MaxRealtimePriority", "i", on_number, 0, 0),
+	SD_BUS_PROPERTY("RTTimeUSecMax", "x", on_number, 0, 0),
+	SD_BUS_METHOD("MakeThreadRealtime", "tu", "", on_realtime, SD_BUS_VTABLE_UNPRIVILEGED),
+	SD_BUS_VTABLE_END,
+};
+
 static int on_input(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	char line[512], text[400];
@@ -170,7 +209,8 @@ int main(void)
 	    sd_bus_add_object_vtable(bus, NULL, "/org/freedesktop/Notifications", NOTIFICATIONS,
 				     notifications, NULL) < 0 ||
 	    sd_bus_add_object_vtable(bus, NULL, PORTAL_PATH, SHORTCUTS, shortcuts, NULL) < 0 ||
-	    sd_bus_request_name(bus, NOTIFICATIONS, 0) < 0 || sd_bus_request_name(bus, PORTAL, 0) < 0 ||
+	    sd_bus_add_object_vtable(bus, NULL, "/org/freedesktop/RealtimeKit1", KIT, kit, NULL) < 0 ||
+	    sd_bus_request_name(bus, KIT, 0) < 0 || sd_bus_request_name(bus, NOTIFICATIONS, 0) < 0 || sd_bus_request_name(bus, PORTAL, 0) < 0 ||
 	    sd_bus_attach_event(bus, event, 0) < 0 ||
 	    sd_event_add_io(event, NULL, STDIN_FILENO, 1 /* EPOLLIN */, on_input, NULL) < 0)
 		return 1;

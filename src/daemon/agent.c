@@ -16,6 +16,7 @@
 #include "daemon/hotkey.h"
 #include "daemon/notification.h"
 #include "daemon/press.h"
+#include "daemon/realtime-kit.h"
 
 #define AT_MOST_ONE (30 * NS_PER_SEC) /* of different incidents; the end of one replaces its beginning */
 
@@ -107,6 +108,16 @@ static void on_pressed(void *data)
 	press(a->presses);
 }
 
+/* The button is pressed when other programs take every CPU. */
+static const char *become_urgent(struct agent *a)
+{
+	int r = realtime_kit_ask(a->system);
+
+	if (r < 0)
+		log_debug("RealtimeKit grants no real-time priority: %s", strerror(-r));
+	return r < 0 ? "; without real-time priority, a press may be late on a busy machine: the package rtkit grants it" : ", at real-time priority";
+}
+
 /* Without the key the rest is there all the same. */
 static int listen_for_key(struct agent *a, const struct agent_options *o)
 {
@@ -126,7 +137,7 @@ static int listen_for_key(struct agent *a, const struct agent_options *o)
 	if (r < 0)
 		log_warning("no key marks a moment: %s", words ? words : strerror(-r));
 	else
-		log_info("the button: %s", words);
+		log_info("the button: %s%s", words, become_urgent(a));
 	return o->way ? r : 0; /* who named a way wants that one */
 }
 
