@@ -10,6 +10,7 @@
 
 #include "base/config.h"
 #include "base/str.h"
+#include "base/urgent.h"
 #include "daemon/request.h"
 #include "program.h"
 
@@ -70,6 +71,16 @@ static bool read_question(int argc, char **argv, struct question *q)
 	return (!bare || add_word(q, "why")) && take_words(q, argc - 1, argv + 1);
 }
 
+/* Root's client is urgent meanwhile: beside programs that switch as fast as they can a task of the usual priority waits seconds for a CPU. */
+static int ask(const struct question *q)
+{
+	struct urgent_section urgent = urgent_section_begin();
+	int status = request_ask(q->run_dir, q->n, q->words);
+
+	urgent_section_end(&urgent);
+	return status;
+}
+
 /* --- the program --- */
 
 static void *load_from(const char *folder, const char *below)
@@ -116,7 +127,7 @@ static int run_program(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	struct question q;
-	int status = read_question(argc, argv, &q) ? request_ask(q.run_dir, q.n, q.words) : -ENOENT;
+	int status = read_question(argc, argv, &q) ? ask(&q) : -ENOENT;
 
 	return status >= 0 ? status : run_program(argc, argv);
 }
