@@ -104,11 +104,17 @@ async function drawOne(holder, id, first, s) {
 	replaceContents(holder, element("h2", {}, `${m.kind === "caught" ? "Caught" : "Mark"} ${m.id}, ${localTime(m.at)}${m.until && m.until !== m.at ? ` until ${localTime(m.until, false)}` : ""}`), ways,
 		noteForm(m), element("p", { class: "row" }, feedback(m), first ? besideChoice(id, s) : element("button", { type: "button", "data-key": "away", onclick: () => { parts.one.querySelector('[data-key="beside"]')?.focus(); setState({ with: null }); } }, "take away")), body, similar);
 	const done = waiting(waits, "looking into it ...");
+	const draw = (answer) => {
+		drawAnswer(body, answer, (c) => setState({ view: "machine", at: id, mark: id, pid: c.pid || null, feature: c.features[0]?.name, with: null, from: null, to: null }));
+		similar.replaceChildren(...similarList(answer));
+	};
 	try {
 		const answer = await ask("incident", { id });
 		if (!holder.contains(body)) return; // another one was chosen meanwhile
-		drawAnswer(body, answer, (c) => setState({ view: "machine", at: id, mark: id, pid: c.pid || null, feature: c.features[0]?.name, with: null, from: null, to: null }));
-		similar.replaceChildren(...similarList(answer));
+		draw(answer);
+		if (!answer.events_are_late) return;
+		const whole = await ask("incident", { id, wait: 1 }); // the first answer is from counters, to be in time
+		if (holder.contains(body)) draw(whole);
 	} catch (e) {
 		body.replaceChildren(element("p", { class: "error-text" }, e.message));
 	} finally {

@@ -436,6 +436,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 		return result;
 	if (!a->has_history)
 		remark(a, "there is no past to compare with: judged by pressure and shares alone");
+	a->events_are_late = late;
 	if (late)
 		remark(a, "this answer is from counters alone, to be in time: 'whyslow why --wait' also says which program waited for which");
 	if (request->only)

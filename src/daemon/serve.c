@@ -49,14 +49,15 @@ struct call {
 #define SPANS_PARAMETERS {"by", "--by", "what buckets are made of"}, {"where", "--where", "only buckets with these values: KEY=VALUE,..."}, \
 	{"entry", "--entry", "only requests whose entry point contains this"}, SINCE, UNTIL
 #define FLEET_PARAMETERS {"from", "--from", "the window begins"}, {"to", "--to", "the window ends"}
+#define WAIT   {"wait", "--wait", "1: take the time for every event that the flight recorder has"}
 #define MARK_NUMBER {"id", NULL, "the mark's number"}
 #define NOTE   {"note", NULL, "a text"}
 #define WHO    {"for", "--for", "a pid, unit or name"}
 
 static const struct call calls[] = {
 	{"/api/v1/why", "GET", "why it is (or was) slow", NULL, {"why", "--json"},
-	 {AT, {"since", "--since", "when the trouble began"}, WINDOW, WHO, {"model", "--model", "robust, gaussian or unusual"}}},
-	{"/api/v1/incident", "GET", "the answer for a mark", NULL, {"show", "--json"}, {{"id", NULL, "the mark's number"}, WINDOW}},
+	 {AT, {"since", "--since", "when the trouble began"}, WINDOW, WHO, {"model", "--model", "robust, gaussian or unusual"}, WAIT}},
+	{"/api/v1/incident", "GET", "the answer for a mark", NULL, {"show", "--json"}, {{"id", NULL, "the mark's number"}, WINDOW, WAIT}},
 	{"/api/v1/board", "GET", "every process at a moment, the most unusual first", NULL, {"show", "--json"}, {AT, WINDOW}},
 	{"/api/v1/process", "GET", "the features of one process at a moment", NULL, {"show", "--json"}, {AT, WINDOW, WHO}},
 	{"/api/v1/series", "GET", "one feature of a process over the window", NULL, {"show", "--json"},

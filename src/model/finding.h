@@ -133,6 +133,7 @@ struct answer {
 	struct suspect busiest; /* nothing is unusual, but programs always wait: who uses most of that; subject NULL = nobody */
 	VEC(struct hang) hangs; /* the one that is explained best first */
 	bool hang_is_told;	/* the first of them is what the answer says */
+	bool events_are_late;	/* there are events, which are left out so that the answer is in time */
 	char *cause;   /* id in the catalogue (rule/cause.h); NULL = none of the known ones */
 	char *summary; /* one sentence */
 	char *next;    /* what can be done; NULL = nothing known */

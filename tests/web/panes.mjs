@@ -101,6 +101,17 @@ async function flame(p, address) {
 	await p.waitForFunction(() => /“lock_index” is in \d+ %/.test(document.querySelector("#flame .said").textContent));
 }
 
+// An answer that was in time, from counters, is followed by the whole one.
+async function lateEvents(p, address) {
+	await p.route(/\/api\/v1\/incident\?/, async (route) => {
+		const response = await route.fetch(), answer = await response.json(), waited = new URL(route.request().url()).searchParams.get("wait") === "1";
+		await route.fulfill({ response, json: { ...answer, events_are_late: !waited, summary: waited ? "from events" : "from counters" } });
+	});
+	await go(p, address, "view=incidents&mark=1");
+	await p.locator("#incident .answer .summary", { hasText: "from events" }).waitFor();
+	await p.unroute(/\/api\/v1\/incident\?/);
+}
+
 async function incidents(p, address) {
 	await go(p, address, "view=incidents");
 	await p.locator("#incident-list tbody tr").nth(1).waitFor();
@@ -239,7 +250,7 @@ try {
 	await firstLoad(server.address);
 	let began = Date.now();
 	const took = (what) => { console.log(`${what}: ${((Date.now() - began) / 1000).toFixed(1)} s`); began = Date.now(); };
-	for (const pane of [blame, flame, incidents, spans, fleet]) {
+	for (const pane of [blame, flame, incidents, lateEvents, spans, fleet]) {
 		const p = await newPage(browser);
 		p.setDefaultTimeout(60000);
 		await p.goto(server.address);
