@@ -109,11 +109,11 @@ static void *load_program(void)
 	return handle ? handle : load_from(folder, "/../lib/whyslow");
 }
 
-static int run_program(int argc, char **argv)
+static int run_program(int argc, char **argv, int asked)
 {
 	void *handle = load_program(), *address = handle ? dlsym(handle, PROGRAM_FUNCTION) : NULL;
 	const char *reason = address ? NULL : dlerror();
-	int (*program)(int, char **);
+	int (*program)(int, char **, int);
 
 	if (!address) {
 		fprintf(stderr, "whyslow: cannot load " PROGRAM_FILE " (%s): install whyslow again\n",
@@ -121,13 +121,15 @@ static int run_program(int argc, char **argv)
 		return EXIT_WITHOUT_PROGRAM;
 	}
 	memcpy(&program, &address, sizeof(program));
-	return program(argc, argv);
+	return program(argc, argv, asked);
 }
 
 int main(int argc, char **argv)
 {
 	struct question q;
-	int status = read_question(argc, argv, &q) ? ask(&q) : -ENOENT;
+	int status = -EOPNOTSUPP, asked = 0;
 
-	return status >= 0 ? status : run_program(argc, argv);
+	if (read_question(argc, argv, &q))
+		asked = status = ask(&q);
+	return status >= 0 ? status : run_program(argc, argv, asked);
 }

@@ -4,9 +4,9 @@
 #include "cmd/verb.h"
 #include "program.h"
 
-int whyslow_program(int argc, char **argv)
+int whyslow_program(int argc, char **argv, int asked)
 {
 	/* one that was started by /proc/self/exe would be called "exe" until the recorder has looked at its file */
 	prctl(PR_SET_NAME, "whyslow");
-	return verbs_main(argc, argv);
+	return verbs_main(argc, argv, asked);
 }

@@ -5,5 +5,6 @@
 #define PROGRAM_FILE	 "whyslow.so"
 #define PROGRAM_FUNCTION "whyslow_program"
 
-/* The whole program: reads options and runs the verb. Returns the exit status. */
-__attribute__((visibility("default"))) int whyslow_program(int argc, char **argv);
+/* The whole program: reads options and runs the verb. `asked`: -errno, when the client has asked the recorder in vain; 0 = it has not
+ * asked. Returns the exit status. */
+__attribute__((visibility("default"))) int whyslow_program(int argc, char **argv, int asked);

@@ -24,6 +24,7 @@ struct common {
 	bool colour;
 	const struct option_row *shared_options; /* those of all verbs, for help */
 	struct viewer viewer; /* for whom (model/visibility.h) */
+	int asked;	    /* -errno: the client has asked the recorder in vain; 0 = it has not asked */
 	bool for_client;    /* answers a question asked of the recorder: only the verb's own options count */
 	struct capture *capture; /* the recorder's flight recorder, where for_client; NULL = none */
 	uint32_t client_gid;	  /* where for_client: the asker's group */
@@ -54,7 +55,7 @@ const struct verb *verb_find(const char *name);
 /* Answers a question that a user asked the recorder; data is the recorder's struct record_options. As struct record_options wants it. */
 int verbs_answer(const struct service_question *q, const void *data);
 /* Reads options, configuration and rights, and runs the verb. Returns the exit status. */
-int verbs_main(int argc, char **argv);
+int verbs_main(int argc, char **argv, int asked);
 
 /* The recording that the options name. One that --from names has no recorder, and may be from anywhere (store/database.h). */
 struct store_paths common_paths(const struct common *common);

@@ -154,12 +154,26 @@ static const char *recorder_of(const struct common *c)
 	return c->run_dir ? c->run_dir : SYSTEM_RUN_DIR;
 }
 
+static void say_how_it_ended(const char *run_dir)
+{
+	struct ending ending;
+	char at[40];
+
+	if (ending_read(run_dir, &ending) == 0)
+		log_warning("the recorder ended at %s: %s; start it again ('whyslow record', or 'systemctl start whyslow')",
+			    format_local(ending.wall, at, sizeof(at)), ending.reason);
+}
+
 /* A question goes to the recorder, if one listens; -ENOENT or the like if none does. */
 static int ask_daemon(const struct common *c, const struct verb *verb, int argc, char **argv)
 {
 	const char *run_dir = verb->remote && (request_is_urgent(verb->name) || geteuid() != 0) ? recorder_of(c) : NULL;
 
-	return run_dir ? request_ask(run_dir, argc, argv) : -EOPNOTSUPP;
+	int r = !run_dir ? -EOPNOTSUPP : c->asked ? c->asked : request_ask(run_dir, argc, argv);
+
+	if (run_dir && (r == -ENOENT || r == -ECONNREFUSED || r == -ECONNRESET))
+		say_how_it_ended(run_dir);
+	return r;
 }
 
 static const struct verb *choose(int *argc, char ***argv)
@@ -300,9 +314,9 @@ int verbs_answer(const struct service_question *q, const void *data)
 	return choose_and_run(&common, q->n_words + 1, argv);
 }
 
-int verbs_main(int argc, char **argv)
+int verbs_main(int argc, char **argv, int asked)
 {
-	struct common common = {.viewer.uid = geteuid()};
+	struct common common = {.viewer.uid = geteuid(), .asked = asked};
 
 	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
 		help_overview();
