@@ -8,6 +8,7 @@
 
 #define WORKS_FOR_OTHERS 0.25
 #define SAME		1e-9 /* of a sum: no more than rounding */
+#define SHORT_LEAST	0.05 /* share of the time in which programs wait for something: less is not short */
 #define OWN_CAUSE	0.5 /* share of what is short from which whyslow names itself */
 #define CROWD		100 /* threads a CPU, beyond the usual, from which on their number is the story */
 #define STARTER		1.1
@@ -499,7 +500,7 @@ int judge_program(struct robust *r, struct program *p, struct verdict *ret)
 		weigh(ret, EVIDENCE_FOR_OTHERS, WORKS_FOR_OTHERS);
 	else if (answers_questions(p))
 		weigh(ret, EVIDENCE_RECORDER, WORKS_FOR_OTHERS);
-	if (answers_questions(p) && !(share_in_use(r, p, &uses[worst]) >= OWN_CAUSE))
+	if (answers_questions(p) && !(r->q->pressure.now[uses[worst].resource] >= SHORT_LEAST && share_in_use(r, p, &uses[worst]) >= OWN_CAUSE))
 		return 0;
 	if (s->score < REPORT_SCORE)
 		return 0;

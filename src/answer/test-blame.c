@@ -467,6 +467,23 @@ static void the_recorder_looks_because_it_is_slow(void **state)
 	end(&st);
 }
 
+/* What it reads for its answer is nearly all that is read, and next to nothing. */
+static void who_asks_on_an_idle_machine_is_no_suspect(void **state)
+{
+	struct subject *recorder;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	recorder = add(&st, "/bin/whyslow", TICKS - 1, TICKS - 1, 0);
+	recorder->info.flags |= ENTITY_IS_SELF;
+	use(recorder, FEATURE_IO_READ_BYTES, TICKS - 1, TICKS - 1, 2000000);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 2);
+	ask_by(&st, true, &method_blame);
+	assert_int_equal(st.answer.ranking.suspects.n, 0);
+	end(&st);
+}
+
 static void who_asks_is_neither_suspect_nor_victim(void **state)
 {
 	struct subject *recorder, *hog, *editor;
@@ -574,7 +591,7 @@ int main(void)
 		cmocka_unit_test(who_writes_is_guilty_of_the_writing_back),
 		cmocka_unit_test(what_comes_all_the_time_is_no_news),
 		cmocka_unit_test(nobody_is_listed_where_nobody_stands_out),
-		cmocka_unit_test(the_recorder_looks_because_it_is_slow),
+		cmocka_unit_test(the_recorder_looks_because_it_is_slow), cmocka_unit_test(who_asks_on_an_idle_machine_is_no_suspect),
 		cmocka_unit_test(who_asks_is_neither_suspect_nor_victim),
 		cmocka_unit_test(a_groups_memory_is_taken_by_who_is_in_it),
 		cmocka_unit_test(what_processes_share_is_there_once),
