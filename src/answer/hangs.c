@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/hidden-lock.h"
 #include "answer/quiet.h"
 #include "answer/wait-chain.h"
 #include "base/cleanup.h"
@@ -68,12 +69,12 @@ static double waited_in_trace(const struct trace *t, uint32_t pid, size_t kind, 
 	return sum / ((double)HANG_LEAST / 1e9);
 }
 
-/* The tick before it began to wait like that. */
-static uint32_t before_hang(const struct dataset *d, const struct subject *s, size_t kind, uint32_t at, double now)
+/* The tick before it began to wait like that: `since` (wall ns) at the latest, for of a wait that goes on the last ticks may know nothing yet. */
+static uint32_t before_hang(const struct dataset *d, const struct subject *s, size_t kind, uint32_t at, double now, int64_t since)
 {
 	uint32_t t = at;
 
-	while (t > s->first && subject_value(d, s, kind, t) >= GOES_ON * now)
+	while (t > s->first && (d->ticks.v[t].wall > since || subject_value(d, s, kind, t) >= GOES_ON * now))
 		t--;
 	return t;
 }
@@ -105,7 +106,7 @@ static bool hangs(const struct dataset *d, const struct hang_question *q, const 
 	now = isnan(now) ? in_trace : fmax(now, in_trace);
 	if (now < EXCESS)
 		return false;
-	before = before_hang(d, s, kind, q->at, now);
+	before = before_hang(d, s, kind, q->at, now, since);
 	if (d->ticks.v[before].wall < since)
 		since = d->ticks.v[before].wall;
 	*ret = (struct hang){.victim = s, .kind = kind, .now = now, .since = since, .normal = normally(d, q, s, kind, before)};
@@ -137,6 +138,14 @@ static int by_chain(const void *a, const void *b)
 	return by_excess(a, b);
 }
 
+static struct hang *hang_of(struct answer *a, const struct subject *s)
+{
+	for (size_t i = 0; i < a->hangs.n; i++)
+		if (a->hangs.v[i].victim == s)
+			return &a->hangs.v[i];
+	return NULL;
+}
+
 /* Of one that has gone quiet nothing is known but that. */
 static int add_quiet(const struct dataset *d, const struct hang_question *q, struct answer *a)
 {
@@ -144,10 +153,7 @@ static int add_quiet(const struct dataset *d, const struct hang_question *q, str
 	int64_t ns;
 	int r = quiet_find(d, q->at, &s, &ns);
 
-	for (size_t i = 0; r == 0 && s && i < a->hangs.n; i++)
-		if (a->hangs.v[i].victim == s)
-			s = NULL;
-	if (r < 0 || !s)
+	if (r < 0 || !s || hang_of(a, s))
 		return r;
 	return VEC_PUSH(a->hangs, (struct hang){.victim = s, .kind = PROCESS_FEATURE_COUNT, .since = d->ticks.v[q->at].wall - ns});
 }
@@ -167,6 +173,78 @@ static int collect(const struct dataset *d, const struct hang_question *q, struc
 	return 0;
 }
 
+static const struct subject *subject_of(const struct dataset *d, unsigned pid)
+{
+	const struct subject *found = NULL;
+
+	for (size_t i = 0; i < d->subjects.n; i++) {
+		const struct subject *s = d->subjects.v[i];
+
+		if (s->info.kind == ENTITY_PROCESS && s->info.pid == pid && (!found || s->info.start > found->info.start))
+			found = s;
+	}
+	return found;
+}
+
+static size_t kind_of_request(const struct trace *t, const struct peer_request *r)
+{
+	size_t kind = r->pending ? kind_of_state(t->threads.v[r->thread].state) : SIZE_MAX;
+
+	return kind == SIZE_MAX ? FEATURE_WAIT_PEER : kind; /* as poll(): of a socket of whatever family */
+}
+
+/* Whose requests take longer than ever; of those that are known to wait, how long the answers take. */
+static int add_late(const struct dataset *d, const struct hang_question *q, const struct peer_requests *requests, struct answer *a)
+{
+	for (size_t i = 0; i < requests->late.n; i++) {
+		const struct peer_request *r = &requests->late.v[i];
+		const struct subject *s = subject_of(d, r->process);
+		struct hang *h = s ? hang_of(a, s) : NULL;
+		struct hang late = {.victim = s, .kind = kind_of_request(q->trace, r), .now = (double)NS_PER_SEC,
+				    .normal = (double)NS_PER_SEC * (double)r->normally / (double)r->took,
+				    .since = trace_wall(q->trace, (uint64_t)r->since)};
+
+		if (!s || !is_asked_about(s, q->at))
+			continue;
+		if (!h && VEC_PUSH(a->hangs, late) < 0)
+			return -ENOMEM;
+		h = h ?: &a->hangs.v[a->hangs.n - 1];
+		if (r->took > h->took) {
+			h->took = r->took;
+			h->normally = r->normally;
+		}
+	}
+	return 0;
+}
+
+/* Since when the thread has slept (wall ns); 0 = for no second, or not at all. */
+static int64_t asleep_since(const struct trace *t, uint32_t tid)
+{
+	const struct trace_thread *th = trace_thread(t, tid, t->frozen);
+
+	if (!th || th->end || !th->state_since || th->state == STATE_RUNNING || state_is_runnable(th->state) || th->state_since + NS_PER_SEC > t->frozen)
+		return 0;
+	return trace_wall(t, th->state_since);
+}
+
+/* Who sleeps between attempts to lock an SQLite database waits in no call that says so; whose transaction it is sleeps longer. */
+static int add_retries(const struct dataset *d, const struct hang_question *q, struct answer *a)
+{
+	for (size_t i = 0; q->trace && q->proc_root && i < q->trace->threads.n; i++) {
+		const struct trace_thread *th = &q->trace->threads.v[i];
+		const struct subject *s = !th->end && th->state == STATE_TIMER ? subject_of(d, th->tgid) : NULL;
+		struct hidden_lock lock;
+		int64_t since;
+
+		if (!s || !is_asked_about(s, q->at) || hang_of(a, s) || !sqlite_lock_find(q->proc_root, th->tgid, &lock))
+			continue;
+		since = asleep_since(q->trace, lock.holder);
+		if (since && VEC_PUSH(a->hangs, (struct hang){.victim = s, .kind = FEATURE_WAIT_LOCK, .now = NS_PER_SEC, .since = since}) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* An event loop, and who goes on while it is looked at, do not hang. */
 static bool may_hang(const struct hang *h)
 {
@@ -175,13 +253,14 @@ static bool may_hang(const struct hang *h)
 	return h->chain.links.n && first->kind != CHAIN_RUNS && (first->kind != CHAIN_EVENTS || h->chain.links.n > 1);
 }
 
-static int look_up_chains(const struct hang_question *q, struct answer *a)
+static int look_up_chains(const struct hang_question *q, const struct peer_requests *requests, struct answer *a)
 {
+	struct chain_question live = {q->proc_root, q->viewer, 0, requests};
 	size_t kept = 0;
 
 	for (size_t i = 0; i < a->hangs.n; i++) {
 		struct hang *h = &a->hangs.v[i];
-		int r = wait_chain_find(q->proc_root, h->victim->info.pid, q->viewer, 0, &h->chain);
+		int r = wait_chain_find(&live, h->victim->info.pid, &h->chain);
 
 		if (r < 0)
 			return r;
@@ -204,14 +283,18 @@ static void sort(struct answer *a, int (*compare)(const void *, const void *))
 
 int hangs_find(const struct dataset *d, const struct hang_question *q, struct answer *a)
 {
-	int r = collect(d, q, a);
+	_cleanup_(peer_requests_free) struct peer_requests requests = {};
+	int r = q->trace ? peer_requests_find(q->trace, &requests) : 0;
 
+	r = r ?: collect(d, q, a);
+	r = r ?: add_late(d, q, &requests, a);
+	r = r ?: add_retries(d, q, a);
 	if (r < 0)
 		return r;
 	sort(a, by_excess);
 	r = add_quiet(d, q, a);
 	if (r == 0 && q->proc_root)
-		r = look_up_chains(q, a);
+		r = look_up_chains(q, &requests, a);
 	sort(a, by_chain);
 	return r;
 }
@@ -223,19 +306,6 @@ bool hang_is_explained(const struct hang *h)
 	return h->chain.cycle || (last && last->kind != CHAIN_EVENTS);
 }
 
-static const struct subject *subject_of(const struct dataset *d, unsigned pid)
-{
-	const struct subject *found = NULL;
-
-	for (size_t i = 0; i < d->subjects.n; i++) {
-		const struct subject *s = d->subjects.v[i];
-
-		if (s->info.kind == ENTITY_PROCESS && s->info.pid == pid && (!found || s->info.start > found->info.start))
-			found = s;
-	}
-	return found;
-}
-
 const struct subject *hang_culprit(const struct dataset *d, const struct hang *h)
 {
 	return hang_is_explained(h) ? subject_of(d, h->chain.links.v[h->chain.links.n - 1].pid) : NULL;
@@ -243,7 +313,7 @@ const struct subject *hang_culprit(const struct dataset *d, const struct hang *h
 
 static enum bottleneck bottleneck_of(const struct hang *h)
 {
-	static const enum bottleneck of[CHAIN_KINDS] = {[CHAIN_FILE_LOCK] = BOTTLENECK_LOCK, [CHAIN_LOCK] = BOTTLENECK_LOCK,
+	static const enum bottleneck of[CHAIN_KINDS] = {[CHAIN_FILE_LOCK] = BOTTLENECK_LOCK, [CHAIN_LOCK] = BOTTLENECK_LOCK, [CHAIN_DATABASE] = BOTTLENECK_LOCK,
 							[CHAIN_REMOTE] = BOTTLENECK_REMOTE, [CHAIN_DISK] = BOTTLENECK_DISK};
 	enum bottleneck b = of[h->chain.links.v[0].kind];
 
@@ -267,6 +337,8 @@ char *hang_words(const struct dataset *d, const struct hang *h, int64_t at)
 
 	str_printf(&s, "%s (pid %u) has waited for %s", label ? label : h->victim->program, h->victim->info.pid, format_span(at - h->since, span, sizeof(span)));
 	free(label);
+	if (h->took)
+		str_printf(&s, " (the slowest answer takes %.2g s, normally %.2g s at most)", (double)h->took / 1e9, (double)h->normally / 1e9);
 	for (size_t i = 0; i < h->chain.links.n; i++) {
 		str_puts(&s, i ? "; " : ": it ");
 		if (i) {

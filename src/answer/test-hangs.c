@@ -113,6 +113,66 @@ static void a_wait_that_goes_on_is_in_the_events(void **state)
 	end(&st);
 }
 
+/* What was booked of the hang before it was asked about is not what was normal. */
+static void the_beginning_of_a_hang_is_no_baseline(void **state)
+{
+	_cleanup_(trace_clear) struct trace t = {};
+	struct trace_thread thread = {.state = STATE_PEER, .state_since = 100 * NS_PER_SEC, .comm = "client"};
+	struct answer a = {};
+	struct hang_question q = {.at = TICKS - 1, .trace = &t};
+	struct subject *client;
+	struct story st;
+
+	(void)state;
+	begin_calm(&st);
+	client = hanging_client(&st);
+	series_push(&client->series[FEATURE_WAIT_PEER], TICKS - LONG + 2, 2 * NS_PER_SEC / client->features[FEATURE_WAIT_PEER].quantum);
+	assert_int_equal(trace_begin(&t, 1), 0);
+	thread.tid = thread.tgid = client->info.pid;
+	assert_int_equal(trace_add_thread(&t, &thread), 0);
+	t.frozen = (100 + LONG) * NS_PER_SEC;
+	t.wall_offset = st.d.ticks.v[TICKS - 1].wall - (int64_t)t.frozen;
+	assert_int_equal(hangs_find(&st.d, &q, &a), 0);
+	assert_int_equal(a.hangs.n, 1);
+	answer_free(&a);
+	end(&st);
+}
+
+/* It polls, which is no wait: events alone say that it asked. */
+static void an_answer_later_than_ever_is_a_hang(void **state)
+{
+	_cleanup_(trace_clear) struct trace t = {};
+	struct trace_thread client = {.state = STATE_IDLE, .state_since = NS_PER_SEC, .comm = "client"}, server = {.tid = 7, .tgid = 7, .comm = "server"};
+	struct answer a = {};
+	struct hang_question q = {.at = TICKS - 1, .trace = &t};
+	struct subject *victim;
+	struct story st;
+
+	(void)state;
+	begin_calm(&st);
+	victim = add(&st, "/bin/client", 0, TICKS - 1, 0);
+	assert_int_equal(trace_begin(&t, 1), 0);
+	client.tid = client.tgid = victim->info.pid;
+	assert_int_equal(trace_add_thread(&t, &client) + trace_add_thread(&t, &server), 0);
+	for (uint64_t i = 0; i <= 20; i++) {
+		struct event asks = {.kind = EVENT_WAKEUP, .time = (1000 + 50 * i) * NS_PER_MS, .thread = 7, .wakeup = {.waker = client.tid}};
+		struct event answers = {.kind = EVENT_WAKEUP, .time = asks.time + NS_PER_MS, .thread = client.tid, .wakeup = {.waker = 7}};
+
+		assert_int_equal(trace_add(&t, &asks), 0);
+		assert_int_equal(i < 20 ? trace_add(&t, &answers) : 0, 0);
+	}
+	t.from = 1;
+	t.to = t.frozen = 6 * NS_PER_SEC;
+	assert_int_equal(trace_finish(&t), 0);
+	assert_int_equal(hangs_find(&st.d, &q, &a), 0);
+	assert_int_equal(a.hangs.n, 1);
+	assert_ptr_equal(a.hangs.v[0].victim, victim);
+	assert_int_equal(a.hangs.v[0].took, 4 * NS_PER_SEC);
+	assert_int_equal(a.hangs.v[0].normally, NS_PER_MS);
+	answer_free(&a);
+	end(&st);
+}
+
 /* A process of this test: takes a lock on the file, says so, and does nothing more. */
 static pid_t lock_file(const char *path)
 {
@@ -199,4 +259,5 @@ static void the_holder_of_a_lock_is_named(void **state)
 
 RUN_TESTS(cmocka_unit_test(who_waits_longer_than_ever_is_told_of), cmocka_unit_test(who_always_waits_does_not_hang),
 	  cmocka_unit_test(who_waited_as_long_before_does_not_hang), cmocka_unit_test(a_wait_that_goes_on_is_in_the_events),
+	  cmocka_unit_test(the_beginning_of_a_hang_is_no_baseline), cmocka_unit_test(an_answer_later_than_ever_is_a_hang),
 	  cmocka_unit_test(the_holder_of_a_lock_is_named))

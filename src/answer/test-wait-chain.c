@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/fanotify.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -123,7 +125,7 @@ static void fill_pipe(const int *files)
 static void find(pid_t pid, size_t links, enum chain_kind last, struct wait_chain *ret)
 {
 	for (int i = 0; i < 5000; i++) {
-		assert_int_equal(wait_chain_find("/proc", (unsigned)pid, &root, 0, ret), 0);
+		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL}, (unsigned)pid, ret), 0);
 		if (ret->links.n == links && ret->links.v[links - 1].kind == last)
 			return;
 		if (i < 4999)
@@ -167,7 +169,7 @@ static void from_the_client_to_who_holds_the_lock(void **state)
 	expect(&c, 1, server, CHAIN_FILE_LOCK, "at the other end");
 	expect(&c, 2, holder, CHAIN_SLEEPS, "which holds it");
 	assert_non_null(strstr(c.links.v[1].words, "/tmp/whyslow-chain-"));
-	assert_int_equal(wait_chain_find("/proc", (unsigned)client, &root, 1000000, &again), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 1000000, NULL}, (unsigned)client, &again), 0);
 	assert_false(again.passing);
 	assert_false(c.cycle);
 }
@@ -233,7 +235,7 @@ static void a_worker_does_not_wait_for_its_master(void **state)
 static void find_first(pid_t pid, enum chain_kind kind, struct wait_chain *ret)
 {
 	for (int i = 0; i < 5000; i++) {
-		assert_int_equal(wait_chain_find("/proc", (unsigned)pid, &root, 0, ret), 0);
+		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL}, (unsigned)pid, ret), 0);
 		if (ret->links.n && ret->links.v[0].kind == kind)
 			return;
 		wait_chain_free(ret);
@@ -380,7 +382,7 @@ static void a_deadlock_is_a_circle(void **state)
 	assert_int_equal(write(go[1], "go", 2), 2);
 	for (int i = 0; i < 5000 && !(c.cycle && c.links.v[0].kind == CHAIN_FILE_LOCK && c.links.v[1].kind == CHAIN_FILE_LOCK); i++) {
 		wait_chain_free(&c);
-		assert_int_equal(wait_chain_find("/proc", (unsigned)one, &root, 0, &c), 0);
+		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL}, (unsigned)one, &c), 0);
 		usleep(1000);
 	}
 	assert_int_equal(c.links.n, 2);
@@ -446,7 +448,7 @@ static void a_child_and_who_is_gone(void **state)
 	find(parent, 2, CHAIN_SLEEPS, &c);
 	expect(&c, 0, parent, CHAIN_CHILD, NULL);
 	assert_string_equal(c.links.v[1].role, "the child");
-	assert_int_equal(wait_chain_find("/nowhere", (unsigned)parent, &root, 0, &none), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/nowhere", &root, 0, NULL}, (unsigned)parent, &none), 0);
 	assert_int_equal(none.links.n, 0);
 }
 
@@ -473,7 +475,7 @@ static void who_goes_on_does_not_hang(void **state)
 		usleep(1000);
 		wait_chain_free(&c);
 		c = (struct wait_chain){};
-		assert_int_equal(wait_chain_find("/proc", (unsigned)one, &root, 100000000, &c), 0);
+		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 100000000, NULL}, (unsigned)one, &c), 0);
 	}
 	assert_true(c.passing);
 }
@@ -494,17 +496,111 @@ static void what_others_wait_for_is_theirs(void **state)
 	close(file);
 	wait_chain_free(&c);
 	find(waiter, 2, CHAIN_SLEEPS, &c);
-	assert_int_equal(wait_chain_find("/proc", (unsigned)waiter, &other, 0, &told), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &other, 0, NULL}, (unsigned)waiter, &told), 0);
 	assert_int_equal(told.links.n, 1);
 	assert_null(strstr(told.links.v[0].words, "lock"));
-	assert_int_equal(wait_chain_find("/proc", (unsigned)waiter, &sees_no_others, 0, &hidden), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &sees_no_others, 0, NULL}, (unsigned)waiter, &hidden), 0);
 	assert_int_equal(hidden.links.n, 0);
 }
 
 #define TELLS(name) cmocka_unit_test_teardown(name, end_all)
 
+/* As SQLite does to write: its byte at 1 GiB + 1. */
+static void lock_database(const int *files)
+{
+	struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0x40000001, .l_len = 1};
+
+	fcntl(files[0], F_SETLK, &all);
+	(void)!write(files[1], "x", 1);
+}
+
+static void who_tries_an_sqlite_database_again_and_again(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int file = new_file(), ready[2];
+	pid_t holder, waiter;
+	char byte;
+
+	(void)state;
+	assert_int_equal(pipe(ready), 0);
+	holder = begin(lock_database, (int[]){file, ready[1]}, (int[]){-1});
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	waiter = begin(just_sleep, NULL, (int[]){-1});
+	find_first(waiter, CHAIN_FILE_LOCK, &c);
+	assert_int_equal(c.links.n, 2);
+	expect(&c, 1, holder, CHAIN_SLEEPS, "which has a transaction open");
+	close(file);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+static sem_t *semaphore;
+
+static void take_semaphore(const int *files)
+{
+	sem_wait(semaphore);
+	(void)!write(files[0], "x", 1);
+}
+
+static void who_has_a_semaphore_in_shared_memory(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int file = new_file(), ready[2];
+	pid_t keeper, waiter;
+	char byte;
+
+	(void)state;
+	assert_int_equal(ftruncate(file, 4096), 0);
+	semaphore = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	assert_true(semaphore != MAP_FAILED);
+	assert_int_equal(sem_init(semaphore, 1, 1), 0);
+	assert_int_equal(pipe(ready), 0);
+	keeper = begin(take_semaphore, (int[]){ready[1]}, (int[]){-1});
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	waiter = begin(take_semaphore, (int[]){ready[1]}, (int[]){-1});
+	munmap(semaphore, 4096);
+	find_first(waiter, CHAIN_LOCK, &c);
+	assert_int_equal(c.links.n, 2);
+	expect(&c, 1, keeper, CHAIN_SLEEPS, "which has it mapped, too");
+	close(file);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+/* An event loop with two upstreams waits for the one that it asked last, and whose thread that was. */
+static void events_say_which_connection_of_a_loop_is_meant(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	struct peer_request asked = {};
+	struct peer_requests requests = {};
+	int left[2], right[2];
+	pid_t loop, one, other;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, left), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, right), 0);
+	loop = begin(loop_between, (int[]){left[0], right[0]}, (int[]){left[1], right[1], -1});
+	one = begin(just_sleep, NULL, (int[]){left[0], right[0], right[1], -1});
+	other = begin(just_sleep, NULL, (int[]){left[0], right[0], left[1], -1});
+	for (int i = 0; i < 2; i++) {
+		close(left[i]);
+		close(right[i]);
+	}
+	find(loop, 1, CHAIN_EVENTS, &c);
+	asked = (struct peer_request){.process = (uint32_t)loop, .server = (uint32_t)other, .asked = (uint32_t)other};
+	assert_int_equal(VEC_PUSH(requests.pending, asked), 0);
+	wait_chain_free(&c);
+	c = (struct wait_chain){};
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests}, (unsigned)loop, &c), 0);
+	assert_int_equal(c.links.n, 2);
+	expect(&c, 1, other, CHAIN_SLEEPS, "at the other end");
+	assert_true(one != other);
+	peer_requests_free(&requests);
+}
+
 RUN_TESTS(TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_loop), TELLS(a_server_without_work_ends_the_chain),
 	  TELLS(a_pipe_that_is_not_read), TELLS(a_deadlock_is_a_circle), TELLS(the_thread_that_holds_a_mutex),
 	  TELLS(a_child_and_who_is_gone), TELLS(what_others_wait_for_is_theirs),
 	  TELLS(who_goes_on_does_not_hang), TELLS(a_worker_does_not_wait_for_its_master), TELLS(who_has_a_lease),
-	  TELLS(who_is_asked_before_a_file_is_opened))
+	  TELLS(who_is_asked_before_a_file_is_opened), TELLS(who_tries_an_sqlite_database_again_and_again),
+	  TELLS(who_has_a_semaphore_in_shared_memory), TELLS(events_say_which_connection_of_a_loop_is_meant))

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file-lock.h"
+#include "answer/hidden-lock.h"
 #include "answer/live-thread.h"
 #include "answer/other-end.h"
 #include "base/cleanup.h"
@@ -16,8 +17,8 @@
 #include "base/str.h"
 
 /* What a call waits for. */
-enum call_class { CALL_ANYTHING, CALL_FILE_LOCK, CALL_TO_READ, CALL_TO_WRITE, CALL_FOR_ANSWER, CALL_FOR_EVENTS, CALL_FOR_LOCK,
-		  CALL_FOR_TIMER, CALL_FOR_CHILD, CALL_FOR_DISK };
+enum call_class { CLASS_ANYTHING, CLASS_FILE_LOCK, CLASS_TO_READ, CLASS_TO_WRITE, CLASS_FOR_ANSWER, CLASS_FOR_EVENTS, CLASS_FOR_LOCK,
+		  CLASS_FOR_TIMER, CLASS_FOR_CHILD, CLASS_FOR_DISK };
 
 static enum call_class class_of(const char *call)
 {
@@ -25,27 +26,29 @@ static enum call_class class_of(const char *call)
 		const char *call;
 		enum call_class class;
 	} classes[] = {
-		{"flock", CALL_FILE_LOCK},	{"fcntl", CALL_FILE_LOCK},
-		{"read", CALL_TO_READ},		{"readv", CALL_TO_READ},	{"recvfrom", CALL_TO_READ},	 {"recvmsg", CALL_TO_READ},
-		{"recvmmsg", CALL_TO_READ},	{"write", CALL_TO_WRITE},	{"writev", CALL_TO_WRITE},	 {"sendto", CALL_TO_WRITE},
-		{"sendmsg", CALL_TO_WRITE},	{"sendfile", CALL_TO_WRITE},	{"splice", CALL_TO_READ},	 {"connect", CALL_FOR_ANSWER},
-		{"poll", CALL_FOR_EVENTS},	{"ppoll", CALL_FOR_EVENTS},	{"select", CALL_FOR_EVENTS},	 {"pselect6", CALL_FOR_EVENTS},
-		{"epoll_wait", CALL_FOR_EVENTS}, {"epoll_pwait", CALL_FOR_EVENTS}, {"epoll_pwait2", CALL_FOR_EVENTS},
-		{"accept", CALL_FOR_EVENTS},	{"accept4", CALL_FOR_EVENTS},	{"futex", CALL_FOR_LOCK},	 {"futex_wait", CALL_FOR_LOCK},
-		{"nanosleep", CALL_FOR_TIMER},	{"clock_nanosleep", CALL_FOR_TIMER}, {"wait4", CALL_FOR_CHILD},	 {"waitid", CALL_FOR_CHILD},
-		{"fsync", CALL_FOR_DISK},	{"fdatasync", CALL_FOR_DISK},	{"sync", CALL_FOR_DISK},	 {"sync_file_range", CALL_FOR_DISK},
+		{"flock", CLASS_FILE_LOCK},	{"fcntl", CLASS_FILE_LOCK},
+		{"read", CLASS_TO_READ},		{"readv", CLASS_TO_READ},	{"recvfrom", CLASS_TO_READ},	 {"recvmsg", CLASS_TO_READ},
+		{"recvmmsg", CLASS_TO_READ},	{"write", CLASS_TO_WRITE},	{"writev", CLASS_TO_WRITE},	 {"sendto", CLASS_TO_WRITE},
+		{"sendmsg", CLASS_TO_WRITE},	{"sendfile", CLASS_TO_WRITE},	{"splice", CLASS_TO_READ},	 {"connect", CLASS_FOR_ANSWER},
+		{"poll", CLASS_FOR_EVENTS},	{"ppoll", CLASS_FOR_EVENTS},	{"select", CLASS_FOR_EVENTS},	 {"pselect6", CLASS_FOR_EVENTS},
+		{"epoll_wait", CLASS_FOR_EVENTS}, {"epoll_pwait", CLASS_FOR_EVENTS}, {"epoll_pwait2", CLASS_FOR_EVENTS},
+		{"accept", CLASS_FOR_EVENTS},	{"accept4", CLASS_FOR_EVENTS},	{"futex", CLASS_FOR_LOCK},	 {"futex_wait", CLASS_FOR_LOCK},
+		{"nanosleep", CLASS_FOR_TIMER},	{"clock_nanosleep", CLASS_FOR_TIMER}, {"wait4", CLASS_FOR_CHILD},	 {"waitid", CLASS_FOR_CHILD},
+		{"fsync", CLASS_FOR_DISK},	{"fdatasync", CLASS_FOR_DISK},	{"sync", CLASS_FOR_DISK},	 {"sync_file_range", CLASS_FOR_DISK},
 	};
 
 	for (size_t i = 0; call && i < ARRAY_SIZE(classes); i++)
 		if (strcmp(classes[i].call, call) == 0)
 			return classes[i].class;
-	return CALL_ANYTHING;
+	return CLASS_ANYTHING;
 }
 
 struct search {
 	const char *proc_root;
 	const struct viewer *viewer;
+	const struct peer_requests *requests;
 	struct wait_chain *chain;
+	int64_t since; /* of the request that led here: what this one asked before that was for another */
 	struct live_thread t;
 	enum call_class class;
 	/* what comes out */
@@ -53,6 +56,7 @@ struct search {
 	struct str words;
 	const char *role; /* of the next */
 	unsigned next_pid, next_tid; /* 0 = the chain ends; tid 0 = whichever of its threads is held up */
+	unsigned asked;		     /* the thread of the next that was asked; 0 = not known */
 };
 
 static bool waits_for_fuse(const struct live_thread *t)
@@ -72,22 +76,25 @@ static bool waits_for_lease(const struct live_thread *t)
 
 /* --- which thread of a process --- */
 
+#define RANK_BUSY 3
+
 /* Lower: rather held up, and so rather the one that matters. A thread that waits for events or a condition has nothing to do. */
 static int rank_of(const struct search *s, const struct live_thread *t)
 {
 	enum call_class class = class_of(t->call);
 
-	if (class == CALL_FILE_LOCK || waits_for_fuse(t) || waits_for_scanner(t) || waits_for_lease(t) || (class == CALL_FOR_LOCK && live_thread_lock_owner(s->proc_root, t)))
+	if (class == CLASS_FILE_LOCK || waits_for_fuse(t) || waits_for_scanner(t) || waits_for_lease(t) || (class == CLASS_FOR_LOCK && live_thread_lock_owner(s->proc_root, t)))
 		return 0;
 	if (t->state == 'T' || t->state == 't' || t->state == 'D')
 		return 1;
 	if (t->state == 'R')
 		return 2;
-	return class == CALL_FOR_EVENTS || class == CALL_FOR_LOCK || class == CALL_ANYTHING ? 4 : 3;
+	return class == CLASS_FOR_EVENTS || class == CLASS_FOR_LOCK || class == CLASS_ANYTHING ? RANK_BUSY + 1 : RANK_BUSY;
 }
 
-/* The main thread, unless another one is held up more. False: the process is gone. */
-static bool choose_thread(struct search *s, unsigned pid, unsigned tid, struct live_thread *ret)
+/* Thread `tid`, where one is meant; else the one that was asked, if it does not wait for more; else the main thread, unless another one is
+ * held up more. False: the process is gone. */
+static bool choose_thread(struct search *s, unsigned pid, unsigned tid, unsigned asked, struct live_thread *ret)
 {
 	unsigned tids[LIVE_THREADS_MAX];
 	size_t n = tid ? 0 : live_threads(s->proc_root, pid, tids, LIVE_THREADS_MAX);
@@ -95,6 +102,8 @@ static bool choose_thread(struct search *s, unsigned pid, unsigned tid, struct l
 
 	if (tid)
 		return live_thread_read(s->proc_root, pid, tid, ret) == 0;
+	if (asked && live_thread_read(s->proc_root, pid, asked, ret) == 0 && rank_of(s, ret) <= RANK_BUSY)
+		return true;
 	for (size_t i = 0; i < n && best > 0; i++) {
 		struct live_thread t;
 		int rank;
@@ -102,7 +111,7 @@ static bool choose_thread(struct search *s, unsigned pid, unsigned tid, struct l
 		if (live_thread_read(s->proc_root, pid, tids[i], &t) < 0)
 			continue;
 		rank = rank_of(s, &t);
-		if (i && rank >= 3) /* a worker that sleeps or reads may do so all day; the main thread is asked about */
+		if (i && rank >= RANK_BUSY) /* a worker that sleeps or reads may do so all day; the main thread is asked about */
 			continue;
 		if (rank < best) {
 			best = rank;
@@ -120,7 +129,7 @@ static unsigned choose_process(struct search *s, const struct other_end *e)
 
 	for (size_t i = 0; i < e->n; i++) {
 		struct live_thread t;
-		int rank = choose_thread(s, e->pids[i], 0, &t) ? rank_of(s, &t) : 98;
+		int rank = choose_thread(s, e->pids[i], 0, 0, &t) ? rank_of(s, &t) : 98;
 
 		if (rank < best) {
 			best = rank;
@@ -185,12 +194,17 @@ static unsigned asker(const struct search *s)
 	return s->chain->links.n ? s->chain->links.v[s->chain->links.n - 1].pid : 0;
 }
 
-static bool leads_back(const struct search *s, const struct other_end *e)
+static bool has_process(const struct other_end *e, unsigned pid)
 {
 	for (size_t i = 0; i < e->n; i++)
-		if (e->pids[i] == asker(s))
+		if (e->pids[i] == pid)
 			return true;
 	return false;
+}
+
+static bool leads_back(const struct search *s, const struct other_end *e)
+{
+	return has_process(e, asker(s));
 }
 
 /* A worker hears from its master over that, and waits for nothing. */
@@ -205,9 +219,10 @@ static void rest(struct search *s, const char *words)
 	str_puts(&s->words, words);
 }
 
-/* Of the connections of an event loop the only one that can be meant. */
+/* Of the connections of an event loop the one over which it has asked and is not answered, or the only one that can be meant. */
 static void find_events(struct search *s)
 {
+	const struct peer_request *pending = s->requests ? peer_requests_pending_of(s->requests, s->t.pid, s->since) : NULL;
 	unsigned files[LIVE_FILES_MAX];
 	size_t n = live_thread_files(s->proc_root, &s->t, files, LIVE_FILES_MAX), candidates = 0;
 	struct other_end e, only = {};
@@ -218,6 +233,10 @@ static void find_events(struct search *s)
 			continue;
 		if (leads_back(s, &e)) {
 			asked = true;
+		} else if (pending && has_process(&e, pending->server)) {
+			candidates = 1;
+			only = e;
+			break;
 		} else if ((e.n || e.remote) && !leads_to_parent(s, &e)) {
 			candidates++;
 			only = e;
@@ -235,7 +254,7 @@ static void find_events(struct search *s)
 
 static void find_file(struct search *s)
 {
-	bool writes = s->class == CALL_TO_WRITE;
+	bool writes = s->class == CLASS_TO_WRITE;
 	struct other_end e;
 
 	if (other_end_find(s->proc_root, s->t.pid, s->t.arguments[0], &e) == 0) {
@@ -261,7 +280,16 @@ static void find_file_lock(struct search *s)
 
 static void find_lock(struct search *s)
 {
+	struct hidden_lock shared;
+
 	s->next_tid = live_thread_lock_owner(s->proc_root, &s->t);
+	if (!s->next_tid && shared_lock_find(s->proc_root, &s->t, &shared)) {
+		s->kind = CHAIN_LOCK;
+		str_printf(&s->words, "waits for a lock or semaphore in shared memory: %s", shared.place);
+		s->next_pid = shared.holder;
+		s->role = "which has it mapped, too";
+		return;
+	}
 	if (!s->next_tid) {
 		rest(s, "waits for another thread's signal");
 		return;
@@ -286,7 +314,7 @@ static void find_fuse(struct search *s)
 
 	s->kind = CHAIN_FUSE;
 	str_puts(&s->words, "waits for a file system in user space (FUSE)");
-	if (s->class == CALL_TO_READ || s->class == CALL_TO_WRITE || s->class == CALL_FOR_DISK) {
+	if (s->class == CLASS_TO_READ || s->class == CLASS_TO_WRITE || s->class == CLASS_FOR_DISK) {
 		str_puts(&s->words, ": ");
 		put_file(s, s->t.arguments[0]);
 	}
@@ -316,6 +344,15 @@ static void find_lease(struct search *s)
 
 static void find_timer(struct search *s)
 {
+	struct hidden_lock lock;
+
+	if (sqlite_lock_find(s->proc_root, s->t.pid, &lock)) {
+		s->kind = CHAIN_FILE_LOCK;
+		str_printf(&s->words, "sleeps between attempts to lock the SQLite database %s", lock.place);
+		s->next_pid = lock.holder;
+		s->role = "which has a transaction open";
+		return;
+	}
 	s->kind = CHAIN_SLEEPS;
 	str_puts(&s->words, "sleeps");
 }
@@ -337,17 +374,63 @@ static void find_anything(struct search *s)
 		str_printf(&s->words, " (%s)", s->t.waits_in);
 }
 
+/* The process for which a backend works; 0 = not known. */
+static unsigned client_of(const struct search *s)
+{
+	struct other_end e;
+
+	for (unsigned fd = 0; fd < LIVE_FILES_MAX; fd++)
+		if (other_end_find(s->proc_root, s->t.pid, fd, &e) == 0 && e.kind != END_PIPE && e.n == 1 && e.pids[0] != s->t.parent)
+			return e.pids[0];
+	return 0;
+}
+
+/* A lock of a transaction: whose it is, and for which client that one keeps it. False: this is no such backend. */
+static bool find_transaction(struct search *s)
+{
+	struct postgres_backend backend;
+	bool blocks = s->chain->links.n && s->chain->links.v[s->chain->links.n - 1].kind == CHAIN_DATABASE;
+
+	if (strcmp(s->t.comm, "postgres") != 0 || !postgres_backend_read(s->proc_root, s->t.pid, &backend) || (!backend.waits && !blocks))
+		return false;
+	s->kind = CHAIN_DATABASE;
+	if (backend.waits) {
+		str_printf(&s->words, "waits for a lock inside the database %s (%s)", backend.database, backend.activity);
+		s->next_pid = postgres_blocker(s->proc_root, &s->t);
+		s->role = "whose transaction is open";
+	} else {
+		str_printf(&s->words, "has a transaction open (%s)", backend.activity);
+		s->next_pid = client_of(s);
+		s->role = "its client";
+	}
+	return true;
+}
+
+/* The client of a transaction that is open: whatever it does, it does not end it. */
+static bool find_transaction_client(struct search *s)
+{
+	size_t n = s->chain->links.n;
+
+	if (n < 2 || s->chain->links.v[n - 1].kind != CHAIN_DATABASE || s->chain->links.v[n - 2].kind != CHAIN_DATABASE)
+		return false;
+	s->kind = CHAIN_SLEEPS;
+	str_puts(&s->words, "does not end it");
+	return true;
+}
+
 static void find_wait(struct search *s)
 {
 	static void (*const finders[])(struct search *) = {
-		[CALL_ANYTHING] = find_anything, [CALL_FILE_LOCK] = find_file_lock, [CALL_TO_READ] = find_file,
-		[CALL_TO_WRITE] = find_file,	 [CALL_FOR_ANSWER] = find_file,	    [CALL_FOR_EVENTS] = find_events,
-		[CALL_FOR_LOCK] = find_lock,	 [CALL_FOR_TIMER] = find_timer,	    [CALL_FOR_CHILD] = find_child,
-		[CALL_FOR_DISK] = find_disk,
+		[CLASS_ANYTHING] = find_anything, [CLASS_FILE_LOCK] = find_file_lock, [CLASS_TO_READ] = find_file,
+		[CLASS_TO_WRITE] = find_file,	 [CLASS_FOR_ANSWER] = find_file,	    [CLASS_FOR_EVENTS] = find_events,
+		[CLASS_FOR_LOCK] = find_lock,	 [CLASS_FOR_TIMER] = find_timer,	    [CLASS_FOR_CHILD] = find_child,
+		[CLASS_FOR_DISK] = find_disk,
 	};
 
 	s->class = class_of(s->t.call);
-	if (s->t.state == 'R') {
+	if (find_transaction(s) || find_transaction_client(s)) {
+		return;
+	} else if (s->t.state == 'R') {
 		s->kind = CHAIN_RUNS;
 		str_puts(&s->words, "runs");
 	} else if (s->t.state == 'T' || s->t.state == 't') {
@@ -355,7 +438,7 @@ static void find_wait(struct search *s)
 		str_puts(&s->words, "is stopped");
 	} else if (waits_for_fuse(&s->t)) {
 		find_fuse(s);
-	} else if (waits_for_scanner(&s->t) && s->class != CALL_TO_READ && s->class != CALL_FOR_EVENTS) {
+	} else if (waits_for_scanner(&s->t) && s->class != CLASS_TO_READ && s->class != CLASS_FOR_EVENTS) {
 		find_scanner(s);
 	} else if (waits_for_lease(&s->t)) {
 		find_lease(s);
@@ -373,12 +456,27 @@ static bool is_shown(const struct search *s, enum datum datum)
 	return stat(path, &st) == 0 && visibility(s->viewer, datum, st.st_uid) == SHOWN_WHOLE;
 }
 
+/* By events: since when it waits for the next, and which thread of that it asked. */
+static void find_request(struct search *s)
+{
+	for (size_t i = 0; s->requests && s->next_pid && i < s->requests->pending.n; i++) {
+		const struct peer_request *r = &s->requests->pending.v[i];
+
+		if (r->process == s->t.pid && r->server == s->next_pid && r->since >= s->since) {
+			s->asked = r->asked;
+			s->since = r->since;
+			return;
+		}
+	}
+}
+
 /* For whom another user's process waits is that user's affair: the chain ends there. */
 static void find_next(struct search *s)
 {
-	s->next_pid = s->next_tid = 0;
+	s->next_pid = s->next_tid = s->asked = 0;
 	if (is_shown(s, DATUM_EDGES)) {
 		find_wait(s);
+		find_request(s);
 		return;
 	}
 	s->kind = CHAIN_UNKNOWN;
@@ -407,14 +505,14 @@ static void see_whether_it_goes_on(const struct search *s, const struct live_thr
 	s->chain->passing = live_thread_read(s->proc_root, first->pid, first->tid, &later) < 0 || later.times != first->times;
 }
 
-int wait_chain_find(const char *proc_root, unsigned pid, const struct viewer *viewer, int64_t rest_ns, struct wait_chain *ret)
+int wait_chain_find(const struct chain_question *q, unsigned pid, struct wait_chain *ret)
 {
 	struct wait_chain chain = {};
 	struct live_thread first = {};
-	struct search s = {.proc_root = proc_root, .viewer = viewer, .chain = &chain, .next_pid = pid};
+	struct search s = {.proc_root = q->proc_root, .viewer = q->viewer, .requests = q->requests, .chain = &chain, .next_pid = pid};
 	int r = 0;
 
-	while (r == 0 && s.next_pid && chain.links.n < CHAIN_MAX && choose_thread(&s, s.next_pid, s.next_tid, &s.t)) {
+	while (r == 0 && s.next_pid && chain.links.n < CHAIN_MAX && choose_thread(&s, s.next_pid, s.next_tid, s.asked, &s.t)) {
 		const char *role = s.role;
 
 		if (is_in_chain(&s, s.t.pid, s.t.tid)) {
@@ -429,8 +527,8 @@ int wait_chain_find(const char *proc_root, unsigned pid, const struct viewer *vi
 		find_next(&s);
 		r = put_link(&s, role);
 	}
-	if (r == 0 && rest_ns > 0 && chain.links.n && chain.links.v[0].kind != CHAIN_RUNS && chain.links.v[0].kind != CHAIN_EVENTS)
-		see_whether_it_goes_on(&s, &first, rest_ns);
+	if (r == 0 && q->rest_ns > 0 && chain.links.n && chain.links.v[0].kind != CHAIN_RUNS && chain.links.v[0].kind != CHAIN_EVENTS)
+		see_whether_it_goes_on(&s, &first, q->rest_ns);
 	if (r < 0)
 		wait_chain_free(&chain);
 	else

@@ -26,6 +26,7 @@
 struct program_question {
 	const char *who;
 	bool now;
+	struct peer_requests requests;
 	struct timeline timeline;
 	struct program_waits found;
 };
@@ -109,21 +110,23 @@ static size_t worth(const struct wait_chain *c)
 
 static int find_again(struct program_question *q, const struct viewer *viewer)
 {
+	struct chain_question again = {"/proc", viewer, GOES_ON, &q->requests};
 	unsigned pid = q->found.chain.links.v[0].pid;
 
 	wait_chain_free(&q->found.chain);
 	q->found.chain = (struct wait_chain){};
-	return wait_chain_find("/proc", pid, viewer, GOES_ON, &q->found.chain);
+	return wait_chain_find(&again, pid, &q->found.chain);
 }
 
 static int find_chain(struct program_question *q, const struct viewer *viewer)
 {
+	struct chain_question live = {"/proc", viewer, q->found.pids.n > 1 ? 0 : GOES_ON, &q->requests};
 	int r = 0;
 
 	for (size_t i = 0; q->now && r == 0 && i < q->found.pids.n && i < CHAINS_MAX; i++) {
 		struct wait_chain chain = {};
 
-		r = wait_chain_find("/proc", q->found.pids.v[i], viewer, q->found.pids.n > 1 ? 0 : GOES_ON, &chain);
+		r = wait_chain_find(&live, q->found.pids.v[i], &chain);
 		if (r == 0 && worth(&chain) > worth(&q->found.chain)) {
 			wait_chain_free(&q->found.chain);
 			q->found.chain = chain;
@@ -202,8 +205,10 @@ static int find_all(struct common *common, struct program_question *q, struct st
 {
 	int64_t at = asked->request.at, window = common->config.answer_window;
 	bool early = client_has_rights_left(common);
-	int r = early ? find_chain_and_give_up_rights(common, q) : 0;
+	int r = asked->request.trace ? peer_requests_find(asked->request.trace, &q->requests) : 0;
 
+	if (r == 0 && early)
+		r = find_chain_and_give_up_rights(common, q);
 	r = r ?: store ? program_waits_read(store, q->who, at - window, at, &common->viewer, &q->found) : -ENODATA;
 	if (r == -ESRCH || r == -ENODATA)
 		r = find_living(q, &common->viewer);
@@ -239,5 +244,6 @@ int why_program(struct common *common, const char *who, struct store *store, str
 		status = print(common, &q);
 	program_waits_free(&q.found);
 	timeline_free(&q.timeline);
+	peer_requests_free(&q.requests);
 	return status;
 }

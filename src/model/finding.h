@@ -115,6 +115,7 @@ struct hang {
 	const struct subject *victim;
 	size_t kind;	     /* FEATURE_WAIT_: what it waits for; PROCESS_FEATURE_COUNT = not known, it does nothing at all */
 	double now, normal;  /* ns/s: in the last seconds, and the most before */
+	int64_t took, normally; /* ns: the slowest answer lately, and before; 0 = no request of its is known */
 	int64_t since;	     /* wall ns */
 	struct wait_chain chain; /* for whom; no links = not looked up */
 };

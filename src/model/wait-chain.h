@@ -24,6 +24,7 @@ enum chain_kind {
 	CHAIN_SCANNER,	    /* asked before a file is opened (fanotify) */
 	CHAIN_DISK,
 	CHAIN_EVENTS,	    /* an event loop, a server without work, a condition: it can be about anything */
+	CHAIN_DATABASE,	    /* a lock inside a database server, of a transaction */
 	CHAIN_KINDS
 };
 extern const char *const chain_kind_names[CHAIN_KINDS];
