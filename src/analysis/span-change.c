@@ -13,6 +13,7 @@
 #define MANY	     1.5  /* times as many requests fail, or are in the tail, at least */
 #define ERRORS_LEAST .005 /* of all requests more */
 #define TAIL_LEAST   .005
+#define SPREAD_LEAST 1.1  /* times as great a coefficient of variation, at least */
 #define CALL_SLOWER  1.2  /* times as slow by itself, at least, is a call below requests that are not slower */
 #define SEEN_LEAST   .8	  /* of the traffic is to be told, bucket by bucket or all together */
 #define SHRINK 3 /* calls: scores of services that were called less count less */
@@ -34,7 +35,7 @@ const char *span_reason_name(enum span_reason reason)
 
 const char *span_ground_name(enum span_ground ground)
 {
-	static const char *const names[] = {"none", "mean", "tail", "call"};
+	static const char *const names[] = {"none", "mean", "tail", "call", "spread"};
 
 	return names[ground];
 }
@@ -82,7 +83,7 @@ static double share_of(uint64_t weight, const struct moments *of)
 
 /* Requests beyond a quantile of both sides together, and of the candidate beyond that by more than what is tolerated: a tail that moves
  * no mean. */
-static int test_tail(struct bucket_change *c, double least)
+static int test_tail(const struct forest *f, struct bucket_change *c, double least)
 {
 	static const double at[SPAN_TAILS] = {.95, .98, .99};
 	struct sketch *both = sketch_new();
@@ -104,7 +105,9 @@ static int test_tail(struct bucket_change *c, double least)
 		c->tail_before = a;
 		c->tail_after = b;
 	}
-	c->p_tail = fmin(1, SPAN_TAILS * c->p_tail);
+	if (r == 0)
+		r = span_spread_find(f, c->before, c->after, sketch_kurtosis(both), &c->spread);
+	c->p_tail = fmin(1, (SPAN_TAILS + 1) * fmin(c->p_tail, span_spread_p(&c->spread)));
 	sketch_free(both);
 	return r;
 }
@@ -127,7 +130,7 @@ static int test_bucket(const struct forest *f, double least, struct bucket_chang
 	int r = span_mix_find(f, c->before, c->after, &c->mix);
 
 	if (r == 0)
-		r = test_tail(c, least);
+		r = test_tail(f, c, least);
 	c->superiority = sketch_superiority(c->before->sketch, c->after->sketch);
 	c->within = c->mix.n_keys ? c->mix.within : c->mean_after - c->mean_before;
 	c->error = c->mix.n_keys ? c->mix.error :
@@ -139,7 +142,7 @@ static int test_bucket(const struct forest *f, double least, struct bucket_chang
 	c->p_errors = shares_p(c->errors_before, moments_effective(a), c->errors_after, moments_effective(b));
 	if (c->mix.n_keys) {
 		c->p_mean = c->error > 0 ? fmin(1, 2 * normal_p(c->within / c->error)) : 1; /* twice, as moments_p() */
-		c->p_tail = 1; /* ranks and tails are of all kinds of requests together */
+		c->p_tail = span_spread_p(&c->spread); /* ranks and tails are of all kinds of requests together */
 	} else {
 		c->p_mean = mean_p(c);
 	}
@@ -168,6 +171,12 @@ static bool is_much_more(double before, double after, double least)
 	return after >= before + least && after >= MANY * before;
 }
 
+/* Some requests became slower, and not others so much faster that the mean fell: a cache makes durations spread, too. */
+static bool spreads_more(const struct span_spread *s, double within)
+{
+	return span_spread_times(s) >= SPREAD_LEAST && within > 0;
+}
+
 static enum span_verdict judge(struct bucket_change *c, double least)
 {
 	double tolerated = least * c->mean_before;
@@ -181,8 +190,12 @@ static enum span_verdict judge(struct bucket_change *c, double least)
 		c->ground = GROUND_MEAN;
 		return VERDICT_SLOWER;
 	}
-	if (is_sure(c->q, c->p_tail) && is_much_more(c->tail_before, c->tail_after, TAIL_LEAST)) {
+	if (!c->mix.n_keys && is_sure(c->q, c->p_tail) && is_much_more(c->tail_before, c->tail_after, TAIL_LEAST)) {
 		c->ground = GROUND_TAIL;
+		return VERDICT_SLOWER;
+	}
+	if (is_sure(c->q, c->p_tail) && spreads_more(&c->spread, c->within)) {
+		c->ground = GROUND_SPREAD;
 		return VERDICT_SLOWER;
 	}
 	if (is_sure(c->q, c->p_mean) && c->within < -tolerated)
@@ -328,6 +341,14 @@ static double tail_of(const struct bucket_change *b, int side, size_t which)
 	return b->mix.n_keys ? 0 : b->tails[side][which];
 }
 
+static void sum_spreads(struct span_change *c)
+{
+	for (size_t i = 0; i < c->buckets.n; i++) {
+		c->all.spread.sum += c->buckets.v[i].spread.sum;
+		c->all.spread.weight += c->buckets.v[i].spread.weight;
+	}
+}
+
 static void test_shares_of_all(struct span_change *c)
 {
 	double shares[2];
@@ -335,6 +356,7 @@ static void test_shares_of_all(struct span_change *c)
 	c->all.p_errors = shares_of_all(c, errors_of, 0, shares);
 	c->all.errors_before = shares[0];
 	c->all.errors_after = shares[1];
+	sum_spreads(c);
 	c->all.p_tail = 1;
 	for (size_t i = 0; i < SPAN_TAILS; i++) {
 		double p = shares_of_all(c, tail_of, i, shares);
@@ -345,7 +367,7 @@ static void test_shares_of_all(struct span_change *c)
 		c->all.tail_before = shares[0];
 		c->all.tail_after = shares[1];
 	}
-	c->all.p_tail = fmin(1, SPAN_TAILS * c->all.p_tail);
+	c->all.p_tail = fmin(1, (SPAN_TAILS + 1) * fmin(c->all.p_tail, span_spread_p(&c->all.spread)));
 }
 
 /* All buckets at the candidate's shares of them: what of the rise is within buckets. */
@@ -390,6 +412,9 @@ static void judge_all(struct span_change *c, double z)
 	} else if (is_sure(c->all.q, c->all.p_tail) && is_much_more(c->all.tail_before, c->all.tail_after, TAIL_LEAST)) {
 		c->all.verdict = VERDICT_SLOWER;
 		c->all.ground = GROUND_TAIL;
+	} else if (is_sure(c->all.q, c->all.p_tail) && spreads_more(&c->all.spread, c->all.within)) {
+		c->all.verdict = VERDICT_SLOWER;
+		c->all.ground = GROUND_SPREAD;
 	} else if (c->all.high <= 2 * tolerated || c->all.could_see <= 2 * c->least) {
 		c->all.verdict = VERDICT_SAME;
 	}

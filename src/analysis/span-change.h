@@ -46,7 +46,7 @@ struct vertex_change {
 enum span_verdict { VERDICT_SAME = 0, VERDICT_SLOWER = 1, VERDICT_FASTER = 2, VERDICT_UNCLEAR = 3, VERDICT_FAILING = 4 };
 
 /* By what a bucket is slower. */
-enum span_ground { GROUND_NONE, GROUND_MEAN, GROUND_TAIL, GROUND_CALL };
+enum span_ground { GROUND_NONE, GROUND_MEAN, GROUND_TAIL, GROUND_CALL, GROUND_SPREAD };
 
 struct bucket_change {
 	uint32_t bucket; /* index in the forest */
@@ -56,6 +56,7 @@ struct bucket_change {
 	double superiority;		    /* P(a request of the candidate takes longer) + half of equal */
 	double p, q; /* of the smallest of all that was tested */
 	double p_mean, p_tail, p_errors;
+	struct span_spread spread; /* of requests of one kind; its p is in p_tail, too */
 	double errors_before, errors_after; /* share of the requests that failed */
 	double tail_before, tail_after;	    /* share of the requests beyond `tail_ns` (that of the greatest change) */
 	double tail_ns;
@@ -91,6 +92,7 @@ struct span_change {
 		double mean;	  /* ns, of the baseline at those shares */
 		double errors_before, errors_after; /* share of the requests, at the candidate's shares of buckets */
 		double tail_before, tail_after;	    /* likewise, beyond one quantile of each bucket */
+		struct span_spread spread;
 		double p_mean, p_tail, p_errors;
 		double p, q, could_see;
 		enum span_verdict verdict;
@@ -107,7 +109,7 @@ void span_change_free(struct span_change *c);
 double moments_p(const struct moments *before, const struct moments *after, double superiority);
 const char *span_reason_name(enum span_reason reason);
 const char *span_verdict_name(enum span_verdict verdict);
-const char *span_ground_name(enum span_ground ground); /* "none", "mean", "tail", "call" */
+const char *span_ground_name(enum span_ground ground); /* "none", "mean", "tail", "call", "spread" */
 /* What a gate says: FAILING or SLOWER if any bucket is, or all together are; UNCLEAR if neither most of the traffic nor all together
  * can be told; else SAME. */
 enum span_verdict span_change_gate(const struct span_change *c);

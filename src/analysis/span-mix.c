@@ -14,6 +14,8 @@
 #define KNOWN	    .9	 /* of the candidate's requests have a value that the baseline has, too */
 #define MIX_LEAST   .01	 /* of the mean: what moves it by less is left alone */
 #define SHIFT_P	    1e-3 /* that shares moved by chance, of all attributes together */
+#define VARIANCE_LEAST 30	 /* requests of a stratum and side that have a variance */
+#define TELLING	    .9	 /* of the variance within strata is what an attribute leaves, at most, that tells durations apart */
 
 /* Attributes that say how a request ended: a regression moves them itself. */
 static const char *const outcomes[] = {"status", "error", "response", "exception", "retry"};
@@ -254,4 +256,135 @@ int span_mix_find(const struct forest *f, const struct group *before, const stru
 		r = find_value(&m, ret);
 	mixing_free(&m);
 	return r < 0 ? r : 0;
+}
+
+/* --- spread --- */
+
+static bool spreads(const struct stratum *s)
+{
+	for (int side = 0; side < 2; side++)
+		if (moments_effective(&s->side[side]) < VARIANCE_LEAST || !(moments_variance(&s->side[side]) > 0))
+			return false;
+	return true;
+}
+
+/* Of the baseline. NaN: too little of the candidate's is in strata that both sides have. */
+static double variance_within(const struct mixing *m)
+{
+	double sum = 0, n[2] = {}, all = 0;
+
+	for (size_t i = 0; i < m->strata.n; i++) {
+		const struct stratum *s = &m->strata.v[i];
+
+		all += moments_count(&s->side[1]);
+		if (!spreads(s))
+			continue;
+		for (int side = 0; side < 2; side++)
+			n[side] += moments_count(&s->side[side]);
+		sum += moments_count(&s->side[0]) * moments_variance(&s->side[0]);
+	}
+	return n[1] >= KNOWN * all && n[0] > 0 ? sum / n[0] : NAN;
+}
+
+/* Divides the strata by the attribute that leaves the least variance, *variance so far. 1 = divided, 0 = none leaves less, -ENOMEM. */
+static int divide(struct mixing *m, double *variance)
+{
+	_cleanup_free_ uint32_t *strata = calloc(m->rows.n + 1, sizeof(*strata));
+	double least = TELLING * *variance;
+	uint32_t best = 0;
+
+	if (!strata)
+		return -ENOMEM;
+	for (size_t k = 0; k < m->keys.n; k++) {
+		int64_t n = refine(m, m->keys.v[k], strata);
+		double left;
+
+		if (n < 0 || (n > 1 && n <= VALUES_MOST && sum_strata(m, strata, (size_t)n) < 0))
+			return -ENOMEM;
+		left = n > 1 && n <= VALUES_MOST ? variance_within(m) : NAN;
+		if (!(left < least))
+			continue;
+		least = left;
+		best = m->keys.v[k];
+	}
+	if (best && refine(m, best, strata) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; best && i < m->rows.n; i++)
+		m->rows.v[i].stratum = strata[i];
+	*variance = least;
+	return best != 0;
+}
+
+static double squared_variation(const struct moments *m)
+{
+	double mean = moments_mean(m);
+
+	return moments_variance(m) / (mean * mean);
+}
+
+/* Of a log-normal distribution with that squared coefficient of variation. */
+static double lognormal_kurtosis(double variation)
+{
+	double w = 1 + variation;
+
+	return w * w * w * w + 2 * w * w * w + 3 * w * w - 3;
+}
+
+static struct span_spread sum_spread(const struct mixing *m, double kurtosis)
+{
+	struct span_spread all = {};
+
+	for (size_t i = 0; i < m->strata.n; i++) {
+		const struct stratum *s = &m->strata.v[i];
+		double variance = 0, grown;
+
+		if (!spreads(s))
+			continue;
+		for (int side = 0; side < 2; side++)
+			variance += (fmax(kurtosis, lognormal_kurtosis(squared_variation(&s->side[side]))) - 1) / moments_effective(&s->side[side]);
+		grown = log(squared_variation(&s->side[1]) / squared_variation(&s->side[0]));
+		all.sum += grown / variance;
+		all.weight += 1 / variance;
+	}
+	return all;
+}
+
+double span_spread_times(const struct span_spread *s)
+{
+	return s->weight > 0 ? exp(s->sum / s->weight / 2) : 1;
+}
+
+double span_spread_p(const struct span_spread *s)
+{
+	return s->sum > 0 ? normal_p(s->sum / sqrt(s->weight)) : 1;
+}
+
+static int divide_all(struct mixing *m)
+{
+	uint32_t *strata = calloc(m->rows.n + 1, sizeof(*strata));
+	int r = strata ? sum_strata(m, strata, 1) : -ENOMEM;
+	double variance = variance_within(m);
+
+	for (int keys = 0; r >= 0 && keys < MIX_KEYS && !isnan(variance) && (r = divide(m, &variance)) > 0; keys++)
+		;
+	for (size_t i = 0; r >= 0 && i < m->rows.n; i++)
+		strata[i] = m->rows.v[i].stratum;
+	if (r >= 0)
+		r = sum_strata(m, strata, m->rows.n);
+	free(strata);
+	return r;
+}
+
+int span_spread_find(const struct forest *f, const struct group *before, const struct group *after, double kurtosis, struct span_spread *ret)
+{
+	struct mixing m = {.f = f};
+	int r = add_side(&m, before, 0);
+
+	if (r == 0)
+		r = add_side(&m, after, 1);
+	if (r == 0 && m.rows.n)
+		r = divide_all(&m);
+	*ret = r == 0 && m.rows.n && !isnan(variance_within(&m)) ? sum_spread(&m, kurtosis) : (struct span_spread){};
+	mixing_free(&m);
+	return r;
 }

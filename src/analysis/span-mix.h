@@ -23,3 +23,16 @@ struct span_mix {
 
 /* 0 or -ENOMEM. */
 int span_mix_find(const struct forest *f, const struct group *before, const struct group *after, struct span_mix *ret);
+
+/* Whether durations spread more than before: a tail of some requests raises the variance among requests of one kind, where the quantiles of
+ * all kinds together hide it. Kinds are strata by the attributes that tell durations apart. Their squared coefficients of variation are
+ * compared by logarithm, whose variance is (kurtosis - 1) (1/n + 1/n') (Kendall and Stuart, The Advanced Theory of Statistics, 10.15).
+ * kurtosis: of all requests of both sides; that of a log-normal stratum is the least that is taken. 0 or -ENOMEM. */
+struct span_spread {
+	double sum, weight; /* of the logarithms, each over its variance; 0: too few requests are of kinds that both sides have */
+};
+int span_spread_find(const struct forest *f, const struct group *before, const struct group *after, double kurtosis, struct span_spread *ret);
+/* How many times as great the coefficient of variation is; 1 where it is not known. */
+double span_spread_times(const struct span_spread *s);
+/* Two-sided; 1 where they spread less. */
+double span_spread_p(const struct span_spread *s);

@@ -168,6 +168,9 @@ static void print_ground(const struct forest *f, const struct bucket_change *c)
 	if (c->ground == GROUND_TAIL)
 		printf("  the tail is heavier: %.1f %% of the requests take more than %s, were %.1f %%; p = %.2g\n", 100 * c->tail_after,
 		       spans_duration(c->tail_ns, a), 100 * c->tail_before, c->p_tail);
+	if (c->ground == GROUND_SPREAD)
+		printf("  some requests are slower: durations of requests of one kind vary %.1f times as much as before; p = %.2g\n",
+		       span_spread_times(&c->spread), c->p_tail);
 	if (c->ground == GROUND_CALL)
 		printf("  one call is slower: %s\n", path ? path : "?");
 }
@@ -345,9 +348,9 @@ static json_t *mix_json(const struct forest *f, const struct span_mix *m)
 
 static json_t *all_json(const struct span_change *c)
 {
-	return json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:f, s:o}", "verdict", span_verdict_name(c->all.verdict), "ground",
+	return json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:f, s:o}", "verdict", span_verdict_name(c->all.verdict), "ground",
 			 span_ground_name(c->all.ground), "errors_before", c->all.errors_before, "errors_after", c->all.errors_after, "tail_before",
-			 c->all.tail_before, "tail_after", c->all.tail_after, "within_ns",
+			 c->all.tail_before, "tail_after", c->all.tail_after, "spread", span_spread_times(&c->all.spread), "within_ns",
 			 number_json(c->all.within), "low_ns", number_json(c->all.low), "high_ns", number_json(c->all.high), "q",
 			 number_json(c->all.q), "could_see", number_json(c->all.could_see), "seen_share", c->seen_share, "seen", number_json(c->seen));
 }
@@ -373,6 +376,7 @@ static json_t *bucket_json(const struct forest *f, const struct bucket_change *c
 	json_object_set_new(o, "tail_ns", number_json(c->tail_ns));
 	json_object_set_new(o, "tail_before", number_json(c->tail_before));
 	json_object_set_new(o, "tail_after", number_json(c->tail_after));
+	json_object_set_new(o, "spread", json_real(span_spread_times(&c->spread)));
 	json_object_set_new(o, "within_ns", number_json(c->within));
 	json_object_set_new(o, "mix", mix_json(f, &c->mix));
 	json_object_set_new(o, "could_see", number_json(c->could_see));
@@ -460,6 +464,9 @@ static char *ground_words(const struct forest *f, const struct bucket_change *b)
 	else if (b->ground == GROUND_TAIL)
 		r = asprintf(&text, "%.1f %% of the requests take more than %s, were %.1f %%", 100 * b->tail_after, spans_duration(b->tail_ns, x),
 			     100 * b->tail_before);
+	else if (b->ground == GROUND_SPREAD)
+		r = asprintf(&text, "some requests are slower: durations of requests of one kind vary %.1f times as much as before",
+			     span_spread_times(&b->spread));
 	else if (b->ground == GROUND_CALL)
 		r = asprintf(&text, "one call is slower: %s", path ? path : "?");
 	return r < 0 ? NULL : text;
@@ -477,6 +484,9 @@ static char *headline_of_all(const struct span_change *c)
 	else if (c->all.ground == GROUND_TAIL)
 		r = asprintf(&text, "slower: all buckets together: the tail is heavier: %.1f %% of the requests are in what was %.1f %%",
 			     100 * c->all.tail_after, 100 * c->all.tail_before);
+	else if (c->all.ground == GROUND_SPREAD)
+		r = asprintf(&text, "slower: all buckets together: some requests are slower: durations of requests of one kind vary %.1f times as much as before",
+			     span_spread_times(&c->all.spread));
 	else
 		r = asprintf(&text, "slower: all buckets together: %s a request more within buckets (%+.1f %%)", spans_duration(c->all.within, a),
 			     100 * c->all.within / c->all.mean);

@@ -177,6 +177,22 @@ double sketch_above(const struct sketch *s, double value)
 	return above / (double)s->weight;
 }
 
+static double central_moment(const struct sketch *s, double about, int order)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		sum += (double)s->counts[i] * pow(bucket_value(s->first + i) - about, order);
+	return sum / (double)s->weight;
+}
+
+double sketch_kurtosis(const struct sketch *s)
+{
+	double mean = s->weight ? central_moment(s, 0, 1) : NAN, variance = s->weight ? central_moment(s, mean, 2) : 0;
+
+	return variance > 0 ? central_moment(s, mean, 4) / (variance * variance) : NAN;
+}
+
 double sketch_superiority_of(const struct sketch *s, double factor)
 {
 	double wins = 0, below = 0;
