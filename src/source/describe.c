@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "source/pod.h"
 #include "source/redact.h"
 
 void process_text_free(struct process_text *text)
@@ -200,6 +201,17 @@ static int check_start(int dir, uint64_t start)
 	return start - ns < 20000000ull || ns - start < 20000000ull ? 0 : -ESRCH;
 }
 
+/* a pod's UID becomes its name, where this machine has its logs */
+static void name_pod(char **container)
+{
+	char *name = pod_name(POD_LOGS, *container);
+
+	if (name) {
+		free(*container);
+		*container = keep_end(name);
+	}
+}
+
 int process_describe(const char *proc_root, uint32_t pid, uint64_t start, struct process_text *ret)
 {
 	struct process_text text = {};
@@ -214,6 +226,7 @@ int process_describe(const char *proc_root, uint32_t pid, uint64_t start, struct
 	text.cmdline = read_cmdline(dir);
 	if (read_file(dir, "cgroup", cgroup, sizeof(cgroup)) > 0)
 		cgroup_names(cgroup, &text.unit, &text.container);
+	name_pod(&text.container);
 	text_make_printable(text.exe);
 	text_make_printable(text.unit);
 	text_make_printable(text.container);
