@@ -246,7 +246,7 @@ int config_load(struct config *c, const char *file, char **ret_error)
 	return (r == -ENOENT || r == -EACCES) && !file ? 0 : r;
 }
 
-static void print_size(uint64_t size, FILE *out)
+static int put_size(uint64_t size, struct str *out)
 {
 	static const char units[] = {0, 'K', 'M', 'G', 'T'};
 	size_t i = 0;
@@ -255,35 +255,49 @@ static void print_size(uint64_t size, FILE *out)
 		size /= 1024;
 		i++;
 	}
-	fprintf(out, "%" PRIu64, size);
-	if (units[i])
-		fputc(units[i], out);
+	return units[i] ? str_printf(out, "%" PRIu64 "%c", size, units[i]) : str_printf(out, "%" PRIu64, size);
 }
 
-void config_print(const struct config *c, FILE *out)
+static int put_value(const struct config *c, const struct setting *s, struct str *out)
+{
+	const void *at = (const char *)c + s->offset;
+
+	switch (s->type) {
+	case SETTING_SPAN:
+		return str_printf(out, "%.15gs", (double)*(const int64_t *)at / 1e9);
+	case SETTING_BOOL:
+		return str_puts(out, *(const bool *)at ? "yes" : "no");
+	case SETTING_SIZE:
+		return put_size(*(const uint64_t *)at, out);
+	case SETTING_MODE:
+		return str_printf(out, "%04" PRIo64, *(const uint64_t *)at);
+	case SETTING_TEXT:
+		return str_puts(out, *(char *const *)at);
+	}
+	return -EINVAL;
+}
+
+int config_each(const struct config *c, void (*each)(const char *name, const char *help, const char *value, void *data), void *data)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
-		const struct setting *s = &settings[i];
-		const void *at = (const char *)c + s->offset;
+		struct str value = {};
+		int r = put_value(c, &settings[i], &value);
 
-		fprintf(out, "# %s\n%s = ", s->help, s->name);
-		switch (s->type) {
-		case SETTING_SPAN:
-			fprintf(out, "%.15gs", (double)*(const int64_t *)at / 1e9);
-			break;
-		case SETTING_BOOL:
-			fputs(*(const bool *)at ? "yes" : "no", out);
-			break;
-		case SETTING_SIZE:
-			print_size(*(const uint64_t *)at, out);
-			break;
-		case SETTING_MODE:
-			fprintf(out, "%04" PRIo64, *(const uint64_t *)at);
-			break;
-		case SETTING_TEXT:
-			fputs(*(char *const *)at, out);
-			break;
-		}
-		fputs("\n", out);
+		if (r == 0)
+			each(settings[i].name, settings[i].help, value.len ? value.data : "", data);
+		str_free(&value);
+		if (r < 0)
+			return r;
 	}
+	return 0;
+}
+
+static void print_setting(const char *name, const char *help, const char *value, void *out)
+{
+	fprintf(out, "# %s\n%s = %s\n", help, name, value);
+}
+
+int config_print(const struct config *c, FILE *out)
+{
+	return config_each(c, print_setting, out);
 }

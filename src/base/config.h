@@ -42,6 +42,8 @@ int config_read(struct config *c, const char *path, char **ret_error);
 /* Defaults, and over them `file`; NULL = the system's, which need not be there, nor be readable: where the administrator keeps it
  * to himself, users have the defaults. As config_read(); *c is to be freed in any case. */
 int config_load(struct config *c, const char *file, char **ret_error);
-/* The effective settings with their help, in the file's own syntax. */
-void config_print(const struct config *c, FILE *out);
+/* Calls `each` for every setting, with its value as the file has it. 0 or -ENOMEM. */
+int config_each(const struct config *c, void (*each)(const char *name, const char *help, const char *value, void *data), void *data);
+/* The effective settings with their help, in the file's own syntax. 0 or -ENOMEM. */
+int config_print(const struct config *c, FILE *out);
 void config_free(struct config *c);

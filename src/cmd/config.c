@@ -79,8 +79,7 @@ static int run(struct common *common, int argc, char **argv)
 		visibility_print(stdout);
 		return EXIT_ANSWERED;
 	}
-	config_print(&common->config, stdout);
-	return EXIT_ANSWERED;
+	return config_print(&common->config, stdout) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 
 const struct verb verb_config = {

@@ -38,6 +38,6 @@ const struct verb verb_fleet = {
 	.help = "many servers: which one, which counter, since when; load, view, check, correlate, compare, rank, why",
 	.options = no_options,
 	.takes_command = true,
-	.has_subverbs = true,
+	.subverbs = &subverbs,
 	.run = run,
 };

@@ -159,7 +159,7 @@ const struct verb verb_spans = {
 	.help = "traced requests: which component, in which environment, since which version",
 	.options = no_options,
 	.takes_command = true,
-	.has_subverbs = true,
+	.subverbs = &subverbs,
 	.run = run,
 };
 

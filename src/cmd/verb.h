@@ -43,7 +43,7 @@ struct verb {
 	const char *help;  /* one line */
 	const struct option_row *options;
 	bool takes_command; /* its first word begins a command line of its own */
-	bool has_subverbs;  /* ... of what it lists when run without words, and so for --help */
+	const struct subverbs *subverbs; /* ... of one of these (subverb.h): run without words it lists them, as for --help; may be NULL */
 	bool remote; /* the daemon answers it for unprivileged users */
 	enum verb_rights rights;
 	bool for_clients; /* the daemon lets it answer, but it runs with the user's rights and asks for what it cannot read */

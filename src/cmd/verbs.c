@@ -241,7 +241,7 @@ static int run_verb(struct common *c, const struct verb *verb, const struct opti
 	words = options_parse(verb->options, shared, verb->takes_command, argc, argv, &error);
 	if (words < 0)
 		return usage_error(verb->name, "%s", error ? error : "bad options");
-	if (c->help && verb->has_subverbs)
+	if (c->help && verb->subverbs)
 		return verb->run(c, 1, argv);
 	if (c->help) {
 		help_verb(verb, shared);
