@@ -23,7 +23,7 @@
 #define LOCK_WORD_WAITED  2 /* glibc: held, and somebody waits */
 #define GLIBC_OWNER	  8 /* pthread_mutex_t.__data.__owner */
 
-static const unsigned char calls[CALLS_MAX] = {CALLS(CALL_ROW)};
+static const unsigned char calls[CALLS_ROOM] = {CALLS(CALL_ROW)};
 
 struct departure {
 	struct wait_facts facts;
@@ -173,7 +173,7 @@ static __always_inline u8 find_call(struct task_struct *task, struct departure *
 	d->argument1 = regs->si;
 #endif
 	d->syscall = number;
-	if (unlikely(number >= CALLS_MAX - 1))
+	if (unlikely(number >= CALLS_MAX))
 		return number == (u32)-1 ? CALL_FAULT : CALL_OTHER;
 	/* for verifiers that have lost sight of the comparison (6.1); written so that the compiler cannot know better */
 	asm volatile("%0 &= 511" : "+r"(number));

@@ -7,6 +7,7 @@
 
 #define CALL_BY_FILE 64
 #define CALLS_MAX    512
+#define CALLS_ROOM   (2 * CALLS_MAX) /* rows of a table: the second half has the calls of the other architecture alone, never looked up */
 
 #define CALLS(C)                                                                                      \
 	C(0, 63, CALL_BY_FILE)	   /* read */                                                         \
@@ -113,9 +114,9 @@
 	C(242, 182) /* mq_timedsend */
 
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
-#define CALL_ROW(x86, arm, call) [(arm) < 0 ? CALLS_MAX - 1 : (arm)] = (call),
+#define CALL_ROW(x86, arm, call) [(arm) < 0 ? CALLS_MAX + (x86) : (arm)] = (call),
 #define CALL_NUMBER_FUTEX 98
 #else
-#define CALL_ROW(x86, arm, call) [(x86) < 0 ? CALLS_MAX - 1 : (x86)] = (call),
+#define CALL_ROW(x86, arm, call) [(x86) < 0 ? CALLS_MAX + (arm) : (x86)] = (call),
 #define CALL_NUMBER_FUTEX 202
 #endif

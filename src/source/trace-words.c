@@ -8,13 +8,13 @@
 #include "model/calls.h"
 #include "source/describe.h"
 
-static const uint8_t calls[CALLS_MAX] = {CALLS(CALL_ROW)};
+static const uint8_t calls[CALLS_ROOM] = {CALLS(CALL_ROW)};
 
 uint8_t trace_call(int64_t number)
 {
 	if (number < 0)
 		return CALL_FAULT;
-	return number < CALLS_MAX - 1 && calls[number] ? calls[number] : CALL_OTHER;
+	return number < CALLS_MAX && calls[number] ? calls[number] : CALL_OTHER;
 }
 
 static int compare_processes(const void *a, const void *b)
