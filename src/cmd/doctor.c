@@ -17,6 +17,7 @@
 #include "daemon/recorder.h"
 #include "base/urgent.h"
 #include "source/flight.h"
+#include "source/lockdown.h"
 #include "source/source.h"
 #include "view/json.h"
 
@@ -44,6 +45,14 @@ static void check_root(struct finding_row *row)
 	row->remedy = "sudo whyslow record    # or: systemctl enable --now whyslow";
 }
 
+/* Where BPF programs or trace events do not load. */
+static const char *remedy_of_kernel(const char *otherwise)
+{
+	return geteuid()		      ? "sudo whyslow doctor" :
+	       kernel_is_confidential("/sys") ? "boot without lockdown=confidentiality" :
+						otherwise;
+}
+
 static void check_bpf(struct finding_row *row)
 {
 	struct source_options options_here = {.proc_root = "/proc", .sys_root = "/sys", .sockets = true};
@@ -58,7 +67,7 @@ static void check_bpf(struct finding_row *row)
 	if (r == 0)
 		row->remedy = "boot Linux 6.7 or later, and run the recorder on the host; if you do, please report it, with uname -a";
 	else
-		row->remedy = geteuid() ? "sudo whyslow doctor" : "apt-get install linux-image-amd64    # and boot it";
+		row->remedy = remedy_of_kernel("apt-get install linux-image-amd64    # and boot it");
 }
 
 /* The initial namespace's number is fixed (PROC_PID_INIT_INO). */
@@ -191,7 +200,7 @@ static void check_ring(struct finding_row *row)
 
 	if (flight_open(&alone, &flight, &why) < 0) {
 		snprintf(row->state, sizeof(row->state), "%s", why ? why : "no memory");
-		row->remedy = geteuid() ? "sudo whyslow doctor" : "boot a kernel with BTF, 6.1 or later (Debian's are)";
+		row->remedy = remedy_of_kernel("boot a kernel with BTF, 6.1 or later (Debian's are)");
 		return;
 	}
 	missing = flight_missing(flight);

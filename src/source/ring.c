@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "ring-old.skel.h"
+#include "source/lockdown.h"
 #include "source/ring-inside.h"
 
 #define BYTES_MAX    (64ull << 20)
@@ -84,7 +85,9 @@ static int load_failed(int r, const char **ret_why)
 
 	snprintf(other, sizeof(other), "this kernel cannot load the flight recorder's BPF programs (%s; it needs BTF, 6.1 or later)",
 		 strerror(-r));
-	*ret_why = r == -EPERM || r == -EACCES ?
+	*ret_why = kernel_is_confidential("/sys") ?
+			   "the kernel is locked down (lockdown=confidentiality): neither BPF programs nor trace events may read its memory" :
+		   r == -EPERM || r == -EACCES ?
 			   "the flight recorder needs root or CAP_BPF + CAP_PERFMON: start the recorder as root" :
 		   r == -ENOMEM ? "there is no memory for the flight recorder's ring: lower ring.size" : other;
 	return r;

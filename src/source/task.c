@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "source/lockdown.h"
 #include "source/task-inside.h"
 
 #define LONGEST_WAIT	120000000000ll /* ns: from here on the kernel itself speaks of a hung task */
@@ -316,7 +317,9 @@ static int task_open(const struct source_options *options, void **ret_state, con
 	r = src->buffer ? task_load(src, options, ret_why) : -ENOMEM;
 	if (r < 0) {
 		task_close(src);
-		*ret_why = r == -EPERM || r == -EACCES ?
+		*ret_why = kernel_is_confidential(options->sys_root) ?
+				   "the kernel is locked down (lockdown=confidentiality): BPF programs may not read its memory" :
+			   r == -EPERM || r == -EACCES ?
 				   "BPF needs root or CAP_BPF + CAP_PERFMON: start the recorder as root" :
 				   "this kernel cannot load the BPF programs (it needs BTF, 5.17 or later)";
 		return r;

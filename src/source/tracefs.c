@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/folder.h"
 #include "base/str.h"
+#include "source/lockdown.h"
 #include "source/proc.h"
 #include "source/text.h"
 #include "source/trace-words.h"
@@ -212,7 +213,8 @@ static int enable(struct tracefs *f)
 
 static const char *why_not(int r)
 {
-	return r == -EPERM || r == -EACCES ? "the flight recorder needs root: start the recorder as root" :
+	return kernel_is_confidential("/sys") ? "the kernel is locked down (lockdown=confidentiality): it has no trace events" :
+	       r == -EPERM || r == -EACCES ? "the flight recorder needs root: start the recorder as root" :
 	       r == -ENOMEM ? "there is no memory for the flight recorder's buffers: lower ring.size" :
 			      "this kernel has neither BTF and BPF (6.1 or later) nor tracefs for the flight recorder";
 }
