@@ -80,7 +80,8 @@ static inline struct reader take_part(struct reader *in)
 	size_t n;
 	const char *bytes = read_blob(in, &n);
 
-	return (struct reader){(const uint8_t *)bytes, (const uint8_t *)bytes + n, false};
+	/* of a part that is cut off there is neither */
+	return (struct reader){(const uint8_t *)bytes, n ? (const uint8_t *)bytes + n : (const uint8_t *)bytes, false};
 }
 
 /* The chunk's features of which the table's are wanted. */
