@@ -15,7 +15,7 @@ static void write_and_read_again(const struct rules *rules)
 	if (!first.data || rules_parse(first.data, "again", &again, &error) < 0)
 		abort();
 	rules_write(&again, &second);
-	if (strcmp(first.data, second.data) != 0)
+	if (!second.data || strcmp(first.data, second.data) != 0)
 		abort();
 	rules_free(&again);
 	str_free(&first);

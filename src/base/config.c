@@ -79,6 +79,11 @@ static char *user_run_dir(void)
 	return r < 0 ? NULL : path;
 }
 
+static bool has_texts(const struct config *c)
+{
+	return c->store_file && c->store_run_dir && c->record_rules && c->agent_key && c->socket_group;
+}
+
 int config_defaults(struct config *c)
 {
 	bool root = geteuid() == 0;
@@ -101,7 +106,10 @@ int config_defaults(struct config *c)
 	c->agent_key = strdup("Scroll_Lock");
 	c->socket_group = strdup("none");
 	c->store_run_dir = root ? strdup(SYSTEM_RUN_DIR) : user_run_dir();
-	return c->store_file && c->store_run_dir && c->record_rules && c->agent_key && c->socket_group ? 0 : -ENOMEM;
+	if (has_texts(c))
+		return 0;
+	config_free(c);
+	return -ENOMEM;
 }
 
 void config_free(struct config *c)
