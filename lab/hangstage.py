@@ -29,6 +29,27 @@ def repeat(request):
         time.sleep(0.03)
 """
 
+# Asks a server on the port of its argument over one connection, again and again.
+TCP_CLIENT = """import socket, sys, timed
+server = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+def ask():
+    server.sendall(b"order")
+    server.recv(16)
+timed.repeat(ask)
+"""
+
+# Such a server, with a thread a connection, which calls `before_answer()` first: a kind's own, put before this.
+THREADED_SERVER = """import socketserver, sys
+class Answer(socketserver.BaseRequestHandler):
+    def handle(self):
+        while self.request.recv(16):
+            before_answer()
+            self.request.sendall(b"done")
+class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
+    allow_reuse_address = daemon_threads = True
+Server(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
+"""
+
 
 class Clock:
     """The longest that a client of a kind went without an answer."""
@@ -172,9 +193,9 @@ class Stage:
         self.mounts.append(path)
         return path
 
-    def make_postgres(self):
-        """A new database of user postgres."""
-        data, who = self.folder / "postgres", pwd.getpwnam("postgres")
+    def make_postgres(self, name="postgres"):
+        """A new database of user postgres, in a folder of that name."""
+        data, who = self.folder / name, pwd.getpwnam("postgres")
         data.mkdir()
         os.chown(data, who.pw_uid, who.pw_gid)
         subprocess.run([find_program("initdb"), "-D", data, "--no-sync", "-A", "trust"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -217,15 +238,9 @@ class Stage:
             self._end(actor)
 
     def _end(self, actor):
-        if actor not in self.actors:
-            return
-        for pid in actor.pids():
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-        actor.process.wait()
-        self.actors.remove(actor)
+        if actor in self.actors:
+            actor.kill()
+            self.actors.remove(actor)
 
     def keep(self, folder):
         shutil.copytree(self.folder / "recorder", folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("run"))

@@ -56,6 +56,15 @@ class Actor:
         self.look(read_children())
         return self.descendants
 
+    def kill(self):
+        """All of them, and waits for the first."""
+        for pid in self.pids():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.process.wait()
+
 
 def read_children():
     """Of all processes: pid -> the pids it is the parent of."""
@@ -383,12 +392,7 @@ class Stage:
                 raise SceneBroken(f"{actor.name} failed (status {actor.process.returncode}): its case would mean nothing")
 
     def stop(self, actor):
-        for pid in actor.pids():
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-        actor.process.wait()
+        actor.kill()
         self.actors.remove(actor)
 
 

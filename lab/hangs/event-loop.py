@@ -1,6 +1,8 @@
 """A handler of an event loop computes for seconds: all clients of the server wait."""
 import signal
 
+from hangstage import TCP_CLIENT
+
 VICTIM = "chatter"
 WAITS = {"peer", "lock", "cpu", "none"}
 SERVER = """import asyncio, re, signal, sys
@@ -13,20 +15,13 @@ async def main():
     await server.serve_forever()
 asyncio.run(main())
 """
-CLIENT = """import socket, sys, timed
-server = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
-def ask():
-    server.sendall(b"order")
-    server.recv(16)
-timed.repeat(ask)
-"""
 PORT = 18158
 
 
 def prepare(stage):
     stage.start("chat-server", SERVER, PORT)
     stage.rest(1)
-    stage.start("chatter", CLIENT, PORT)
+    stage.start("chatter", TCP_CLIENT, PORT)
 
 
 def inject(stage):
