@@ -5,9 +5,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
+#include <linux/tcp.h>
 #include <linux/unix_diag.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,6 +201,87 @@ static void write_place(const char *address, char *buf, size_t size)
 	}
 }
 
+struct tcp_question {
+	struct nlmsghdr header;
+	struct inet_diag_req_v2 request;
+};
+
+/* "0100007F:1538": the address as the kernel has it in memory, the port in its numbers. */
+static bool parse_address(const char *text, __be32 *ret_words, __be16 *ret_port)
+{
+	unsigned words[4], port;
+
+	if (sscanf(text, "%8x%8x%8x%8x:%x", &words[0], &words[1], &words[2], &words[3], &port) != 5)
+		return false;
+	memcpy(ret_words, words, sizeof(words));
+	*ret_port = htons((uint16_t)port);
+	return true;
+}
+
+static void make_tcp_question(const struct connection *c, bool ipv4, struct tcp_question *q)
+{
+	struct inet_diag_sockid *id = &q->request.id;
+
+	*q = (struct tcp_question){.header = {.nlmsg_len = sizeof(*q), .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
+				   .request = {.sdiag_family = ipv4 ? AF_INET : AF_INET6, .sdiag_protocol = IPPROTO_TCP,
+					       .idiag_ext = 1 << (INET_DIAG_INFO - 1), .idiag_states = ~0u,
+					       .id.idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}}};
+	if (!parse_address(c->local, id->idiag_src, &id->idiag_sport) || !parse_address(c->remote, id->idiag_dst, &id->idiag_dport))
+		q->header.nlmsg_type = NLMSG_NOOP;
+	if (ipv4) {
+		id->idiag_src[0] = id->idiag_src[3];
+		id->idiag_dst[0] = id->idiag_dst[3];
+	}
+}
+
+static bool parse_tcp(const struct nlmsghdr *h, unsigned long inode, struct tcp_info *ret)
+{
+	const struct inet_diag_msg *m = NLMSG_DATA(h);
+	const struct rtattr *a = (const struct rtattr *)(m + 1);
+	int left = (int)(h->nlmsg_len - NLMSG_LENGTH(sizeof(*m)));
+
+	for (; h->nlmsg_type == SOCK_DIAG_BY_FAMILY && m->idiag_inode == inode && RTA_OK(a, left); a = RTA_NEXT(a, left))
+		if (a->rta_type == INET_DIAG_INFO) {
+			size_t n = RTA_PAYLOAD(a) < sizeof(*ret) ? RTA_PAYLOAD(a) : sizeof(*ret);
+
+			memset(ret, 0, sizeof(*ret));
+			memcpy(ret, RTA_DATA(a), n);
+			return true;
+		}
+	return false;
+}
+
+/* False: it is of another network namespace, or gone. */
+static bool ask_tcp(const struct connection *c, bool ipv4, struct tcp_info *ret)
+{
+	_cleanup_close_ int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	_Alignas(struct nlmsghdr) char bytes[4096]; /* one socket's answer has some hundred */
+	const struct nlmsghdr *h = (const void *)bytes;
+	struct tcp_question q;
+	ssize_t n;
+
+	make_tcp_question(c, ipv4, &q);
+	if (fd < 0 || q.header.nlmsg_type == NLMSG_NOOP || send(fd, &q, sizeof(q), 0) < 0)
+		return false;
+	n = recv(fd, bytes, sizeof(bytes), 0);
+	return n > 0 && NLMSG_OK(h, (unsigned)n) && parse_tcp(h, c->inode, ret);
+}
+
+/* What was sent after the last that was received has no answer yet: of a client. A server has sent its answer. */
+static void find_request(const char *proc_root, unsigned pid, const struct connection *mine, struct other_end *ret)
+{
+	struct connection here, door;
+	bool ipv4 = strncmp(mine->local, "0000000000000000FFFF0000", 24) == 0;
+	struct tcp_info info;
+
+	if (!ask_tcp(mine, ipv4, &info) && !(ipv4 && ask_tcp(mine, false, &info)))
+		return;
+	memcpy(here.remote, mine->local, sizeof(here.remote));
+	if (info.tcpi_last_data_sent < info.tcpi_last_data_recv && !find_connection(proc_root, pid, tcp_tables, listens_there, &here, &door))
+		ret->asked_ms = info.tcpi_last_data_sent ?: 1;
+	ret->retransmits = info.tcpi_retransmits;
+}
+
 static int find_tcp(const char *proc_root, unsigned pid, unsigned long inode, struct other_end *ret)
 {
 	struct connection mine, other;
@@ -207,6 +290,7 @@ static int find_tcp(const char *proc_root, unsigned pid, unsigned long inode, st
 		return -ENOENT;
 	ret->kind = END_TCP;
 	write_place(mine.remote, ret->place, sizeof(ret->place));
+	find_request(proc_root, pid, &mine, ret);
 	ret->accepted = find_connection(proc_root, pid, tcp_tables, is_opposite, &mine, &other) && other.inode;
 	if (ret->accepted || find_connection(proc_root, pid, tcp_tables, listens_there, &mine, &other))
 		find_socket_owners(proc_root, pid, other.inode, ret);

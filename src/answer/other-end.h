@@ -15,6 +15,9 @@ struct other_end {
 	bool remote;   /* of TCP and UDP: no socket of this machine is its other end */
 	bool accepted; /* false: those at the other end listen, and have not yet taken the connection */
 	char place[72]; /* of TCP and UDP: "192.0.2.7:5432"; else "" */
+	/* Of TCP in this network namespace (tcp_info), else 0: */
+	unsigned asked_ms;    /* of who connected: so long ago it last sent something, and has received nothing since */
+	unsigned retransmits; /* of what was sent last, in vain */
 };
 
 /* The other end of a process's descriptor, its own processes left out. A pipe's other end is whoever has it open for the opposite.

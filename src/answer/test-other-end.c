@@ -181,6 +181,38 @@ static void what_has_no_other_end(void **state)
 	close(s);
 }
 
+/* Who connected has asked where it sent last; who accepted has answered. */
+static void what_was_asked_over_tcp(void **state)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int door = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0), server;
+	socklen_t length = sizeof(address);
+	struct other_end e;
+	char byte;
+
+	(void)state;
+	assert_int_equal(bind(door, (struct sockaddr *)&address, length) + listen(door, 1), 0);
+	assert_int_equal(getsockname(door, (struct sockaddr *)&address, &length), 0);
+	assert_int_equal(connect(client, (struct sockaddr *)&address, length), 0);
+	server = accept(door, NULL, NULL);
+	usleep(20000); /* the kernel counts in ms */
+	assert_int_equal(write(client, "?", 1), 1);
+	usleep(20000);
+	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)client, &e), 0);
+	assert_true(e.asked_ms);
+	assert_int_equal(e.retransmits, 0);
+	assert_int_equal(read(server, &byte, 1), 1);
+	assert_int_equal(write(server, "!", 1), 1);
+	usleep(20000);
+	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)client, &e), 0);
+	assert_int_equal(e.asked_ms, 0);
+	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)server, &e), 0);
+	assert_int_equal(e.asked_ms, 0);
+	close(client);
+	close(server);
+	close(door);
+}
+
 RUN_TESTS(cmocka_unit_test(writer_and_reader_of_a_pipe), cmocka_unit_test(a_pair_of_local_sockets),
 	  cmocka_unit_test(who_does_not_accept), cmocka_unit_test(a_connection_over_both_protocols), cmocka_unit_test(who_is_asked_over_udp),
-	  cmocka_unit_test(what_has_no_other_end))
+	  cmocka_unit_test(what_has_no_other_end), cmocka_unit_test(what_was_asked_over_tcp))
