@@ -245,12 +245,12 @@ static int add_retries(const struct dataset *d, const struct hang_question *q, s
 	return 0;
 }
 
-/* An event loop, and who goes on while it is looked at, do not hang. */
+/* An event loop, and who goes on while it is looked at, do not hang; who reads from a pipe waits for work, unless it is known to have asked. */
 static bool may_hang(const struct hang *h)
 {
 	const struct chain_link *first = h->chain.links.v;
 
-	return h->chain.links.n && first->kind != CHAIN_RUNS && (first->kind != CHAIN_EVENTS || h->chain.links.n > 1);
+	return h->chain.links.n && (!first->reads || h->took) && first->kind != CHAIN_RUNS && (first->kind != CHAIN_EVENTS || h->chain.links.n > 1);
 }
 
 static int look_up_chains(const struct hang_question *q, const struct peer_requests *requests, struct answer *a)
@@ -301,9 +301,14 @@ int hangs_find(const struct dataset *d, const struct hang_question *q, struct an
 
 bool hang_is_explained(const struct hang *h)
 {
+	static const bool is_end[CHAIN_KINDS] = {
+		[CHAIN_UNKNOWN] = true,	 [CHAIN_RUNS] = true, [CHAIN_SLEEPS] = true, [CHAIN_STOPPED] = true,  [CHAIN_FILE_LOCK] = true,
+		[CHAIN_LOCK] = true,	 [CHAIN_DISK] = true, [CHAIN_FUSE] = true,   [CHAIN_SCANNER] = true, [CHAIN_REMOTE] = true,
+		[CHAIN_DATABASE] = true,
+	}; /* of the others it is not known who is behind them */
 	const struct chain_link *last = h->chain.links.n > 1 ? &h->chain.links.v[h->chain.links.n - 1] : NULL;
 
-	return h->chain.cycle || (last && last->kind != CHAIN_EVENTS);
+	return h->chain.cycle || (last && is_end[last->kind]);
 }
 
 const struct subject *hang_culprit(const struct dataset *d, const struct hang *h)

@@ -12,7 +12,7 @@
 #include "model/visibility.h"
 
 #define HANG_LEAST (3 * NS_PER_SEC)
-#define HANGS_MOST 4 /* whose chains are looked up: each takes some ms of CPU */
+#define HANGS_MOST 8 /* whose chains are looked up: each takes some ms of CPU */
 
 struct hang_question {
 	uint32_t at;		   /* tick */

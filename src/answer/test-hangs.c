@@ -216,48 +216,129 @@ static struct subject *is_process(struct subject *s, pid_t pid)
 	return s;
 }
 
-static void the_holder_of_a_lock_is_named(void **state)
-{
-	char path[] = "/tmp/test-hangs-XXXXXX", words[32];
-	int fd = mkstemp(path);
+/* A client that waits for a lock that a backup holds, for real; until end_lock(). */
+struct lock_play {
+	char path[32];
 	pid_t holder, waiter;
-	struct subject *client;
-	struct story st;
+};
 
-	(void)state;
+static void begin_lock(struct lock_play *p)
+{
+	int fd;
+
+	snprintf(p->path, sizeof(p->path), "/tmp/test-hangs-XXXXXX");
+	fd = mkstemp(p->path);
 	assert_true(fd >= 0);
 	if (flock(fd, LOCK_EX) < 0 || access("/proc/self/syscall", R_OK) < 0)
 		skip();
 	close(fd);
-	holder = lock_file(path);
-	for (int i = 0; i < 1000 && (fd = open(path, O_RDWR)) >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0; i++) {
+	p->holder = lock_file(p->path);
+	for (int i = 0; i < 1000 && (fd = open(p->path, O_RDWR)) >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0; i++) {
 		close(fd); /* it has not come that far */
 		usleep(10000);
 	}
 	close(fd);
-	waiter = lock_file(path);
-	for (int i = 0; i < 1000 && !waits_for_lock(waiter); i++)
+	p->waiter = lock_file(p->path);
+	for (int i = 0; i < 1000 && !waits_for_lock(p->waiter); i++)
 		usleep(10000);
-	begin_calm(&st);
-	client = is_process(add(&st, "/bin/client", 0, TICKS - 1, 0), waiter);
+}
+
+static void end_lock(struct lock_play *p)
+{
+	kill(p->holder, SIGKILL);
+	kill(p->waiter, SIGKILL);
+	waitpid(p->holder, NULL, 0);
+	waitpid(p->waiter, NULL, 0);
+	unlink(p->path);
+}
+
+static struct subject *add_waiter(struct story *st, const struct lock_play *p)
+{
+	struct subject *client = is_process(add(st, "/bin/client", 0, TICKS - 1, 0), p->waiter);
+
 	use(client, FEATURE_WAIT_LOCK, TICKS - LONG, TICKS - 1, 100 * PERCENT);
-	is_process(add(&st, "/bin/backup", 0, TICKS - 1, 0), holder);
+	is_process(add(st, "/bin/backup", 0, TICKS - 1, 0), p->holder);
+	return client;
+}
+
+static void the_holder_of_a_lock_is_named(void **state)
+{
+	struct subject *client;
+	struct lock_play play;
+	char words[48];
+	struct story st;
+
+	(void)state;
+	begin_lock(&play);
+	begin_calm(&st);
+	client = add_waiter(&st, &play);
 	ask_live(&st, "/proc");
-	kill(holder, SIGKILL);
-	kill(waiter, SIGKILL);
-	waitpid(holder, NULL, 0);
-	waitpid(waiter, NULL, 0);
-	unlink(path);
+	end_lock(&play);
 	assert_true(st.answer.slow);
 	assert_int_equal(st.answer.bottleneck, BOTTLENECK_LOCK);
-	assert_int_equal(first(&st)->subject->info.pid, holder);
+	assert_int_equal(first(&st)->subject->info.pid, play.holder);
 	assert_ptr_equal(st.answer.ranking.victims.v[0].subject, client);
-	snprintf(words, sizeof(words), "backup (pid %d), which holds it", (int)holder);
+	snprintf(words, sizeof(words), "backup (pid %d), which holds it", (int)play.holder);
 	assert_non_null(strstr(st.answer.summary, words));
+	end(&st);
+}
+
+/* A shortage that ended some seconds ago is not what it waits for now. */
+static void a_hang_is_told_before_what_is_over(void **state)
+{
+	struct subject *machine;
+	struct lock_play play;
+	struct story st;
+
+	(void)state;
+	begin_lock(&play);
+	begin(&st);
+	use(add(&st, "/bin/editor", 0, TICKS - 1, 0), FEATURE_CPU_RUN_DELAY, TICKS - 20, TICKS - 8, 60 * PERCENT);
+	use(add(&st, "/bin/hog", TICKS - 20, TICKS - 1, 0), FEATURE_CPU_TIME, TICKS - 20, TICKS - 8, 100 * PERCENT);
+	machine = dataset_define(&st.d, &(struct entity_info){.id = ++st.next_id, .kind = ENTITY_SYSTEM, .name = (char *)"machine"});
+	machine->first = 0;
+	machine->last = TICKS - 1;
+	use(machine, FEATURE_PSI_CPU_SOME, 0, TICKS - 21, 2 * PERCENT);
+	use(machine, FEATURE_PSI_CPU_SOME, TICKS - 20, TICKS - 8, 80 * PERCENT);
+	use(machine, FEATURE_PSI_CPU_SOME, TICKS - 7, TICKS - 1, 2 * PERCENT);
+	add_waiter(&st, &play);
+	ask_live(&st, "/proc");
+	end_lock(&play);
+	assert_int_equal(first(&st)->subject->info.pid, play.holder);
+	end(&st);
+}
+
+/* Whose command writes nothing for a while does not hang. */
+static void who_reads_from_a_pipe_waits_for_work(void **state)
+{
+	struct subject *reader;
+	struct story st;
+	int ends[2];
+	pid_t pid;
+	char byte;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	if (pid == 0) {
+		close(ends[1]);
+		(void)!read(ends[0], &byte, 1);
+		_exit(0);
+	}
+	begin_calm(&st);
+	reader = is_process(add(&st, "/bin/reader", 0, TICKS - 1, 0), pid);
+	use(reader, FEATURE_WAIT_PEER, TICKS - LONG, TICKS - 1, 100 * PERCENT);
+	ask_live(&st, "/proc");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(ends[0]);
+	close(ends[1]);
+	assert_int_equal(st.answer.hangs.n, 0);
 	end(&st);
 }
 
 RUN_TESTS(cmocka_unit_test(who_waits_longer_than_ever_is_told_of), cmocka_unit_test(who_always_waits_does_not_hang),
 	  cmocka_unit_test(who_waited_as_long_before_does_not_hang), cmocka_unit_test(a_wait_that_goes_on_is_in_the_events),
 	  cmocka_unit_test(the_beginning_of_a_hang_is_no_baseline), cmocka_unit_test(an_answer_later_than_ever_is_a_hang),
-	  cmocka_unit_test(the_holder_of_a_lock_is_named))
+	  cmocka_unit_test(the_holder_of_a_lock_is_named), cmocka_unit_test(a_hang_is_told_before_what_is_over),
+	  cmocka_unit_test(who_reads_from_a_pipe_waits_for_work))

@@ -529,6 +529,7 @@ static void who_tries_an_sqlite_database_again_and_again(void **state)
 	find_first(waiter, CHAIN_FILE_LOCK, &c);
 	assert_int_equal(c.links.n, 2);
 	expect(&c, 1, holder, CHAIN_SLEEPS, "which has a transaction open");
+	assert_true(c.links.v[0].retries);
 	close(file);
 	close(ready[0]);
 	close(ready[1]);

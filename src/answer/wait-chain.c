@@ -55,6 +55,7 @@ struct search {
 	enum chain_kind kind;
 	struct str words;
 	const char *role; /* of the next */
+	bool reads, retries; /* as in struct chain_link */
 	unsigned next_pid, next_tid; /* 0 = the chain ends; tid 0 = whichever of its threads is held up */
 	unsigned asked;		     /* the thread of the next that was asked; 0 = not known */
 };
@@ -172,6 +173,9 @@ static void put_end(struct search *s, const struct other_end *e, bool writes)
 		str_printf(&s->words, " from %s", e->place);
 	if (e->remote)
 		str_puts(&s->words, ", which is no address of a process here");
+	if (e->retransmits)
+		str_printf(&s->words, ", and what it sent is not confirmed after %u retransmission%s: packets are lost", e->retransmits,
+			   e->retransmits == 1 ? "" : "s");
 }
 
 /* --- what it waits for --- */
@@ -183,6 +187,7 @@ static void follow_end(struct search *s, const struct other_end *e, bool writes)
 
 	s->kind = e->remote ? CHAIN_REMOTE : kinds[e->kind];
 	put_end(s, e, writes);
+	s->reads = e->kind == END_PIPE && !writes;
 	s->next_pid = choose_process(s, e);
 	s->role = !e->accepted ? "which has not accepted the connection" :
 		  e->kind == END_PIPE ? (writes ? "which reads it" : "which writes it") : "at the other end";
@@ -219,13 +224,15 @@ static void rest(struct search *s, const char *words)
 	str_puts(&s->words, words);
 }
 
-/* Of the connections of an event loop the one over which it has asked and is not answered, or the only one that can be meant. */
+/* Of the connections of an event loop the one over which it has asked and is not answered, by events or by TCP, or the only one that can be
+ * meant. */
 static void find_events(struct search *s)
 {
 	const struct peer_request *pending = s->requests ? peer_requests_pending_of(s->requests, s->t.pid, s->since) : NULL;
 	unsigned files[LIVE_FILES_MAX];
 	size_t n = live_thread_files(s->proc_root, &s->t, files, LIVE_FILES_MAX), candidates = 0;
 	struct other_end e, only = {};
+	size_t unanswered = 0;
 	bool asked = false;
 
 	for (size_t i = 0; i < n; i++) {
@@ -237,7 +244,10 @@ static void find_events(struct search *s)
 			candidates = 1;
 			only = e;
 			break;
-		} else if ((e.n || e.remote) && !leads_to_parent(s, &e)) {
+		} else if (e.asked_ms) {
+			candidates = 1 + unanswered++;
+			only = e;
+		} else if (!unanswered && (e.n || e.remote) && !leads_to_parent(s, &e)) {
 			candidates++;
 			only = e;
 		}
@@ -351,6 +361,7 @@ static void find_timer(struct search *s)
 		str_printf(&s->words, "sleeps between attempts to lock the SQLite database %s", lock.place);
 		s->next_pid = lock.holder;
 		s->role = "which has a transaction open";
+		s->retries = true;
 		return;
 	}
 	s->kind = CHAIN_SLEEPS;
@@ -474,6 +485,7 @@ static void find_request(struct search *s)
 static void find_next(struct search *s)
 {
 	s->next_pid = s->next_tid = s->asked = 0;
+	s->reads = s->retries = false;
 	if (is_shown(s, DATUM_EDGES)) {
 		find_wait(s);
 		find_request(s);
@@ -485,7 +497,8 @@ static void find_next(struct search *s)
 
 static int put_link(struct search *s, const char *role)
 {
-	struct chain_link link = {.pid = s->t.pid, .tid = s->t.tid, .kind = s->kind, .words = s->words.data, .role = role};
+	struct chain_link link = {.pid = s->t.pid, .tid = s->t.tid, .kind = s->kind, .words = s->words.data, .role = role,
+				  .reads = s->reads, .retries = s->retries};
 
 	snprintf(link.comm, sizeof(link.comm), "%s", s->t.comm);
 	if (s->words.error || VEC_PUSH(s->chain->links, link) < 0) {
@@ -503,6 +516,11 @@ static void see_whether_it_goes_on(const struct search *s, const struct live_thr
 
 	nanosleep(&rest, NULL);
 	s->chain->passing = live_thread_read(s->proc_root, first->pid, first->tid, &later) < 0 || later.times != first->times;
+}
+
+static bool may_pass(const struct chain_link *first)
+{
+	return first->kind != CHAIN_RUNS && first->kind != CHAIN_EVENTS && !first->retries;
 }
 
 int wait_chain_find(const struct chain_question *q, unsigned pid, struct wait_chain *ret)
@@ -527,7 +545,7 @@ int wait_chain_find(const struct chain_question *q, unsigned pid, struct wait_ch
 		find_next(&s);
 		r = put_link(&s, role);
 	}
-	if (r == 0 && q->rest_ns > 0 && chain.links.n && chain.links.v[0].kind != CHAIN_RUNS && chain.links.v[0].kind != CHAIN_EVENTS)
+	if (r == 0 && q->rest_ns > 0 && chain.links.n && may_pass(&chain.links.v[0]))
 		see_whether_it_goes_on(&s, &first, q->rest_ns);
 	if (r < 0)
 		wait_chain_free(&chain);

@@ -364,6 +364,15 @@ static bool leave_out_late_events(struct why_request *r)
 	return late;
 }
 
+/* What the answer is about is over, or is a wait itself: then a hang that goes on says more. */
+static bool gives_way_to_hang(const struct answer *a)
+{
+	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
+	bool waits = top && (top->of == BOTTLENECK_REMOTE || top->of == BOTTLENECK_PEER || top->of == BOTTLENECK_LOCK);
+
+	return !a->culprit_is_named || a->slow_until || waits;
+}
+
 /* Where nothing is short, or no program is to blame for it, a hang is the answer; else it is worth a remark. */
 static int look_for_hangs(const struct dataset *d, const struct why_request *request, uint32_t at, const bool *excluded, bool pressed,
 			  struct answer *a)
@@ -374,7 +383,7 @@ static int look_for_hangs(const struct dataset *d, const struct why_request *req
 
 	if (r < 0 || !a->hangs.n)
 		return r;
-	if (!pressed || !a->culprit_is_named)
+	if (!pressed || gives_way_to_hang(a))
 		r = hangs_become_answer(d, a);
 	if (r == 0 && !a->hang_is_told && a->slow && hang_is_explained(&a->hangs.v[0])) {
 		words = hang_words(d, &a->hangs.v[0], a->at);

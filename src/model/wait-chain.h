@@ -35,6 +35,8 @@ struct chain_link {
 	enum chain_kind kind; /* what it does, or for what it waits */
 	char *words;	      /* "waits for a lock on /srv/db", "sleeps" */
 	const char *role;     /* what it is to the one before: "which holds it"; NULL of the first */
+	bool reads;	      /* waits for data that others may write when they please: as much work as a hang */
+	bool retries;	      /* wakes again and again to see whether it is its turn */
 };
 
 struct wait_chain {
