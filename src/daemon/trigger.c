@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/announce.h"
+#include "daemon/capture-turns.h"
 #include "daemon/capture.h"
 #include "daemon/hook.h"
 #include "rule/watch.h"
@@ -49,6 +50,7 @@ struct triggers {
 	struct watch *watch;
 	char *rules_file, *store_file, *run_dir;
 	const struct tick *tick; /* in hand */
+	struct turns turns;	 /* the sampler's */
 
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -117,43 +119,36 @@ static char *describe(const struct watch_event *e, int64_t now)
 	return text.data;
 }
 
-/* What a process did in this tick of what the machine is short of. */
-static int64_t growth(const struct sample *s, enum resource resource)
+static void hand_over(struct triggers *t, struct news *n)
 {
-	static const int features[RESOURCE_COUNT][2] = {
-		[RESOURCE_IO] = {FEATURE_IO_READ_BYTES, FEATURE_IO_WRITE_BYTES},
-		[RESOURCE_MEMORY] = {FEATURE_FAULTS_MAJOR, FEATURE_FAULTS_MINOR},
-	};
-	static const int cpu[2] = {FEATURE_CPU_TIME, FEATURE_CPU_TIME};
-	const int *of = resource == RESOURCE_IO || resource == RESOURCE_MEMORY ? features[resource] : cpu;
-	int64_t sum = 0;
-
-	for (size_t i = 0; i < 2; i++)
-		if (s->present >> of[i] & 1)
-			sum += s->values[of[i]] - s->entity->previous[of[i]];
-	return sum;
+	pthread_mutex_lock(&t->lock);
+	if (!n->note || !n->rule || t->waiting.n >= WAITING_MAX || VEC_PUSH(t->waiting, *n) < 0)
+		news_free(n);
+	pthread_cond_signal(&t->wake);
+	pthread_mutex_unlock(&t->lock);
 }
 
-/* A rule about the machine names nobody: whoever does most of it in this tick is looked into. */
-static uint32_t who_does_most(const struct tick *tick, const struct feature *f)
+static void inspect(uint64_t number, unsigned phase, uint32_t pid, void *data)
 {
-	int64_t most = 0;
-	uint32_t pid = 0;
+	struct triggers *t = data;
+	struct news n = {.action = TRIGGER_COLLECT, .number = number, .phase = phase, .capture = pid};
 
-	for (size_t i = 0; i < tick->samples.n; i++) {
-		const struct sample *s = &tick->samples.v[i];
-		int64_t did;
+	n.note = strdup("");
+	n.rule = strdup("");
+	hand_over(t, &n);
+}
 
-		if (s->entity->info.kind != ENTITY_PROCESS || s->same || s->entity->fresh ||
-		    !s->entity->info.id)
-			continue;
-		did = growth(s, f ? f->resource : RESOURCE_CPU);
-		if (did > most) {
-			most = did;
-			pid = s->entity->info.pid;
-		}
-	}
-	return pid;
+/* What a process does after a dip may be something else: each phase has its own profiles. */
+static void begin_or_end_turns(struct triggers *t, const struct watch_event *e)
+{
+	const enum resource resource = e->feature ? e->feature->resource : RESOURCE_CPU;
+
+	if (!(e->rule->actions & ACTION_CAPTURE))
+		return;
+	if (e->action == TRIGGER_BEGIN || e->action == TRIGGER_RESUME)
+		turns_begin(&t->turns, e->number, e->phases, e->entity->info.pid, resource);
+	else
+		turns_end(&t->turns, e->number);
 }
 
 static void report(const struct watch_event *e, void *data)
@@ -162,22 +157,14 @@ static void report(const struct watch_event *e, void *data)
 	struct news n = {
 		.action = e->action, .number = e->number, .wall = t->tick ? t->tick->wall : wall_now()};
 
+	begin_or_end_turns(t, e);
 	n.note = describe(e, n.wall);
 	n.notify = e->rule->actions & ACTION_NOTIFY;
-	/* what it does after a dip may be something else: each phase has its own profile */
-	if ((e->action == TRIGGER_BEGIN || e->action == TRIGGER_RESUME) && e->rule->actions & ACTION_CAPTURE)
-		n.capture = e->entity->info.pid ? e->entity->info.pid
-			    : t->tick		? who_does_most(t->tick, e->feature)
-						: 0;
 	n.rule = strdup(e->rule->name ? e->rule->name : "");
 	n.command = e->rule->command ? strdup(e->rule->command) : NULL;
 	n.url = e->rule->url ? strdup(e->rule->url) : NULL;
 	n.phase = e->phases;
-	pthread_mutex_lock(&t->lock);
-	if (!n.note || !n.rule || t->waiting.n >= WAITING_MAX || VEC_PUSH(t->waiting, n) < 0)
-		news_free(&n);
-	pthread_cond_signal(&t->wake);
-	pthread_mutex_unlock(&t->lock);
+	hand_over(t, &n);
 }
 
 void triggers_observe(const struct tick *tick, void *data)
@@ -186,6 +173,7 @@ void triggers_observe(const struct tick *tick, void *data)
 
 	t->tick = tick;
 	watch_tick(t->watch, tick, report, t);
+	turns_tick(&t->turns, tick, inspect, t);
 }
 
 /* --- the thread's side --- */
@@ -282,14 +270,18 @@ static void start_capture(struct triggers *t, const struct news *n, int64_t id)
 static void handle(struct triggers *t, const struct news *n)
 {
 	bool edge = n->action == TRIGGER_BEGIN || n->action == TRIGGER_END;
-	int64_t id = write_down(t, n);
+	const int64_t *known = find_open(t, n->number);
+	int64_t id;
 
+	if (n->action == TRIGGER_COLLECT) {
+		start_capture(t, n, known ? *known : 0);
+		return;
+	}
+	id = write_down(t, n);
 	if (n->action == TRIGGER_BEGIN)
 		log_info("caught: %s ('whyslow show %lld' answers why)", n->note, (long long)id);
 	if (edge)
 		tell(t, n, id);
-	if (n->capture)
-		start_capture(t, n, id);
 }
 
 /* While something runs that we started, its end is looked for every few seconds; else nothing wakes us but news. */
@@ -418,6 +410,7 @@ int triggers_start(const struct trigger_options *options, struct triggers **ret,
 	t->rules_file = options->rules_file ? strdup(options->rules_file) : NULL;
 	t->store_file = strdup(options->store_file);
 	t->run_dir = strdup(options->run_dir);
+	t->turns.recorder = (uint32_t)getpid();
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_cond_init(&t->wake, NULL);
 	r = t->store_file && t->run_dir ? triggers_reload(t, ret_error) : -ENOMEM;
