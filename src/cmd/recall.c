@@ -40,7 +40,7 @@ static int name_places(struct trace *t)
 	int r;
 
 	capture_locks(t, "/proc");
-	r = capture_symbols(t, &kernel);
+	r = capture_symbols(t, "/proc", &kernel, NULL);
 	kernel_symbols_free(kernel);
 	if (r < 0)
 		trace_clear(t);

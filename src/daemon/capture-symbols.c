@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/helper-thread.h"
 #include "base/hmap.h"
 #include "symbol/identify.h"
 #include "symbol/kernel.h"
@@ -12,6 +14,14 @@
 #define IS_KERNEL(address) ((address) >> 63)
 #define MAPPINGS_MAX	   400000 /* of all processes: 16 MB; a desktop has 20,000 that are code */
 #define PATHS_MAX	   ((size_t)16 << 20)
+
+#define PATIENCE	   (3 * NS_PER_SEC) /* for one process; at most HELPERS_LEFT_MAX times, far within FREEZE_PATIENCE */
+
+struct naming {
+	const char *proc_root;
+	struct helper *helper; /* NULL = in this thread */
+	struct identifier *identifier;
+};
 
 /* --- the kernel --- */
 
@@ -74,27 +84,80 @@ static int add_module(struct trace *t, const struct modules *from, uint32_t inde
 	return 0;
 }
 
-static int add_maps(struct trace *t, struct identifier *identifier, uint32_t process)
+static int add_maps(struct trace *t, const struct modules *m, uint32_t process)
 {
-	struct modules m = {};
-	uint32_t *known;
-	int r = 0;
+	uint32_t *known = calloc(m->modules.n + 1, sizeof(*known));
+	int r = known ? 0 : -ENOMEM;
 
-	if (modules_read("/proc", process, &m) < 0)
-		return 0; /* it has ended: its addresses stay numbers */
-	identifier_identify(identifier, &m);
-	known = calloc(m.modules.n + 1, sizeof(*known));
-	for (size_t i = 0; known && i < m.code.n && r == 0; i++) {
-		const struct mapping *code = &m.code.v[i];
+	for (size_t i = 0; i < m->code.n && r == 0; i++) {
+		const struct mapping *code = &m->code.v[i];
 
-		r = add_module(t, &m, code->module, known);
+		r = add_module(t, m, code->module, known);
 		if (r == 0)
 			r = VEC_PUSH(t->mappings, (struct trace_mapping){process, known[code->module] - 1, code->start, code->end,
 									 code->offset});
 	}
 	free(known);
+	return r;
+}
+
+/* What is read of one process: its memory lock may be held for ever, and its files may lie on a file system that has died. */
+struct reading {
+	const char *proc_root;
+	uint32_t pid;
+	struct identifier *identifier;
+	struct modules modules;
+	int result;
+};
+
+static void read_process(void *data)
+{
+	struct reading *r = data;
+
+	r->result = modules_read(r->proc_root, r->pid, &r->modules);
+	if (r->result == 0)
+		identifier_identify(r->identifier, &r->modules);
+}
+
+static void release_reading(void *data)
+{
+	struct reading *r = data;
+
+	identifier_free(r->identifier);
+	modules_free(&r->modules);
+	free(r);
+}
+
+/* 0; -ESRCH: its addresses stay numbers; -ENOMEM. A process that cannot be read keeps its reading, and with it the identifier. */
+static int read_bounded(struct naming *n, uint32_t pid, struct modules *ret)
+{
+	struct reading *reading = malloc(sizeof(*reading));
+	int r;
+
+	if (!reading)
+		return -ENOMEM;
+	*reading = (struct reading){n->proc_root, pid, n->identifier, {}, -ESRCH};
+	r = n->helper ? helper_do(n->helper, read_process, release_reading, reading, PATIENCE) : (read_process(reading), 0);
+	if (r == -ETIMEDOUT) {
+		n->identifier = NULL;
+		return identifier_new(&n->identifier) < 0 ? -ENOMEM : -ESRCH;
+	}
+	r = r < 0 ? -ESRCH : reading->result;
+	if (r == 0)
+		*ret = reading->modules;
+	free(reading);
+	return r;
+}
+
+static int name_process(struct trace *t, struct naming *n, uint32_t pid)
+{
+	struct modules m = {};
+	int r = read_bounded(n, pid, &m);
+
+	if (r == 0)
+		r = add_maps(t, &m, pid);
 	modules_free(&m);
-	return known ? r : -ENOMEM;
+	return r == -ENOMEM ? r : 0;
 }
 
 static uint32_t asks_for(const struct event *e)
@@ -118,7 +181,7 @@ static bool has_room(const struct trace *t, size_t *counted, size_t *text)
 	return t->mappings.n < MAPPINGS_MAX && *text < PATHS_MAX;
 }
 
-static int map_processes(struct trace *t, struct identifier *identifier)
+static int map_processes(struct trace *t, struct naming *naming)
 {
 	struct hmap mapped = {}; /* (tgid, 0) -> anything */
 	size_t counted = 0, text = 0;
@@ -132,33 +195,33 @@ static int map_processes(struct trace *t, struct identifier *identifier)
 			continue;
 		r = hmap_put(&mapped, thread->tgid, 0, t);
 		if (r == 0 && has_room(t, &counted, &text))
-			r = add_maps(t, identifier, thread->tgid);
+			r = name_process(t, naming, thread->tgid);
 	}
 	hmap_free(&mapped);
 	return r;
 }
 
-static int name_processes(struct trace *t)
+static int name_processes(struct trace *t, const char *proc_root, struct helper *helper)
 {
-	struct identifier *identifier;
-	int r = identifier_new(&identifier);
+	struct naming naming = {proc_root, helper, NULL};
+	int r = identifier_new(&naming.identifier);
 
 	if (r < 0)
 		return r;
-	r = map_processes(t, identifier);
-	identifier_free(identifier);
+	r = map_processes(t, &naming);
+	identifier_free(naming.identifier);
 	return r;
 }
 
-int capture_symbols(struct trace *t, struct kernel_symbols **kernel)
+int capture_symbols(struct trace *t, const char *proc_root, struct kernel_symbols **kernel, struct helper *helper)
 {
 	int r = 0;
 
 	if (!*kernel)
-		(void)kernel_symbols_read("/proc", kernel);
+		(void)kernel_symbols_read(proc_root, kernel);
 	if (*kernel)
 		r = name_kernel(t, *kernel);
 	if (r == 0)
-		r = name_processes(t);
+		r = name_processes(t, proc_root, helper);
 	return r < 0 ? r : trace_finish(t);
 }

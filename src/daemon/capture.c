@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/folder.h"
+#include "base/helper-thread.h"
 #include "base/linger.h"
 #include "base/local-socket.h"
 #include "base/locked-memory.h"
@@ -65,6 +66,7 @@ struct markers {
 struct capture {
 	struct flight *flight;
 	struct kernel_symbols *kernel; /* NULL until a trace needs them */
+	struct helper *helper;	       /* the same; of the process that made it */
 	pthread_t press_thread, marker_thread;
 	bool has_press_thread, has_marker_thread, realtime;
 	int markers_fd, press_fd, stop[2];
@@ -139,6 +141,14 @@ static void set_urgent(const struct capture *c, bool urgent)
 		(void)urgent_set(urgent);
 }
 
+/* Never blocks in another process's memory. */
+static int name_addresses(struct capture *c, struct trace *t)
+{
+	int r = c->helper ? 0 : helper_new(&c->helper);
+
+	return r < 0 ? r : capture_symbols(t, "/proc", &c->kernel, c->helper);
+}
+
 static int freeze_quietly(struct capture *c, uint64_t since, size_t most, bool named, struct trace *ret)
 {
 	_cleanup_(trace_clear) struct trace t = {};
@@ -148,7 +158,7 @@ static int freeze_quietly(struct capture *c, uint64_t since, size_t most, bool n
 	if (r == 0)
 		capture_locks(&t, "/proc");
 	if (r == 0 && named)
-		r = capture_symbols(&t, &c->kernel);
+		r = name_addresses(c, &t);
 	if (r == 0)
 		r = add_markers(c, since, &t);
 	if (r < 0)
@@ -178,8 +188,10 @@ int capture_freeze(struct capture *c, size_t most, bool named, int patience, str
 
 void capture_inherit(struct capture *c)
 {
-	if (c)
-		c->inherited = flight_inherit(c->flight) == 0;
+	if (!c)
+		return;
+	c->inherited = flight_inherit(c->flight) == 0;
+	c->helper = NULL; /* its threads are not here */
 }
 
 /* The trace as a file in memory, which goes to the asker: who reads it slowly or not at all holds nothing up here. */
@@ -494,6 +506,7 @@ void capture_stop(struct capture *c)
 	close_fd(&c->stop[1]);
 	flight_close(c->flight);
 	kernel_symbols_free(c->kernel);
+	helper_free(c->helper);
 	trace_clear(&c->press.before);
 	VEC_FREE(c->press.marks);
 	free(c->run_dir);

@@ -7,12 +7,14 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/helper-thread.h"
 #include "base/hmap.h"
 #include "model/name-limit.h"
 #include "source/describe.h"
 #include "source/source.h"
 
 #define SOURCES_MAX   16
+#define DESCRIBE_PATIENCE NS_PER_SEC
 #define DESCRIBE_MAX  65536 /* processes waiting to be named; beyond it they keep their short name */
 
 struct opened {
@@ -27,8 +29,9 @@ struct description {
 	struct process_text text;
 };
 
-/* Names processes: reading a command line may block on the process's memory lock. */
+/* Names processes, in threads of its own: reading a command line may block on the process's memory lock. */
 struct describer {
+	struct helper *helper;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
@@ -58,6 +61,50 @@ struct recorder {
 
 static const struct recorder_clock machine_clock = {boot_now, wall_now};
 
+/* A description that a helper's thread may be left with. */
+struct describing {
+	const char *proc_root;
+	struct description d;
+	int result;
+};
+
+static void describe_one(void *data)
+{
+	struct describing *d = data;
+
+	d->result = process_describe(d->proc_root, d->d.pid, d->d.start, &d->d.text);
+}
+
+static void release_describing(void *data)
+{
+	struct describing *d = data;
+
+	if (d->result == 0)
+		process_text_free(&d->d.text);
+	free(d);
+}
+
+/* A process whose memory is locked for longer keeps its name without arguments. 0 or -errno. */
+static int describe_bounded(struct describer *d, struct description *one)
+{
+	struct describing *job = malloc(sizeof(*job));
+	int r;
+
+	if (!job)
+		return -ENOMEM;
+	*job = (struct describing){d->proc_root, *one, -ESRCH};
+	r = helper_do(d->helper, describe_one, release_describing, job, DESCRIBE_PATIENCE);
+	if (r < 0) {
+		if (r != -ETIMEDOUT)
+			free(job);
+		return process_describe_program(d->proc_root, one->pid, one->start, &one->text);
+	}
+	r = job->result;
+	*one = job->d;
+	free(job);
+	return r;
+}
+
 static void *describe_all(void *argument)
 {
 	struct describer *d = argument;
@@ -65,6 +112,7 @@ static void *describe_all(void *argument)
 	pthread_mutex_lock(&d->lock);
 	while (!d->stop) {
 		struct description next;
+		int r;
 
 		if (!d->wanted.n) {
 			pthread_cond_wait(&d->wake, &d->lock);
@@ -72,13 +120,10 @@ static void *describe_all(void *argument)
 		}
 		next = d->wanted.v[--d->wanted.n]; /* the newest first: it is the likeliest to be gone soon */
 		pthread_mutex_unlock(&d->lock);
-		if (process_describe(d->proc_root, next.pid, next.start, &next.text) == 0) {
-			pthread_mutex_lock(&d->lock);
-			if (VEC_PUSH(d->found, next) < 0)
-				process_text_free(&next.text);
-		} else {
-			pthread_mutex_lock(&d->lock);
-		}
+		r = describe_bounded(d, &next);
+		pthread_mutex_lock(&d->lock);
+		if (r == 0 && VEC_PUSH(d->found, next) < 0)
+			process_text_free(&next.text);
 	}
 	pthread_mutex_unlock(&d->lock);
 	return NULL;
@@ -89,6 +134,8 @@ static int start_describer(struct describer *d, const char *proc_root)
 	d->proc_root = proc_root;
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_cond_init(&d->wake, NULL);
+	if (helper_new(&d->helper) < 0)
+		return -ENOMEM;
 	if (pthread_create(&d->thread, NULL, describe_all, d) != 0)
 		return -EAGAIN;
 	pthread_setname_np(d->thread, "describe");
@@ -105,6 +152,7 @@ static void stop_describer(struct describer *d)
 		pthread_mutex_unlock(&d->lock);
 		pthread_join(d->thread, NULL);
 	}
+	helper_free(d->helper);
 	for (size_t i = 0; i < d->found.n; i++)
 		process_text_free(&d->found.v[i].text);
 	VEC_FREE(d->wanted);

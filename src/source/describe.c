@@ -212,7 +212,7 @@ static void name_pod(char **container)
 	}
 }
 
-int process_describe(const char *proc_root, uint32_t pid, uint64_t start, struct process_text *ret)
+static int describe(const char *proc_root, uint32_t pid, uint64_t start, bool arguments, struct process_text *ret)
 {
 	struct process_text text = {};
 	char path[4096], cgroup[4096];
@@ -223,7 +223,7 @@ int process_describe(const char *proc_root, uint32_t pid, uint64_t start, struct
 	if (dir < 0)
 		return -ESRCH;
 	text.exe = read_exe(dir);
-	text.cmdline = read_cmdline(dir);
+	text.cmdline = arguments ? read_cmdline(dir) : NULL;
 	if (read_file(dir, "cgroup", cgroup, sizeof(cgroup)) > 0)
 		cgroup_names(cgroup, &text.unit, &text.container);
 	name_pod(&text.container);
@@ -236,4 +236,14 @@ int process_describe(const char *proc_root, uint32_t pid, uint64_t start, struct
 	}
 	*ret = text;
 	return 0;
+}
+
+int process_describe(const char *proc_root, uint32_t pid, uint64_t start, struct process_text *ret)
+{
+	return describe(proc_root, pid, start, true, ret);
+}
+
+int process_describe_program(const char *proc_root, uint32_t pid, uint64_t start, struct process_text *ret)
+{
+	return describe(proc_root, pid, start, false, ret);
 }

@@ -322,7 +322,7 @@ static int take_others(struct ring *r, struct trace *t)
 		return n;
 	describe_kernel(r, t);
 	trace_describe_machine(t);
-	trace_describe_threads(t);
+	trace_describe_threads("/proc", t);
 	return trace_finish(t);
 }
 

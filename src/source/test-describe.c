@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "source/describe.h"
+#include "source/trace-words.h"
 
 static void check_cgroup(const char *text, const char *unit, const char *container)
 {
@@ -118,5 +120,30 @@ static void long_texts_are_cut(void **state)
 	assert_int_equal(system(command), 0);
 }
 
-RUN_TESTS(cmocka_unit_test(long_texts_are_cut), cmocka_unit_test(units_and_containers_are_told_from_the_cgroup),
+/* A command line that cannot be read, as a pipe without a writer: what does not need it does not wait for it. */
+static void a_program_is_described_without_its_memory(void **state)
+{
+	_cleanup_(trace_clear) struct trace t = {};
+	struct trace_thread thread = {.tid = 7, .tgid = 7};
+	char root[] = "/tmp/whyslow-describe-XXXXXX", dir[100], path[120];
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	snprintf(dir, sizeof(dir), "%s/7", root);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	snprintf(path, sizeof(path), "%s/exe", dir);
+	assert_int_equal(symlink("/usr/bin/blocked", path), 0);
+	snprintf(path, sizeof(path), "%s/cmdline", dir);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	write_file(dir, "cgroup", "0::/system.slice/blocked.service\n");
+	assert_int_equal(trace_begin(&t, 1), 0);
+	assert_int_equal(trace_add_thread(&t, &thread), 0);
+	trace_describe_threads(root, &t);
+	assert_string_equal(t.threads.v[0].exe, "/usr/bin/blocked");
+	assert_string_equal(t.threads.v[0].unit, "blocked.service");
+	snprintf(path, sizeof(path), "rm -r %s", root);
+	assert_int_equal(system(path), 0);
+}
+
+RUN_TESTS(cmocka_unit_test(long_texts_are_cut), cmocka_unit_test(a_program_is_described_without_its_memory), cmocka_unit_test(units_and_containers_are_told_from_the_cgroup),
 	  cmocka_unit_test(describes_itself))

@@ -25,7 +25,7 @@ static int compare_processes(const void *a, const void *b)
 }
 
 /* One reading of /proc a process; its threads share the words. */
-void trace_describe_threads(struct trace *t)
+void trace_describe_threads(const char *proc_root, struct trace *t)
 {
 	struct process_text text = {};
 	uint32_t of = 0;
@@ -40,7 +40,7 @@ void trace_describe_threads(struct trace *t)
 			text = (struct process_text){};
 			of = thread->tgid;
 			if (!(thread->flags & (THREAD_IS_KERNEL | THREAD_HAS_ENDED)))
-				(void)process_describe("/proc", of, 0, &text);
+				(void)process_describe_program(proc_root, of, 0, &text);
 		}
 		if (text.exe)
 			thread->exe = strdup(text.exe);

@@ -388,7 +388,7 @@ int tracefs_freeze_since(struct tracefs *f, uint64_t since, struct trace *ret)
 	trace_cut(&t, since);
 	for (uint32_t i = 0; i < f->n_cpus; i++)
 		trim(f, &f->cpus[i]);
-	trace_describe_threads(&t);
+	trace_describe_threads("/proc", &t);
 	r = trace_finish(&t);
 	if (r < 0)
 		return r;
