@@ -13,6 +13,7 @@
 #include "base/str.h"
 
 #define ENOUGH	 3.0  /* of a score, to be called unusual */
+#define CONSPICUOUS 0.05 /* q of an alarm */
 #define LISTED	 1000
 
 void fleet_answer_free(struct fleet_answer *a)
@@ -113,7 +114,7 @@ static void name_servers(const struct fleet *f, const struct fleet_answer *a, st
 {
 	size_t n = 0;
 
-	while (n < a->alarms.list.n && a->alarms.list.v[n].q <= 0.05)
+	while (n < a->alarms.list.n && a->alarms.list.v[n].q <= CONSPICUOUS)
 		n++;
 	if (!a->alarms.list.n || f->servers.n < 2 || isnan(a->alarms.list.v[0].p))
 		return;
@@ -238,7 +239,7 @@ static void clip_to_data(const struct fleet *f, struct fleet_span *w)
 /* Nothing changed within the data: whether a server differs from its peers all the time. */
 static int whole_run(const struct fleet_question *q, const struct causes *causes, struct fleet_answer *ret)
 {
-	struct fleet_answer a = {.found_window = true, .normal_p95 = NAN, .found_symptom = q->counter < 0, .found_server = q->server < 0};
+	struct fleet_answer a = {.found_window = !window_given(q), .normal_p95 = NAN, .found_symptom = q->counter < 0, .found_server = q->server < 0};
 	const struct fleet_finding *x;
 	struct str s = {};
 	char now[48], normal[48];
@@ -276,6 +277,17 @@ static int whole_run(const struct fleet_question *q, const struct causes *causes
 	return 0;
 }
 
+/* A window that was given, about any server, in which none stands out from its usual time. Where the usual time is too short to tell a rate of
+ * false alarms, a cycle of the day alone reaches several times what is usual: then none stands out that lies nearer than LEVELS_FAR. */
+static bool nothing_changed(const struct fleet_question *asked, const struct fleet_answer *a)
+{
+	const struct fleet_finding *first = a->alarms.list.v;
+
+	if (!window_given(asked) || asked->server >= 0 || asked->counter >= 0)
+		return false;
+	return !a->alarms.list.n || (isnan(first->p) ? a->unusual.list.n && a->unusual.list.v[0].score < LEVELS_FAR : first->q > CONSPICUOUS);
+}
+
 int fleet_why_answer(const struct fleet_question *asked, const struct causes *causes, const struct fleet_calls *calls, struct fleet_answer *ret)
 {
 	struct fleet_question q = *asked, all;
@@ -300,6 +312,14 @@ int fleet_why_answer(const struct fleet_question *asked, const struct causes *ca
 		r = fleet_analysis_find("deviation")->run(&all, &a.unusual);
 	if (r == 0)
 		r = analyse("alarm", &all, &a.alarms);
+	if (r == 0 && nothing_changed(asked, &a)) {
+		r = whole_run(asked, causes, ret);
+		if (r != -ENODATA) {
+			fleet_answer_free(&a);
+			return r;
+		}
+		r = 0;
+	}
 	if (r == 0)
 		r = find_symptom(&q, &a);
 	if (r == 0) {

@@ -5,7 +5,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "answer/fleet-why.h"
 #include "answer/fleet-window.h"
 #include "base/clock.h"
 #include "model/intake.h"
@@ -107,5 +109,26 @@ static void a_server_that_is_ill_all_the_time_differs_from_its_peers(void **stat
 	release(f);
 }
 
+static void a_window_in_a_server_that_is_ill_all_the_time_accuses_no_other(void **state)
+{
+	struct fleet *f = six(0.5, 0, ROWS);
+	const struct causes none = {};
+
+	(void)state;
+	for (unsigned part = 1; part <= 3; part++) { /* the second half, two thirds, three quarters */
+		struct fleet_question q = fleet_question_default(f);
+		struct fleet_answer a;
+
+		q.window = (struct fleet_span){(ROWS / (part + 1)) * STEP, INT64_MAX};
+		assert_int_equal(fleet_why_answer(&q, &none, NULL, &a), 0);
+		assert_int_equal(a.server, fleet_find_server(f, "web-2"));
+		assert_false(a.found_window);
+		assert_non_null(strstr(a.summary, "for all of the data"));
+		fleet_answer_free(&a);
+	}
+	release(f);
+}
+
 RUN_TESTS(cmocka_unit_test(a_rise_as_large_as_the_daily_cycle_is_found_by_peers), cmocka_unit_test(a_fault_may_last_for_most_of_the_data),
-	  cmocka_unit_test(a_cycle_that_all_have_is_nothing), cmocka_unit_test(a_server_that_is_ill_all_the_time_differs_from_its_peers))
+	  cmocka_unit_test(a_cycle_that_all_have_is_nothing), cmocka_unit_test(a_server_that_is_ill_all_the_time_differs_from_its_peers),
+	  cmocka_unit_test(a_window_in_a_server_that_is_ill_all_the_time_accuses_no_other))
