@@ -60,6 +60,7 @@ static const float *values(const struct correlation_run *c, size_t server, size_
 static void fleet_median(struct correlation_run *c, float *room)
 {
 	const struct fleet *f = c->q->fleet;
+	_cleanup_(select_room_free) struct select_room select = {};
 
 	for (uint32_t k = 0; k < c->align.n; k++) {
 		size_t n = 0;
@@ -71,7 +72,7 @@ static void fleet_median(struct correlation_run *c, float *room)
 			if (row != FLEET_NO_ROW && !isnan(v[row]))
 				room[n++] = v[row];
 		}
-		c->symptom[k] = n ? select_kth(room, n, n / 2) : NAN;
+		c->symptom[k] = (float)median_of(&(struct piece){room, n}, 1, &select);
 	}
 }
 

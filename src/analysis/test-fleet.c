@@ -106,6 +106,39 @@ static void equation_2_by_hand(void **state)
 	release(b);
 }
 
+/* Of two servers the median is the mean of both: what follows that moves with the fleet exactly. */
+static void an_even_number_of_servers_has_a_median(void **state)
+{
+	struct intake *in = intake_new();
+	int x = intake_counter(in, "x", &gauge), y = intake_counter(in, "y", &gauge), a = intake_server(in, "a"), b = intake_server(in, "b");
+	struct fleet_findings found;
+	struct fleet_question q;
+	struct fleet *f;
+	bool seen = false;
+
+	(void)state;
+	for (int t = 0; t < 100; t++) {
+		const int other = t * 37 % 50;
+
+		assert_int_equal(intake_put(in, a, x, t * MINUTE, t), 0);
+		assert_int_equal(intake_put(in, b, x, t * MINUTE, 2 * other), 0);
+		assert_int_equal(intake_put(in, a, y, t * MINUTE, t / 2.0 + other), 0);
+	}
+	assert_int_equal(intake_finish(in, &f), 0);
+	intake_free(in);
+	q = fleet_question_default(f);
+	q.counter = fleet_find_counter(f, "x");
+	found = analyse("correlation", &q);
+	for (size_t i = 0; i < found.list.n; i++)
+		if (found.list.v[i].counter == fleet_find_counter(f, "y")) {
+			seen = true;
+			assert_close(found.list.v[i].r, 1, 1e-6);
+		}
+	assert_true(seen);
+	fleet_findings_free(&found);
+	release(f);
+}
+
 /* Servers that start and end apart: [ts, tf] from the latest start to the earliest end; a late joiner is left out. */
 static void time_correlation_by_index(void **state)
 {
@@ -563,7 +596,7 @@ static void a_late_joiner_counts_where_it_has_rows(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(a_role_that_all_have_tells_no_one_apart), cmocka_unit_test(the_worst_of_a_rule_are_kept_not_the_first), cmocka_unit_test(a_late_joiner_counts_where_it_has_rows),
-	  cmocka_unit_test(equation_1_by_hand), cmocka_unit_test(equation_2_by_hand), cmocka_unit_test(time_correlation_by_index), cmocka_unit_test(only_a_drifting_clock_is_followed_by_index),
+	  cmocka_unit_test(equation_1_by_hand), cmocka_unit_test(equation_2_by_hand), cmocka_unit_test(an_even_number_of_servers_has_a_median), cmocka_unit_test(time_correlation_by_index), cmocka_unit_test(only_a_drifting_clock_is_followed_by_index),
 	  cmocka_unit_test(peers_are_compared_when_the_first_of_them_is_not_there),
 	  cmocka_unit_test(a_row_of_a_wrong_year_takes_no_memory),
 	  cmocka_unit_test(the_fault_is_found_first), cmocka_unit_test(scores_do_not_depend_on_what_they_should_not),

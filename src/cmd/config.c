@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "cmd/grammars.h"
 #include "cmd/verb.h"
 #include "model/visibility.h"
 #include "rule/cause.h"
@@ -18,14 +19,12 @@ static const struct option_row options[] = {
 	{},
 };
 
-static const char grammar[] =
-	"# [NAME:] when [SCOPE] CONDITION [for SPAN | N times in SPAN] [until CONDITION [for SPAN]] ACTION, ...\n"
-	"#   SCOPE      machine, process, disk, cpu, cgroup, filesystem, interface or sensor, and which of them:\n"
-	"#              name, exe, unit, user or container = PATTERN\n"
-	"#   CONDITION  QUANTITY > NUMBER UNIT, with 'and', 'or', 'not' and parentheses between them\n"
-	"#   QUANTITY   a feature ('whyslow features'), u1 (CPU time over time) or u2 (u1 over the CPUs); also\n"
-	"#              'median of 5 samples of' one, 'average of ...', 'average without outliers of ...'\n"
-	"#   ACTION     capture, notify, run \"COMMAND\"\n";
+/* As comments, so that what is printed is a file of rules. */
+static void print_grammar(void)
+{
+	for (const char *line = trigger_grammar; *line; line = strchr(line, '\n') + 1)
+		printf("# %.*s\n", (int)strcspn(line, "\n"), line);
+}
 
 static int print_rules(const struct config *config)
 {
@@ -34,7 +33,8 @@ static int print_rules(const struct config *config)
 	struct str text = {};
 	int r = rules_read(config->record_rules, &rules, &error);
 
-	printf("%s# %s\n", grammar, r == -ENOENT ? "built in; to change them write them to a file of your own:" : "from");
+	print_grammar();
+	printf("# %s\n", r == -ENOENT ? "built in; to change them write them to a file of your own:" : "from");
 	printf("# %s\n", config->record_rules);
 	if (r == -ENOENT)
 		r = rules_parse(default_rules, "built-in rules", &rules, &error);

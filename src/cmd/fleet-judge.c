@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cmd/fleet.h"
+#include "cmd/grammars.h"
 #include "rule/pad-xml.h"
 
 static int tell_checked(struct common *common, const struct fleet_args *args, const struct fleet_question *q,
@@ -39,9 +40,9 @@ static int tell_checked(struct common *common, const struct fleet_args *args, co
 static bool is_xml(const char *path)
 {
 	_cleanup_fclose_ FILE *file = fopen(path, "re");
-	char begin[256] = "";
+	char begin[4096] = ""; /* blank lines may lie before it */
 
-	return file && fgets(begin, sizeof(begin), file) && pad_xml_is(begin);
+	return file && fread(begin, 1, sizeof(begin) - 1, file) > 0 && pad_xml_is(begin);
 }
 
 /* PAD's XML, or the readable grammar. */
@@ -108,7 +109,12 @@ static const struct option_row check_options[] = {
 	{},
 };
 
-const struct subverb fleet_check_verb = {"check", "DATA [RULES] ", "who breaks which threshold", check_options, run_check, NULL};
+static void explain_rules(void)
+{
+	printf("\n%s", threshold_grammar);
+}
+
+const struct subverb fleet_check_verb = {"check", "DATA [RULES] ", "who breaks which threshold", check_options, run_check, explain_rules};
 
 /* --- correlate --- */
 

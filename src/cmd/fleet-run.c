@@ -1,14 +1,4 @@
-/* whyslow fleet run FILE: a saved analysis.
- *
- *   # one subverb a line, as on the command line, without "whyslow fleet"; DATA stands for --data or the line "data PATH"
- *   data /var/lib/counters/monday.fleet
- *   check DATA rules.xml
- *   rank DATA --from 14:00 --to 15:00
- *   view DATA cpu --by time --svg --output cpu.svg
- *
- * or as XML: <Analysis Data="..."> <Check Rules="rules.xml"/> <Rank From="14:00" To="15:00"/>
- * <View Counter="cpu" By="time" Svg="" Output="cpu.svg"/> </Analysis>: each element a subverb, each attribute an option.
- */
+/* whyslow fleet run FILE: a saved analysis (cmd/grammars.c has its format). */
 #include <ctype.h>
 #include <errno.h>
 #include <expat.h>
@@ -20,6 +10,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/fleet.h"
+#include "cmd/grammars.h"
 #include "rule/pad-xml.h"
 
 #define WORDS_MAX 64
@@ -34,6 +25,7 @@ struct script {
 	unsigned line;
 	int status;
 	XML_Parser parser;
+	unsigned long begins; /* line on which the XML begins, from 0 */
 };
 
 /* Splits in place at blanks; quotes hold words together. */
@@ -133,7 +125,7 @@ static void element(void *data, const char *name, const char **attributes)
 	const char *own = attribute(attributes, "data");
 	int n = 1, made;
 
-	s->line = (unsigned)XML_GetCurrentLineNumber(s->parser);
+	s->line = (unsigned)(s->begins + XML_GetCurrentLineNumber(s->parser));
 	if (strcasecmp(name, "Analysis") == 0) {
 		free(s->data);
 		s->data = own ? strdup(own) : NULL;
@@ -170,6 +162,7 @@ static void element(void *data, const char *name, const char **attributes)
 
 static int run_xml(struct script *s, const struct str *text)
 {
+	const char *begin = pad_xml_begin(text->data, &s->begins);
 	int r = 0;
 
 	s->parser = XML_ParserCreate(NULL);
@@ -177,8 +170,8 @@ static int run_xml(struct script *s, const struct str *text)
 		return -ENOMEM;
 	XML_SetUserData(s->parser, s);
 	XML_SetStartElementHandler(s->parser, element);
-	if (XML_Parse(s->parser, text->data, (int)text->len, 1) != XML_STATUS_OK) {
-		log_error("%s:%lu: %s", s->path, (unsigned long)XML_GetCurrentLineNumber(s->parser), XML_ErrorString(XML_GetErrorCode(s->parser)));
+	if (XML_Parse(s->parser, begin, (int)(text->len - (size_t)(begin - text->data)), 1) != XML_STATUS_OK) {
+		log_error("%s:%lu: %s", s->path, s->begins + XML_GetCurrentLineNumber(s->parser), XML_ErrorString(XML_GetErrorCode(s->parser)));
 		r = -EINVAL;
 	}
 	XML_ParserFree(s->parser);
@@ -239,4 +232,9 @@ static const struct option_row options[] = {
 	{},
 };
 
-const struct subverb fleet_run = {"run", "FILE ", "a saved analysis: a subverb a line, or XML", options, run, NULL};
+static void explain(void)
+{
+	printf("\n%s", analysis_grammar);
+}
+
+const struct subverb fleet_run = {"run", "FILE ", "a saved analysis: a subverb a line, or XML", options, run, explain};

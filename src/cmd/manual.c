@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd/grammars.h"
 #include "cmd/help.h"
 #include "cmd/subverb.h"
 
@@ -109,6 +110,30 @@ void manual_overview(const struct option_row *shared)
 	put_foot(shared, "\\-why");
 }
 
+/* Files whose format a verb's page explains. */
+static const struct {
+	const char *verb, *title, *text;
+} formats[] = {
+	{"config", "RULES OF THE RECORDER", trigger_grammar},
+	{"fleet", "RULES OF CHECK", threshold_grammar},
+	{"fleet", "FILES OF RUN", analysis_grammar},
+};
+
+/* Lines as they are. */
+static void put_format(const char *title, const char *text)
+{
+	printf(".SH %s\n.nf\n", title);
+	for (const char *end; *text; text = end + 1) {
+		char line[256];
+
+		end = strchr(text, '\n');
+		snprintf(line, sizeof(line), "%.*s", (int)(end - text), text);
+		put_roff(line);
+		putchar('\n');
+	}
+	puts(".fi");
+}
+
 void manual_verb(const struct verb *verb, const struct option_row *shared)
 {
 	put_head(verb->name, verb->words, verb->help);
@@ -118,6 +143,9 @@ void manual_verb(const struct verb *verb, const struct option_row *shared)
 		puts(".SH OPTIONS");
 		put_options(verb->options);
 	}
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (strcmp(formats[i].verb, verb->name) == 0)
+			put_format(formats[i].title, formats[i].text);
 	put_foot(shared, "");
 }
 

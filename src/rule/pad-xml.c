@@ -35,6 +35,7 @@ static const struct name_value operators[] = {
 
 struct reading {
 	XML_Parser parser;
+	unsigned long line; /* on which the parser's text begins, from 0 */
 	const char *file;
 	char *error;
 	struct fleet_thresholds *ret;
@@ -51,7 +52,7 @@ static void wrong(struct reading *r, const char *format, const char *what)
 
 	if (r->error || asprintf(&message, format, what) < 0)
 		return;
-	if (asprintf(&r->error, "%s:%lu: %s", r->file, (unsigned long)XML_GetCurrentLineNumber(r->parser), message) < 0)
+	if (asprintf(&r->error, "%s:%lu: %s", r->file, r->line + XML_GetCurrentLineNumber(r->parser), message) < 0)
 		r->error = NULL;
 	XML_StopParser(r->parser, XML_FALSE);
 }
@@ -235,16 +236,18 @@ static void refuse_entity(void *data, const char *name, int parameter, const cha
 int pad_xml_parse(const char *text, size_t n, const char *file, struct fleet_thresholds *ret, char **ret_error)
 {
 	struct reading r = {.file = file, .ret = ret, .text = {.max = 65536}};
+	const char *begin_of_xml = pad_xml_begin(text, &r.line);
 	int result = 0;
 
 	r.parser = XML_ParserCreate(NULL);
 	if (!r.parser)
 		return -ENOMEM;
+	n -= (size_t)(begin_of_xml - text);
 	XML_SetUserData(r.parser, &r);
 	XML_SetElementHandler(r.parser, begin, end);
 	XML_SetCharacterDataHandler(r.parser, take_text);
 	XML_SetEntityDeclHandler(r.parser, refuse_entity);
-	if (XML_Parse(r.parser, text, (int)n, 1) != XML_STATUS_OK) {
+	if (XML_Parse(r.parser, begin_of_xml, (int)n, 1) != XML_STATUS_OK) {
 		if (!r.error)
 			wrong(&r, "%s", XML_ErrorString(XML_GetErrorCode(r.parser)));
 		result = -EINVAL;
@@ -272,9 +275,20 @@ int pad_xml_read(const char *path, struct fleet_thresholds *ret, char **ret_erro
 	return pad_xml_parse(text.data ? text.data : "", text.len, path, ret, ret_error);
 }
 
+const char *pad_xml_begin(const char *text, unsigned long *ret_lines)
+{
+	static const char byte_order_mark[] = "\xef\xbb\xbf";
+
+	if (strncmp(text, byte_order_mark, strlen(byte_order_mark)) == 0)
+		text += strlen(byte_order_mark);
+	for (*ret_lines = 0; isspace((unsigned char)*text); text++)
+		*ret_lines += *text == '\n';
+	return text;
+}
+
 bool pad_xml_is(const char *text)
 {
-	while (isspace((unsigned char)*text))
-		text++;
-	return *text == '<';
+	unsigned long lines;
+
+	return *pad_xml_begin(text, &lines) == '<';
 }

@@ -1,9 +1,11 @@
 #include "base/test.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "rule/pad-xml.h"
 
 /* As printed, blanks within tags included. */
@@ -96,4 +98,23 @@ static void damage_is_survived(void **state)
 	}
 }
 
-RUN_TESTS(cmocka_unit_test(listing_1_is_read), cmocka_unit_test(what_is_wrong_is_located), cmocka_unit_test(damage_is_survived))
+static void what_editors_leave_before_the_xml_is_skipped(void **state)
+{
+	static const char before[] = "\xef\xbb\xbf\r\n\n<?xml version=\"1.0\"?>\n";
+	_cleanup_free_ char *text = NULL;
+	struct fleet_thresholds t;
+	char *error;
+
+	(void)state;
+	assert_true(asprintf(&text, "%s%s", before, listing_1) > 0);
+	assert_true(pad_xml_is(text));
+	assert_int_equal(parse(text, &t, &error), 0);
+	assert_int_equal(t.list.n, 2);
+	fleet_thresholds_free(&t);
+	assert_int_equal(parse("\n\n<?xml version=\"1.0\"?>\n<ThresholdConfig><Rule/></ThresholdConfig>", &t, &error), -EINVAL);
+	assert_non_null(strstr(error, "rules.xml:4: "));
+	free(error);
+	fleet_thresholds_free(&t);
+}
+
+RUN_TESTS(cmocka_unit_test(what_editors_leave_before_the_xml_is_skipped), cmocka_unit_test(listing_1_is_read), cmocka_unit_test(what_is_wrong_is_located), cmocka_unit_test(damage_is_survived))

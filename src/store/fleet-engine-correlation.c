@@ -37,7 +37,7 @@ static int take_point(void *data, size_t n, char *const *f)
 	return 0;
 }
 
-/* One series at its points: of a server, or the fleet's (upper) median; its ranks with spearman. */
+/* One series at its points: of a server, or the fleet's median; its ranks with spearman. */
 static int fetch_series(struct symptom *s, int server, int counter, float *to)
 {
 	float *kept = s->v;
@@ -51,7 +51,9 @@ static int fetch_series(struct symptom *s, int server, int counter, float *to)
 		to[i] = NAN;
 	str_puts(&sql, "SELECT ");
 	engine_put_point(&sql, s->common.ts, s->e->fleet->interval);
-	str_puts(&sql, server >= 0 ? " AS point, any(toFloat32(value))" : " AS point, quantileExact(0.5)(toFloat32(value))");
+	str_puts(&sql, server >= 0 ? " AS point, any(toFloat32(value))"
+				   /* the mean of the two middles: quantileExact takes the upper one */
+				   : " AS point, (quantileExact(0.5)(toFloat32(value)) - quantileExact(0.5)(-toFloat32(value))) / 2");
 	str_puts(&sql, ROWS " AND counter = {counter:String}");
 	if (server >= 0)
 		str_puts(&sql, " AND server = {server:String}");
