@@ -9,17 +9,22 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cmd/client-rights.h"
+#include "cmd/recall.h"
 #include "cmd/verb.h"
 #include "daemon/capture.h"
 #include "model/cpu-report.h"
+#include "timeline/cpu-sums.h"
 #include "view/cpu.h"
 
-static int64_t arg_span;
+static struct recall arg_recall;
 static uint64_t arg_top = 20;
 static bool arg_threads;
 
 static const struct option_row options[] = {
-	{OPTION_SPAN, 0, "for", "SPAN", &arg_span, "how long to look (default 2s)"},
+	{OPTION_SPAN, 0, "for", "SPAN", &arg_recall.span, "how long to look (default 2s)"},
+	{OPTION_TEXT, 0, "mark", "ID", &arg_recall.mark, "of the events kept of a mark or incident, instead of now"},
+	{OPTION_TEXT, 0, "since", "TIME", &arg_recall.since, "of the recorded events from here on, instead of now"},
+	{OPTION_TEXT, 0, "until", "TIME", &arg_recall.until, "up to here"},
 	{OPTION_FLAG, 't', "threads", NULL, &arg_threads, "threads instead of processes"},
 	{OPTION_COUNT, 'n', "top", "N", &arg_top, "how many to list (default 20)"},
 	{},
@@ -32,6 +37,17 @@ static void take_task(const struct ring_task *task, void *data)
 	(void)VEC_PUSH(reading->tasks, *task);
 }
 
+/* "cpu  402100 1200 93210 8010020 3310 12010 8820 77 0 0", in clock ticks: the eighth is steal. */
+static int64_t read_steal(void)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/stat", "re");
+	long long ticks;
+
+	if (!f || fscanf(f, "cpu %*d %*d %*d %*d %*d %*d %*d %lld", &ticks) != 1)
+		return CPU_STEAL_UNKNOWN;
+	return ticks * (NS_PER_SEC / sysconf(_SC_CLK_TCK));
+}
+
 static int read_all(struct ring *ring, struct cpu_reading *ret)
 {
 	const struct ring_cpu *cpus;
@@ -41,6 +57,7 @@ static int read_all(struct ring *ring, struct cpu_reading *ret)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	ret->time = (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
+	ret->steal = read_steal();
 	cpus = ring_cpus(ring, &n);
 	for (uint32_t i = 0; i < n; i++)
 		if (VEC_PUSH(ret->cpus, cpus[i]) < 0)
@@ -76,6 +93,14 @@ static void hide_tasks(const struct common *common, struct cpu_reading *reading)
 	reading->tasks.n = kept;
 }
 
+static int print(const struct common *common, const struct cpu_report *report)
+{
+	if (common->json)
+		return cpu_json(report, arg_threads, arg_top, stdout);
+	cpu_text(report, arg_threads, arg_top, stdout);
+	return 0;
+}
+
 static int look(const struct common *common, struct ring *ring, bool live)
 {
 	_cleanup_(cpu_reading_free) struct cpu_reading before = {}, after = {};
@@ -85,7 +110,7 @@ static int look(const struct common *common, struct ring *ring, bool live)
 	wait_for_tick(common);
 	r = read_all(ring, &before);
 	if (r == 0) {
-		rest(arg_span ? arg_span : 2 * NS_PER_SEC);
+		rest(arg_recall.span ? arg_recall.span : 2 * NS_PER_SEC);
 		wait_for_tick(common);
 		r = read_all(ring, &after);
 		ring_look_back(ring, before.time, take_task, &after);
@@ -95,12 +120,32 @@ static int look(const struct common *common, struct ring *ring, bool live)
 	if (r == 0)
 		r = cpu_report_make(&before, &after, &report);
 	report.live = live;
-	if (r == 0 && common->json)
-		r = cpu_json(&report, arg_threads, arg_top, stdout);
-	else if (r == 0)
-		cpu_text(&report, arg_threads, arg_top, stdout);
+	if (r == 0)
+		r = print(common, &report);
 	if (r < 0)
 		log_error("cannot read the CPUs' sums: %s", strerror(-r));
+	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+}
+
+static bool is_past(const struct common *common)
+{
+	return common->from_file || arg_recall.mark || arg_recall.since || arg_recall.until;
+}
+
+static int look_back(struct common *common)
+{
+	_cleanup_(cpu_report_free) struct cpu_report report = {};
+	struct recalled events;
+	int r, status = recall(common, "cpu", &arg_recall, &events);
+
+	if (status == EXIT_ANSWERED && (status = client_give_up_rights(common, 0)) != EXIT_ANSWERED)
+		recalled_free(&events);
+	if (status != EXIT_ANSWERED)
+		return status;
+	r = cpu_sums_make(&events.timeline, events.from, events.to, &report);
+	recalled_free(&events);
+	if (r == 0)
+		r = print(common, &report);
 	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 
@@ -112,8 +157,8 @@ static int run(struct common *common, int argc, char **argv)
 
 	if (argc > 1)
 		return usage_error("cpu", "takes no words: '%s'", argv[1]);
-	if (common->from_file)
-		return usage_error("cpu", "looks at this machine, live; of a trace 'whyslow threads --from FILE' tells");
+	if (is_past(common))
+		return look_back(common);
 	if (capture_open_sums(common->config.store_run_dir, &ring, &live) < 0)
 		return EXIT_CANNOT;
 	status = client_give_up_rights(common, CLIENT_READS_MAPS) ?: look(common, ring, live);

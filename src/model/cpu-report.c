@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/hmap.h"
 #include "base/str.h"
 
@@ -76,28 +77,35 @@ static int add_to_process(struct cpu_report *r, struct hmap *by_process, const s
 	return hmap_put(by_process, row->process, 0, (void *)r->processes.n);
 }
 
-static int add_threads(const struct cpu_reading *before, const struct cpu_reading *after, struct cpu_report *r)
+static int add_thread(struct cpu_report *r, struct hmap *by_process, const struct cpu_row *row)
 {
-	struct hmap known = {}, by_process = {};
-	int result = 0;
+	uint64_t exact = row->ran + row->stolen; /* the timer's sample cannot tell them apart */
+
+	r->ran += row->ran;
+	r->stolen += row->stolen;
+	r->ticks += row->ticks;
+	r->ticks_wrong += exact > row->ticks ? exact - row->ticks : row->ticks - exact;
+	return VEC_PUSH(r->threads, *row) < 0 ? -ENOMEM : add_to_process(r, by_process, row);
+}
+
+static int rows_of(const struct cpu_reading *before, const struct cpu_reading *after, struct cpu_row **ret)
+{
+	struct cpu_row *rows = calloc(after->tasks.n + 1, sizeof(*rows));
+	struct hmap known = {};
+	int result = rows ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < before->tasks.n && result == 0; i++)
 		result = hmap_put(&known, before->tasks.v[i].who.tid, before->tasks.v[i].who.start, &before->tasks.v[i]);
 	for (size_t i = 0; i < after->tasks.n && result == 0; i++) {
 		const struct ring_task *task = &after->tasks.v[i];
-		struct cpu_row row = thread_row(hmap_get(&known, task->who.tid, task->who.start), task);
-		uint64_t exact = row.ran + row.stolen; /* the timer's sample cannot tell them apart */
 
-		r->ran += row.ran;
-		r->stolen += row.stolen;
-		r->ticks += row.ticks;
-		r->ticks_wrong += exact > row.ticks ? exact - row.ticks : row.ticks - exact;
-		result = VEC_PUSH(r->threads, row);
-		if (result == 0)
-			result = add_to_process(r, &by_process, &row);
+		rows[i] = thread_row(hmap_get(&known, task->who.tid, task->who.start), task);
 	}
 	hmap_free(&known);
-	hmap_free(&by_process);
+	if (result < 0)
+		free(rows);
+	else
+		*ret = rows;
 	return result;
 }
 
@@ -119,7 +127,14 @@ static const char *const softirq_names[RING_SOFTIRQS] = {
 	"softirq: high-resolution timers", "softirq: RCU",
 };
 
-static int add_interrupts(struct cpu_report *r, const char *name, uint64_t took)
+const char cpu_irq_device[] = "irq: devices", cpu_irq_timer[] = "irq: timer";
+
+const char *cpu_softirq_name(uint32_t number)
+{
+	return number < RING_SOFTIRQS ? softirq_names[number] : cpu_irq_device;
+}
+
+int cpu_report_add_interrupts(struct cpu_report *r, const char *name, uint64_t took)
 {
 	for (size_t i = 0; i < r->interrupts.n; i++)
 		if (r->interrupts.v[i].name == name) {
@@ -133,13 +148,12 @@ static int add_interrupts(struct cpu_report *r, const char *name, uint64_t took)
 
 static int add_cpu(const struct ring_cpu *before, const struct ring_cpu *after, struct cpu_report *r)
 {
-	static const char device[] = "irq: devices", timer[] = "irq: timer";
-	int result = add_interrupts(r, device, growth(before->irq_time, after->irq_time));
+	int result = cpu_report_add_interrupts(r, cpu_irq_device, growth(before->irq_time, after->irq_time));
 
 	if (result == 0)
-		result = add_interrupts(r, timer, growth(before->timer_time, after->timer_time));
+		result = cpu_report_add_interrupts(r, cpu_irq_timer, growth(before->timer_time, after->timer_time));
 	for (int i = 0; i < RING_SOFTIRQS && result == 0; i++)
-		result = add_interrupts(r, softirq_names[i], growth(before->softirq_time[i], after->softirq_time[i]));
+		result = cpu_report_add_interrupts(r, softirq_names[i], growth(before->softirq_time[i], after->softirq_time[i]));
 	r->idle += growth(before->idle, after->idle);
 	for (int i = 0; i < RING_LENGTHS; i++)
 		r->at_length[i] += growth(before->at_length[i], after->at_length[i]);
@@ -194,24 +208,47 @@ static int longest_first(const void *a, const void *b)
 	return x->took > y->took ? -1 : x->took < y->took;
 }
 
+int cpu_report_finish(struct cpu_report *r, const struct cpu_row *threads, size_t n)
+{
+	struct hmap by_process = {};
+	int result = 0;
+
+	for (size_t i = 0; i < n && result == 0; i++)
+		result = add_thread(r, &by_process, &threads[i]);
+	hmap_free(&by_process);
+	if (result < 0)
+		return result;
+	r->unknown = (int64_t)r->n_cpus * r->span - (int64_t)(r->ran + r->idle + r->interrupted);
+	if (r->processes.n)
+		qsort(r->processes.v, r->processes.n, sizeof(r->processes.v[0]), busiest_first);
+	if (r->threads.n)
+		qsort(r->threads.v, r->threads.n, sizeof(r->threads.v[0]), busiest_first);
+	if (r->interrupts.n)
+		qsort(r->interrupts.v, r->interrupts.n, sizeof(r->interrupts.v[0]), longest_first);
+	return 0;
+}
+
+static int64_t steal_between(const struct cpu_reading *before, const struct cpu_reading *after)
+{
+	bool known = before->steal >= 0 && after->steal >= before->steal;
+
+	return known ? after->steal - before->steal : CPU_STEAL_UNKNOWN;
+}
+
 int cpu_report_make(const struct cpu_reading *before, const struct cpu_reading *after, struct cpu_report *ret)
 {
-	struct cpu_report r = {.span = (int64_t)(after->time - before->time)};
-	int result = add_threads(before, after, &r);
+	struct cpu_report r = {.span = (int64_t)(after->time - before->time), .steal = steal_between(before, after)};
+	_cleanup_free_ struct cpu_row *rows = NULL;
+	int result = rows_of(before, after, &rows);
 
 	if (result == 0)
 		result = add_cpus(before, after, &r);
+	if (result == 0)
+		result = cpu_report_finish(&r, rows, after->tasks.n);
 	if (result < 0) {
 		cpu_report_free(&r);
 		return result;
 	}
-	r.unknown = (int64_t)r.n_cpus * r.span - (int64_t)(r.ran + r.idle + r.interrupted);
-	if (r.processes.n)
-		qsort(r.processes.v, r.processes.n, sizeof(r.processes.v[0]), busiest_first);
-	if (r.threads.n)
-		qsort(r.threads.v, r.threads.n, sizeof(r.threads.v[0]), busiest_first);
-	if (r.interrupts.n)
-		qsort(r.interrupts.v, r.interrupts.n, sizeof(r.interrupts.v[0]), longest_first);
 	*ret = r;
 	return 0;
 }

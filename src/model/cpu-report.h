@@ -38,12 +38,17 @@ struct cpu_report {
 	uint64_t bursts[RING_BURSTS];	  /* timer interrupts that woke 1, 2, 3-4, 5-8 ... threads */
 	uint64_t largest_burst;		  /* ever since the recorder began */
 	uint64_t switches, wakeups;
+	int64_t steal; /* ns that the hypervisor gave to other guests; CPU_STEAL_UNKNOWN. It is within the other sums */
 	bool live; /* the recorder's sums; else a recorder of its own for the span */
+	bool of_events; /* of a trace (timeline/cpu-sums.h): nothing is known by tick; queue_seen is NaN */
 };
+
+#define CPU_STEAL_UNKNOWN (-1)
 
 /* One reading of everything. */
 struct cpu_reading {
 	uint64_t time; /* CLOCK_MONOTONIC, ns */
+	int64_t steal; /* ns since the boot; CPU_STEAL_UNKNOWN */
 	VEC(struct ring_task) tasks;
 	VEC(struct ring_cpu) cpus;
 };
@@ -52,3 +57,11 @@ void cpu_reading_free(struct cpu_reading *r);
 void cpu_report_free(struct cpu_report *r);
 /* What happened between two readings. 0 or -ENOMEM. */
 int cpu_report_make(const struct cpu_reading *before, const struct cpu_reading *after, struct cpu_report *ret);
+
+/* The parts of it, for who has the sums from elsewhere. */
+extern const char cpu_irq_device[], cpu_irq_timer[];
+const char *cpu_softirq_name(uint32_t number);
+/* `name`: one of the above. 0 or -ENOMEM. */
+int cpu_report_add_interrupts(struct cpu_report *r, const char *name, uint64_t took);
+/* Takes the threads' rows, and makes processes, sums and order of them; span, CPUs, idle and interrupts are there. 0 or -ENOMEM. */
+int cpu_report_finish(struct cpu_report *r, const struct cpu_row *threads, size_t n);

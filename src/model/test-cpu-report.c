@@ -48,6 +48,21 @@ static void the_sums_are_whole(void **state)
 	assert_true(r.queue > 1.0 && r.queue < 1.3);
 }
 
+static void steal_is_what_grew_between(void **state)
+{
+	struct cpu_reading before = {.time = 0, .steal = 70 * MS}, after = {.time = 100 * MS, .steal = 90 * MS};
+	struct cpu_report r = {};
+
+	(void)state;
+	assert_int_equal(cpu_report_make(&before, &after, &r), 0);
+	assert_int_equal(r.steal, 20 * MS);
+	cpu_report_free(&r);
+	after.steal = CPU_STEAL_UNKNOWN;
+	assert_int_equal(cpu_report_make(&before, &after, &r), 0);
+	assert_int_equal(r.steal, CPU_STEAL_UNKNOWN);
+	cpu_report_free(&r);
+}
+
 static void a_reused_number_counts_from_nothing(void **state)
 {
 	_cleanup_(cpu_reading_free) struct cpu_reading before = {.time = 0}, after = {.time = 100 * MS};
@@ -62,4 +77,4 @@ static void a_reused_number_counts_from_nothing(void **state)
 	assert_int_equal(r.processes.v[0].ran, 10 * MS);
 }
 
-RUN_TESTS(cmocka_unit_test(the_sums_are_whole), cmocka_unit_test(a_reused_number_counts_from_nothing))
+RUN_TESTS(cmocka_unit_test(steal_is_what_grew_between), cmocka_unit_test(the_sums_are_whole), cmocka_unit_test(a_reused_number_counts_from_nothing))

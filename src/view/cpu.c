@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "view/json.h"
 
@@ -23,9 +24,10 @@ static void print_row(const struct cpu_report *r, const struct cpu_row *row, FIL
 {
 	uint64_t exact = row->ran + row->stolen;
 
-	fprintf(out, "  %7u %-16s %8.2f %8.2f %+8.2f %8.2f %8.2f\n", row->thread ? row->thread : row->process, row->name,
-		percent(r, row->ran), percent(r, row->ticks), percent(r, row->ticks) - percent(r, exact),
-		percent(r, row->waited), percent(r, row->imposed));
+	fprintf(out, "  %7u %-16s %8.2f", row->thread ? row->thread : row->process, row->name, percent(r, row->ran));
+	if (!r->of_events)
+		fprintf(out, " %8.2f %+8.2f", percent(r, row->ticks), percent(r, row->ticks) - percent(r, exact));
+	fprintf(out, " %8.2f %8.2f\n", percent(r, row->waited), percent(r, row->imposed));
 }
 
 static void print_rows(const struct cpu_report *r, bool threads, size_t top, FILE *out)
@@ -58,13 +60,18 @@ static void print_interrupts(const struct cpu_report *r, FILE *out)
 		if (share(r, r->interrupts.v[i].took) >= LEAST_SHARE / 5)
 			fprintf(out, "          - %-32s %6.2f\n", r->interrupts.v[i].name, percent(r, r->interrupts.v[i].took));
 	fprintf(out, "  %7s %-16s %8.2f\n", "", "idle", percent(r, r->idle));
+	if (r->steal != CPU_STEAL_UNKNOWN)
+		fprintf(out, "  %7s %-16s %8.2f   taken by other guests of the host; part of the rows above\n", "", "steal",
+			percent(r, (uint64_t)r->steal));
 	fprintf(out, "  %7s %-16s %8.2f\n", "", "not told", 100 * (double)r->unknown / (double)r->span);
 }
 
 static void print_queue(const struct cpu_report *r, FILE *out)
 {
-	fprintf(out, "Threads on or waiting for a CPU: %.2f on average over time; at the timer's interrupts, where samplers look: %.2f\n",
-		r->queue, r->queue_seen);
+	fprintf(out, "Threads on or waiting for a CPU: %.2f on average over time", r->queue);
+	if (!r->of_events)
+		fprintf(out, "; at the timer's interrupts, where samplers look: %.2f", r->queue_seen);
+	fputc('\n', out);
 }
 
 static void print_bursts(const struct cpu_report *r, FILE *out)
@@ -91,13 +98,14 @@ void cpu_text(const struct cpu_report *r, bool threads, size_t top, FILE *out)
 	char span[32];
 
 	fprintf(out, "%u CPUs over %s%s, in percent of one CPU; exact, from every switch\n", r->n_cpus,
-		format_span(r->span, span, sizeof(span)), r->live ? "" : " (no recorder: watched for this answer)");
-	fprintf(out, "  %7s %-16s %8s %8s %8s %8s %8s\n", threads ? "tid" : "pid", "", "exact", "by tick", "tick off", "waited",
+		format_span(r->span, span, sizeof(span)), r->live || r->of_events ? "" : " (no recorder: watched for this answer)");
+	fprintf(out, "  %7s %-16s %8s%s %8s %8s\n", threads ? "tid" : "pid", "", "exact", r->of_events ? "" : "  by tick tick off", "waited",
 		"imposed");
 	print_rows(r, threads, top, out);
 	print_interrupts(r, out);
-	fprintf(out, "The timer's sampling, which most tools print, puts %.2f of %.2f on the wrong thread or nowhere\n",
-		percent(r, r->ticks_wrong), percent(r, r->ran + r->stolen));
+	if (!r->of_events)
+		fprintf(out, "The timer's sampling, which most tools print, puts %.2f of %.2f on the wrong thread or nowhere\n",
+			percent(r, r->ticks_wrong), percent(r, r->ran + r->stolen));
 	print_queue(r, out);
 	print_bursts(r, out);
 	fputs("waited: ready to run but not running. imposed: what others waited for its CPU while it ran\n", out);
@@ -110,6 +118,8 @@ static json_t *row_json(const struct cpu_report *r, const struct cpu_row *row)
 			      "by_tick", share(r, row->ticks), "waited", share(r, row->waited), "imposed",
 			      share(r, row->imposed));
 
+	if (o && r->of_events)
+		json_object_set_new(o, "by_tick", json_null());
 	if (o && row->thread)
 		json_object_set_new(o, "tid", json_integer(row->thread));
 	else if (o)
@@ -139,6 +149,7 @@ int cpu_json(const struct cpu_report *r, bool threads, size_t top, FILE *out)
 {
 	size_t n = threads ? r->threads.n : r->processes.n;
 	const struct cpu_row *rows = threads ? r->threads.v : r->processes.v;
+	static const char *const by_timer[] = {"by_tick", "tick_off", "queue_at_timer", "queue_lengths", "timer_bursts", "largest_burst"};
 	json_t *list = json_array(), *interrupts = json_array(), *o;
 
 	for (size_t i = 0; list && i < n && i < top; i++)
@@ -151,11 +162,15 @@ int cpu_json(const struct cpu_report *r, bool threads, size_t top, FILE *out)
 		      threads ? "threads" : "processes", list, "interrupts", interrupts, "cpu", share(r, r->ran),
 		      "interrupted", share(r, r->interrupted), "idle", share(r, r->idle), "unknown",
 		      (double)r->unknown / (double)r->span, "by_tick", share(r, r->ticks), "tick_off", share(r, r->ticks_wrong),
-		      "queue", r->queue, "queue_at_timer", r->queue_seen, "queue_lengths", lengths_json(r), "timer_bursts",
+		      "queue", r->queue, "queue_at_timer", r->of_events ? 0 : r->queue_seen, "queue_lengths", lengths_json(r), "timer_bursts",
 		      bursts_json(r), "largest_burst", (json_int_t)r->largest_burst, "switches", (json_int_t)r->switches,
 		      "wakeups", (json_int_t)r->wakeups);
 	if (!o)
 		return -ENOMEM;
+	json_object_set_new(o, "steal", r->steal == CPU_STEAL_UNKNOWN ? json_null() : json_real(share(r, (uint64_t)r->steal)));
+	if (r->of_events)
+		for (size_t i = 0; i < ARRAY_SIZE(by_timer); i++)
+			json_object_set_new(o, by_timer[i], json_null());
 	json_print(o, JSON_INDENT(2) | JSON_REAL_PRECISION(6), out);
 	return 0;
 }
