@@ -4,6 +4,7 @@ import { ask, tell } from "./api.js";
 import { confirmButton } from "./confirm.js";
 import { choosableTable, element, loadStyle, replaceContents, waiting } from "./dom.js";
 import { formatValue, localTime } from "./format.js";
+import { drawHistory } from "./history.js";
 import { field, keys, link, markText, questions, showsNothing, statusLine } from "./pane.js";
 import { setState, state } from "./state.js";
 import { verdictParts } from "./verdict.js";
@@ -12,15 +13,16 @@ let parts = null, question = null, marks = [];
 
 function build(main) {
 	loadStyle("/panes.css");
-	parts = { status: statusLine(), list: element("div", { id: "incident-list", class: "scroll tall" }), filter: field("find", "", { width: 12, type: "search", live: true, placeholder: "filter" }),
+	parts = { status: statusLine(), list: element("div", { id: "incident-list", class: "scroll tall" }), history: element("section", { id: "history", class: "list", "aria-label": "unusual times" }), filter: field("find", "", { width: 12, type: "search", live: true, placeholder: "filter" }),
 		one: element("section", { id: "incident", "aria-label": "the answer" }), other: element("section", { id: "other", "aria-label": "the other answer" }) };
 	parts.filter.input.setAttribute("aria-label", "list only incidents with these letters");
 	question = questions(parts.status);
 	main.replaceChildren(
 		element("section", { class: "list", "aria-labelledby": "incidents-title" }, element("div", { class: "head" }, element("h2", { id: "incidents-title" }, "Incidents"), parts.filter), parts.status, parts.list,
-			element("p", { class: "hint" }, "Marked with the button, or caught by a rule. Choose one; “beside” lays another one next to it.")),
+			element("p", { class: "hint" }, "Marked with the button, or caught by a rule. Choose one; “beside” lays another one next to it."), parts.history),
 		element("div", { class: "pair" }, parts.one, parts.other));
 	keys(main, { Escape: () => setState({ with: null }) });
+	drawHistory(parts.history);
 }
 
 const passes = (m, filter) => !filter || `${m.id} ${m.kind} ${m.note ?? ""} ${localTime(m.at)} ${m.feedback ?? ""}`.toLowerCase().includes(filter.toLowerCase());

@@ -73,6 +73,8 @@ static const struct call calls[] = {
 	  {"path", "--path", "with the critical path of the thread of this number"}}},
 	{"/api/v1/instant", "GET", "what a thread was doing at a moment, and what ended it", NULL, {"threads", "--json"},
 	 {MARK, FREEZE, {"tid", NULL, "the thread's number"}, AT}},
+	{"/api/v1/history", "GET", "what was unusual, minute by minute, without a press of the button", NULL, {"history", "--json"},
+	 {SINCE, UNTIL, {"points", "--points", "with the scores, in at most so many parts"}, {"top", "--top", "so many unusual times; 0 = all"}}},
 	{"/api/v1/marks", "GET", "marked moments", NULL, {"list", "--json"}, {}},
 	{"/api/v1/marks", "POST", "the button: it is slow now; the body may be empty", NULL, {"mark", "--json"}, {NOTE}},
 	{"/api/v1/notes", "POST", "an earlier mark's note", "text/plain; charset=utf-8", {"mark"}, {MARK_NUMBER, NOTE}},

@@ -114,6 +114,7 @@ async function lateEvents(p, address) {
 
 async function incidents(p, address) {
 	await go(p, address, "view=incidents");
+	await p.locator("#history :is(.history-band, .hint)").first().waitFor(); // unusual times, or why none can be told
 	await p.locator("#incident-list tbody tr").nth(1).waitFor();
 	await p.locator("#incident-list tr", { hasText: "hangs again" }).click();
 	await inAddress(p, "mark", "2");

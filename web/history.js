@@ -1,0 +1,37 @@
+// What was unusual, without a press of the button: a band of the last days, the more colour the more unusual, and its most unusual times as
+// links to the machine's view.
+import { ask } from "./api.js";
+import { element, svg } from "./dom.js";
+import { formatValue, localTime } from "./format.js";
+import { link } from "./pane.js";
+
+const POINTS = 672, HEIGHT = 22, ODD = 6, MOST = 40; // 15 minutes each of a week; scores from here on have full colour
+
+const part = (score, i) => score === null ? svg("rect", { class: "none", x: i, width: 1, height: HEIGHT }) : score < ODD ? null :
+	svg("rect", { class: "odd-part", x: i, width: 1, height: HEIGHT, opacity: (0.3 + 0.7 * Math.min(1, score / MOST)).toFixed(2) });
+
+function band(answer) {
+	const words = `${answer.unusual} of ${answer.minutes} recorded minutes were unusual`;
+	return svg("svg", { class: "history-band", viewBox: `0 0 ${answer.scores.length} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": words },
+		svg("title", {}, words), ...answer.scores.map(part));
+}
+
+const said = (x) => !x ? null : `${x.program ? `${x.program}: ` : ""}${x.feature} ${formatValue(x.value, x.unit)} (normally ${formatValue(x.normal, x.unit)})`;
+
+function episode(e) {
+	const at = `@${Date.parse(e.peak) / 1000}`, words = [e.machine, e.program].filter((x) => x && x.anomaly >= ODD).map(said).join("; ");
+	return element("li", {}, link({ view: "machine", at, mark: null, with: null, pid: null, feature: null, from: null, to: null }, localTime(e.from)), `, ${e.minutes} min: ${words}`);
+}
+
+export async function drawHistory(holder) {
+	let answer;
+	try {
+		answer = await ask("history", { since: "-7d", points: POINTS, top: 5 });
+	} catch {
+		holder.replaceChildren(element("p", { class: "hint" }, "What was unusual cannot be told: too little is recorded."));
+		return;
+	}
+	holder.replaceChildren(element("h3", {}, "Unusual times of the last days"), band(answer),
+		element("p", { class: "ends" }, element("span", {}, localTime(answer.from)), element("span", {}, localTime(answer.to))),
+		answer.episodes.length ? element("ol", {}, ...answer.episodes.map(episode)) : element("p", { class: "hint" }, "Nothing was unusual."));
+}
