@@ -7,6 +7,10 @@
 
 #define SMALL_SHARE  0.03 /* of a wait: not worth a name of its own in a line */
 #define NAMED_A_LINE 4
+#define CROWD_LEAST  5	 /* victims of one culprit that are told together */
+#define CROWD_SHARE  0.8 /* of a victim's waiting that is due to that culprit, in that way */
+#define EXAMPLES     3
+#define REASONS	     64 /* cells of a victim among which its main reason is looked for: the longest come first in each way */
 
 static bool counts(const struct waits_options *o, uint8_t wait)
 {
@@ -161,6 +165,113 @@ static void put_wait(const struct timeline *t, const struct blame_matrix *m, str
 	fputs(flags & BLAME_MODELLED ? " (modelled)\n" : flags & BLAME_INFERRED ? " (inferred)\n" : "\n", out);
 }
 
+/* ---- many victims of one ---- */
+
+/* Victims that one culprit kept waiting, in one way: a lock's holder and all who queue for it. */
+struct crowd {
+	uint32_t id; /* of the culprit */
+	uint8_t wait;
+	int64_t ns;
+	size_t n;
+	struct heap examples[EXAMPLES]; /* the longest waits */
+};
+
+struct crowds {
+	VEC(struct crowd) list;
+	size_t *of;		/* of each victim: index + 1; 0 = none */
+};
+
+/* The culprit and wait with most of a victim's time; its share. */
+static double main_reason(const struct heap *h, const struct blame_cell *cells, const struct blame_cell **ret)
+{
+	int64_t most = 0;
+
+	for (size_t i = h->first; i < h->first + h->n && i < h->first + REASONS; i++) {
+		int64_t ns = 0;
+
+		for (size_t k = h->first; k < h->first + h->n; k++)
+			if (cells[k].culprit == cells[i].culprit && cells[k].id == cells[i].id && cells[k].wait == cells[i].wait)
+				ns += cells[k].ns;
+		if (ns > most) {
+			most = ns;
+			*ret = &cells[i];
+		}
+	}
+	return h->ns ? (double)most / (double)h->ns : 0;
+}
+
+static struct crowd *find_crowd(struct crowds *c, const struct blame_cell *reason)
+{
+	for (size_t i = 0; i < c->list.n; i++)
+		if (c->list.v[i].id == reason->id && c->list.v[i].wait == reason->wait)
+			return &c->list.v[i];
+	return VEC_PUSH(c->list, (struct crowd){.id = reason->id, .wait = reason->wait}) < 0 ? NULL : &c->list.v[c->list.n - 1];
+}
+
+static int find_crowds(const struct heaps *victims, struct crowds *ret)
+{
+	ret->of = calloc(victims->heaps.n + 1, sizeof(*ret->of));
+	if (!ret->of)
+		return -ENOMEM;
+	for (size_t i = 0; i < victims->heaps.n; i++) {
+		const struct heap *h = &victims->heaps.v[i];
+		const struct blame_cell *reason = NULL;
+		struct crowd *crowd;
+
+		if (main_reason(h, victims->cells, &reason) < CROWD_SHARE || reason->culprit != BY_TASK)
+			continue;
+		crowd = find_crowd(ret, reason);
+		if (!crowd)
+			return -ENOMEM;
+		if (crowd->n < EXAMPLES)
+			crowd->examples[crowd->n] = *h;
+		crowd->n++;
+		crowd->ns += h->ns;
+		ret->of[i] = (size_t)(crowd - ret->list.v) + 1;
+	}
+	return 0;
+}
+
+static void free_crowds(struct crowds *c)
+{
+	VEC_FREE(c->list);
+	free(c->of);
+}
+
+static bool in_crowd(const struct crowds *c, size_t victim)
+{
+	return c->of[victim] && c->list.v[c->of[victim] - 1].n >= CROWD_LEAST;
+}
+
+/* "557 processes waited 230 s for a lock because of mysqld (77): php (1201) 1.2 s, php (1202) 1.1 s, php (1203) 1.1 s, and 554 more" */
+static void put_crowd(const struct timeline *t, const struct blame_matrix *m, const struct crowd *c, const struct waits_options *o, FILE *out)
+{
+	static const char *const members[LEVEL_COUNT] = {"threads", "processes", "programs", "control groups"};
+	char label[LABEL_SIZE], span[32];
+
+	fprintf(out, "\n%s%zu %s%s waited %s %s", bold(o->colour), c->n, members[m->level], plain(o->colour),
+		short_span(c->ns, span, sizeof(span)), wait_text((enum wait_for)c->wait));
+	fprintf(out, " because of %s%s%s:", bold(o->colour), member_label(t, m, c->id, label, sizeof(label)), plain(o->colour));
+	for (size_t i = 0; i < EXAMPLES; i++)
+		fprintf(out, "%s %s %s", i ? "," : "", member_label(t, m, c->examples[i].who, label, sizeof(label)),
+			short_span(c->examples[i].ns, span, sizeof(span)));
+	fprintf(out, ", and %zu more\n", c->n - EXAMPLES);
+}
+
+/* Returns how many victims stand in them. */
+static size_t put_crowds(const struct timeline *t, const struct blame_matrix *m, const struct crowds *c, const struct waits_options *o,
+			 FILE *out)
+{
+	size_t victims = 0;
+
+	for (size_t i = 0; i < c->list.n; i++)
+		if (c->list.v[i].n >= CROWD_LEAST) {
+			put_crowd(t, m, &c->list.v[i], o, out);
+			victims += c->list.v[i].n;
+		}
+	return victims;
+}
+
 struct wait_part {
 	size_t first, n;
 	int64_t ns;
@@ -269,6 +380,25 @@ static void put_unknown(const struct blame_matrix *m, const struct waits_options
 		      "and threads asleep by their own timer do not wait.\n", out);
 }
 
+/* Crowds first; then the victims that stand in none. */
+static void put_victims(const struct timeline *t, const struct blame_matrix *m, const struct heaps *victims, const struct waits_options *o,
+			FILE *out)
+{
+	_cleanup_(free_crowds) struct crowds crowds = {};
+	size_t told = 0, together;
+
+	if (find_crowds(victims, &crowds) < 0)
+		return;
+	together = put_crowds(t, m, &crowds, o, out);
+	for (size_t i = 0; i < victims->heaps.n && told < o->top; i++)
+		if (!in_crowd(&crowds, i)) {
+			put_victim(t, m, &victims->heaps.v[i], victims->cells, o, out);
+			told++;
+		}
+	if (victims->heaps.n > together + told)
+		fprintf(out, "\n%zu others waited less.\n", victims->heaps.n - together - told);
+}
+
 void waits_text(const struct timeline *t, const struct blame_matrix *m, const struct waits_options *o, FILE *out)
 {
 	_cleanup_(free_heaps) struct heaps victims = {}, culprits = {};
@@ -286,10 +416,7 @@ void waits_text(const struct timeline *t, const struct blame_matrix *m, const st
 		fprintf(out, "All waited %s%s", short_span(sum_of(m, o), span, sizeof(span)), o->all ? "" : " for what others had");
 		put_totals(m, o, out);
 	}
-	for (size_t i = 0; i < victims.heaps.n && i < o->top; i++)
-		put_victim(t, m, &victims.heaps.v[i], victims.cells, o, out);
-	if (victims.heaps.n > o->top)
-		fprintf(out, "\n%zu others waited less.\n", victims.heaps.n - o->top);
+	put_victims(t, m, &victims, o, out);
 	if (o->brief)
 		return;
 	if (culprits.heaps.n)
