@@ -9,12 +9,14 @@
 #include "model/visibility.h"
 #include "rule/cause.h"
 #include "rule/rule.h"
+#include "rule/signature.h"
 
-static bool arg_rules, arg_causes, arg_visibility;
+static bool arg_rules, arg_causes, arg_signatures, arg_visibility;
 
 static const struct option_row options[] = {
 	{OPTION_FLAG, 0, "rules", NULL, &arg_rules, "print the rules in force instead, and how they are written"},
 	{OPTION_FLAG, 0, "causes", NULL, &arg_causes, "print the known causes instead: yours (" SYSTEM_CAUSES ") first"},
+	{OPTION_FLAG, 0, "signatures", NULL, &arg_signatures, "print the built-in signatures of waits instead, and how they are written"},
 	{OPTION_FLAG, 0, "visibility", NULL, &arg_visibility, "print who sees what instead: what users are shown of other users' processes"},
 	{},
 };
@@ -75,6 +77,10 @@ static int run(struct common *common, int argc, char **argv)
 		return print_rules(&common->config);
 	if (arg_causes)
 		return print_causes();
+	if (arg_signatures) {
+		printf("# yours are files in " SYSTEM_SIGNATURES ", which come first\n%s", default_signatures);
+		return EXIT_ANSWERED;
+	}
 	if (arg_visibility) {
 		visibility_print(stdout);
 		return EXIT_ANSWERED;

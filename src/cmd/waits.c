@@ -3,25 +3,30 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "answer/wait-reasons.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/name-stacks.h"
 #include "cmd/recall.h"
 #include "timeline/blame.h"
 #include "timeline/path.h"
 #include "timeline/state.h"
 #include "timeline/wait-report.h"
+#include "view/wait-reasons.h"
 #include "view/waits.h"
 
 static struct recall arg_what;
 static const char *arg_by;
 static uint64_t arg_top = 8;
-static bool arg_all, arg_path, arg_matrix;
+static bool arg_all, arg_path, arg_matrix, arg_reasons;
 
 static const struct option_row options[] = {
 	RECALL_OPTIONS(arg_what),
 	{OPTION_TEXT, 0, "by", "LEVEL", &arg_by, "thread, process (default), program or cgroup"},
 	{OPTION_FLAG, 0, "path", NULL, &arg_path, "of a PID: the critical path, moment by moment"},
+	{OPTION_FLAG, 0, "reasons", NULL, &arg_reasons,
+	 "of a PID: what its call stacks say it waited for; the table of signatures: 'whyslow config --signatures'"},
 	{OPTION_FLAG, 'a', "all", NULL, &arg_all, "also what was waited for others' work: pipes, sockets, signals, children"},
 	{OPTION_FLAG, 0, "matrix", NULL, &arg_matrix, "with --json: sums by victim, culprit and wait of the --top ones, all others together"},
 	{OPTION_COUNT, 'n', "top", "N", &arg_top, "how many to list (default 8)"},
@@ -100,13 +105,48 @@ static int answer_one(const struct common *common, const struct recalled *r, con
 	return status < 0 ? cannot(status) : print_of(common, r, &w);
 }
 
-static int answer_pid(const struct common *common, const struct recalled *r, uint32_t pid)
+static int print_reasons(const struct common *common, struct recalled *r, const uint32_t *threads, size_t n, const struct signatures *signatures)
+{
+	const struct fold_options o = {r->from, r->to, true, threads, n};
+	_cleanup_(wait_reasons_free) struct wait_reasons reasons = {};
+	struct path_tree tree = {};
+	int result = name_stacks(&r->trace);
+
+	if (result == 0)
+		result = fold_stacks(&r->timeline, &o, &tree);
+	if (result == 0)
+		result = wait_reasons_make(&tree, signatures, &reasons);
+	path_tree_free(&tree);
+	if (result == 0 && common->json)
+		result = wait_reasons_json(&reasons, stdout);
+	else if (result == 0)
+		wait_reasons_text(&reasons, (size_t)arg_top, stdout);
+	return result < 0 ? cannot(result) : EXIT_ANSWERED;
+}
+
+static int answer_reasons(const struct common *common, struct recalled *r, const uint32_t *threads, size_t n)
+{
+	_cleanup_(signatures_free) struct signatures signatures = {};
+	_cleanup_free_ char *error = NULL;
+	int result = signatures_load(SYSTEM_SIGNATURES, &signatures, &error);
+
+	if (result == 0)
+		return print_reasons(common, r, threads, n, &signatures);
+	log_error("%s", error ? error : strerror(-result));
+	return EXIT_CANNOT;
+}
+
+static int answer_pid(const struct common *common, struct recalled *r, uint32_t pid)
 {
 	_cleanup_free_ uint32_t *threads = NULL;
-	int n = timeline_find(&r->timeline, pid, &threads);
+	int status = EXIT_ANSWERED, n = timeline_find(&r->timeline, pid, &threads);
 
+	if (n > 0 && !(arg_reasons && common->json))
+		status = answer_one(common, r, threads, (size_t)n);
+	if (n > 0 && arg_reasons && status != EXIT_CANNOT)
+		status = answer_reasons(common, r, threads, (size_t)n);
 	if (n > 0)
-		return answer_one(common, r, threads, (size_t)n);
+		return status;
 	log_error("no process or thread %u is known of that time", pid);
 	return EXIT_CANNOT;
 }
@@ -124,6 +164,8 @@ static int run(struct common *common, int argc, char **argv)
 		return usage_error("waits", "--by is thread, process, program or cgroup, not '%s'", arg_by);
 	if (arg_matrix && (pid || !common->json))
 		return usage_error("waits", "--matrix is of everybody, and JSON");
+	if (arg_reasons && !pid)
+		return usage_error("waits", "--reasons needs a PID: whose waits?");
 	if (arg_path && !pid)
 		return usage_error("waits", "--path needs a PID: whose critical path?");
 	status = recall(common, "waits", &arg_what, &r);

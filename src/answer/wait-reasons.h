@@ -1,0 +1,9 @@
+/* Sums the waits of a tree of stacks (view/waits.h, fold_stacks() with `waits`) by what their stacks say they were for. */
+#pragma once
+
+#include "model/tree.h"
+#include "model/wait-reason.h"
+#include "rule/signature.h"
+
+/* The caller frees with wait_reasons_free(). 0 or -ENOMEM. */
+int wait_reasons_make(const struct path_tree *waits, const struct signatures *signatures, struct wait_reasons *ret);
