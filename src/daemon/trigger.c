@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,8 @@
 #define CAPTURES_AT_A_TIME 2
 #define PHASES_CAPTURED	   8  /* of one event */
 #define CHILDREN_MAX	   64 /* commands and posts under way; beyond them none is started */
+#define CAPTURES_END_IN	   2000 /* ms, when the recorder ends */
+#define CAPTURES_LOOK_EVERY 20 /* ms */
 #define OPEN_MAX	   256 /* events that go on */
 
 /* What happened, ready to be written down by another thread. */
@@ -381,8 +384,25 @@ size_t triggers_count(const struct triggers *t)
 	return t->rules.list.n;
 }
 
+/* Inspections write into the recording: none goes on when its recorder has ended. */
+static void end_captures(struct triggers *t)
+{
+	for (size_t i = 0; i < t->captures.n; i++)
+		(void)kill(t->captures.v[i], SIGTERM); /* they keep what they have seen */
+	for (int waited = 0; waited < CAPTURES_END_IN && t->captures.n; waited += CAPTURES_LOOK_EVERY) {
+		usleep(CAPTURES_LOOK_EVERY * 1000);
+		t->captures.n = reap(t->captures.v, t->captures.n);
+	}
+	for (size_t i = 0; i < t->captures.n; i++) {
+		(void)kill(t->captures.v[i], SIGKILL);
+		(void)waitpid(t->captures.v[i], NULL, 0);
+	}
+	t->captures.n = 0;
+}
+
 static void triggers_free(struct triggers *t)
 {
+	end_captures(t);
 	watch_free(t->watch, NULL, NULL);
 	rules_free(&t->rules);
 	store_close(t->store);
