@@ -118,16 +118,56 @@ struct search {
 	const struct fleet_question *q;
 	struct fleet_series series;
 	struct stretch_found best;
+	struct fleet_stretches *all; /* collects them all; NULL = the best alone is wanted */
 	struct select_room room;
 	float *spreads, *sorted; /* by server */
+	float *copy;		 /* of a series, in which what was found is taken out */
 };
 
+typedef void (*stretch_finder)(const struct fleet_server *s, const float *v, const struct normal *normal, struct stretch_found *best);
+
+/* One series: its best stretch, or one after another. `least`: from which excess on one counts. 0 or -ENOMEM. */
+static int search_series(struct search *s, size_t server, size_t counter, const float *v, const struct normal *normal, stretch_finder find,
+			 double least)
+{
+	const struct fleet_server *of = &s->q->fleet->servers.v[server];
+	unsigned found = 0;
+
+	if (!s->all) {
+		struct stretch_found best = {.excess = fmax(least, s->best.excess)};
+
+		find(of, v, normal, &best);
+		if (best.span.to > best.span.from)
+			s->best = best;
+		return 0;
+	}
+	memcpy(s->copy, v, of->n * sizeof(*v));
+	while (found++ < FLEET_STRETCHES_EACH) {
+		struct stretch_found best = {.excess = fmax(least, ENOUGH)};
+		struct fleet_stretch x = {.server = (int)server, .counter = (int)counter};
+		uint32_t first, n;
+
+		find(of, s->copy, normal, &best);
+		n = fleet_rows(of, best.span.from, best.span.to, &first);
+		if (!n)
+			break;
+		for (uint32_t i = first; i < first + n; i++)
+			s->copy[i] = NAN;
+		x.span = best.span;
+		x.score = best.excess;
+		if (VEC_PUSH(s->all->list, x) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* `relative`: those that have peers are left out; NULL = none is. */
-static void search_own(struct search *s, size_t counter, const struct fleet_relative *relative)
+static int search_own(struct search *s, size_t counter, const struct fleet_relative *relative)
 {
 	const struct fleet *f = s->q->fleet;
+	int r = 0;
 
-	for (size_t i = 0; i < f->servers.n; i++) {
+	for (size_t i = 0; i < f->servers.n && r == 0; i++) {
 		const struct fleet_server *server = &f->servers.v[i];
 		struct normal normal;
 
@@ -135,15 +175,15 @@ static void search_own(struct search *s, size_t counter, const struct fleet_rela
 			continue;
 		normal = normal_of(server->column[counter], server->n, &s->room);
 		if (!isnan(normal.middle))
-			find_stretch_alone(server, server->column[counter], &normal, &s->best);
+			r = search_series(s, i, counter, server->column[counter], &normal, find_stretch_alone, 0);
 	}
+	return r;
 }
 
 static int search_relative(struct search *s, size_t counter)
 {
 	const struct fleet *f = s->q->fleet;
 	_cleanup_(fleet_relative_free) struct fleet_relative relative = {};
-	struct stretch_found among_peers = {.excess = ENOUGH};
 	int r = fleet_series_relative(&s->series, counter, &s->room, &relative);
 
 	for (size_t i = 0; r == 0 && relative.v && i < f->servers.n; i++)
@@ -157,13 +197,9 @@ static int search_relative(struct search *s, size_t counter)
 		normal.middle = median_of(&first, 1, &s->room);
 		normal.spread = common_spread(&s->series, &relative, i, s->sorted, s->spreads);
 		if (!isnan(normal.middle) && !isnan(normal.spread))
-			find_stretch_among_peers(&f->servers.v[i], relative.v[i], &normal, &among_peers);
+			r = search_series(s, i, counter, relative.v[i], &normal, find_stretch_among_peers, ENOUGH);
 	}
-	if (among_peers.excess > ENOUGH && among_peers.excess > s->best.excess)
-		s->best = among_peers;
-	if (r == 0)
-		search_own(s, counter, &relative);
-	return r;
+	return r < 0 ? r : search_own(s, counter, &relative);
 }
 
 /* The first quarter is normal, the window lies behind all of the data. Levels of one and the same time: where a cycle is high, it is high
@@ -188,23 +224,27 @@ static int search_all(struct search *s, bool together)
 		if (s->q->counter >= 0 && (size_t)s->q->counter != c)
 			continue;
 		if (together)
-			search_own(s, c, NULL);
+			r = search_own(s, c, NULL);
 		else
 			r = search_relative(s, c);
 	}
 	return r;
 }
 
-int fleet_window_find(const struct fleet_question *q, bool together, struct fleet_span *ret)
+static int search_fleet(const struct fleet_question *q, bool together, struct fleet_stretches *all, struct stretch_found *ret_best)
 {
 	const struct fleet *f = q->fleet;
 	struct fleet_question early = about_first_quarter(q);
-	struct search s = {.q = q};
+	struct search s = {.q = q, .all = all};
+	uint32_t rows = 0;
 	int r = fleet_series_open(&early, &s.series);
 
+	for (size_t i = 0; i < f->servers.n; i++)
+		rows = f->servers.v[i].n > rows ? f->servers.v[i].n : rows;
 	s.spreads = malloc((f->servers.n + 1) * sizeof(*s.spreads));
 	s.sorted = malloc((f->servers.n + 1) * sizeof(*s.sorted));
-	if (!s.spreads || !s.sorted)
+	s.copy = malloc(((size_t)rows + 1) * sizeof(*s.copy));
+	if (!s.spreads || !s.sorted || !s.copy)
 		r = -ENOMEM;
 	if (r == 0)
 		r = search_all(&s, together);
@@ -212,14 +252,31 @@ int fleet_window_find(const struct fleet_question *q, bool together, struct flee
 	select_room_free(&s.room);
 	free(s.spreads);
 	free(s.sorted);
+	free(s.copy);
+	*ret_best = s.best;
+	return r;
+}
+
+int fleet_window_find(const struct fleet_question *q, bool together, struct fleet_span *ret)
+{
+	struct stretch_found best;
+	int r = search_fleet(q, together, NULL, &best);
+
 	if (r < 0)
 		return r;
-	if (!(s.best.excess > 0))
+	if (!(best.excess > 0))
 		return -ENODATA;
-	*ret = s.best.span;
-	if (ret->to - ret->from < 3 * f->interval) /* at the edges of the data a window of one row cannot be judged */
-		ret->to = ret->from + 3 * f->interval;
+	*ret = best.span;
+	if (ret->to - ret->from < 3 * q->fleet->interval) /* at the edges of the data a window of one row cannot be judged */
+		ret->to = ret->from + 3 * q->fleet->interval;
 	return 0;
+}
+
+int fleet_stretches_find(const struct fleet_question *q, struct fleet_stretches *ret)
+{
+	struct stretch_found unused;
+
+	return search_fleet(q, false, ret, &unused);
 }
 
 /* --- all the time --- */
