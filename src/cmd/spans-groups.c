@@ -56,6 +56,49 @@ static struct version_group version_group_of(const struct group *g)
 				      moments_variance(&g->total), g->sketch, g->last_seen};
 }
 
+struct versioned {
+	char *text;
+	size_t at; /* index into judged.groups */
+};
+
+static int by_version(const void *a, const void *b)
+{
+	const struct versioned *x = a, *y = b;
+
+	return strverscmp(x->text, y->text);
+}
+
+static bool has_times(const struct judged *j, size_t first)
+{
+	for (size_t i = first + 1; i < j->n; i++)
+		if (j->groups[i].first_seen != j->groups[first].first_seen)
+			return true;
+	return false;
+}
+
+/* Records without times all began at the same one: then a higher version (1.10 after 1.9) is the younger one. */
+static int order_by_version(const struct forest *f, struct judged *j, size_t first)
+{
+	const size_t n = j->n - first;
+	_cleanup_free_ struct versioned *list = has_times(j, first) ? NULL : calloc(n + 1, sizeof(*list));
+	int r = 0;
+
+	if (has_times(j, first))
+		return 0;
+	for (size_t i = 0; list && i < n; i++) {
+		list[i] = (struct versioned){set_text(f->names, j->group[first + i]->versions), first + i};
+		r = list[i].text ? r : -ENOMEM;
+	}
+	if (list && r == 0) {
+		qsort(list, n, sizeof(*list), by_version);
+		for (size_t i = 0; i < n; i++)
+			j->groups[list[i].at].first_seen += (int64_t)i;
+	}
+	for (size_t i = 0; list && i < n; i++)
+		free(list[i].text);
+	return list ? r : -ENOMEM;
+}
+
 static int judge(const struct forest *f, const struct group_options *o, struct judged *j)
 {
 	size_t all = 0;
@@ -78,6 +121,8 @@ static int judge(const struct forest *f, const struct group_options *o, struct j
 			j->group[j->n] = &b->groups.v[k];
 			j->groups[j->n++] = version_group_of(&b->groups.v[k]);
 		}
+		if (order_by_version(f, j, first) < 0)
+			return -ENOMEM;
 		r = o->method == GROUPS_ROBUST ? strata_level(b, j->groups + first) : 0;
 		j->levelled |= r > 0;
 		if (r >= 0)
@@ -128,7 +173,7 @@ static void print_flags(unsigned flags)
 		printf("  (nothing to compare with)");
 }
 
-/* A request far off what the older versions' requests are. */
+/* A request far off what the older versions' requests are; of the oldest version, off its own. */
 struct outlier_request {
 	const struct exemplar *e;
 	double z;
@@ -145,6 +190,8 @@ static size_t outlier_requests(const struct judged *j, size_t i, struct outlier_
 	for (size_t k = 0; older && k < j->n; k++)
 		if (j->bucket[k] == j->bucket[i] && j->groups[k].first_seen < j->groups[i].first_seen)
 			older[n_older++] = j->groups[k];
+	if (older && !n_older)
+		older[n_older++] = j->groups[i];
 	for (size_t k = 0; n_older && k < g->slowest.n && n < OUTLIERS; k++) {
 		double z = request_z((double)g->slowest.v[k].duration, older, n_older);
 
@@ -169,7 +216,7 @@ static void print_requests(const struct forest *f, const struct judged *j, size_
 static json_t *requests_json(const struct forest *f, const struct judged *j, size_t i)
 {
 	struct outlier_request list[OUTLIERS];
-	size_t n = j->judgements[i].flags & GROUP_OUTLIER ? outlier_requests(j, i, list) : 0;
+	size_t n = outlier_requests(j, i, list);
 	json_t *out = json_array();
 	char id[33];
 
@@ -214,7 +261,7 @@ static void print_group(const struct forest *f, const struct judged *j, size_t i
 	if (!isnan(x->effect))
 		snprintf(effect, sizeof(effect), "%+.1f %%", 100 * x->effect);
 	printf("  %7s %8s %9s %9s %8s %9.0f  %s  %s", z, figure_text(x->q, q, sizeof(q)), spans_duration(j->groups[i].mean, a),
-	       spans_duration(x->usual, b), effect, j->groups[i].count, format_local(j->groups[i].first_seen, when, sizeof(when)), versions ? versions : "?");
+	       spans_duration(x->usual, b), effect, j->groups[i].count, format_local(j->group[i]->first_seen, when, sizeof(when)), versions ? versions : "?");
 	print_flags(x->flags);
 	putchar('\n');
 }
@@ -241,8 +288,7 @@ static void print_groups(const struct forest *f, const struct judged *j, size_t 
 		qsort_r(order, n, sizeof(*order), by_z, (void *)j);
 	for (size_t k = 0; order && k < n && k < spans_arg.top; k++) {
 		print_group(f, j, order[k]);
-		if (j->judgements[order[k]].flags & GROUP_OUTLIER)
-			print_requests(f, j, order[k]);
+		print_requests(f, j, order[k]);
 	}
 	if (n > spans_arg.top)
 		printf("  ... and %zu more (--top)\n", n - spans_arg.top);
@@ -288,7 +334,7 @@ static json_t *groups_json(const struct forest *f, const struct judged *j, enum 
 			       {"q", x->q}, {"superiority", x->superiority}, {"share", x->share}, {"excess_ns", x->excess}};
 
 		json_object_set_new(o, "versions", json_string(versions ? versions : ""));
-		json_object_set_new(o, "first_seen", json_string(format_rfc3339(j->groups[i].first_seen, when, sizeof(when))));
+		json_object_set_new(o, "first_seen", json_string(format_rfc3339(measured.first_seen, when, sizeof(when))));
 		for (size_t k = 0; k < sizeof(figures) / sizeof(figures[0]); k++)
 			json_object_set_new(o, figures[k].name, number_json(figures[k].value));
 		json_object_set_new(o, "outlier", json_boolean(x->flags & GROUP_OUTLIER));

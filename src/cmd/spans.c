@@ -64,6 +64,11 @@ static const struct option_row forest_options[] = {
 	{OPTION_FLAG, 0, "functions", NULL, &spans_arg.functions, "by function, wherever it was called; with --engine added up there"},
 	{},
 };
+static const struct option_row calls_options[] = {
+	DATA_OPTIONS, SINCE_OPTION,
+	{OPTION_FLAG, 0, "hosts", NULL, &spans_arg.hosts, "hosts instead of services, as the requests that are kept whole tell of them"},
+	{},
+};
 static const struct option_row exemplar_options[] = {
 	DATA_OPTIONS, SINCE_OPTION, SELECT_OPTIONS,
 	{OPTION_COUNT, 'n', "top", "N", &spans_arg.exemplars, "how many of the slowest and of the ordinary ones of each version (default 3; 4 and 12 are kept)"},
@@ -119,6 +124,7 @@ static const struct option_row work_options[] = {
 
 static const struct subverb load = {"load", "DATA ... ", "adds traces to the store: OTLP (protobuf, JSON), Jaeger and Zipkin JSON, CSV; plain or packed; files or folders", load_options, spans_load, NULL},
 	forest = {"forest", "[DATA ...] ", "every call path of every bucket: how often, how long, where the time goes", forest_options, spans_forest, NULL},
+	calls = {"calls", "[DATA ...] ", "who calls whom, for 'whyslow fleet why --calls'", calls_options, spans_calls, NULL},
 	path = {"path", "[DATA ...] ", "the critical path of every bucket, or of single traces", path_options, spans_path, NULL},
 	groups = {"groups", "[DATA ...] ", "versions of each bucket against the older ones (z-scores), and who is an outlier", groups_options, spans_groups, NULL},
 	exemplars = {"exemplars", "[DATA ...] ", "requests that were kept whole: the slowest of each version, and ordinary ones", exemplar_options, spans_exemplars, NULL},
@@ -130,7 +136,7 @@ static const struct subverb load = {"load", "DATA ... ", "adds traces to the sto
 	work = {"work", "URL ... ", "a worker: the traces of a shard of ClickHouse, for --engine", work_options, spans_work, NULL};
 
 static const struct subverb *const list[] = {
-	&load, &forest, &path, &groups, &exemplars, &why, &compare, &gate, &receive, &watch, &work, &spans_attributes, NULL,
+	&load, &forest, &calls, &path, &groups, &exemplars, &why, &compare, &gate, &receive, &watch, &work, &spans_attributes, NULL,
 };
 
 static void reset(void)

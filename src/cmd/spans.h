@@ -20,7 +20,7 @@ struct spans_arguments {
 	int64_t window, keep; /* ns; window 0 = the verb's default */
 	const char *run, *webhook, *against, *method;
 	const char *engine, *output, *part, *asynchronous, *learn;
-	bool once, functions;
+	bool once, functions, hosts;
 	int64_t only_from, only_to; /* wall ns; 0 = no bound */
 };
 
@@ -30,6 +30,7 @@ extern const struct subverb spans_attributes;
 int spans_load(struct common *common, int argc, char **argv);
 int spans_forest(struct common *common, int argc, char **argv);
 int spans_path(struct common *common, int argc, char **argv);
+int spans_calls(struct common *common, int argc, char **argv);
 int spans_compare(struct common *common, int argc, char **argv);
 int spans_why(struct common *common, int argc, char **argv);
 int spans_gate(struct common *common, int argc, char **argv);
