@@ -5,11 +5,18 @@
 #include "answer/why.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/folder.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "cmd/capture-phases.h"
+#include "cmd/recall.h"
+#include "store/trace-file.h"
+#include "store/trace-folder.h"
+#include "timeline/blame.h"
+#include "timeline/draw.h"
 #include "view/report.h"
+#include "view/waits.h"
 #include "view/why.h"
 
 static char *answer_text(struct common *common, struct store *store, const struct mark *mark, bool redact)
@@ -41,10 +48,80 @@ static char *answer_text(struct common *common, struct store *store, const struc
 	return text;
 }
 
+#define LINES_DRAWN  24
+#define POINTS_DRAWN 400
+
+/* What the events kept of the incident tell. */
+struct incident_events {
+	struct recalled events;
+	struct drawing drawing;
+	char *waits;
+	bool there;
+};
+
+static void events_free(struct incident_events *e)
+{
+	free(e->waits);
+	drawing_free(&e->drawing);
+	if (e->there)
+		recalled_free(&e->events);
+}
+
+static bool events_are_kept(const struct common *common, int64_t mark)
+{
+	_cleanup_free_ char *folder = trace_folder(common->from_file ? common->from_file : common->config.store_file);
+	_cleanup_free_ char *path = folder ? trace_file_of(folder, mark) : NULL;
+
+	return path && path_exists(path);
+}
+
+static char *waits_of(const struct recalled *r)
+{
+	const struct waits_options o = {.top = 5};
+	_cleanup_(blame_matrix_free) struct blame_matrix m = {};
+	char *text = NULL;
+	size_t size;
+	FILE *f = blame_build(&r->timeline, r->from, r->to, NULL, 0, LEVEL_PROCESS, &m) == 0 ? open_memstream(&text, &size) : NULL;
+
+	if (f) {
+		waits_text(&r->timeline, &m, &o, f);
+		fclose(f);
+	}
+	return text;
+}
+
+static int draw(const struct recalled *r, struct drawing *ret)
+{
+	const struct row_question rows_asked = {.from = r->from, .to = r->to, .order = ORDER_WAITED};
+	const struct draw_question q = {.from = r->from, .to = r->to, .points = POINTS_DRAWN, .count = LINES_DRAWN, .path = NOBODY};
+	struct thread_rows rows = {};
+	int result = rows_build(&r->timeline, &rows_asked, &rows);
+
+	if (result == 0)
+		result = draw_timeline(&r->timeline, &rows, &q, ret);
+	rows_free(&rows);
+	return result;
+}
+
+static void read_events(const struct common *common, const struct mark *mark, struct incident_events *ret)
+{
+	char number[24];
+	const struct recall what = {.mark = number};
+
+	snprintf(number, sizeof(number), "%lld", (long long)mark->id);
+	if (!events_are_kept(common, mark->id) || recall(common, "export", &what, &ret->events) != EXIT_ANSWERED)
+		return;
+	ret->there = true;
+	ret->waits = waits_of(&ret->events);
+	if (draw(&ret->events, &ret->drawing) < 0)
+		ret->drawing = (struct drawing){};
+}
+
 static void write_report(struct common *common, struct store *store, const struct mark *mark, bool redact,
 			 FILE *out)
 {
 	_cleanup_free_ char *answer = answer_text(common, store, mark, redact);
+	_cleanup_(events_free) struct incident_events events = {};
 	VEC(struct report_capture) captures = {};
 	struct capture *list = NULL;
 	char at[40], title[64];
@@ -55,6 +132,10 @@ static void write_report(struct common *common, struct store *store, const struc
 			   .redact = redact};
 	size_t n = 0;
 
+	read_events(common, mark, &events);
+	r.waits = events.waits;
+	r.timeline = &events.events.timeline;
+	r.drawing = events.there ? &events.drawing : NULL;
 	snprintf(title, sizeof(title), "Why it was slow: %s %lld", mark_is_caught(mark) ? "incident" : "mark",
 		 (long long)mark->id);
 	(void)captures_by_phase(store, mark->id, &list, &n);

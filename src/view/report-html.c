@@ -18,6 +18,7 @@ static const char style[] =
 	".bar{display:inline-block;height:.7em;background:#c2410c;border-radius:2px;margin-right:.5em;"
 	"vertical-align:baseline}"
 	".share{display:inline-block;width:4.5em;text-align:right;margin-right:.7em}"
+	"svg.timeline{width:100%;height:auto}svg text{font:12px system-ui,sans-serif;fill:currentColor}"
 	"@media(prefers-color-scheme:dark){body{background:#161616;color:#ddd}}";
 
 static void escape(const char *text, FILE *out)
@@ -148,6 +149,86 @@ static void write_capture(const struct report *r, const struct report_capture *c
 	write_text(r, c->text, out);
 }
 
+/* --- what threads did --- */
+
+#define ROW_HEIGHT 18 /* px */
+#define NAME_WIDTH 190
+#define LINE_WIDTH 800
+
+static const struct {
+	const char *color, *words;
+} groups[] = {
+	[GROUP_UNKNOWN] = {"#8884", "not known"}, [GROUP_RUNNING] = {"#15803d", "running"}, [GROUP_RUNNABLE] = {"#ca8a04", "ready, without a CPU"},
+	[GROUP_BLOCKED] = {"#dc2626", "waiting"}, [GROUP_RESTING] = {"#8882", "idle or asleep by its own will"},
+};
+
+/* Of a mix the state with the largest share. */
+static enum state_group group_of(const struct drawing *d, const struct run *run)
+{
+	const struct mix *mix;
+	int best = 0;
+
+	if (run->what < DRAWN_KINDS)
+		return state_table[run->what].group;
+	mix = &d->mixes.v.v[run->what - DRAWN_KINDS];
+	for (int i = 1; i < MIX_PARTS; i++)
+		best = mix->share[i] > mix->share[best] ? i : best;
+	return state_table[mix->kind[best]].group;
+}
+
+static void write_row_name(const struct report *r, const struct drawn_line *line, double y, FILE *out)
+{
+	const struct thread_row *row = &line->row;
+
+	fprintf(out, "<text x=0 y=%.0f>", y + ROW_HEIGHT - 5);
+	escape(row->name ? row->name : "", out);
+	if (row->thread != NOBODY)
+		fprintf(out, " %u", r->timeline->threads.v[row->thread].tid);
+	else
+		fprintf(out, " (%u threads)", row->members);
+	fputs("</text>", out);
+}
+
+static void write_line(const struct report *r, const struct drawn_line *line, double y, FILE *out)
+{
+	const struct drawing *d = r->drawing;
+	const double scale = (double)LINE_WIDTH / (double)(d->to - d->from);
+
+	write_row_name(r, line, y, out);
+	for (size_t i = 0; i < line->runs.n; i++) {
+		const struct run *run = &line->runs.v[i];
+
+		fprintf(out, "<rect x=%.1f y=%.0f width=%.2f height=%d fill=\"%s\"/>", NAME_WIDTH + (double)(run->from - d->from) * scale, y + 2,
+			(double)(run->to - run->from) * scale, ROW_HEIGHT - 4, groups[group_of(d, run)].color);
+	}
+	fputc('\n', out);
+}
+
+static void write_drawing(const struct report *r, FILE *out)
+{
+	const struct drawing *d = r->drawing;
+
+	if (!d || !d->lines.n || d->to <= d->from)
+		return;
+	fprintf(out, "<h2>What the threads did that waited most, over %.3g s</h2>\n<p>", (double)(d->to - d->from) / 1e9);
+	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
+		fprintf(out, "<span class=bar style=\"width:1em;background:%s\"></span>%s ", groups[i].color, groups[i].words);
+	fprintf(out, "</p>\n<svg class=timeline viewBox=\"0 0 %d %zu\" role=img aria-label=\"threads over time\">\n", NAME_WIDTH + LINE_WIDTH,
+		d->lines.n * ROW_HEIGHT);
+	for (size_t i = 0; i < d->lines.n; i++)
+		write_line(r, &d->lines.v[i], (double)(i * ROW_HEIGHT), out);
+	fputs("</svg>\n", out);
+}
+
+static void write_events(const struct report *r, FILE *out)
+{
+	write_drawing(r, out);
+	if (!r->waits)
+		return;
+	fputs("<h2>Who waited for whom</h2>\n", out);
+	write_text(r, r->waits, out);
+}
+
 void report_html(const struct report *r, FILE *out)
 {
 	fputs("<!DOCTYPE html>\n<html lang=en><meta charset=utf-8><meta name=viewport "
@@ -167,6 +248,7 @@ void report_html(const struct report *r, FILE *out)
 		write_text(r, r->answer, out);
 	else
 		fputs("<p>Nothing is recorded of that time.</p>\n", out);
+	write_events(r, out);
 	for (size_t i = 0; i < r->n_captures; i++)
 		write_capture(r, &r->captures[i], out);
 	fprintf(out, "<p>Written by whyslow " WHYSLOW_VERSION "%s.</p>\n</html>\n",
