@@ -11,7 +11,8 @@ import { setState, state } from "./state.js";
 
 const TYPING = 350; // ms without a key before a rule is tried
 const POINTS = 1000; // along the time: the server puts as many moments together
-let parts = null, question = null, ruleQuestion = null, map = null, surface = null;
+let parts = null, question = null, ruleQuestion = null, movedQuestion = null, map = null, surface = null;
+let moved = null, movedFor = null; // what moved with the counter that is shown
 let points = null, info = null, overview = null, views = null, other = null, why = null, checked = null;
 
 function build(main) {
@@ -27,12 +28,14 @@ function build(main) {
 		counter: element("select", { onchange: (e) => setState({ counter: e.target.value }) }), x: element("select", { onchange: (e) => setState({ against: e.target.value }) }),
 		whole: element("button", { type: "button", onclick: () => setState({ ffrom: null, fto: null }) }, "whole time"), range: element("span", { class: "hint" }),
 		summary: element("p", { class: "summary" }), overview: element("div", { class: "overview" }), heat: element("div", { class: "heat-holder" }, canvas), said: element("p", { id: "heat-said", class: "hint", "aria-live": "polite" }),
-		legend: element("div", { class: "legend" }), servers: element("div", { class: "scroll stocks" }), time: element("div"), scatter: element("div", {}, scatter), scatterSaid: element("p", { class: "hint" }), ranked: element("div", { class: "scroll" }),
+		legend: element("div", { class: "legend" }), servers: element("div", { class: "scroll stocks" }), time: element("div"), scatter: element("div", {}, scatter), scatterSaid: element("p", { class: "hint" }), moved: element("div", { class: "scroll", id: "moved" }), movedStatus: statusLine(),
+		ranks: element("input", { type: "checkbox", onchange: (e) => setState({ ranks: e.target.checked ? "1" : null }) }), ranked: element("div", { class: "scroll" }),
 		broken: element("div", { class: "scroll" }), surface: element("div", { class: "surface" }), open: element("button", { type: "button", onclick: () => setState({ surface: state().surface === "1" ? null : "1" }) }, "3-D surface"),
 	};
 	parts.titles = Object.fromEntries(Object.entries({ heat: "Each server over time", servers: "By server", time: "By time" }).map(([name, text]) => [name, element("h2", { id: `${name}-title` }, text)]));
 	question = questions(parts.status);
 	ruleQuestion = questions(parts.ruleStatus);
+	movedQuestion = questions(parts.movedStatus);
 	map = new HeatMap(canvas, { onBrush: brushMoments, onServer: (server) => setState({ server: server === state().server ? null : server }),
 		onCell: (server, i) => { parts.said.textContent = `${server.name}, ${localTime(Number(map.moment(i) / 1000000n))}: ${cellText(server, i)}`; } });
 	let timer = null;
@@ -46,6 +49,7 @@ function build(main) {
 		element("section", { "aria-labelledby": "servers-title" }, parts.titles.servers, parts.servers),
 		element("section", { "aria-labelledby": "time-title" }, parts.titles.time, parts.time),
 		element("section", { "aria-labelledby": "scatter-title" }, element("h2", { id: "scatter-title" }, "Against another counter"), element("label", { class: "choice" }, "across ", parts.x), parts.scatter, parts.scatterSaid),
+		element("section", { "aria-labelledby": "moved-title" }, element("h2", { id: "moved-title" }, "What moved with it"), element("label", { class: "choice" }, parts.ranks, " by ranks (Spearman) instead of values (Pearson)"), parts.movedStatus, parts.moved),
 		element("section", { "aria-labelledby": "rule-title" }, element("h2", { id: "rule-title" }, "A threshold rule"), element("label", { for: "rule", class: "hint" }, "as whyslow fleet check reads it; tried as you type"), parts.rule, parts.ruleStatus, parts.broken));
 	redrawn(parts.heat, () => views && draw(state()));
 	keys(main, { 0: () => setState({ ffrom: null, fto: null }), Escape: () => setState({ server: null, ffrom: null, fto: null }), s: () => parts.open.click() });
@@ -195,6 +199,25 @@ async function check(s) {
 	if (views) draw(state());
 }
 
+// The counters with |r| >= 0.9; one that is chosen is drawn against the counter that is shown.
+function drawMoved(s) {
+	const rows = moved.findings.map((f) => ({ key: `${f.server}|${f.counter}`, cells: [f.r.toFixed(2), f.server, f.counter] }));
+	if (!rows.length) return parts.moved.replaceChildren(element("p", { class: "hint" }, "Nothing moved with it (|r| of 0.9 or more)."));
+	replaceContents(parts.moved, choosableTable({ label: "counters that moved with it", columns: [{ title: "r", class: "number" }, { title: "server" }, { title: "counter", class: "name" }], rows, chosen: null, follows: false,
+		onChoose: (key) => setState({ against: key.slice(key.indexOf("|") + 1) }) }));
+}
+
+async function correlate(s, counter) {
+	const symptom = s.server ? `${counter}@${s.server}` : counter, asked = `${symptom} ${s.ranks} ${s.ffrom} ${s.fto}`;
+	parts.ranks.checked = s.ranks === "1";
+	if (asked === movedFor) return;
+	movedFor = asked;
+	const answer = await movedQuestion(() => ask("fleet/correlate", { symptom, spearman: s.ranks === "1" ? "1" : null, top: 50, ...windowOf(s) }), "correlating ...");
+	if (!answer) return;
+	moved = answer;
+	drawMoved(s);
+}
+
 export async function show(main, s, changed) {
 	if (!parts) build(main);
 	showsNothing(main, !views);
@@ -229,4 +252,5 @@ export async function show(main, s, changed) {
 		}
 	}
 	if (changed("rule", "ffrom", "fto")) check(state());
+	correlate(state(), counter);
 }

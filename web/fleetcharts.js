@@ -8,10 +8,11 @@ import uPlot from "./uPlot.esm.js";
 
 const ROW = 18, NEAR = 10; // px
 
-// A row a server: a line from the 5 % to the 95 % quantile, a box from 25 % to 75 %, the median.
+// A row a server, the paper's stock chart: a thin line from the least to the most, a thicker one from the 5 % to the 95 % quantile, a box from
+// 25 % to 75 %, the median as a line and the mean as a diamond.
 export function drawServers(holder, rows, { chosen, format, onChoose }) {
 	const width = Math.max(260, holder.clientWidth || 400), gutter = Math.min(130, width * 0.34), right = width - gutter - 12, height = rows.length * ROW + 22;
-	const low = Math.min(...rows.map((r) => r.q05)), high = Math.max(...rows.map((r) => r.q95)), x = (v) => gutter + (high > low ? (v - low) / (high - low) : 0.5) * right;
+	const low = Math.min(...rows.map((r) => r.min)), high = Math.max(...rows.map((r) => r.max)), x = (v) => gutter + (high > low ? (v - low) / (high - low) : 0.5) * right;
 	const letters = Math.floor((gutter - 8) / 6.6);
 	const root = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "range of each server" });
 	for (let i = 0; i <= 3; i++) {
@@ -19,11 +20,12 @@ export function drawServers(holder, rows, { chosen, format, onChoose }) {
 		root.append(svg("line", { class: "rule", x1: x(v), x2: x(v), y1: 16, y2: height }), svg("text", { class: "faint", x: x(v), y: 11, "text-anchor": i === 3 ? "end" : i ? "middle" : "start" }, format(v)));
 	}
 	const stop = Math.max(0, rows.findIndex((r) => r.server === chosen)), stocks = rows.map((r, i) => {
-		const y = 20 + i * ROW, words = `${r.server}: median ${format(r.median)}, half of the time ${format(r.q25)} to ${format(r.q75)}, nine tenths ${format(r.q05)} to ${format(r.q95)}`;
+		const y = 20 + i * ROW, words = `${r.server}: median ${format(r.median)}, half of the time ${format(r.q25)} to ${format(r.q75)}, nine tenths ${format(r.q05)} to ${format(r.q95)}, all ${format(r.min)} to ${format(r.max)}, mean ${format(r.mean)}`;
 		const stock = svg("g", { role: "button", tabindex: i === stop ? 0 : -1, "data-key": r.server, class: "stock", "aria-pressed": String(r.server === chosen), "aria-label": words, onclick: () => onChoose(r.server), onkeydown: (e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); onChoose(r.server); } } },
 			svg("title", {}, words), svg("rect", { class: "row", x: 0, y, width, height: ROW }),
-			svg("line", { class: "range", x1: x(r.q05), x2: x(r.q95), y1: y + 9, y2: y + 9 }), svg("rect", { class: "box", x: x(r.q25), y: y + 4, width: Math.max(1, x(r.q75) - x(r.q25)), height: 10 }),
-			svg("line", { class: "median", x1: x(r.median), x2: x(r.median), y1: y + 2, y2: y + 16 }));
+			svg("line", { class: "extremes", x1: x(r.min), x2: x(r.max), y1: y + 9, y2: y + 9 }), svg("line", { class: "range", x1: x(r.q05), x2: x(r.q95), y1: y + 9, y2: y + 9 }), svg("rect", { class: "box", x: x(r.q25), y: y + 4, width: Math.max(1, x(r.q75) - x(r.q25)), height: 10 }),
+			svg("line", { class: "median", x1: x(r.median), x2: x(r.median), y1: y + 2, y2: y + 16 }),
+			svg("path", { class: "mean", d: `M${x(r.mean)} ${y + 5}l4 4l-4 4l-4 -4z` }));
 		root.append(stock, svg("text", { class: "stock-name", x: 4, y: y + 13, "aria-hidden": "true" }, r.server.length > letters ? `…${r.server.slice(-letters + 1)}` : r.server));
 		return stock;
 	});

@@ -110,6 +110,8 @@ static const struct call calls[] = {
 	 {FLEET_PARAMETERS, {"top", "--top", "so many; 0 = all"}}},
 	{"/api/v1/fleet/compare", "GET", "which counters of which servers are unusual in the window", NULL, {"fleet", "compare", FLEET_FILE, "--json"},
 	 {FLEET_PARAMETERS, {"top", "--top", "so many; 0 = all"}}},
+	{"/api/v1/fleet/correlate", "GET", "which counters moved with a symptom", NULL, {"fleet", "correlate", FLEET_FILE, "--json"},
+	 {FLEET_PARAMETERS, {"symptom", NULL, "COUNTER or COUNTER@SERVER"}, {"spearman", "--spearman", "1: by ranks"}, {"top", "--top", "so many; 0 = all"}}},
 	{"/api/v1/fleet/check", "GET", "who breaks these rules", NULL, {"fleet", "check", FLEET_FILE, "--json"},
 	 {FLEET_PARAMETERS, {"rule", "--rule", "'when any COUNTER in detail view > 15 report', as `whyslow fleet check` reads them"}, {"top", "--top", "so many of each"}}},
 	{"/api/v1/fleet/why", "GET", "which servers and counters, since when, what moved with it", NULL, {"fleet", "why", FLEET_FILE, "--json"},

@@ -190,6 +190,7 @@ async function fleet(p, address) {
 	// brushing the heat map, everybody follows: the box of web-03 by server moves
 	await p.waitForFunction(() => document.querySelector("#fleet .heat-holder canvas").getAttribute("aria-label")?.startsWith("queue"));
 	const label = () => p.locator('#fleet .stock[aria-label^="web-03"]').getAttribute("aria-label");
+	assert.match(await label(), /, all .* to .*, mean /);
 	const before = await label(), box = await p.locator("#fleet .heat-holder canvas").boundingBox();
 	const x = (row) => box.x + 130 + row / ROWS * (box.width - 130);
 	await p.mouse.move(x(BEGIN - 20), box.y + 60);
@@ -224,6 +225,15 @@ async function fleet(p, address) {
 	const first = await drawn();
 	await p.keyboard.press("ArrowLeft");
 	assert.notDeepEqual(await drawn(), first, "the surface turns");
+	// what moved with the requests of all; one of them is drawn against them
+	await go(p, address, "view=fleet&counter=requests");
+	await p.locator("#moved tbody tr").first().waitFor();
+	const moved = await p.locator("#moved tbody tr").first().getAttribute("data-key");
+	await p.locator("#moved tbody tr").first().click();
+	await inAddress(p, "against", moved.slice(moved.indexOf("|") + 1));
+	await p.locator("#fleet label", { hasText: "by ranks" }).locator("input").check();
+	await inAddress(p, "ranks", "1");
+	await p.locator("#moved tbody tr").first().waitFor();
 }
 
 async function firstLoad(address) {
