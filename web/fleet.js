@@ -6,13 +6,13 @@ import { choosableTable, element, loadStyle, oddBar, replaceContents, setIdle } 
 import { drawBands, drawScatter, drawServers } from "./fleetcharts.js";
 import { formatValue, localTime } from "./format.js";
 import { HeatMap, heatCss } from "./heatmap.js";
-import { keys, questions, redrawn, showsNothing, statusLine } from "./pane.js";
+import { keys, link, questions, redrawn, showsNothing, statusLine } from "./pane.js";
 import { setState, state } from "./state.js";
 
 const TYPING = 350; // ms without a key before a rule is tried
 const POINTS = 1000; // along the time: the server puts as many moments together
 let parts = null, question = null, ruleQuestion = null, movedQuestion = null, map = null, surface = null;
-let moved = null, movedFor = null; // what moved with the counter that is shown
+let moved = null, movedFor = null, historyAsked = false; // what moved with the counter that is shown
 let points = null, info = null, overview = null, views = null, other = null, why = null, checked = null;
 
 function build(main) {
@@ -27,7 +27,7 @@ function build(main) {
 		status: statusLine(), ruleStatus: statusLine(), about: element("p", { class: "hint" }), canvas, scatterCanvas: scatter, rule,
 		counter: element("select", { onchange: (e) => setState({ counter: e.target.value }) }), x: element("select", { onchange: (e) => setState({ against: e.target.value }) }),
 		whole: element("button", { type: "button", onclick: () => setState({ ffrom: null, fto: null }) }, "whole time"), range: element("span", { class: "hint" }),
-		summary: element("p", { class: "summary" }), overview: element("div", { class: "overview" }), heat: element("div", { class: "heat-holder" }, canvas), said: element("p", { id: "heat-said", class: "hint", "aria-live": "polite" }),
+		summary: element("p", { class: "summary" }), overview: element("div", { class: "overview" }), times: element("div", { id: "unusual-times" }), heat: element("div", { class: "heat-holder" }, canvas), said: element("p", { id: "heat-said", class: "hint", "aria-live": "polite" }),
 		legend: element("div", { class: "legend" }), servers: element("div", { class: "scroll stocks" }), time: element("div"), scatter: element("div", {}, scatter), scatterSaid: element("p", { class: "hint" }), moved: element("div", { class: "scroll", id: "moved" }), movedStatus: statusLine(),
 		ranks: element("input", { type: "checkbox", onchange: (e) => setState({ ranks: e.target.checked ? "1" : null }) }), ranked: element("div", { class: "scroll" }),
 		broken: element("div", { class: "scroll" }), surface: element("div", { class: "surface" }), open: element("button", { type: "button", onclick: () => setState({ surface: state().surface === "1" ? null : "1" }) }, "3-D surface"),
@@ -41,7 +41,7 @@ function build(main) {
 	let timer = null;
 	rule.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => setState({ rule: rule.value.trim() || null }, true), TYPING); });
 	main.replaceChildren(
-		element("section", { class: "toolbar", "aria-label": "what is shown" }, element("label", { class: "choice" }, "counter ", parts.counter), parts.whole, parts.range, parts.open, parts.status, parts.about, parts.overview),
+		element("section", { class: "toolbar", "aria-label": "what is shown" }, element("label", { class: "choice" }, "counter ", parts.counter), parts.whole, parts.range, parts.open, parts.status, parts.about, parts.overview, parts.times),
 		element("section", { class: "whole", "aria-labelledby": "ranked-title" }, element("h2", { id: "ranked-title" }, "Most unusual"), parts.summary, parts.ranked),
 		element("section", { class: "whole", "aria-labelledby": "heat-title" }, parts.titles.heat, parts.heat, parts.legend, parts.said,
 			element("p", { class: "hint" }, "Drag over a time to choose it (by keyboard: shift + arrows, Enter), Ctrl + wheel to zoom, double-click or 0 for the whole time; click or Enter lights a server.")),
@@ -207,6 +207,16 @@ function drawMoved(s) {
 		onChoose: (key) => setState({ against: key.slice(key.indexOf("|") + 1) }) }));
 }
 
+// The unusual times of all of the data: each chooses its time, server and counter.
+async function listTimes() {
+	if (historyAsked) return;
+	historyAsked = true;
+	const answer = await ask("fleet/history", { top: 6 }).catch(() => null);
+	if (!answer?.episodes.length) return;
+	const times = (e) => ({ ffrom: formatMoment(momentOf(e.from)), fto: formatMoment(momentOf(e.to)), server: e.server, counter: e.counter });
+	parts.times.replaceChildren(element("h3", {}, "Unusual times"), element("ul", {}, ...answer.episodes.map((e) => element("li", {}, link(times(e), localTime(e.from)), `: ${e.counter} of ${e.server} ${formatOf(e.counter)(e.value)}, normally ${formatOf(e.counter)(e.normal)}${e.also_total ? `; ${e.also_total} more at that time` : ""}`))));
+}
+
 async function correlate(s, counter) {
 	const symptom = s.server ? `${counter}@${s.server}` : counter, asked = `${symptom} ${s.ranks} ${s.ffrom} ${s.fto}`;
 	parts.ranks.checked = s.ranks === "1";
@@ -253,4 +263,5 @@ export async function show(main, s, changed) {
 	}
 	if (changed("rule", "ffrom", "fto")) check(state());
 	correlate(state(), counter);
+	listTimes();
 }

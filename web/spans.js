@@ -9,7 +9,7 @@ import { setState, state } from "./state.js";
 import { drawWaterfall } from "./waterfall.js";
 
 const SURE = 0.05; // q
-let parts = null, question = null, forest = null, groups = null, exemplars = null, comparison = null;
+let parts = null, question = null, whyQuestion = null, forest = null, groups = null, exemplars = null, comparison = null, whyFor = null;
 
 const share = (x) => `${(100 * x).toFixed(Math.abs(x) < 0.1 ? 1 : 0)} %`;
 const span = (ns) => (ns === null || ns === undefined ? "" : formatSpan(ns));
@@ -43,8 +43,10 @@ function build(main) {
 		critical: check("critical", "only the critical path", "leave out calls that nobody waited for"),
 		buckets: element("div", { class: "scroll", id: "bucket-list" }), versions: element("div", { class: "scroll", id: "version-list" }), forest: element("div", { class: "scroll tall", id: "forest" }),
 		which: element("div", { class: "row" }), one: holder("one"), two: holder("two"), compare: element("div", { id: "comparison" }), pick: element("div", { class: "row" }),
+		suspects: element("div", { class: "scroll", id: "suspect-list" }), causes: element("div", { id: "attribute-list" }), whyStatus: statusLine(),
 		forestTitle: element("h2", { id: "forest-title" }, "Call forest"), versionTitle: element("h2", { id: "version-title" }, "Versions"),
 	};
+	whyQuestion = questions(parts.whyStatus);
 	question = questions(parts.status, () => {
 		forest = exemplars = comparison = null;
 		showsNothing(main, true);
@@ -52,6 +54,7 @@ function build(main) {
 	});
 	main.replaceChildren(
 		element("section", { class: "toolbar", "aria-label": "what is shown" }, parts.by, parts.method, parts.critical, parts.status, parts.about),
+		element("section", { class: "whole", "aria-labelledby": "why-title" }, element("h2", { id: "why-title" }, "Which version made requests slower"), parts.whyStatus, parts.suspects, parts.causes),
 		element("section", { "aria-labelledby": "bucket-title" }, element("h2", { id: "bucket-title" }, "Buckets"), parts.buckets),
 		element("section", { "aria-labelledby": "version-title" }, parts.versionTitle, parts.versions),
 		element("section", { class: "whole", "aria-labelledby": "forest-title" }, parts.forestTitle, parts.forest),
@@ -70,6 +73,24 @@ function drawBuckets(s, chosen) {
 	const rows = forest.buckets.map((b) => ({ key: keyOf(b), titles: [nameOf(b)], kind: slower.has(keyOf(b)) ? "guilty" : null, cells: [short(b), b.entry, Math.round(b.requests).toLocaleString("en"), span(b.mean_ns), span(b.p50_ns), span(b.p95_ns), span(b.p99_ns), quantiles(b, most), slower.has(keyOf(b)) ? `${slower.get(keyOf(b))} slower` : ""] }));
 	const columns = [{ title: keys || "bucket", class: "name" }, { title: "entry", class: "widest" }, { title: "requests", class: "number" }, { title: "mean", class: "number" }, { title: "p50", class: "number wide" }, { title: "p95", class: "number wide" }, { title: "p99", class: "number widest" }, { title: "p50-p95-p99", class: "wide" }, { title: "versions" }];
 	replaceContents(parts.buckets, choosableTable({ label: "buckets", columns, rows, chosen, onChoose: (bucket, walk) => setState({ bucket, one: null, two: null, baseline: null, candidate: null }, false, walk) }));
+}
+
+// The versions to blame; one that is chosen shows its bucket, and is the candidate.
+function drawSuspects(answer) {
+	const rows = answer.suspects.map((x, i) => ({ key: String(i), kind: "guilty", titles: [x.together && `always together with ${x.together}`], cells: [`${x.package}=${x.version}`, x.bucket, span(x.mean_ns), span(x.others_mean_ns), `+${share(x.mean_ns / x.others_mean_ns - 1)}`, Math.round(x.requests).toLocaleString("en"), x.q === null ? "" : x.q < 0.001 ? x.q.toExponential(0) : x.q.toFixed(2)] }));
+	const columns = [{ title: "version", class: "name" }, { title: "bucket", class: "name" }, { title: "mean", class: "number" }, { title: "of the others", class: "number" }, { title: "change", class: "number" }, { title: "requests", class: "number wide" }, { title: "q", class: "number wide" }];
+	if (!rows.length) parts.suspects.replaceChildren(element("p", { class: "hint" }, answer.since ? `No version is to blame; all take longer since ${localTime(answer.since)}.` : "No version is to blame."));
+	else replaceContents(parts.suspects, choosableTable({ label: "versions to blame", columns, rows, chosen: null, follows: false, onChoose: (i) => { const x = answer.suspects[i], b = forest.buckets.find((y) => [labelOf(y), nameOf(y)].includes(x.bucket)); setState({ bucket: b ? keyOf(b) : state().bucket, candidate: `${x.package}=${x.version}`, one: null, two: null }); } }));
+	const causes = answer.attributes?.causes ?? [];
+	parts.causes.replaceChildren(...(causes.length ? [element("h3", {}, "Attributes of the requests that became slower"), element("ul", {}, ...causes.map((c) => element("li", {}, `${c.where}: ${span(c.mean_ns)}, expected ${span(c.expected_ns)}, in ${Math.round(c.requests).toLocaleString("en")} requests; ${share(c.share)} of the rise`)))] : []));
+}
+
+async function askWhy(s) {
+	const asked = s.buckets ?? "";
+	if (whyFor === asked) return;
+	whyFor = asked;
+	const answer = await whyQuestion(() => ask("spans/why", { by: s.buckets }), "looking for the version to blame ...");
+	if (answer) drawSuspects(answer);
 }
 
 // A thin line to p99, a thick one from p50 to p95.
@@ -188,6 +209,7 @@ export async function show(main, s, changed) {
 	drawVersions(s, key);
 	drawForest(s, key);
 	drawPick(s, key);
+	askWhy(s);
 	if (!exemplars || exemplars.key !== `${s.buckets}|${key}`) {
 		const answer = await question(() => ask("spans/exemplars", { by: s.buckets, top: 2, ...selection(key) }));
 		if (!answer) return;

@@ -153,6 +153,8 @@ async function spans(p, address) {
 	assert.match(await p.locator('#bucket-list tr[aria-selected="true"]').innerText(), /^gen6/);
 	assert.equal(await p.locator("#bucket-list tbody tr").count(), 12);
 	assert.match(await text(p, "#version-list tr.guilty"), /agent=1\.7\.0.*slower/s);
+	// which version is to blame, over all buckets: by the stricter rule of "why" none is
+	await p.locator("#suspect-list .hint", { hasText: "No version is to blame" }).waitFor();
 	// the call forest leaves out what nobody waited for
 	const calls = await p.locator("#forest tbody tr").count();
 	await p.locator("#spans label", { hasText: "only the critical path" }).click();
@@ -183,6 +185,9 @@ async function fleet(p, address) {
 	assert.equal(await p.locator("#fleet .stock").count(), 8);
 	assert.match(await text(p, "#fleet .summary"), /web-03/);
 	assert.match(await text(p, "#fleet .scroll tbody tr"), /web-03/);
+	// the unusual time is found without a question, and leads there
+	assert.match(await text(p, "#unusual-times li"), /web-03/);
+	assert.match(await p.locator("#unusual-times a").first().getAttribute("href"), /server=web-03/);
 	// the first row of what is unusual: its counter, its server
 	await p.locator('#fleet tr[data-key="web-03|queue"]').click();
 	await inAddress(p, "server", "web-03");
