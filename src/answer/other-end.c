@@ -15,11 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 
-#define LINK_MAX_LENGTH 64 /* "socket:[4294967295]", "/dev/fuse" */
+#define LINK_MAX_LENGTH 256 /* "socket:[4294967295]", "/dev/fuse", a named pipe */
 #define ANSWER_BYTES	(64 * 1024)
 #define TCP_LISTENS	10
 #define LISTENERS_STATE (1u << TCP_LISTENS)
@@ -116,7 +117,7 @@ static void widen(const char *address, char *buf)
 
 struct connection {
 	char local[ADDRESS_LENGTH + 1], remote[ADDRESS_LENGTH + 1];
-	unsigned state;
+	unsigned state, unread; /* bytes that wait for its process */
 	unsigned long inode;
 };
 
@@ -125,7 +126,7 @@ static bool parse_connection(const char *line, struct connection *c)
 {
 	char local[ADDRESS_LENGTH + 1], remote[ADDRESS_LENGTH + 1];
 
-	if (sscanf(line, " %*u: %37s %37s %x %*s %*s %*s %*u %*u %lu", local, remote, &c->state, &c->inode) != 4)
+	if (sscanf(line, " %*u: %37s %37s %x %*x:%x %*s %*s %*u %*u %lu", local, remote, &c->state, &c->unread, &c->inode) != 5)
 		return false;
 	widen(local, c->local);
 	widen(remote, c->remote);
@@ -292,6 +293,7 @@ static int find_tcp(const char *proc_root, unsigned pid, unsigned long inode, st
 	write_place(mine.remote, ret->place, sizeof(ret->place));
 	find_request(proc_root, pid, &mine, ret);
 	ret->accepted = find_connection(proc_root, pid, tcp_tables, is_opposite, &mine, &other) && other.inode;
+	ret->unread = ret->accepted && other.unread;
 	if (ret->accepted || find_connection(proc_root, pid, tcp_tables, listens_there, &mine, &other))
 		find_socket_owners(proc_root, pid, other.inode, ret);
 	else
@@ -425,6 +427,16 @@ static int find_local(const char *proc_root, unsigned pid, unsigned inode, struc
 
 /* --- all of them --- */
 
+/* Whether it has a name or not. */
+static bool is_pipe(const char *proc_root, unsigned pid, const char *fd)
+{
+	char path[512];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%u/fd/%s", proc_root, pid, fd);
+	return stat(path, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
 int other_end_find(const char *proc_root, unsigned pid, unsigned long long fd, struct other_end *ret)
 {
 	struct other_end end = {.kind = END_PIPE, .accepted = true};
@@ -435,7 +447,7 @@ int other_end_find(const char *proc_root, unsigned pid, unsigned long long fd, s
 	snprintf(number, sizeof(number), "%llu", fd);
 	if (!link_of(proc_root, pid, number, link, sizeof(link)))
 		return -ENOENT;
-	if (strncmp(link, "pipe:", 5) == 0) {
+	if (is_pipe(proc_root, pid, number)) {
 		access = access_of(proc_root, pid, number);
 		find_owners(&(struct wanted){proc_root, link, pid, access == O_RDWR ? -1 : access}, &end);
 		r = 0;

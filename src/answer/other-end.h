@@ -17,6 +17,7 @@ struct other_end {
 	char place[72]; /* of TCP and UDP: "192.0.2.7:5432"; else "" */
 	/* Of TCP in this network namespace (tcp_info), else 0: */
 	unsigned asked_ms;    /* of who connected: so long ago it last sent something, and has received nothing since */
+	bool unread;	      /* what it sent lies in the other end's queue */
 	unsigned retransmits; /* of what was sent last, in vain */
 };
 

@@ -3,10 +3,14 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -181,6 +185,29 @@ static void what_has_no_other_end(void **state)
 	close(s);
 }
 
+static void reader_of_a_named_pipe(void **state)
+{
+	char folder[] = "/tmp/test-other-end-XXXXXX", path[64];
+	struct other_end e;
+	int reader, writer;
+	pid_t child;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/values", folder);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	writer = open(path, O_WRONLY | O_CLOEXEC);
+	child = begin_child(writer);
+	close(reader);
+	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)writer, &e), 0);
+	expect_only(&e, END_PIPE, child, true);
+	end_child(child);
+	close(writer);
+	unlink(path);
+	rmdir(folder);
+}
+
 /* Who connected has asked where it sent last; who accepted has answered. */
 static void what_was_asked_over_tcp(void **state)
 {
@@ -201,11 +228,13 @@ static void what_was_asked_over_tcp(void **state)
 	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)client, &e), 0);
 	assert_true(e.asked_ms);
 	assert_int_equal(e.retransmits, 0);
+	assert_true(e.unread);
 	assert_int_equal(read(server, &byte, 1), 1);
 	assert_int_equal(write(server, "!", 1), 1);
 	usleep(20000);
 	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)client, &e), 0);
 	assert_int_equal(e.asked_ms, 0);
+	assert_false(e.unread);
 	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)server, &e), 0);
 	assert_int_equal(e.asked_ms, 0);
 	close(client);
@@ -215,4 +244,5 @@ static void what_was_asked_over_tcp(void **state)
 
 RUN_TESTS(cmocka_unit_test(writer_and_reader_of_a_pipe), cmocka_unit_test(a_pair_of_local_sockets),
 	  cmocka_unit_test(who_does_not_accept), cmocka_unit_test(a_connection_over_both_protocols), cmocka_unit_test(who_is_asked_over_udp),
-	  cmocka_unit_test(what_has_no_other_end), cmocka_unit_test(what_was_asked_over_tcp))
+	  cmocka_unit_test(what_has_no_other_end), cmocka_unit_test(what_was_asked_over_tcp),
+	  cmocka_unit_test(reader_of_a_named_pipe))

@@ -1,6 +1,7 @@
 /* Chains of real processes that wait for each other. */
 #include "base/test.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -599,9 +600,77 @@ static void events_say_which_connection_of_a_loop_is_meant(void **state)
 	peer_requests_free(&requests);
 }
 
+static struct sockaddr_in door_address;
+
+static int connect_to_door(void)
+{
+	int s = socket(AF_INET, SOCK_STREAM, 0);
+
+	return connect(s, (struct sockaddr *)&door_address, sizeof(door_address)) == 0 ? s : -1;
+}
+
+static void *read_one(void *of)
+{
+	char byte;
+
+	(void)!read(*(int *)of, &byte, 1);
+	return NULL;
+}
+
+/* Its only worker reads from who came first; who comes then is let in, and waits. */
+static void serve_one(const int *files)
+{
+	int first = accept(files[0], NULL, NULL);
+	pthread_t worker;
+
+	pthread_create(&worker, NULL, read_one, &first);
+	for (;;)
+		accept(files[0], NULL, NULL);
+}
+
+static void connect_and_sleep(const int *files)
+{
+	connect_to_door();
+	(void)!write(files[0], "x", 1);
+}
+
+static void connect_and_ask(const int *files)
+{
+	int s = connect_to_door();
+
+	(void)files;
+	ask(&s);
+}
+
+static void who_has_used_up_the_workers(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	socklen_t length = sizeof(door_address);
+	int door = socket(AF_INET, SOCK_STREAM, 0), ready[2];
+	pid_t server, silent, client;
+	char byte;
+
+	(void)state;
+	door_address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	assert_int_equal(bind(door, (struct sockaddr *)&door_address, length) + listen(door, 4), 0);
+	assert_int_equal(getsockname(door, (struct sockaddr *)&door_address, &length), 0);
+	assert_int_equal(pipe(ready), 0);
+	server = begin(serve_one, (int[]){door}, (int[]){-1});
+	silent = begin(connect_and_sleep, (int[]){ready[1]}, (int[]){door, -1});
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	client = begin(connect_and_ask, NULL, (int[]){door, -1});
+	close(door);
+	find(client, 3, CHAIN_SLEEPS, &c);
+	expect(&c, 1, server, CHAIN_TCP, "which has not read the request");
+	expect(&c, 2, silent, CHAIN_SLEEPS, "at the other end");
+	close(ready[0]);
+	close(ready[1]);
+}
+
 RUN_TESTS(TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_loop), TELLS(a_server_without_work_ends_the_chain),
 	  TELLS(a_pipe_that_is_not_read), TELLS(a_deadlock_is_a_circle), TELLS(the_thread_that_holds_a_mutex),
 	  TELLS(a_child_and_who_is_gone), TELLS(what_others_wait_for_is_theirs),
 	  TELLS(who_goes_on_does_not_hang), TELLS(a_worker_does_not_wait_for_its_master), TELLS(who_has_a_lease),
 	  TELLS(who_is_asked_before_a_file_is_opened), TELLS(who_tries_an_sqlite_database_again_and_again),
-	  TELLS(who_has_a_semaphore_in_shared_memory), TELLS(events_say_which_connection_of_a_loop_is_meant))
+	  TELLS(who_has_a_semaphore_in_shared_memory), TELLS(events_say_which_connection_of_a_loop_is_meant),
+	  TELLS(who_has_used_up_the_workers))

@@ -56,6 +56,7 @@ struct search {
 	struct str words;
 	const char *role; /* of the next */
 	bool reads, retries; /* as in struct chain_link */
+	bool unread;	     /* the next has not read the request: its workers are busy with something else */
 	unsigned next_pid, next_tid; /* 0 = the chain ends; tid 0 = whichever of its threads is held up */
 	unsigned asked;		     /* the thread of the next that was asked; 0 = not known */
 };
@@ -112,7 +113,7 @@ static bool choose_thread(struct search *s, unsigned pid, unsigned tid, unsigned
 		if (live_thread_read(s->proc_root, pid, tids[i], &t) < 0)
 			continue;
 		rank = rank_of(s, &t);
-		if (i && rank >= RANK_BUSY) /* a worker that sleeps or reads may do so all day; the main thread is asked about */
+		if (i && rank >= RANK_BUSY + s->unread) /* a worker that sleeps or reads may do so all day; the main thread is asked about */
 			continue;
 		if (rank < best) {
 			best = rank;
@@ -188,8 +189,10 @@ static void follow_end(struct search *s, const struct other_end *e, bool writes)
 	s->kind = e->remote ? CHAIN_REMOTE : kinds[e->kind];
 	put_end(s, e, writes);
 	s->reads = e->kind == END_PIPE && !writes;
+	s->unread = e->unread;
 	s->next_pid = choose_process(s, e);
 	s->role = !e->accepted ? "which has not accepted the connection" :
+		  e->unread ? "which has not read the request" :
 		  e->kind == END_PIPE ? (writes ? "which reads it" : "which writes it") : "at the other end";
 }
 
@@ -485,7 +488,7 @@ static void find_request(struct search *s)
 static void find_next(struct search *s)
 {
 	s->next_pid = s->next_tid = s->asked = 0;
-	s->reads = s->retries = false;
+	s->reads = s->retries = s->unread = false;
 	if (is_shown(s, DATUM_EDGES)) {
 		find_wait(s);
 		find_request(s);
