@@ -1,4 +1,4 @@
-"""Somebody leaves a transaction open in SQLite's shell: a script that writes tries again and again."""
+"""A user leaves a transaction open in SQLite's shell: a script that writes tries again and again."""
 NEEDS = ("sqlite3",)
 VICTIM = "sqlite3"  # the client starts one for each request
 WAITS = {"lock"}

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,6 +87,55 @@ bool sqlite_lock_find(const char *proc_root, unsigned pid, struct hidden_lock *r
 			return true;
 		}
 	return false;
+}
+
+/* --- open file descriptions --- */
+
+/* "lock:	1: OFDLCK  ADVISORY  WRITE -1 fe:00:10952801 0 EOF" */
+static bool has_lock(int folder, const char *fd, unsigned long long inode)
+{
+	int file = openat(folder, fd, O_RDONLY | O_CLOEXEC);
+	_cleanup_fclose_ FILE *f = file >= 0 ? fdopen(file, "r") : NULL;
+	unsigned long long of;
+	char line[256];
+
+	if (!f && file >= 0)
+		close(file);
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "lock: %*u: OFDLCK %*s %*s %*d %*x:%*x:%llu", &of) == 1 && of == inode)
+			return true;
+	return false;
+}
+
+static bool has_ofd_lock(const char *proc_root, unsigned pid, unsigned long long inode)
+{
+	_cleanup_(close_folder) DIR *dir = NULL;
+	const struct dirent *e;
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/%u/fdinfo", proc_root, pid);
+	dir = opendir(path);
+	while (dir && (e = readdir(dir)))
+		if (isdigit((unsigned char)*e->d_name) && has_lock(dirfd(dir), e->d_name, inode))
+			return true;
+	return false;
+}
+
+unsigned ofd_lock_holder(const char *proc_root, unsigned pid, unsigned long long fd)
+{
+	_cleanup_(close_folder) DIR *dir = NULL;
+	char path[300];
+	struct stat st;
+	unsigned other;
+
+	snprintf(path, sizeof(path), "%s/%u/fd/%llu", proc_root, pid, fd);
+	if (stat(path, &st) < 0)
+		return 0;
+	dir = opendir(proc_root);
+	while ((other = next_process(dir)))
+		if (other != pid && has_ofd_lock(proc_root, other, st.st_ino))
+			return other;
+	return 0;
 }
 
 /* --- shared memory --- */

@@ -1,5 +1,6 @@
-/* Locks that no system call tells of: those of SQLite, whose writers sleep and try again; semaphores and mutexes in memory that processes
- * share; and those that PostgreSQL keeps for its transactions. All of them from /proc of this moment (`proc_root`, or a test's). */
+/* Locks of which the kernel's list of them (/proc/locks) does not say all: those of open file descriptions, which have no process; those of
+ * SQLite, whose writers sleep and try again; semaphores and mutexes in memory that processes share; and those that PostgreSQL keeps for its
+ * transactions. All of them from /proc of this moment (`proc_root`, or a test's). */
 #pragma once
 
 #include "answer/live-thread.h"
@@ -18,6 +19,10 @@ bool sqlite_lock_find(const char *proc_root, unsigned pid, struct hidden_lock *r
 /* The word that a futex call waits for lies in a file that is mapped and shared. The holder is who it says (a glibc mutex), or else the only
  * other process that has mapped it and does not wait for a futex itself (a semaphore does not say who took it). */
 bool shared_lock_find(const char *proc_root, const struct live_thread *t, struct hidden_lock *ret);
+
+/* Who has a lock of an open file description (fcntl(2), F_OFD_SETLK) on the file that is the process's descriptor `fd`; of several that share
+ * it one. 0 = not known. */
+unsigned ofd_lock_holder(const char *proc_root, unsigned pid, unsigned long long fd);
 
 /* What a backend of PostgreSQL writes into its title (update_process_title, on by default). */
 struct postgres_backend {

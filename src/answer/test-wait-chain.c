@@ -536,6 +536,35 @@ static void who_tries_an_sqlite_database_again_and_again(void **state)
 	close(ready[1]);
 }
 
+/* Of the description: such a lock has no process. Who waits for it opened the file itself. */
+static void take_ofd_lock(const int *files)
+{
+	struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	fcntl(again(files[0]), F_OFD_SETLKW, &all);
+	(void)!write(files[1], "x", 1);
+}
+
+static void who_has_a_lock_of_an_open_file_description(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int file = new_file(), ready[2];
+	pid_t holder, waiter;
+	char byte;
+
+	(void)state;
+	assert_int_equal(pipe(ready), 0);
+	holder = begin(take_ofd_lock, (int[]){file, ready[1]}, (int[]){-1});
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	waiter = begin(take_ofd_lock, (int[]){file, ready[1]}, (int[]){-1});
+	find_first(waiter, CHAIN_FILE_LOCK, &c);
+	assert_int_equal(c.links.n, 2);
+	expect(&c, 1, holder, CHAIN_SLEEPS, "which holds it");
+	close(file);
+	close(ready[0]);
+	close(ready[1]);
+}
+
 static sem_t *semaphore;
 
 static void take_semaphore(const int *files)
@@ -673,4 +702,5 @@ RUN_TESTS(TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_l
 	  TELLS(who_goes_on_does_not_hang), TELLS(a_worker_does_not_wait_for_its_master), TELLS(who_has_a_lease),
 	  TELLS(who_is_asked_before_a_file_is_opened), TELLS(who_tries_an_sqlite_database_again_and_again),
 	  TELLS(who_has_a_semaphore_in_shared_memory), TELLS(events_say_which_connection_of_a_loop_is_meant),
-	  TELLS(who_has_used_up_the_workers))
+	  TELLS(who_has_used_up_the_workers),
+	  TELLS(who_has_a_lock_of_an_open_file_description))

@@ -287,7 +287,7 @@ static void find_file_lock(struct search *s)
 	s->kind = CHAIN_FILE_LOCK;
 	str_puts(&s->words, "waits for a lock on ");
 	put_file(s, s->t.arguments[0]);
-	s->next_pid = file_lock_holder(s->proc_root, s->t.pid);
+	s->next_pid = file_lock_holder(s->proc_root, s->t.pid) ?: ofd_lock_holder(s->proc_root, s->t.pid, s->t.arguments[0]);
 	s->role = "which holds it";
 }
 

@@ -29,7 +29,7 @@ static void talk(struct story *s)
 		ask_and_answer(s, 1000 + i * ROUND, 2000);
 }
 
-/* Everybody sleeps at `us`. */
+/* All threads sleep at `us`. */
 static void find(struct story *s, int64_t us, struct peer_requests *ret)
 {
 	s->trace.from = 1;
@@ -77,7 +77,7 @@ static void an_answer_that_came_late_is_late(void **state)
 	assert_false(found.late.v[0].pending);
 }
 
-/* The server waits for its next request: that is nobody's fault. */
+/* The server waits for its next request, which is no hang. */
 static void who_is_asked_no_more_waits_for_work(void **state)
 {
 	_cleanup_(peer_requests_free) struct peer_requests found = {};
