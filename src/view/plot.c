@@ -112,9 +112,10 @@ char *sparkline(const float values[SPARK_POINTS], char buf[SPARKLINE_SIZE])
 	double low = INFINITY, high = -INFINITY;
 	char *end = buf;
 
+	/* a NaN is neither; with fmin() and fmax() the compiler of Debian 12 for arm64 crashes on this loop */
 	for (size_t i = 0; i < SPARK_POINTS; i++) {
-		low = fmin(low, (double)values[i]); /* of a NaN and a number fmin() gives the number */
-		high = fmax(high, (double)values[i]);
+		low = (double)values[i] < low ? (double)values[i] : low;
+		high = (double)values[i] > high ? (double)values[i] : high;
 	}
 	if (low > 0 && low < high / 2)
 		low = 0;
