@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 AREA ?=
 
-.PHONY: start stop program build charts check coverage check-fleet check-kernel check-package package dist matrix platforms bench lab eval torture install clean setup
+.PHONY: start stop program build charts check coverage check-fleet check-kernel check-package package dist matrix matrix-releases matrix-kernels matrix-arm64 platforms bench lab eval torture install clean setup
 
 # The main job: the recorder running, and what to do next.
 start: program
@@ -71,14 +71,26 @@ dist:
 check-package: package
 	@tests/package $(BUILD)
 
-# make start and the tests in bare roots of Debian's releases: RELEASES, COMPILERS, CHECK=full|quick|none
-matrix:
+# Release x compiler (make start and the tests in bare roots: RELEASES, COMPILERS, CHECK=full|quick|none), kernel x what loads
+# (KERNELS: rows of tests/kernel/matrix), arm64
+matrix: matrix-releases matrix-kernels matrix-arm64
+
+matrix-kernels: build
+	@packaging/setup kernel
+	@tests/kernel/matrix $(BUILD) .cache/kernels $(KERNELS)
+
+matrix-arm64: setup
+	@packaging/setup charts
+	@packaging/setup kernel
+	@tests/arm64 .cache/arm64
+
+matrix-releases:
 	@packaging/setup matrix
 	@tests/matrix .cache/matrix $(if $(RELEASES),--releases "$(RELEASES)") $(if $(COMPILERS),--compilers "$(COMPILERS)") $(if $(CHECK),--check $(CHECK))
 
-# docs/platforms.md, from the last matrix and the last package
+# docs/platforms.md, from the last matrix and the last packages
 platforms:
-	@packaging/platforms .cache/matrix $(BUILD)
+	@packaging/platforms .cache $(BUILD)
 
 bench: build
 	@packaging/setup bench
