@@ -30,14 +30,6 @@ void turns_begin(struct turns *t, uint64_t number, unsigned phase, uint32_t pid,
 			.number = number, .phase = phase, .pid = pid, .resource = resource, .due = pid ? 0 : TURN_FIRST};
 }
 
-void turns_end(struct turns *t, uint64_t number)
-{
-	struct turn_event *e = find_event(t, number);
-
-	if (e)
-		e->number = 0;
-}
-
 /* What a process did in this tick of what the machine lacks. */
 static int64_t growth_of(const struct sample *s, enum resource resource)
 {
@@ -125,6 +117,16 @@ static struct turn_candidate *next_candidate(struct turn_event *e)
 		}
 	}
 	return best;
+}
+
+uint32_t turns_end(struct turns *t, uint64_t number)
+{
+	struct turn_event *e = find_event(t, number);
+	const struct turn_candidate *c = e && !e->turns && !e->pid && e->span ? next_candidate(e) : NULL;
+
+	if (e)
+		e->number = 0;
+	return c ? c->pid : 0;
 }
 
 static int64_t gap_after(unsigned turns)

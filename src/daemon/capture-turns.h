@@ -47,8 +47,8 @@ struct turns {
 
 /* A phase begins. `pid`: 0 = of the machine. */
 void turns_begin(struct turns *t, uint64_t number, unsigned phase, uint32_t pid, enum resource resource);
-/* The phase, or the event, is over. */
-void turns_end(struct turns *t, uint64_t number);
+/* The phase, or the event, is over. Where it was so short that no turn came: who would have had the first one (a pid); else 0. */
+uint32_t turns_end(struct turns *t, uint64_t number);
 /* Adds up a tick, and calls `inspect` for each turn that is due. The entities' `previous` values must still be those of the tick
  * before. */
 void turns_tick(struct turns *t, const struct tick *tick,

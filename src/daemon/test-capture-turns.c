@@ -151,7 +151,7 @@ static void rule_about_a_process_looks_at_it_until_the_phase_ends(void **state)
 	RUN(m, 100, 0.9, 0.1);
 	assert_int_equal(looks_at(m, 2), m->n_looked);
 	assert_true(m->n_looked >= 5);
-	turns_end(&m->turns, EVENT);
+	assert_int_equal(turns_end(&m->turns, EVENT), 0);
 	m->n_looked = 0;
 	RUN(m, 100, 0.9, 0.1);
 	assert_int_equal(m->n_looked, 0);
@@ -160,7 +160,20 @@ static void rule_about_a_process_looks_at_it_until_the_phase_ends(void **state)
 	assert_int_equal(m->phase, 2);
 }
 
+static void a_phase_without_a_turn_names_who_would_have_had_it(void **state)
+{
+	struct machine *m = *state;
+
+	RUN(m, 1, 0, 0);
+	turns_begin(&m->turns, EVENT, 1, 0, RESOURCE_CPU);
+	RUN(m, 2, 0.2, 0.9);
+	assert_int_equal(m->n_looked, 0);
+	assert_int_equal(turns_end(&m->turns, EVENT), 2);
+	assert_int_equal(turns_end(&m->turns, EVENT), 0);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 RUN_TESTS(TEST(largest_of_one_tick_has_no_turn), TEST(turns_go_round_in_proportion), TEST(process_that_stopped_has_no_turn),
-	  TEST(more_processes_than_places_do_no_harm), TEST(rule_about_a_process_looks_at_it_until_the_phase_ends))
+	  TEST(more_processes_than_places_do_no_harm), TEST(rule_about_a_process_looks_at_it_until_the_phase_ends),
+	  TEST(a_phase_without_a_turn_names_who_would_have_had_it))

@@ -145,13 +145,14 @@ static void inspect(uint64_t number, unsigned phase, uint32_t pid, void *data)
 static void begin_or_end_turns(struct triggers *t, const struct watch_event *e)
 {
 	const enum resource resource = e->feature ? e->feature->resource : RESOURCE_CPU;
+	uint32_t pid;
 
 	if (!(e->rule->actions & ACTION_CAPTURE))
 		return;
 	if (e->action == TRIGGER_BEGIN || e->action == TRIGGER_RESUME)
 		turns_begin(&t->turns, e->number, e->phases, e->entity->info.pid, resource);
-	else
-		turns_end(&t->turns, e->number);
+	else if ((pid = turns_end(&t->turns, e->number)) && e->action == TRIGGER_PAUSE)
+		inspect(e->number, e->phases, pid, t);
 }
 
 static void report(const struct watch_event *e, void *data)
