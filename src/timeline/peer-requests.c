@@ -10,6 +10,7 @@
 #define LATER	      5 /* times the longest before */
 #define QUICKER	      2 /* times than the other direction: who asks */
 #define PAST_LEAST    (30 * NS_PER_SEC)
+#define RECENT	      (10 * NS_PER_SEC) /* an answer that came before that is no trouble of now */
 #define NET_TX	      2 /* soft interrupts in which a packet over loopback arrives, in its sender's time */
 #define NET_RX	      3
 
@@ -63,15 +64,15 @@ static struct pair *pair_of_names(struct pass *p, const struct trace_thread *ask
 	return pair_of(p, hash_text(asker->comm), ~hash_text(server->comm), add);
 }
 
-static void book(struct pair *pair, const struct peer_request *r, int64_t end, int64_t split)
+static void book(const struct pass *p, struct pair *pair, const struct peer_request *r, int64_t end)
 {
 	if (!pair)
 		return;
-	if (end < split) {
+	if (end < p->split) {
 		pair->n++;
 		pair->sum += r->took;
 		pair->longest = r->took > pair->longest ? r->took : pair->longest;
-	} else if (r->took > pair->slowest.took) {
+	} else if (end + RECENT >= (int64_t)p->t->frozen && r->took > pair->slowest.took) {
 		pair->slowest = *r;
 	}
 }
@@ -88,8 +89,8 @@ static void answer(struct pass *p, const struct trace_thread *asker, const struc
 			continue;
 		r->took = at - r->since;
 		r->pending = false;
-		book(pair_of_processes(p, asker->tgid, by->tgid, true), r, at, p->split);
-		book(pair_of_names(p, asker, by, true), r, at, p->split);
+		book(p, pair_of_processes(p, asker->tgid, by->tgid, true), r, at);
+		book(p, pair_of_names(p, asker, by, true), r, at);
 		r->asked = 0;
 	}
 }

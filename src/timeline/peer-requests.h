@@ -6,7 +6,8 @@
  * for an answer is told apart from a wait for the next request, whatever call it is in (poll, recv, a futex).
  *
  * An answer is late where it takes a second or more, and five times as long as any of ten or more before, of the same two processes
- * or, where these are new, of two of the same names. Known before is what ended half of the trace, or 30 s, ago.
+ * or, where these are new, of two of the same names. Known before is what ended half of the trace, or 30 s, ago; late now what came within the
+ * last 10 s, or has not come yet. A server that is not asleep is not woken: what is asked of it then is not seen here.
  */
 #pragma once
 

@@ -77,6 +77,17 @@ static void an_answer_that_came_late_is_late(void **state)
 	assert_false(found.late.v[0].pending);
 }
 
+static void what_came_late_long_ago_is_over(void **state)
+{
+	_cleanup_(peer_requests_free) struct peer_requests found = {};
+	STORY(s);
+
+	talk(&s);
+	ask_and_answer(&s, 20 * END, 1500 * 1000);
+	find(&s, 20 * END + 15000 * 1000, &found);
+	assert_int_equal(found.late.n, 0);
+}
+
 /* The server waits for its next request, which is no hang. */
 static void who_is_asked_no_more_waits_for_work(void **state)
 {
@@ -130,5 +141,6 @@ static void new_processes_are_known_by_their_names(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(an_answer_that_does_not_come_is_late), cmocka_unit_test(an_answer_that_came_late_is_late),
+	  cmocka_unit_test(what_came_late_long_ago_is_over),
 	  cmocka_unit_test(who_is_asked_no_more_waits_for_work), cmocka_unit_test(who_is_never_answered_waits_for_nothing),
 	  cmocka_unit_test(answers_that_always_take_long_are_not_late), cmocka_unit_test(new_processes_are_known_by_their_names))
