@@ -134,7 +134,7 @@ int otlp_read_frames(struct span_reader *r, struct input *in, enum otlp_framing 
 			have = input_need(in, head + (size_t)length);
 		if (have == -ENOMEM || have == -EIO)
 			return (int)have;
-		if (have < (int64_t)(head + length)) {
+		if (have < 0 || (uint64_t)have < head + length) { /* of a length beyond INPUT_PIECE_MAX the sum may wrap */
 			if (!r->part)
 				span_fault(r->sink.faults, SPAN_FAULT_TRUNCATED, "%s: byte %" PRIu64 ": the message that begins here is not there to its end",
 					   in->name, input_offset(in));

@@ -225,11 +225,14 @@ static void walk_interval(struct walk *w, const struct thread_line *line, size_t
 /* gcc takes a function that only prefetches for one without effect, and leaves its calls out. */
 #define ALWAYS inline __attribute__((always_inline))
 
-static ALWAYS void fetch(const void *at, size_t lines)
+/* The i-th element of an array, which may be empty: beyond the end it does no harm. */
+static ALWAYS void fetch(const void *array, size_t size, uint32_t i, size_t lines)
 {
-	for (size_t i = 0; i < lines; i++)
-		__builtin_prefetch((const void *)((uintptr_t)at + i * CACHE_LINE)); /* beyond the end does no harm */
+	for (size_t line = 0; line < lines; line++)
+		__builtin_prefetch((const void *)((uintptr_t)array + i * size + line * CACHE_LINE));
 }
+
+#define FETCH(vec, i, lines) fetch((vec).v, sizeof((vec).v[0]), i, lines)
 
 /* What will be asked for soon lies anywhere in memory: who had the CPU meanwhile, what the waker did. */
 static ALWAYS void fetch_ahead(const struct walk *w, const struct thread_line *line, size_t i)
@@ -242,11 +245,11 @@ static ALWAYS void fetch_ahead(const struct walk *w, const struct thread_line *l
 	if (soon->near == NOBODY)
 		return;
 	if (group == GROUP_RUNNABLE || group == GROUP_RUNNING)
-		fetch(&cpu->segments.v[soon->near], FETCHED);
+		FETCH(cpu->segments, soon->near, FETCHED);
 	else if (soon->object != NOBODY)
-		fetch(&t->locks.v[soon->object].sightings.v[soon->near], 1);
+		FETCH(t->locks.v[soon->object].sightings, soon->near, 1);
 	else if (soon->waker != NOBODY)
-		fetch(&t->threads.v[soon->waker].intervals.v[soon->near - (soon->near > 2 ? 2 : 0)], FETCHED);
+		FETCH(t->threads.v[soon->waker].intervals, soon->near - (soon->near > 2 ? 2 : 0), FETCHED);
 }
 
 static void walk(struct walk *w, uint32_t thread, uint32_t guess, int64_t from, int64_t to)
