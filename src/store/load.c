@@ -404,8 +404,20 @@ int store_open_segments(struct store *s, int64_t **ret, size_t *ret_n)
 	return 0;
 }
 
+/* SQLite finds rows or their pages damaged: the other segments can still be read. */
+static int read_open_segment(struct store *s, struct open_segment *open, unsigned *damaged)
+{
+	int r = store_read_frames(s, open->id, &open->frames);
+
+	if (r == -EUCLEAN || r == -EIO) {
+		store_note_damage(s, open->id * NS_PER_MS, 0);
+		(*damaged)++;
+	}
+	return r == -ENOMEM ? r : 0;
+}
+
 /* Reads every open segment's bytes, so that a compaction in the meantime takes nothing away. */
-static int read_open_segments(struct store *s, struct open_segment **ret, size_t *ret_n)
+static int read_open_segments(struct store *s, struct open_segment **ret, size_t *ret_n, unsigned *damaged)
 {
 	_cleanup_free_ int64_t *ids = NULL;
 	struct open_segment *open;
@@ -417,14 +429,14 @@ static int read_open_segments(struct store *s, struct open_segment **ret, size_t
 	open = calloc(n ? n : 1, sizeof(*open));
 	if (!open)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		open[i].id = ids[i];
-		open[i].frames.max = CHUNK_MAX;
-		(void)store_read_frames(s, ids[i], &open[i].frames);
-	}
 	*ret = open;
 	*ret_n = n;
-	return 0;
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		open[i].id = ids[i];
+		open[i].frames.max = CHUNK_MAX;
+		r = read_open_segment(s, &open[i], damaged);
+	}
+	return r; /* the caller frees what is there */
 }
 
 /* Those that did not become a chunk. */
@@ -469,7 +481,7 @@ static int extract_open(struct store *s, int64_t from, int64_t to, const uint64_
 	e->to = to;
 	e->most = most;
 	e->heads = heads;
-	r = read_open_segments(s, &e->open, &e->n_open);
+	r = read_open_segments(s, &e->open, &e->n_open, &e->damaged);
 	if (r == 0)
 		r = store_exec(s, "BEGIN");
 	if (r == 0) {

@@ -422,6 +422,42 @@ static void spoil_journal(const struct fixture *f, int64_t segment, long at, int
 }
 
 /* Nothing of it can be read: still its time is named. */
+/* The page where the rows of a table begin becomes nonsense. */
+static void spoil_table(struct fixture *f, const char *query)
+{
+	static const char nonsense[8] = {-1, -1, -1, -1, -1, -1, -1, -1};
+	sqlite3_stmt *stmt;
+	sqlite3 *db;
+	int64_t page;
+	int fd;
+
+	assert_int_equal(sqlite3_open(f->file, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, query, -1, &stmt, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+	page = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+	fd = open(f->file, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(pwrite(fd, nonsense, sizeof(nonsense), (off_t)(page - 1) * 4096), sizeof(nonsense));
+	close(fd);
+}
+
+static void damaged_rows_that_are_not_a_chunk_yet_are_named(void **state)
+{
+	struct fixture *f = *state;
+	int64_t raw;
+
+	assert_int_equal(store_compact(f->store, record(f, 10)), 0);
+	raw = record(f, 10);
+	assert_int_equal(store_save_journal(f->store, raw), 0);
+	assert_int_equal(journal_remove(f->run_dir, raw), 0);
+	store_close(f->store);
+	spoil_table(f, "SELECT rootpage FROM sqlite_schema WHERE name = 'raw'");
+	f->store = open_store(f, STORE_READ);
+	holds(f->store, 0, 10, 1);
+}
+
 static void a_segment_that_is_lost_whole_is_named(void **state)
 {
 	struct fixture *f = *state;
@@ -1157,7 +1193,7 @@ RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(a_segment_that_is_not
 	  CASE(an_export_is_whole), CASE(a_damaged_chunk_is_left_out_and_counted),
 	  CASE(the_times_of_what_is_damaged_are_named), CASE(each_wrong_byte_of_a_summary_is_found),
 	  CASE(a_summary_of_nothing_is_damaged), CASE(a_wrong_byte_of_the_journal_is_remarked),
-	  CASE(a_segment_that_is_lost_whole_is_named),
+	  CASE(a_segment_that_is_lost_whole_is_named), CASE(damaged_rows_that_are_not_a_chunk_yet_are_named),
 	  CASE(a_store_of_the_version_before_is_taken_over), CASE(a_newer_version_is_refused_and_untouched), CASE(a_corrupted_page_is_said),
 	  CASE(no_database_at_all_is_said), CASE(a_full_disk_loses_nothing), CASE(a_full_disk_is_freed_by_a_smaller_limit),
 	  CASE(a_copy_on_a_read_only_disk_can_be_read), CASE(presses_within_five_seconds_are_one),
