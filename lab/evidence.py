@@ -1,84 +1,180 @@
-"""Answers as tables of evidence: of each suspect the weights (logarithms of factors, `why --evidence`) whose sum ranks it.
+"""Answers as tables of evidence (src/model/evidence.h), and the conditional logit over them (McFadden 1974).
 
-A conditional logit over the suspects of each case (McFadden 1974): P(i) = exp(sum w_e x_ie) / sum over j. Today's scores are w = 1.
+A question has outcomes: its suspects, "nothing is slow" and "slow by what is not listed". The utility of an outcome is a sum of evidence by
+weights; its probability is exp(utility) over the sum of all. Strangers are no outcomes: nobody knows whether they are right.
 """
 import dataclasses
+import datetime
+import json
 import math
+import re
 
 import recording
 import score
 
-RIDGE = 1.0  # towards today's weights
-STEPS, STEP = 200, 0.05  # of the ascent
+RIDGE = 4.0  # towards the weights that the program has today: so many questions are worth one unit of a weight
+STEPS, STEP = 150, 0.03  # of the ascent
+NOTHING, UNLISTED = "nothing ", "unlisted "  # begin the names of the moment's weights for these outcomes
+FIXED = {NOTHING + "marked"}  # who presses a button has a reason: no case can say how often there is none
+FALLING = {NOTHING + fact for fact in ("felt", "swing", "added")}  # evidence against "nothing"; all else is never negative but "always"
+COSTS = 5  # misses: a false accusation (src/answer/verdict.c)
 
 
 @dataclasses.dataclass(frozen=True)
-class Choice:
-    """One case: its suspects' weights by name, and which of them are right."""
-
+class Question:
     kind: str
-    suspects: tuple  # of dictionaries
+    background: str
+    outcomes: tuple  # of {name of a weight: evidence}; the last two are "nothing" and "unlisted"
     right: tuple  # of booleans
+    marked: bool
+    calm: bool
+    weight: float = 1.0
 
-    def is_first_right(self, weigh):
-        sums = [sum(weigh.get(name, 1.0) * x for name, x in one.items()) for one in self.suspects]
-        return self.right[sums.index(max(sums))]
+
+def outcomes_of(answer, is_stranger):
+    """(those of the suspects that are known, tables of all outcomes)."""
+    suspects = [s for s in answer["culprits"] or answer["candidates"] if (s["score"] or 0) > 0 and s.get("factors") and not is_stranger(s)]
+    facts = answer["odds"]["facts"]
+    tables = [{f["name"]: math.log(f["factor"]) for f in s["factors"]} for s in suspects]
+    return suspects, (*tables, *({outcome + name: x for name, x in facts.items() if x} for outcome in (NOTHING, UNLISTED)))
 
 
-def choice_of(case, answer):
-    """None where no program is guilty, or none of those listed is: no weight could make that answer right."""
+def is_right(truth, suspect):
+    return {"program": truth.did_it(suspect), "limit": suspect["kind"] == "limit", "remote": suspect["kind"] == "host"}.get(truth.guilty, False)
+
+
+def question_of(case, answer, marked):
     truth = score.Truth.read(case["truth"])
-    suspects = [s for s in truth.suspects_of(answer) if s["score"] > 0 and s.get("factors")]
-    right = tuple(truth.did_it(s) for s in suspects)
-    if truth.guilty != "program" or not any(right):
+    suspects, outcomes = outcomes_of(answer, truth.is_stranger)
+    right = [is_right(truth, s) for s in suspects]
+    nothing = truth.guilty == "nobody"
+    return Question(case["scenario"], case["background"], outcomes, (*right, nothing, not nothing and not any(right)), marked, nothing)
+
+
+def questions_of_case(whyslow, case):
+    """By its mark, and as if nobody had pressed."""
+    kept = recording.Kept(whyslow, case["folder"] / "recording.db")
+    pressed = datetime.datetime.fromtimestamp(case["pressed"]).strftime("%Y-%m-%d %H:%M:%S")
+    return [question_of(case, kept.why(at)[0], marked) for at, marked in ((case["mark"], True), (pressed, False))]
+
+
+def question_of_calm(whyslow, moment):
+    """None where a stranger comes first: nobody knows whether that moment was calm."""
+    path, at = moment
+    nobody = score.Truth.of("nobody", (), (), whyslow)
+    answer = recording.Kept(whyslow, path).why(datetime.datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M:%S"))[0]
+    listed = answer["culprits"] or answer["candidates"]
+    if listed and nobody.is_stranger(listed[0]):
         return None
-    return Choice(case["scenario"], tuple({f["name"]: f["weight"] for f in s["factors"]} for s in suspects), right)
+    suspects, outcomes = outcomes_of(answer, nobody.is_stranger)
+    return Question(f"calm {path}", "calm", outcomes, (*[False] * len(suspects), True, False), False, True)
 
 
-def choices_of(whyslow, cases):
-    asked = ((case, recording.Kept(whyslow, case["folder"] / "recording.db").why(case["mark"])[0]) for case in cases)
-    return [choice for choice in (choice_of(case, answer) for case, answer in asked) if choice]
+def weighed(questions):
+    """As many calm moments count as questions without a mark."""
+    calm = sum(q.calm for q in questions)
+    slow = sum(not q.calm and not q.marked for q in questions)
+    return [dataclasses.replace(q, weight=slow / calm if q.calm and calm else 1.0) for q in questions]
 
 
-def names_of(choices):
-    return list(dict.fromkeys(name for choice in choices for one in choice.suspects for name in one))
-
-
-def first_right(choices, weigh):
-    return sum(choice.is_first_right(weigh) for choice in choices), len(choices)
-
-
-def probabilities(choice, weigh):
-    sums = [sum(weigh[name] * x for name, x in one.items()) for one in choice.suspects]
+def probabilities(question, weigh):
+    sums = [sum(weigh.get(name, 0.0) * x for name, x in one.items()) for one in question.outcomes]
     powers = [math.exp(value - max(sums)) for value in sums]
     return [power / sum(powers) for power in powers]
 
 
-def slope_of(choice, weigh, slope):
-    """Adds the slope of log P(one of the right ones is chosen)."""
-    p = probabilities(choice, weigh)
-    of_right = sum(q for q, right in zip(p, choice.right) if right)
-    for one, q, right in zip(choice.suspects, p, choice.right):
-        pull = (q / of_right if right else 0) - q
+def add_slope(question, weigh, slope):
+    """Adds the slope of log P(one of the right outcomes)."""
+    p = probabilities(question, weigh)
+    of_right = max(1e-9, sum(q for q, right in zip(p, question.right) if right))
+    for one, q, right in zip(question.outcomes, p, question.right):
+        pull = question.weight * ((q / of_right if right else 0) - q)
         for name, x in one.items():
-            slope[name] += pull * x
+            slope[name] = slope.get(name, 0) + pull * x
 
 
-def fit(choices):
-    """{name: weight}: the most likely ones, ridge towards today's; none is negative: evidence may not change its sign."""
-    weigh = dict.fromkeys(names_of(choices), 1.0)
-    for _ in range(STEPS):
-        slope = {name: RIDGE * (1 - w) for name, w in weigh.items()}
-        for choice in choices:
-            slope_of(choice, weigh, slope)
-        weigh = {name: max(0.0, w + STEP * slope[name] / max(1, len(choices) / 10)) for name, w in weigh.items()}
+def bounded(name, weight):
+    if name.endswith("always"):
+        return weight
+    return min(0.0, weight) if name in FALLING else max(0.0, weight)
+
+
+def fit(questions, today):
+    """{name: weight}: the most likely ones, ridge towards today's; evidence may not change its sign."""
+    weigh = dict(today)
+    for step in range(STEPS):
+        slope = {name: RIDGE * (today[name] - w) for name, w in weigh.items()}
+        for question in questions:
+            add_slope(question, weigh, slope)
+        rate = STEP * 10 / max(10, len(questions)) * (1 if step < STEPS / 2 else 0.3)
+        weigh = {name: w if name in FIXED else bounded(name, w + rate * slope.get(name, 0)) for name, w in weigh.items()}
     return weigh
 
 
-def without_own_kind(choices):
-    """First right by weights fitted on all other kinds, of how many."""
-    hits = 0
-    for kind in sorted({choice.kind for choice in choices}):
-        weigh = fit([choice for choice in choices if choice.kind != kind])
-        hits += sum(choice.is_first_right(weigh) for choice in choices if choice.kind == kind)
-    return hits, len(choices)
+@dataclasses.dataclass
+class Verdict:
+    """As src/answer/verdict.c says it, among those that are known."""
+
+    slow: bool
+    named: bool
+    right: bool
+    confidence: float
+
+
+def verdict(question, weigh):
+    p = probabilities(question, weigh)
+    *suspects, nothing, unlisted = p
+    top = max(suspects, default=0.0)
+    named = nothing < 0.5 and top > COSTS * nothing and top >= unlisted
+    first = p.index(top) if suspects else len(p) - 2
+    right = question.right[first] if named else (question.right[-2] and nothing >= 0.5)
+    return Verdict(nothing < 0.5, named, right, top)
+
+
+def without_own_kind(questions, today):
+    """[(question, verdict)] by weights fitted on all other kinds."""
+    found = []
+    for kind in dict.fromkeys(q.kind for q in questions):
+        weigh = fit(weighed([q for q in questions if q.kind != kind]), today)
+        found += [(q, verdict(q, weigh)) for q in questions if q.kind == kind]
+    return found
+
+
+def read_weights(path):
+    """{name: weight} of src/model/weights.h."""
+    weights, of = {}, ""
+    for line in path.read_text().splitlines():
+        if table := re.match(r"static const double (\w+)_weights", line):
+            of = {"evidence": ""}.get(table[1], table[1] + " ")
+        elif row := re.match(r"\t\[(?:EVIDENCE|MOMENT)_(\w+)\] = ([-.\d]+),", line):
+            weights[of + row[1].lower().replace("_", "-")] = float(row[2])
+    return weights
+
+
+def write_weights(path, weights, told):
+    """The same lines with other numbers, and what is told of them in the comment above."""
+    lines, of = [], ""
+    for line in path.read_text().splitlines():
+        if table := re.match(r"static const double (\w+)_weights", line):
+            of = {"evidence": ""}.get(table[1], table[1] + " ")
+        elif row := re.match(r"(\t\[(?:EVIDENCE|MOMENT)_(\w+)\] = )", line):
+            line = f"{row[1]}{weights[of + row[2].lower().replace('_', '-')]:.3g},"
+        elif line.startswith(" * Fitted"):  # to the end of the comment
+            line = f" * Fitted {told} */"
+        lines.append(line)
+    path.write_text("\n".join(lines) + "\n")
+
+
+def as_kept(question):
+    """A line that is small enough for the repository: who has hardly a part of the odds is left out, unless it is right."""
+    odds = [math.exp(sum(one.values())) for one in question.outcomes]
+    least = 0.01 * max(odds[:-2], default=0)
+    kept = [i for i, of in enumerate(odds) if of >= least or question.right[i] or i >= len(odds) - 2]
+    return json.dumps({"kind": question.kind.rpartition("/")[2], "background": question.background, "marked": question.marked, "calm": question.calm,
+                       "right": [question.right[i] for i in kept],
+                       "outcomes": [{name: round(x, 3) for name, x in question.outcomes[i].items() if x} for i in kept]})
+
+
+def read_kept(path):
+    kept = [json.loads(line) for line in path.read_text().splitlines()]
+    return [Question(**one | {"outcomes": tuple(one["outcomes"]), "right": tuple(one["right"])}) for one in kept]

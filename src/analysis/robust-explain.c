@@ -23,7 +23,7 @@ static double waited_by_events(const struct robust *r, enum bottleneck b)
 	const struct charges *c = r->q->charges;
 
 	if (b == BOTTLENECK_PEER)
-		return r->peer_total;
+		return r->new_of[b];
 	return r->joined && c ? c->total[b] : 0;
 }
 

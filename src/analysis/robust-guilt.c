@@ -19,6 +19,8 @@
 #define LINE		5e6 /* bytes a second */
 #define GROWN		0.01 /* of the memory: what programs hold more than usual is why it is short */
 #define REPORT_SCORE	1e-4
+#define NO_PRESSURE	12    /* what is not measured, on a free machine, beside what is */
+#define QUEUES_LEAST	5e7  /* ns/s: who waits less for the disk has hardly a part of its queue */
 #define TAKES_MUCH	0.05
 
 /* Files in memory are no program's: where what programs hold has not grown, whoever has to free memory is who takes it. 0..1. */
@@ -111,6 +113,28 @@ static double new_on_disk(struct robust *r, struct program *p)
 	return takes > 0 ? more / takes : 0;
 }
 
+/* Of the queue for the disk, by Little's law (1961): as much of it is a program's as it waits for its own requests, as far as they are new
+ * (whoever does what it always does waits for others'). So who has few bytes written one by one is seen, too. Of two uses each counts by
+ * its bytes. */
+static double share_of_queue(struct robust *r, struct program *p, const struct use *use, double excess)
+{
+	double of_use = part_of(r, use) * excess / r->total[use->feature], all = 0;
+
+	for (size_t i = 0; i < USES; i++) {
+		size_t f = (size_t)uses[i].feature;
+		double now = uses[i].resource == BOTTLENECK_DISK ? program_now(r, p, f) : NAN;
+
+		all += now > 0 ? part_of(r, &uses[i]) * now / r->total[f] : 0;
+	}
+	return all > 0 && r->blocked > 0 ? fmin(1, blocked_now(r, p) / r->blocked * of_use / all) : 0;
+}
+
+/* A few writes one by one are no bytes worth a word, and may keep a disk busy. */
+static bool queues_noticeably(const struct robust *r, const struct program *p, const struct use *use)
+{
+	return r->joined && use->resource == BOTTLENECK_DISK && blocked_now(r, p) >= QUEUES_LEAST;
+}
+
 /* Of what is new, however little that is: what waits more does so because of it. */
 static double share_of_new(const struct robust *r, const struct use *use, double share, double excess)
 {
@@ -118,7 +142,7 @@ static double share_of_new(const struct robust *r, const struct use *use, double
 
 	if (use->scale > 0 || use->of_memory || !(growth > 0))
 		return share;
-	return part_of(r, use) * fmin(1, excess / growth);
+	return fmax(use->resource == BOTTLENECK_DISK ? share : 0, part_of(r, use) * fmin(1, excess / growth));
 }
 
 /* What it used of it, and what others waited for that: each is half of the evidence, where both are known. *ret_used, *ret_charged:
@@ -129,6 +153,8 @@ static double joined_share(struct robust *r, struct program *p, const struct use
 	double share = share_of(r, use, excess), charged = charged_share(r, p, use->resource);
 	double right = use->resource == BOTTLENECK_CPU ? right_to_cpu(r, p) : 1, is_new;
 
+	if (use->resource == BOTTLENECK_DISK && r->joined)
+		share = fmax(share, share_of_queue(r, p, use, excess));
 	*ret_charged = NAN;
 	*ret_used = right * share_of_new(r, use, share, excess);
 	share *= right;
@@ -222,12 +248,28 @@ bool program_is_new(const struct robust *r, const struct program *p)
 	return true;
 }
 
+/* While it holds a lock it may wait for a CPU or the disk itself: then others wait for whom it waits for. Of the waits for its lock what
+ * is its own doing, 0..1. */
+static double held_by_itself(const struct robust *r, const struct program *p)
+{
+	double queued = program_now(r, p, FEATURE_CPU_RUN_DELAY), held = charged_to(r, p, BOTTLENECK_LOCK) * 1e9;
+
+	return held > 0 ? 1 - fmin(1, ((isnan(queued) ? 0 : queued) + blocked_now(r, p)) / held) : 1;
+}
+
 /* Whoever holds a lock that others wait for. A program that always did so is less of a surprise than a new one. */
 static double guilt_of_lock(const struct robust *r, const struct program *p)
 {
-	double share = charged_share(r, p, BOTTLENECK_LOCK);
+	double share = share_of_news(r, p, BOTTLENECK_LOCK);
 
-	return isnan(share) ? 0 : r->shortage[BOTTLENECK_LOCK] * share * (program_is_new(r, p) ? 1 : HELD_BEFORE);
+	return isnan(share) ? 0 : r->shortage[BOTTLENECK_LOCK] * share * held_by_itself(r, p) * (program_is_new(r, p) ? 1 : HELD_BEFORE);
+}
+
+static double guilt_of_peer(const struct robust *r, const struct program *p)
+{
+	double share = share_of_news(r, p, BOTTLENECK_PEER);
+
+	return isnan(share) ? 0 : r->shortage[BOTTLENECK_PEER] * share;
 }
 
 /* What has no limit but its process's own leaks in one process: four hundred new ones with eight files each are no leak. */
@@ -286,7 +328,7 @@ static void add_shares(struct verdict *v, enum bottleneck b, double used, double
 /* Of locks and of other programs that do not answer only events tell. */
 static void add_charged_alone(const struct robust *r, struct verdict *v)
 {
-	double lock = v->program->root ? NAN : charged_share(r, v->program, BOTTLENECK_LOCK);
+	double lock = v->program->root ? NAN : share_of_news(r, v->program, BOTTLENECK_LOCK);
 
 	v->used[BOTTLENECK_LOCK] = isnan(lock) ? 0 : lock;
 	v->used[BOTTLENECK_PEER] = r->shortage[BOTTLENECK_PEER] > 0 ? v->peer / r->shortage[BOTTLENECK_PEER] : 0;
@@ -347,7 +389,7 @@ static double guilt_of(struct robust *r, struct program *p, struct verdict *v, s
 			continue;
 		if (p->root && !is_of_jobs(&uses[i]))
 			continue;
-		if (isnan(now) || now < noticeable(&p->members.v[0]->features[f]))
+		if (isnan(now) || (now < noticeable(&p->members.v[0]->features[f]) && !queues_noticeably(r, p, &uses[i])))
 			continue;
 		/* even if all of it were new, would it matter? */
 		if (shortage_for(r, &uses[i]) * share_of(r, &uses[i], now) < REPORT_SCORE)
@@ -365,8 +407,10 @@ static double guilt_of(struct robust *r, struct program *p, struct verdict *v, s
 		if (uses[i].resource == BOTTLENECK_MEMORY && !may_have_memory(r, p))
 			factors[EVIDENCE_SHARE] = used = charged = 0;
 		add_shares(v, uses[i].resource, used, charged);
-		if (uses[i].resource == BOTTLENECK_NONE) /* what nothing is short of is not what a short machine is slow by */
+		if (uses[i].resource == BOTTLENECK_NONE) { /* what nothing is short of is not what a short machine is slow by */
 			factors[EVIDENCE_MACHINE_IS_FREE] = machine_is_free(r);
+			factors[EVIDENCE_NO_PRESSURE] = pow(NO_PRESSURE, machine_is_free(r) * machine_is_free(r));
+		}
 		if (isnan(u.median))
 			factors[EVIDENCE_AGE] = youth(r, p);
 		if (f == FEATURE_THREADS)

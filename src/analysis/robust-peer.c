@@ -1,5 +1,5 @@
-/* Programs that wait for another one, by the flight recorder's charges. Who writes to a slower one always waits for it, and that is how the two
- * work together: it counts as far as the victim waits in such calls beyond its usual. */
+/* Programs that wait for another one, or for its lock, by the flight recorder's charges. Who writes to a slower one always waits for it, and who
+ * shares a lock always waits a little: that is how the two work together. It counts as far as the victim waits so beyond its usual. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 
 #include "analysis/robust.h"
 
+#define SAME_WAIT 0.5 /* of what the events tell, at least, is in the sums that have the same wait */
 #define NO_PAST 0.3 /* where nothing was seen before the trouble: whether it always waits like that nobody knows */
 
 /* What a charge's victim waited in the same way, for whomever. */
@@ -33,29 +34,46 @@ static double unusual_part(struct robust *r, const struct charge *one)
 	return isnan(one->before) ? NO_PAST : fmax(0, 1 - one->before / charged);
 }
 
-int weigh_peers(struct robust *r)
+/* Where the recorder's sums do not have what the events tell (who is stopped waits for no lock), all of it is new. */
+static double unusual_of_lock(struct robust *r, const struct charge *one)
+{
+	struct program *p = hmap_get(&r->by_key, hash_text(one->victim), 0);
+	double now = p ? program_now(r, p, FEATURE_WAIT_LOCK) / 1e9 : NAN;
+
+	if (one->how == CHARGE_STOPPED || !(now >= SAME_WAIT * one->seconds))
+		return 1;
+	return fmin(1, more_waited(r, p, FEATURE_WAIT_LOCK) / 1e9 / now);
+}
+
+int weigh_news(struct robust *r)
 {
 	const struct charges *c = r->q->charges;
 
 	if (!c || !c->list.n)
 		return 0;
-	r->peer = calloc(c->list.n, sizeof(*r->peer));
-	if (!r->peer)
+	r->news = calloc(c->list.n, sizeof(*r->news));
+	if (!r->news)
 		return -ENOMEM;
 	for (size_t i = 0; i < c->list.n; i++) {
-		if (c->list.v[i].of == BOTTLENECK_PEER)
-			r->peer[i] = c->list.v[i].seconds * unusual_part(r, &c->list.v[i]);
-		r->peer_total += r->peer[i];
+		const struct charge *one = &c->list.v[i];
+
+		if (one->of == BOTTLENECK_PEER)
+			r->news[i] = one->seconds * unusual_part(r, one);
+		else if (one->of == BOTTLENECK_LOCK)
+			r->news[i] = one->seconds * unusual_of_lock(r, one);
+		r->new_of[one->of] += r->news[i];
 	}
 	return 0;
 }
 
-double guilt_of_peer(const struct robust *r, const struct program *p)
+double share_of_news(const struct robust *r, const struct program *p, enum bottleneck of)
 {
 	double sum = 0;
 
-	for (size_t i = 0; r->peer_total > 0 && i < r->q->charges->list.n; i++)
-		if (strcmp(r->q->charges->list.v[i].culprit, p->key) == 0)
-			sum += r->peer[i] / r->peer_total;
-	return r->shortage[BOTTLENECK_PEER] * sum;
+	if (!(r->new_of[of] > 0))
+		return NAN;
+	for (size_t i = 0; i < r->q->charges->list.n; i++)
+		if (r->q->charges->list.v[i].of == of && strcmp(r->q->charges->list.v[i].culprit, p->key) == 0)
+			sum += r->news[i];
+	return fmin(1, sum / r->new_of[of]);
 }

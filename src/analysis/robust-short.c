@@ -70,11 +70,11 @@ static double waited_more(struct robust *r, size_t f)
 
 /* Threads that wait for work wait in the same call: only events tell them from those that wait for a lock. That somebody keeps
  * stopping others is nothing that happens at any time. */
-static double lock_shortage(const struct charges *c)
+static double lock_shortage(const struct robust *r)
 {
-	double total = c->total[BOTTLENECK_LOCK];
+	double added = r->new_of[BOTTLENECK_LOCK];
 
-	return fmin(1, total >= LOCKED_LEAST ? total : c->stopped);
+	return fmin(1, added >= LOCKED_LEAST ? added : r->q->charges->stopped);
 }
 
 double shortage_of(struct robust *r, enum bottleneck b)
@@ -83,9 +83,9 @@ double shortage_of(struct robust *r, enum bottleneck b)
 	double now = p->now[b], usual = isnan(p->usual[b]) ? 0 : fmin(p->usual[b], now), more = NAN, sum;
 
 	if (b == BOTTLENECK_LOCK)
-		return r->joined && r->q->charges ? lock_shortage(r->q->charges) : 0;
+		return r->joined && r->q->charges ? lock_shortage(r) : 0;
 	if (b == BOTTLENECK_PEER)
-		return r->peer_total >= LOCKED_LEAST ? fmin(1, r->peer_total) : 0;
+		return r->new_of[b] >= LOCKED_LEAST ? fmin(1, r->new_of[b]) : 0;
 	if (r->joined && b == BOTTLENECK_QUOTA)
 		return waited_more(r, FEATURE_WAIT_QUOTA);
 	if (isnan(now))
@@ -165,6 +165,14 @@ double shortage_for(const struct robust *r, const struct use *use)
 	return fmax(use->weight, use->resource == BOTTLENECK_NONE ? 0 : r->shortage[use->resource]);
 }
 
+double blocked_now(const struct robust *r, const struct program *p)
+{
+	double counted = p->there ? program_now(r, p, FEATURE_DELAY_BLOCK) : NAN;
+	double recorded = p->there && r->joined ? program_now(r, p, FEATURE_WAIT_DISK) : NAN;
+
+	return fmax(0, fmax(counted, recorded)); /* of a NaN and a number the number */
+}
+
 /* Reads and writes share a disk by the time they take, not by their bytes: a few synchronous writes can hold up a
  * stream of reads, and a trickle of buffered ones does not. */
 void weigh_disk(struct robust *r)
@@ -180,6 +188,8 @@ void weigh_disk(struct robust *r)
 		writes += subject_growth(r->d, s, FEATURE_DISK_WRITE_TIME, r->q->focus, r->q->at);
 	}
 	r->read_part = r->write_part = 1;
+	for (size_t i = 0; i < r->programs.n; i++)
+		r->blocked += works_for_others(r->programs.v[i]) ? 0 : blocked_now(r, r->programs.v[i]);
 	if (reads + writes <= 0)
 		return;
 	r->read_part = reads / (reads + writes);

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 
 #include "analysis/robust.h"
+#include "model/weights.h"
 
 const struct use uses[USES] = {
 	{BOTTLENECK_CPU, FEATURE_CPU_TIME, false, 0, 0.02, false},
@@ -110,7 +111,7 @@ static void robust_free(struct robust *r)
 	free(r->sum);
 	free(r->one);
 	free(r->sorted);
-	free(r->peer);
+	free(r->news);
 }
 
 static int by_guilt(const void *a, const void *b)
@@ -120,6 +121,16 @@ static int by_guilt(const void *a, const void *b)
 	if (x->suspect.score != y->suspect.score)
 		return x->suspect.score > y->suspect.score ? -1 : 1;
 	return x->suspect.subject->info.id < y->suspect.subject->info.id ? -1 : 1;
+}
+
+/* From the factors by their weights, what a suspect is worth beside the other outcomes (model/evidence.h). */
+static double score_of(const double factors[EVIDENCE_COUNT])
+{
+	double utility = 0;
+
+	for (enum evidence e = 0; e < EVIDENCE_COUNT; e++)
+		utility += factors[e] > 0 ? evidence_weights[e] * log(factors[e]) : 0;
+	return exp(utility);
 }
 
 static int judge_all(struct robust *r, struct ranking *ret)
@@ -136,6 +147,9 @@ static int judge_all(struct robust *r, struct ranking *ret)
 	if (r->joined && (judge_jobs(r) < 0 || move_guilt(r) < 0))
 		return -ENOMEM;
 	forgive_who_stopped(r);
+	for (size_t i = 0; i < r->verdicts.n; i++)
+		if (r->verdicts.v[i].suspect.score > 0) /* all of its guilt may be another one's */
+			r->verdicts.v[i].suspect.score = score_of(r->verdicts.v[i].suspect.factors);
 	if (r->verdicts.n)
 		qsort(r->verdicts.v, r->verdicts.n, sizeof(r->verdicts.v[0]), by_guilt);
 	return 0;
@@ -151,7 +165,7 @@ static int rank_all(struct robust *r, struct ranking *ret)
 		result = make_blocks(r);
 	if (result < 0)
 		return result;
-	result = r->joined ? weigh_peers(r) : 0;
+	result = r->joined ? weigh_news(r) : 0;
 	for (int b = 0; b < BOTTLENECK_COUNT; b++)
 		r->shortage[b] = shortage_of(r, (enum bottleneck)b);
 	find_short_memory(r);

@@ -80,11 +80,12 @@ struct robust {
 	VEC(struct verdict) verdicts;
 	struct hmap by_key, by_name;
 	double shortage[BOTTLENECK_COUNT]; /* 0..1 */
-	double *peer, peer_total; /* by charge, robust-peer.c: s/s beyond the usual; NULL = none */
+	double *news, new_of[BOTTLENECK_COUNT]; /* by charge, for locks and other programs: s/s beyond the usual (robust-peer.c); NULL = none */
 	const char *short_group; /* the control group that is short of memory where the machine is not; NULL = none */
 	bool short_of_memory;	 /* it is, or the machine */
 	double memory;		 /* bytes: what it has, or the machine */
 	double read_part, write_part;	   /* of the disk's time */
+	double blocked;			   /* ns/s that programs wait for their own requests to it */
 	double added[BOTTLENECK_COUNT]; /* of all programs */
 	double queued; /* s/s that all programs wait for CPUs, the usual included */
 	double stolen; /* by the hypervisor: of what is new on the CPUs, 0..1 */
@@ -158,6 +159,8 @@ double waits_elsewhere(struct robust *r, struct program *p, double waited);
 /* How bad it is to use it: the shortage, or what it is without one. */
 double shortage_for(const struct robust *r, const struct use *use);
 void weigh_disk(struct robust *r);
+/* ns/s that it waits for its own requests to the disk. */
+double blocked_now(const struct robust *r, const struct program *p);
 /* Of a nice program, what the scheduler gives it beside a normal one; 1 for others. */
 double right_to_cpu(const struct robust *r, const struct program *p);
 /* Of a control group's memory only who is in it, or in one below, has any. */
@@ -169,9 +172,10 @@ void sum_growth(struct robust *r);
 
 /* robust-peer.c */
 
-/* Before the shortages: fills in `peer`. 0 or -ENOMEM. */
-int weigh_peers(struct robust *r);
-double guilt_of_peer(const struct robust *r, const struct program *p);
+/* Before the shortages: fills in `news` and `new_of`. 0 or -ENOMEM. */
+int weigh_news(struct robust *r);
+/* Of what is new of waits for locks or other programs, what is for this program, 0..1; NaN = there are none. */
+double share_of_news(const struct robust *r, const struct program *p, enum bottleneck of);
 
 /* robust-guilt.c: who took how much of what was short. */
 

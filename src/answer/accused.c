@@ -2,8 +2,6 @@
 
 #include <errno.h>
 
-#define HAD_A_HAND 0.2 /* of the first one's score: whoever has less is not accused */
-
 static void accused_free_one(struct accused *a)
 {
 	free(a->name);
@@ -80,7 +78,7 @@ int accused_of(const struct answer *a, struct accused_list *ret)
 	struct accused_list l = {};
 
 	for (size_t i = 0; a->slow && i < r->suspects.n; i++) {
-		if (r->suspects.v[i].score < HAD_A_HAND * r->suspects.v[0].score)
+		if (!suspect_matters(r, &r->suspects.v[i]))
 			continue;
 		if (add(a, &r->suspects.v[i], &l) < 0) {
 			accused_free(&l);

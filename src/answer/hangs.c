@@ -362,7 +362,7 @@ char *hang_words(const struct dataset *d, const struct hang *h, int64_t at)
 static int put_first(struct ranking *r, const struct subject *culprit, const struct hang *h)
 {
 	double score = fmin(1, h->kind < PROCESS_FEATURE_COUNT ? (h->now - h->normal) / 1e9 : 1);
-	struct suspect top = {.subject = culprit, .score = score, .share = NAN, .of = bottleneck_of(h), .members = 1};
+	struct suspect top = {.subject = culprit, .score = score, .probability = NAN, .share = NAN, .of = bottleneck_of(h), .members = 1};
 	struct suspect victim = {.subject = h->victim, .score = score, .share = NAN, .of = top.of, .members = 1};
 
 	while (r->suspects.n)

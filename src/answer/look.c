@@ -9,7 +9,6 @@
 #define OVER	      (3 * NS_PER_SEC)	/* a pressure that ended so long ago is over */
 #define LATEST	     (10 * NS_PER_SEC) /* of a young recording: who is new here, beside those before? */
 #define YOUNG	     (60 * NS_PER_SEC) /* ... of which so much is halved */
-#define COMES_NEAR   0.3 /* of the score of who is named without that */
 #define BEFORE_LEAST 6	 /* ticks before a trouble: with fewer nobody can be compared with before */
 
 static uint64_t memory_of(const struct dataset *d, const struct subject *system, uint32_t at)
@@ -56,8 +55,8 @@ static void judge_look(struct look *l, const struct dataset *d, const struct why
 	a->window_start = d->ticks.v[q->train_from].wall;
 	a->window_end = d->ticks.v[q->at].wall;
 	a->has_history = q->train_to - q->train_from >= 30;
-	l->pressed = verdict_is_pressed(a, &l->there, request->method, request->marked);
-	verdict_judge(a, q, l->pressed, request->method, request->marked);
+	verdict_judge(a, q, &l->there, request->method, request->marked);
+	l->pressed = verdict_is_pressed(a, &l->there);
 	if (l->pressed || request->since)
 		a->slow_since = d->ticks.v[q->focus].wall - d->ticks.v[q->focus].span;
 	if (l->pressed && a->at - d->ticks.v[q->at].wall > OVER)
@@ -82,16 +81,6 @@ static int look_at(const struct dataset *d, const struct why_request *request, c
 	return r;
 }
 
-static bool names_culprit(const struct look *l, const struct why_request *request)
-{
-	return verdict_names_culprit(&l->answer, request->method, request->marked);
-}
-
-static double top_score(const struct look *l)
-{
-	return l->answer.ranking.suspects.n ? l->answer.ranking.suspects.v[0].score : 0;
-}
-
 /* What was looked at takes the place of what was before. */
 static void replace_look(struct look *l, struct look *by)
 {
@@ -112,7 +101,7 @@ static int look_at_what_is_new(const struct dataset *d, const struct why_request
 
 	lately.since = d->ticks.v[latest > middle ? latest : middle].wall;
 	r = look_at(d, &lately, q, PRESSURE_REACTION, &here);
-	if (r < 0 || !names_culprit(&here, request) || top_score(&here) < COMES_NEAR * top_score(ret)) {
+	if (r < 0 || !here.answer.culprit_is_named || here.answer.confidence < ret->answer.confidence) {
 		look_free(&here);
 		return r;
 	}
@@ -128,7 +117,7 @@ static int look_at_the_press(const struct dataset *d, const struct why_request *
 	struct look here;
 	int r = look_at(d, request, q, 0, &here);
 
-	if (r == 0 && names_culprit(&here, request))
+	if (r == 0 && here.answer.culprit_is_named)
 		replace_look(ret, &here);
 	else
 		look_free(&here);
@@ -143,7 +132,7 @@ int look_for_culprit(const struct dataset *d, const struct why_request *request,
 		return r;
 	if (ret->pressed && ret->q.train_to < ret->q.train_from)
 		return look_at_what_is_new(d, request, q, ret);
-	if (request->marked && ret->q.at != q->at && !names_culprit(ret, request))
+	if (request->marked && ret->q.at != q->at && !ret->answer.culprit_is_named)
 		return look_at_the_press(d, request, q, ret);
 	return 0;
 }

@@ -48,7 +48,8 @@ struct gauge {
 	double *strain;
 	double usual_pressure, usual_strain; /* NAN = too little past */
 	bool felt;			     /* more than usual */
-	bool there;			     /* ... and beyond what the past swung to */
+	double chance;			     /* ... that the past swings so far by itself; NAN = too little past */
+	bool there;			     /* ... and that is too little to be chance */
 	uint32_t end;			     /* the newest tick at which it is felt */
 };
 
@@ -245,15 +246,15 @@ static double worst_before(const struct dataset *d, const double *strain, uint32
 	return worst;
 }
 
-/* To what the worst within a reaction's time swings by itself with this chance, 0..1 (NAN: too little past). Beyond the upper
+/* The chance that the worst within a reaction's time swings beyond `now` by itself, 0..1 (NAN: too little past). Beyond the upper
  * quarter the odds of a strain fall off exponentially (peaks over a threshold; its scale is taken from quantiles, which a few
- * troubles in the past do not move). Learnt from k peaks the next one is Pareto: P(x) = (1 + x / (k scale))^-k. Of a past with
- * enough moments it is no more than the highest of them. */
-static int learn_level(const struct dataset *d, const struct question *q, const double *strain, int64_t to, double chance, double *ret)
+ * troubles in the past do not move). Learnt from k peaks the next one is Pareto: P(x) = (1 + x / (k scale))^-k. Of what is
+ * higher than all of n moments it is no more than 1 / n. */
+static int learn_chance(const struct dataset *d, const struct question *q, const double *strain, int64_t to, double now, double *ret)
 {
 	size_t n = 0, room = to >= q->train_from ? (size_t)(to - q->train_from) + 1 : 0;
 	_cleanup_free_ double *values = calloc(room + 1, sizeof(*values));
-	double upper, scale, peaks, level, moments = 0;
+	double upper, scale, peaks, beyond, moments = 0;
 
 	if (!values)
 		return -ENOMEM;
@@ -272,10 +273,13 @@ static int learn_level(const struct dataset *d, const struct question *q, const 
 	peaks = moments * (1 - UPPER);
 	upper = quantile_sorted(values, n, UPPER);
 	scale = (quantile_sorted(values, n, 0.95) - upper) / log((1 - UPPER) / 0.05);
-	level = upper + peaks * scale * (pow(chance / (1 - UPPER), -1 / peaks) - 1);
-	if (moments >= 1 / chance)
-		level = fmin(level, values[n - 1]);
-	*ret = level / (1 + level);
+	beyond = now / (1 - fmin(now, 0.999)) - upper;
+	if (beyond <= 0)
+		*ret = 1;
+	else
+		*ret = scale > 0 ? (1 - UPPER) * pow(1 + beyond / (peaks * scale), -peaks) : 0;
+	if (beyond > values[n - 1] - upper)
+		*ret = fmin(*ret, 1 / moments);
 	return 0;
 }
 
@@ -374,19 +378,20 @@ static int learn_gauge(const struct dataset *d, const struct question *q, int64_
 static int look_for_trouble(const struct dataset *d, const struct question *q, int64_t reaction, double chance, struct gauge *g)
 {
 	uint32_t oldest = pressure_tick_before(d, q->at, reaction > FELT ? reaction : FELT);
-	double level;
 	int r;
 
 	g->felt = g->there = false;
+	g->chance = 1;
 	for (g->end = q->at; g->end >= oldest + FELT_TICKS - 1; g->end--)
 		if (pressure_is_felt(felt_until(g->strain, g->end), g->usual_strain))
 			break;
 	if (g->end < oldest + FELT_TICKS - 1)
 		return 0;
 	g->felt = true;
-	r = learn_level(d, q, g->strain, pressure_last_learnt(d, q, begin_of(d, g, g->end)), chance, &level);
+	r = learn_chance(d, q, g->strain, pressure_last_learnt(d, q, begin_of(d, g, g->end)), worst_before(d, g->strain, q->at, reaction),
+			 &g->chance);
 	if (r == 0)
-		g->there = isnan(level) || worst_before(d, g->strain, q->at, reaction) > level;
+		g->there = isnan(g->chance) || g->chance < chance;
 	return r;
 }
 
@@ -421,7 +426,7 @@ int pressure_find(const struct dataset *d, struct question *q, int64_t since, in
 	struct gauge gauges[ARRAY_SIZE(pressures)] = {};
 	int r = 0;
 
-	*ret = (struct shortages){};
+	*ret = (struct shortages){.chance = 1};
 	for (size_t b = 0; b < BOTTLENECK_COUNT; b++)
 		q->pressure.usual[b] = q->pressure.now[b] = NAN;
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(pressures); i++) {
@@ -434,6 +439,7 @@ int pressure_find(const struct dataset *d, struct question *q, int64_t since, in
 			r = look_for_trouble(d, q, reaction, believed ? CHANCE_BELIEVED : CHANCE_CALM, g);
 		ret->any |= g->there;
 		ret->felt |= g->felt;
+		ret->chance = fmin(ret->chance, isnan(g->chance) ? CHANCE_CALM : g->chance);
 	}
 	if (r == 0) {
 		place_focus(d, q, gauges, ARRAY_SIZE(gauges), ret->any);

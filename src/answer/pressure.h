@@ -8,6 +8,7 @@
 struct shortages {
 	bool felt;		   /* more had to be waited for something than is usual */
 	bool any;		   /* ... and than the past swung to by itself */
+	double chance;		   /* ... that the past swings so far by itself, 0..1; 1 = nothing is felt */
 	bool of[BOTTLENECK_COUNT]; /* for what, in [focus, at] */
 };
 

@@ -236,6 +236,44 @@ static void who_writes_to_a_slower_one_as_ever_has_nothing_to_complain_of(void *
 	assert_true(guilt_of_sleeper(CHARGE_UNANSWERED, 0, 0) > 0.5);
 }
 
+/* Guilt of who holds a lock for which its victim waits 60 % of the time, usually so much of it, and waits for a CPU itself so much. */
+static double guilt_of_holder(int64_t usually, int64_t queues)
+{
+	struct story st;
+	struct subject *victim, *holder;
+	struct charges charges = {.total[BOTTLENECK_LOCK] = 0.6};
+	struct question q = {.at = TICKS - 1, .focus = FROM, .train_to = FROM - 1, .cpus = 2, .charges = &charges};
+	struct ranking ranking = {};
+	double score;
+
+	begin(&st);
+	victim = add(&st, "/bin/victim", 0, TICKS - 1, 0);
+	holder = add(&st, "/bin/holder", 0, TICKS - 1, 0);
+	use(victim, FEATURE_WAIT_LOCK, 0, FROM - 1, usually * PERCENT);
+	use(victim, FEATURE_WAIT_LOCK, FROM, TICKS - 1, 60 * PERCENT);
+	use(holder, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, queues * PERCENT);
+	assert_int_equal(VEC_PUSH(charges.list, (struct charge){victim->program, holder->program, BOTTLENECK_LOCK, CHARGE_HELD, 0.6, 0, NAN}), 0);
+	assert_int_equal(method_blame.rank(&st.d, &q, &ranking), 0);
+	score = ranking.suspects.n ? ranking.suspects.v[0].score : 0;
+	ranking_free(&ranking);
+	charges_free(&charges);
+	end(&st);
+	return score;
+}
+
+static void who_shares_a_lock_as_ever_is_not_guilty(void **state)
+{
+	(void)state;
+	assert_true(guilt_of_holder(1, 0) > 0.1);
+	assert_true(guilt_of_holder(60, 0) < 0.01);
+}
+
+static void who_waits_for_a_cpu_while_it_holds_a_lock_is_not_guilty(void **state)
+{
+	(void)state;
+	assert_true(guilt_of_holder(1, 55) < 0.1 * guilt_of_holder(1, 0));
+}
+
 static void who_always_is_big_may_do_more(void **state)
 {
 	struct subject *editor, *renderer;
@@ -585,6 +623,8 @@ int main(void)
 		cmocka_unit_test(an_answer_that_comes_late_is_not_this_machines_fault),
 		cmocka_unit_test(who_fills_the_line_is_why_answers_come_late),
 		cmocka_unit_test(who_writes_to_a_slower_one_as_ever_has_nothing_to_complain_of),
+		cmocka_unit_test(who_shares_a_lock_as_ever_is_not_guilty),
+		cmocka_unit_test(who_waits_for_a_cpu_while_it_holds_a_lock_is_not_guilty),
 		cmocka_unit_test(who_always_is_big_may_do_more),
 		cmocka_unit_test(who_computes_and_is_in_nobodys_way_is_slow_by_itself),
 		cmocka_unit_test(who_asks_is_guilty_of_the_answers),

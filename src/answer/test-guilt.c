@@ -267,6 +267,34 @@ static void who_always_is_in_the_way_is_not_guilty_of_something_else(void **stat
 	end(&st);
 }
 
+/* A ledger writes little and waits for each write, a log ten times as much through the page cache, beside a camera that always writes. */
+static void who_keeps_the_disk_waiting_is_not_who_has_most_bytes(void **state)
+{
+	struct question q = {.at = TICKS - 1, .focus = FROM, .train_to = FROM - 20, .cpus = 2};
+	struct subject *camera, *log, *ledger;
+	struct ranking ranking = {};
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	camera = add(&st, "/bin/camera", 0, TICKS - 1, 0);
+	log = add(&st, "/bin/log", FROM, TICKS - 1, 0);
+	ledger = add(&st, "/bin/ledger", FROM, TICKS - 1, 0);
+	use(camera, FEATURE_IO_WRITE_BYTES, 0, TICKS - 1, 40 * MB);
+	use(log, FEATURE_IO_WRITE_BYTES, FROM, TICKS - 1, 2 * MB);
+	use(ledger, FEATURE_IO_WRITE_BYTES, FROM, TICKS - 1, MB / 5);
+	use(ledger, FEATURE_DELAY_BLOCK, FROM, TICKS - 1, 90 * PERCENT);
+	/* who waits for the disk although it does what it always does waits for others' requests */
+	use(camera, FEATURE_DELAY_BLOCK, FROM, TICKS - 1, 20 * PERCENT);
+	q.pressure.now[BOTTLENECK_DISK] = 0.6;
+	assert_int_equal(method_blame.rank(&st.d, &q, &ranking), 0);
+	assert_true(ranking.suspects.n > 0);
+	assert_ptr_equal(ranking.suspects.v[0].subject, ledger);
+	assert_true(ranking.suspects.n == 1 || ranking.suspects.v[1].subject != camera);
+	ranking_free(&ranking);
+	end(&st);
+}
+
 /* It has the most files and threads of the machine, all new, and rests, while a small reader has the others wait for the disk. */
 static void who_has_much_and_rests_is_not_what_a_short_machine_is_slow_by(void **state)
 {
@@ -380,6 +408,7 @@ int main(void)
 		cmocka_unit_test(the_eldest_does_what_its_program_always_did),
 		cmocka_unit_test(of_a_short_past_what_was_done_then_is_not_new),
 		cmocka_unit_test(who_always_is_in_the_way_is_not_guilty_of_something_else),
+		cmocka_unit_test(who_keeps_the_disk_waiting_is_not_who_has_most_bytes),
 		cmocka_unit_test(who_has_much_and_rests_is_not_what_a_short_machine_is_slow_by),
 		cmocka_unit_test(who_is_accused_is_no_victim_of_itself),
 	};

@@ -184,6 +184,7 @@ static void a_limit_is_passed_over_and_the_next_one_tried(void **state)
 	struct accused_list l;
 
 	(void)state;
+	a.ranking.method = "blame";
 	a.ranking.suspects.v = suspects;
 	a.ranking.suspects.n = ARRAY_SIZE(suspects);
 	assert_int_equal(accused_of(&a, &l), 0);

@@ -10,6 +10,7 @@
 
 #include "answer/why.h"
 #include "base/clock.h"
+#include "model/weights.h"
 
 #define TICKS	900
 #define TROUBLE 30 /* ticks at the end */
@@ -85,12 +86,12 @@ static inline void expect_scores_of_factors(const struct ranking *r)
 {
 	for (size_t i = 0; i < r->suspects.n; i++) {
 		const struct suspect *s = &r->suspects.v[i];
-		double product = 1;
+		double sum = 0;
 
 		for (enum evidence e = 0; e < EVIDENCE_COUNT; e++)
-			product *= s->factors[e] > 0 ? s->factors[e] : 1;
+			sum += s->factors[e] > 0 ? evidence_weights[e] * log(s->factors[e]) : 0;
 		if (s->score > 0)
-			assert_true(fabs(product / s->score - 1) < 1e-6);
+			assert_true(fabs(exp(sum) / s->score - 1) < 1e-6);
 	}
 }
 

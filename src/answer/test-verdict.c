@@ -1,6 +1,8 @@
 /* What is short, and who is named, from what a look has found: the ranking is put together by hand. */
 #include "base/test.h"
 
+#include <math.h>
+
 #include "analysis/method.h"
 #include "answer/verdict.h"
 
@@ -12,7 +14,7 @@ static struct subject *known(struct subject *s, char *program, uint32_t pid, uin
 
 static struct answer answer_with(const struct suspect *suspects, size_t n)
 {
-	struct answer a = {.slow = true, .has_history = true};
+	struct answer a = {.slow = true, .has_history = true, .culprit_is_named = n > 0, .ranking.method = "blame"};
 
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(VEC_PUSH(a.ranking.suspects, suspects[i]), 0);
@@ -29,7 +31,7 @@ static enum bottleneck short_of(double imposed, bool pressed, const struct press
 	enum bottleneck found;
 
 	a.pressure = *pressure;
-	verdict_choose_bottleneck(&a, pressed, &there, true);
+	verdict_choose_bottleneck(&a, pressed, &there);
 	found = a.bottleneck;
 	answer_free(&a);
 	return found;
@@ -48,36 +50,64 @@ static void who_has_others_wait_is_not_slow_by_itself(void **state)
 	assert_int_equal(short_of(0.3, true, &of_disk), BOTTLENECK_CPU);
 }
 
-/* Whether the first of two is named, whose score is near enough to nobody's. */
-static bool names_first(const struct suspect *first, const struct suspect *second)
+/* A verdict about suspects with these scores. */
+static struct answer verdict_on(const double *scores, size_t n, const struct shortages *there, bool marked)
 {
-	struct answer a = answer_with((struct suspect[]){*first, *second}, 2);
-	bool named;
+	static struct subject who;
+	struct suspect suspects[4] = {};
+	struct question q = {};
+	struct answer a, judged;
 
-	a.slow_since = 1;
-	named = verdict_names_culprit(&a, &method_blame, true);
+	for (size_t i = 0; i < n; i++)
+		suspects[i] = (struct suspect){.subject = known(&who, (char *)"/bin/hog|", 7, 1), .of = BOTTLENECK_CPU, .score = scores[i]};
+	a = answer_with(suspects, n);
+	verdict_judge(&a, &q, there, &method_blame, marked);
+	judged = (struct answer){.slow = a.slow, .culprit_is_named = a.culprit_is_named, .confidence = a.confidence};
 	answer_free(&a);
-	return named;
+	return judged;
 }
 
-static void who_starts_a_program_is_no_other_suspect(void **state)
+static const struct shortages calm = {.chance = 1}, rare = {.felt = true, .any = true, .chance = 0.001};
+
+static void all_outcomes_together_are_certain(void **state)
 {
-	struct subject finder, reader, other;
-	struct suspect reads = {.subject = known(&reader, (char *)"/bin/reader|", 12, 10), .of = BOTTLENECK_DISK, .score = 0.03};
-	struct suspect finds = {.subject = known(&finder, (char *)"/bin/finder|", 10, 1), .of = BOTTLENECK_DISK, .score = 0.02};
-	struct suspect any = {.subject = known(&other, (char *)"/bin/other|", 11, 1), .of = BOTTLENECK_DISK, .score = 0.02};
+	struct subject who;
+	struct suspect two[] = {{.subject = known(&who, (char *)"/bin/hog|", 7, 1), .score = 0.3}, {.subject = &who, .score = 0.1}};
+	struct answer a = answer_with(two, 2);
+	struct question q = {};
 
 	(void)state;
-	assert_true(names_first(&reads, &finds));
-	assert_false(names_first(&reads, &any));
-	/* those that do not live for a sample have no number */
-	reader.info.kind = ENTITY_SHORT_LIVED;
-	reader.info.pid = reader.info.parent = 0;
-	assert_false(names_first(&reads, &finds));
-	reads.starter = &finder;
-	assert_true(names_first(&reads, &finds));
-	finds.score = 0.04;
-	assert_true(names_first(&finds, &reads));
+	verdict_judge(&a, &q, &rare, &method_blame, false);
+	assert_true(fabs(a.odds.nothing + a.odds.unlisted + a.ranking.suspects.v[0].probability + a.ranking.suspects.v[1].probability - 1) < 1e-9);
+	assert_true(fabs(a.ranking.suspects.v[0].probability - 3 * a.ranking.suspects.v[1].probability) < 1e-9);
+	assert_true(a.confidence == a.ranking.suspects.v[0].probability);
+	answer_free(&a);
+}
+
+static void what_is_rare_is_slow_although_no_program_stands_out(void **state)
+{
+	(void)state;
+	assert_true(verdict_on(NULL, 0, &rare, false).slow);
+	assert_false(verdict_on(NULL, 0, &rare, false).culprit_is_named);
+	assert_false(verdict_on(NULL, 0, &calm, false).slow);
+}
+
+static void in_a_calm_moment_more_is_needed_to_accuse(void **state)
+{
+	const double little = 0.06;
+
+	(void)state;
+	assert_false(verdict_on(&little, 1, &calm, false).culprit_is_named);
+	assert_true(verdict_on(&little, 1, &calm, true).culprit_is_named);
+	assert_true(verdict_on(&little, 1, &rare, false).culprit_is_named);
+}
+
+static void one_of_many_alike_is_less_sure_than_one_alone(void **state)
+{
+	const double scores[] = {0.1, 0.1, 0.1};
+
+	(void)state;
+	assert_true(verdict_on(scores, 1, &rare, true).confidence > 2 * verdict_on(scores, 3, &rare, true).confidence);
 }
 
 static void what_is_slow_is_short_of_something(void **state)
@@ -88,7 +118,7 @@ static void what_is_slow_is_short_of_something(void **state)
 	(void)state;
 	/* by the threads that queue, although less than usual of the time is told to be waited in */
 	a.pressure = (struct pressure){.now[BOTTLENECK_CPU] = 0.2, .usual[BOTTLENECK_CPU] = 0.6};
-	verdict_choose_bottleneck(&a, true, &there, true);
+	verdict_choose_bottleneck(&a, true, &there);
 	assert_int_equal(a.bottleneck, BOTTLENECK_CPU);
 	answer_free(&a);
 }
@@ -97,7 +127,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_has_others_wait_is_not_slow_by_itself),
-		cmocka_unit_test(who_starts_a_program_is_no_other_suspect),
+		cmocka_unit_test(all_outcomes_together_are_certain),
+		cmocka_unit_test(what_is_rare_is_slow_although_no_program_stands_out),
+		cmocka_unit_test(in_a_calm_moment_more_is_needed_to_accuse),
+		cmocka_unit_test(one_of_many_alike_is_less_sure_than_one_alone),
 		cmocka_unit_test(what_is_slow_is_short_of_something),
 	};
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/confidence.h"
 #include "base/cleanup.h"
 
 void told_free(struct told *t)
@@ -171,6 +170,22 @@ int told_find_like(struct store *store, const struct mark *marks, size_t n, int6
 	return r;
 }
 
+/* With what the users of this machine said of earlier answers: so many were right and wrong, of which so many were expected to be
+ * right (the sum of what was stated). Odds are multiplied by (right + 1) / (wrong + 1) over what was expected of both, so that a
+ * few verdicts change little. */
+static double adjusted(double stated, unsigned right, unsigned wrong, double expected)
+{
+	double odds, found, believed;
+
+	if (isnan(stated) || !(right + wrong))
+		return stated;
+	odds = stated / fmax(1e-6, 1 - stated);
+	found = (right + 1.0) / (wrong + 1.0);
+	believed = (expected + 1.0) / (right + wrong - expected + 1.0);
+	odds *= found / believed;
+	return odds / (1 + odds);
+}
+
 void told_calibrate(struct store *store, const struct mark *marks, size_t n, const struct viewer *viewer, struct answer *a)
 {
 	unsigned right = 0, wrong = 0;
@@ -191,7 +206,7 @@ void told_calibrate(struct store *store, const struct mark *marks, size_t n, con
 		}
 		told_free(&t);
 	}
-	a->confidence = confidence_adjusted(a->confidence, right, wrong, expected);
+	a->confidence = adjusted(a->confidence, right, wrong, expected);
 }
 
 /* --- groups --- */

@@ -2,41 +2,22 @@
 
 #include <math.h>
 
-#define ACCUSE_SCORE	0.02 /* without pressure: for leaks and the like */
-#define NAME_SCORE	0.05 /* below it nobody is named for a pressure that is there: it is what many do */
-#define NAME_UNTRIED	0.02 /* ... where no past says what many do */
-#define NAME_ALONE	0.02 /* ... when somebody says that it was slow, and nobody else comes near */
-#define COMES_NEAR	0.3  /* of the first one's score */
-#define ACCUSE_MARKED	0.008 /* without pressure, when somebody says that it was slow */
-#define TOOK_MUCH	0.25  /* ... and of what is not short it has this share */
-#define IN_THE_WAY	0.1   /* s/s that others waited on its account */
+#include "model/weights.h"
+
+#define COSTS	     5 /* misses: a false accusation in a calm moment */
+#define SWING_OFTEN  0.1 /* the past does so once in ten moments: that says nothing */
+#define SWING_MOST   3	/* nothing is rarer */
+#define SHORT_LEAST  0.05 /* of the time: who takes less of what is short has nobody wait */
+#define IN_THE_WAY   0.1 /* s/s that others waited on its account */
 
 static const struct suspect *first_of(const struct answer *a)
 {
 	return a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
 }
 
-static bool gives_shares(const struct method *method)
+static bool has_odds(const struct method *method)
 {
 	return method != &method_gaussian && method != &method_unusual; /* their scores are no shares of guilt */
-}
-
-static bool has_started(const struct suspect *parent, const struct suspect *child)
-{
-	uint32_t pid = parent->subject->info.pid;
-
-	return pid && (child->starter ? child->starter->info.pid : child->subject->info.parent) == pid;
-}
-
-/* Who starts a program and the program are one in this. */
-static bool is_alone(const struct answer *a)
-{
-	const struct suspect *s = a->ranking.suspects.v;
-
-	for (size_t i = 1; i < a->ranking.suspects.n; i++)
-		if (s[i].score >= COMES_NEAR * s[0].score && !has_started(&s[i], &s[0]) && !has_started(&s[0], &s[i]))
-			return false;
-	return a->ranking.suspects.n;
 }
 
 static bool is_of_the_machine(const struct suspect *s)
@@ -50,62 +31,82 @@ static bool is_in_the_way(const struct suspect *s)
 	return is_of_the_machine(s) && s->imposed >= IN_THE_WAY;
 }
 
-static double enough_to_name(const struct answer *a, bool marked)
+/* So much guilt of taking the machine's is there only where others wait for it, although all waits together may swing more. */
+static bool takes_what_is_short(const struct suspect *s)
 {
-	if (!a->has_history)
-		return NAME_UNTRIED;
-	return marked && is_alone(a) ? NAME_ALONE : NAME_SCORE;
+	return is_of_the_machine(s) && (s->factors[EVIDENCE_SHORTAGE] >= SHORT_LEAST || is_in_the_way(s));
 }
 
-/* Using a lot of what is not short is nobody's fault; of what no pressure is measured for, it may be. */
-static bool accuses(const struct answer *a, const struct suspect *top, bool marked)
+bool verdict_is_pressed(const struct answer *a, const struct shortages *there)
 {
-	bool shared = top->of == BOTTLENECK_CPU || top->of == BOTTLENECK_DISK || top->of == BOTTLENECK_LOCK || top->of == BOTTLENECK_PEER;
+	const struct suspect *top = a->culprit_is_named ? first_of(a) : NULL;
 
-	if (marked)
-		return top->score >= (shared && !(top->share >= TOOK_MUCH) ? enough_to_name(a, marked) : ACCUSE_MARKED);
-	if (top->of == BOTTLENECK_QUOTA || top->of == BOTTLENECK_NETWORK)
-		return top->score >= NAME_SCORE;
-	return top->score >= ACCUSE_SCORE && (top->of == BOTTLENECK_NONE || top->of == BOTTLENECK_MEMORY);
+	return there->any || (top && top->of != BOTTLENECK_NONE && (there->felt || takes_what_is_short(top)));
 }
 
-bool verdict_is_pressed(const struct answer *a, const struct shortages *there, const struct method *method, bool marked)
+static void find_facts(const struct answer *a, const struct shortages *there, bool marked, double facts[MOMENT_COUNT])
 {
-	const struct suspect *top = gives_shares(method) ? first_of(a) : NULL;
-	bool leaks = top && top->of == BOTTLENECK_NONE && top->score >= ACCUSE_SCORE;
-
-	if (there->any)
-		return true;
-	if (!top || leaks)
-		return false;
-	/* so much guilt is there only where others wait for what it takes: on a machine that is busy anyway the sum of all waits
-	 * may swing more than that */
-	if (is_of_the_machine(top) && top->score >= NAME_SCORE)
-		return true;
-	return there->felt && top->score >= enough_to_name(a, marked);
+	facts[MOMENT_ALWAYS] = 1;
+	facts[MOMENT_MARKED] = marked;
+	facts[MOMENT_FELT] = there->felt;
+	facts[MOMENT_SWING] = fmin(SWING_MOST, fmax(0, -log10(fmax(1e-9, there->chance / SWING_OFTEN))));
+	facts[MOMENT_ADDED] = log1p(a->ranking.added);
 }
 
-void verdict_judge(struct answer *a, const struct question *q, bool pressed, const struct method *method, bool marked)
+static double power_of(const double weights[MOMENT_COUNT], const double facts[MOMENT_COUNT])
+{
+	double utility = 0;
+
+	for (enum moment_fact f = 0; f < MOMENT_COUNT; f++)
+		utility += weights[f] * facts[f];
+	return exp(utility);
+}
+
+static void find_odds(struct answer *a, const struct shortages *there, bool marked)
+{
+	struct odds *o = &a->odds;
+	double all;
+
+	find_facts(a, there, marked, o->facts);
+	o->nothing = power_of(nothing_weights, o->facts);
+	o->unlisted = power_of(unlisted_weights, o->facts);
+	all = o->nothing + o->unlisted;
+	for (size_t i = 0; i < a->ranking.suspects.n; i++)
+		all += a->ranking.suspects.v[i].score;
+	for (size_t i = 0; i < a->ranking.suspects.n; i++)
+		a->ranking.suspects.v[i].probability = a->ranking.suspects.v[i].score / all;
+	o->nothing /= all;
+	o->unlisted /= all;
+}
+
+static void judge_by_odds(struct answer *a, const struct shortages *there, bool marked)
 {
 	const struct suspect *top = first_of(a);
 
-	if (method == &method_gaussian)
-		a->slow = pressed || (top && top->score > 0 && top->features.n && fabs(top->features.v[0].deviation) > 3);
-	else if (method == &method_unusual)
-		a->slow = pressed; /* unusual is not guilty */
-	else
-		a->slow = pressed || (top && accuses(a, top, marked));
+	find_odds(a, there, marked);
+	a->slow = a->odds.nothing < 0.5;
+	a->culprit_is_named = a->slow && top && top->probability > COSTS * a->odds.nothing && top->probability >= a->odds.unlisted;
+	a->confidence = a->culprit_is_named ? top->probability : NAN;
+}
+
+static void judge_without_odds(struct answer *a, const struct shortages *there, bool by_score)
+{
+	const struct suspect *top = first_of(a);
+
+	a->slow = there->any || (by_score && top && top->score > 0 && top->features.n && fabs(top->features.v[0].deviation) > 3);
+	a->culprit_is_named = a->slow && top;
+	a->confidence = a->odds.nothing = a->odds.unlisted = NAN;
+	for (size_t i = 0; i < a->ranking.suspects.n; i++)
+		a->ranking.suspects.v[i].probability = NAN;
+}
+
+void verdict_judge(struct answer *a, const struct question *q, const struct shortages *there, const struct method *method, bool marked)
+{
 	a->pressure = q->pressure;
-}
-
-bool verdict_names_culprit(const struct answer *a, const struct method *method, bool marked)
-{
-	const struct suspect *top = first_of(a);
-
-	if (!a->slow || !top)
-		return false;
-	return !gives_shares(method) || !a->slow_since || top->score >= enough_to_name(a, marked) ||
-	       (top->of == BOTTLENECK_NONE && top->score >= ACCUSE_SCORE);
+	if (has_odds(method))
+		judge_by_odds(a, there, marked);
+	else
+		judge_without_odds(a, there, method == &method_gaussian); /* unusual is not guilty */
 }
 
 static enum bottleneck bottleneck_of(enum resource resource)
@@ -125,19 +126,10 @@ static enum bottleneck bottleneck_of(enum resource resource)
 }
 
 /* No pressure is measured for these. */
-static bool is_not_the_machines(const struct suspect *top, double enough)
+static bool is_not_the_machines(const struct suspect *s)
 {
-	switch (top->of) {
-	case BOTTLENECK_REMOTE:
-		return top->score >= ACCUSE_MARKED;
-	case BOTTLENECK_LOCK:
-	case BOTTLENECK_PEER:
-	case BOTTLENECK_QUOTA:
-	case BOTTLENECK_NETWORK:
-		return top->score >= enough;
-	default:
-		return false;
-	}
+	return s->of == BOTTLENECK_REMOTE || s->of == BOTTLENECK_LOCK || s->of == BOTTLENECK_PEER || s->of == BOTTLENECK_QUOTA ||
+	       s->of == BOTTLENECK_NETWORK;
 }
 
 static enum bottleneck without_pressure(const struct answer *a, const struct suspect *top)
@@ -180,22 +172,20 @@ static enum bottleneck first_there(const struct shortages *there)
 	return b < BOTTLENECK_COUNT ? b : BOTTLENECK_UNCLEAR;
 }
 
-void verdict_choose_bottleneck(struct answer *a, bool pressed, const struct shortages *there, bool marked)
+void verdict_choose_bottleneck(struct answer *a, bool pressed, const struct shortages *there)
 {
-	const struct suspect *top = first_of(a);
-	double enough = enough_to_name(a, marked);
+	const struct suspect *top = first_of(a), *named = a->culprit_is_named ? top : NULL;
 
-	if (a->slow && top && is_not_the_machines(top, enough))
-		a->bottleneck = top->of;
+	if (named && is_not_the_machines(named))
+		a->bottleneck = named->of;
 	else if (!pressed)
 		a->bottleneck = without_pressure(a, top);
 	/* several things may be short: the one that the culprit took is the story */
-	else if (top && top->score >= enough &&
-		 (there->of[top->of] || pressure_is_felt(a->pressure.now[top->of], a->pressure.usual[top->of]) || is_in_the_way(top)))
-		a->bottleneck = top->of;
+	else if (named && (there->of[named->of] || pressure_is_felt(a->pressure.now[named->of], a->pressure.usual[named->of]) || is_in_the_way(named)))
+		a->bottleneck = named->of;
 	else
 		a->bottleneck = most_short(a);
 	/* of a pressure that swings anyway it may be no more than usual, and still be that which it is about */
 	if (pressed && a->bottleneck == BOTTLENECK_NONE)
-		a->bottleneck = top && top->score >= enough ? top->of : first_there(there);
+		a->bottleneck = named ? named->of : first_there(there);
 }

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "answer/busiest.h"
-#include "answer/confidence.h"
 #include "answer/facts.h"
 #include "answer/hangs.h"
 #include "answer/look.h"
@@ -295,11 +294,14 @@ static void find_used(struct ranking *r, const char *proc_root)
 	}
 }
 
-/* Where it is slow and nobody stands out, whoever is listed is accused. */
-static void forget_suspects(struct ranking *r)
+/* Where it is slow and no program stands out, whoever is listed is accused. */
+static void set_suspects_aside(struct answer *a)
 {
-	while (r->suspects.n)
-		suspect_free(&r->suspects.v[--r->suspects.n]);
+	a->unnamed.v = a->ranking.suspects.v;
+	a->unnamed.n = a->ranking.suspects.n;
+	a->unnamed.allocated = a->ranking.suspects.allocated;
+	a->ranking.suspects.v = NULL;
+	a->ranking.suspects.n = a->ranking.suspects.allocated = 0;
 }
 
 /* Who is accused waits for itself, and for those for whom it makes things short: that slows nobody else. */
@@ -429,13 +431,11 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 		tell_past(a, loader->past, a->window_start);
 	if (request->proc_root)
 		find_used(&a->ranking, request->proc_root);
-	verdict_choose_bottleneck(a, look.pressed, &look.there, r.marked);
-	a->confidence = confidence_of(a);
-	a->culprit_is_named = verdict_names_culprit(a, r.method, r.marked);
+	verdict_choose_bottleneck(a, look.pressed, &look.there);
 	if (a->culprit_is_named)
 		forget_own_waits(&a->ranking);
 	else if (a->slow)
-		forget_suspects(&a->ranking);
+		set_suspects_aside(a);
 	if (r.method == &method_blame)
 		result = look_for_hangs(d, request, (uint32_t)at, excluded, look.pressed, a);
 	if (result < 0)

@@ -1,11 +1,14 @@
-/* What a score of the robust models is made of: factors whose product it is. The logarithm of a factor is its weight in the sum
- * that is the score's logarithm: 0 says nothing, what is negative speaks against the suspect. */
+/* What an answer of the robust models is made of: a conditional logit (McFadden 1974) over the suspects, "nothing is slow" and "what is not
+ * listed". The utility of each outcome is a sum of evidence by weights (analysis/weights.h), its probability exp(utility) over the sum
+ * of all. The evidence for a suspect are logarithms of factors: 0 says nothing, what is negative speaks against it; its score is
+ * exp(utility). The evidence for the other two are facts of the moment. */
 #pragma once
 
 enum evidence {
 	EVIDENCE_SHORTAGE,
 	EVIDENCE_SHARE,
 	EVIDENCE_SURPRISE,
+	EVIDENCE_NO_PRESSURE,
 	EVIDENCE_MACHINE_IS_FREE,
 	EVIDENCE_AGE,
 	EVIDENCE_STARTER,
@@ -23,3 +26,22 @@ struct evidence_row {
 };
 
 extern const struct evidence_row evidence_rows[EVIDENCE_COUNT];
+
+/* Facts of the moment asked about. */
+enum moment_fact {
+	MOMENT_ALWAYS, /* 1 */
+	MOMENT_MARKED, /* 0 or 1 */
+	MOMENT_FELT,   /* 0 or 1 */
+	MOMENT_SWING,  /* 0 .. 3: -log10 of ten times the chance that the past swings so far by itself */
+	MOMENT_ADDED,  /* ln(1 + s/s that programs wait beyond their usual) */
+	MOMENT_COUNT
+};
+
+extern const struct evidence_row moment_rows[MOMENT_COUNT];
+
+/* What is not a suspect: the facts of the moment, and how probable it is. */
+struct odds {
+	double facts[MOMENT_COUNT];
+	double nothing;	 /* nothing is slow, 0..1; NaN = of a model that has no probabilities */
+	double unlisted; /* it is slow, and by none of those that are listed */
+};

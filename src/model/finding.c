@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CONTRIBUTES 0.2 /* of the first one's score */
+
 void suspect_free(struct suspect *s)
 {
 	for (size_t i = 0; i < s->evidence.n; i++)
@@ -28,7 +30,7 @@ bool suspect_matters(const struct ranking *r, const struct suspect *s)
 {
 	bool guilt = strcmp(r->method, "robust") == 0 || strcmp(r->method, "blame") == 0;
 
-	return !guilt || s->score >= fmax(0.05 * r->suspects.v[0].score, 0.002);
+	return !guilt || s->score >= CONTRIBUTES * r->suspects.v[0].score;
 }
 
 void earlier_free(struct earlier *e)
@@ -40,6 +42,9 @@ void earlier_free(struct earlier *e)
 void answer_free(struct answer *a)
 {
 	ranking_free(&a->ranking);
+	for (size_t i = 0; i < a->unnamed.n; i++)
+		suspect_free(&a->unnamed.v[i]);
+	VEC_FREE(a->unnamed);
 	suspect_free(&a->busiest);
 	for (size_t i = 0; i < a->remarks.n; i++)
 		free(a->remarks.v[i]);

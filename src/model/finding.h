@@ -74,11 +74,12 @@ struct suspect {
 	VEC(const struct subject *) processes; /* of a group: those that were there at the end, its own subject first */
 	bool using;		       /* a victim: somebody was using it, as far as its terminal tells */
 	double score;
+	double probability; /* that it is the one, 0..1; NaN = not known */
 	double guilt; /* in a board: what the default model accuses its program of; 0 = nothing */
 	double imposed; /* s/s that others waited on its account for what it is guilty of, where events tell; else 0 */
 	double share; /* of the short resource, 0..1; NaN = not known */
 	struct explained explains;
-	double factors[EVIDENCE_COUNT]; /* of the robust models: their product is the score; 0 or NaN = does not apply */
+	double factors[EVIDENCE_COUNT]; /* of the robust models, whose weighted product is the score; 0 or NaN = does not apply */
 	enum bottleneck of; /* what it uses too much of; NONE = a thing that is not short, such as handles */
 	VEC(struct deviation) features;
 	VEC(char *) evidence;
@@ -128,7 +129,9 @@ struct answer {
 	bool slow;
 	bool has_history;
 	bool culprit_is_named; /* the first suspect stands out; else the rest of `ranking` is only what is conspicuous */
-	double confidence; /* NaN until calibrated */
+	struct odds odds;
+	VEC(struct suspect) unnamed; /* where it is slow and none is named: those that the odds are about; whoever is in `ranking` is accused */
+	double confidence; /* the probability of the first suspect, where one is named; else NaN */
 	enum bottleneck bottleneck;
 	struct pressure pressure;
 	struct suspect busiest; /* nothing is unusual, but programs always wait: who uses most of that; subject NULL = nobody */
@@ -147,8 +150,8 @@ void earlier_free(struct earlier *e);
 void suspect_free(struct suspect *s);
 void ranking_free(struct ranking *r);
 void answer_free(struct answer *a);
-/* Whether a suspect of a sorted ranking is worth telling of. The paper's scores are negative or positive densities, all of them worth a
- * look; of guilt, a twentieth of the first one's is noise. */
+/* Whether a suspect of a sorted ranking contributes: a fifth of the first one's score is enough. The paper's scores are negative or
+ * positive densities, all of them worth a look. */
 bool suspect_matters(const struct ranking *r, const struct suspect *s);
 /* Most suspicious first. */
 void ranking_sort(struct ranking *r);

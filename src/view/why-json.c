@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "model/weights.h"
 #include "view/finding-json.h"
 #include "view/json.h"
 #include "view/plot.h"
@@ -33,8 +34,17 @@ static json_t *factors_json(const struct suspect *s)
 	for (enum evidence e = 0; e < EVIDENCE_COUNT; e++)
 		if (s->factors[e] > 0)
 			json_array_append_new(array, json_pack("{s:s, s:f, s:f}", "name", evidence_rows[e].name, "factor", s->factors[e], "weight",
-							       log(s->factors[e])));
+							       evidence_weights[e] * log(s->factors[e])));
 	return array;
+}
+
+static json_t *odds_json(const struct odds *o)
+{
+	json_t *facts = json_object();
+
+	for (enum moment_fact f = 0; f < MOMENT_COUNT; f++)
+		json_object_set_new(facts, moment_rows[f].name, json_real(o->facts[f]));
+	return json_pack("{s:o, s:o, s:o}", "nothing", number_json(o->nothing), "unlisted", number_json(o->unlisted), "facts", facts);
 }
 
 static json_t *suspect_json(const struct suspect *s, size_t rank, bool matters, const struct ranking *of)
@@ -49,12 +59,12 @@ static json_t *suspect_json(const struct suspect *s, size_t rank, bool matters, 
 		json_array_append_new(evidence, text_json(s->evidence.v[i]));
 	for (size_t i = 0; i < s->processes.n; i++)
 		json_array_append_new(pids, json_integer(s->processes.v[i]->info.pid));
-	return json_pack("{s:o, s:i, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "pids", pids, "rank",
+	return json_pack("{s:o, s:i, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "pids", pids, "rank",
 			 (int)rank, "using", s->using, "role", s->role == ROLE_PRIMARY ? "primary" : "contributing", "kind",
 			 culprit_kind_name(s->kind), "pid", (json_int_t)info->pid, "start_time", (json_int_t)info->start,
 			 "members", (json_int_t)s->members, "parent", (json_int_t)info->parent, "name", text_json(info->name),
 			 "label", text_json(label), "exe", text_json(info->exe), "cmdline", text_json(info->cmdline), "unit",
-			 text_json(info->unit), "container", text_json(info->container), "score", number_json(s->score), "share",
+			 text_json(info->unit), "container", text_json(info->container), "score", number_json(s->score), "probability", number_json(s->probability), "share",
 			 number_json(s->share), "features", features, "evidence", evidence, "explains", explains_json(&s->explains, of), "factors", factors_json(s),
 			 "matters", matters);
 }
@@ -91,9 +101,9 @@ int why_json(const struct answer *a, FILE *out)
 
 	for (size_t i = 0; i < a->remarks.n; i++)
 		json_array_append_new(remarks, text_json(a->remarks.v[i]));
-	root = json_pack("{s:s, s:o, s:{s:o, s:o}, s:b, s:o, s:o, s:b, s:o, s:s, s:o, s:o, s:o, s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "schema",
+	root = json_pack("{s:s, s:o, s:{s:o, s:o}, s:o, s:o, s:b, s:o, s:o, s:b, s:o, s:s, s:o, s:o, s:o, s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "schema",
 			 "whyslow.why/1", "at", moment_json(a->at), "window", "start", moment_json(a->window_start), "end",
-			 moment_json(a->window_end), "slow", a->slow, "slow_since", moment_json(a->slow_since), "slow_until", moment_json(a->slow_until), "has_history",
+			 moment_json(a->window_end), "odds", odds_json(&a->odds), "candidates", suspects_json(a->unnamed.v, a->unnamed.n, NULL), "slow", a->slow, "slow_since", moment_json(a->slow_since), "slow_until", moment_json(a->slow_until), "has_history",
 			 a->has_history, "confidence", number_json(a->confidence), "bottleneck", bottleneck_name(a->bottleneck),
 			 "cause", text_json(a->cause), "summary", text_json(a->summary), "next", text_json(a->next), "model", a->ranking.method, "pressure",
 			 pressure_json(&a->pressure), "looked_at", (int)a->ranking.looked_at, "remarks", remarks, "culprits",

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "model/weights.h"
 #include "view/bold.h"
 #include "view/plot.h"
 #include "view/why.h"
@@ -70,12 +71,15 @@ static void put_explained(const struct explained *e, FILE *out)
 		fprintf(out, "     explains %.0f %% (%.0f-%.0f %%) of the additional waiting of other programs\n", 100 * e->share, 100 * e->low, 100 * e->high);
 }
 
-/* Their product is the score; the sum of the logarithms its logarithm. */
+/* What a factor adds to the logarithm of the score. */
 static void put_factors(const struct suspect *s, FILE *out)
 {
-	for (enum evidence e = 0; e < EVIDENCE_COUNT; e++)
-		if (s->factors[e] > 0 && fabs(log(s->factors[e])) >= SAYS_SOMETHING)
-			fprintf(out, "     %-16s x %-8.3g %+6.2f  %s\n", evidence_rows[e].name, s->factors[e], log(s->factors[e]), evidence_rows[e].help);
+	for (enum evidence e = 0; e < EVIDENCE_COUNT; e++) {
+		double weight = s->factors[e] > 0 ? evidence_weights[e] * log(s->factors[e]) : 0;
+
+		if (fabs(weight) >= SAYS_SOMETHING)
+			fprintf(out, "     %-16s x %-8.3g %+6.2f  %s\n", evidence_rows[e].name, s->factors[e], weight, evidence_rows[e].help);
+	}
 }
 
 /* What is on nobody's account, and what is the hypervisor's. */
@@ -96,6 +100,8 @@ static void put_suspect(const struct suspect *s, unsigned rank, bool explained, 
 	fprintf(out, "\n %2u. %s", rank, bold(o->colour));
 	put_who(s, out);
 	fprintf(out, "%s   score %.3g", plain(o->colour), s->score);
+	if (s->probability > 0)
+		fprintf(out, ", probability %.0f %%", 100 * s->probability);
 	if (!isnan(s->share))
 		fprintf(out, ", %.0f %% of what all used", 100 * s->share);
 	fputc('\n', out);
@@ -107,6 +113,22 @@ static void put_suspect(const struct suspect *s, unsigned rank, bool explained, 
 		put_explained(&s->explains, out);
 	for (size_t i = 0; i < s->evidence.n; i++)
 		fprintf(out, "     %s\n", s->evidence.v[i]);
+}
+
+/* The other two outcomes: what the facts of the moment add to the logarithms of their odds. */
+static void put_odds(const struct answer *a, const struct why_text_options *options, FILE *out)
+{
+	const struct odds *o = &a->odds;
+
+	if (isnan(o->nothing))
+		return;
+	for (size_t i = 0; i < a->unnamed.n && i < options->suspects; i++)
+		put_suspect(&a->unnamed.v[i], (unsigned)i + 1, is_explained(a), options, out);
+	fprintf(out, "\nNothing is slow: %.1f %%; slow by what is not listed: %.1f %%\n", 100 * o->nothing, 100 * o->unlisted);
+	for (enum moment_fact f = 0; f < MOMENT_COUNT; f++)
+		if (o->facts[f] > 0)
+			fprintf(out, "     %-16s   %-8.3g %+6.2f %+6.2f  %s\n", moment_rows[f].name, o->facts[f], nothing_weights[f] * o->facts[f],
+				unlisted_weights[f] * o->facts[f], moment_rows[f].help);
 }
 
 static void put_pressure(const struct answer *a, FILE *out)
@@ -212,6 +234,8 @@ void why_text(const struct answer *a, const struct why_text_options *o, FILE *ou
 	for (size_t i = 0; i < a->ranking.suspects.n && i < o->suspects; i++)
 		if (suspect_matters(&a->ranking, &a->ranking.suspects.v[i]))
 			put_suspect(&a->ranking.suspects.v[i], (unsigned)i + 1, is_explained(a), o, out);
+	if (o->evidence)
+		put_odds(a, o, out);
 	put_victims(a, out);
 	put_similar(a, out);
 	if (a->next)
