@@ -83,7 +83,7 @@ static char *cut(char *text, char at)
 static int parse_url(const char *url, struct parts *p, char **ret_error)
 {
 	static const char scheme[] = "clickhouse://";
-	char *options, *path, *at, *port;
+	char *options, *path, *at, *port, *host;
 
 	if (!text_starts(url, scheme))
 		return fail_with(ret_error, -EINVAL, "'%s' is no clickhouse://HOST[:PORT]/DATABASE", url);
@@ -93,7 +93,7 @@ static int parse_url(const char *url, struct parts *p, char **ret_error)
 	options = cut(p->text, '?');
 	path = cut(p->text, '/');
 	at = strrchr(p->text, '@');
-	p->host = at ? at + 1 : p->text;
+	p->host = host = at ? at + 1 : p->text;
 	if (at) {
 		*at = '\0';
 		p->user = p->text;
@@ -101,7 +101,7 @@ static int parse_url(const char *url, struct parts *p, char **ret_error)
 			return fail_with(ret_error, -EINVAL, "a password in the URL can be read by everybody on this machine: put "
 					 "USER:PASSWORD into a file of mode 600 and its name into WHYSLOW_CLICKHOUSE_CREDENTIALS");
 	}
-	port = *p->host == '[' ? strstr(p->host, "]:") : strrchr(p->host, ':');
+	port = *host == '[' ? strstr(host, "]:") : strrchr(host, ':');
 	if (port) {
 		port += *port == ']';
 		*port = '\0';

@@ -115,8 +115,10 @@ static void take_number(struct table *t, struct field *f, double *ret)
 	if (f->at == f->end || parse_number_slowly(f->at, f->end, ret))
 		return;
 	if (t->point == ',' && f->end - f->at <= TEXT_SHOWN) {
-		char *point = strchr(shown(f, comma), ',');
+		char *point;
 
+		shown(f, comma);
+		point = strchr(comma, ',');
 		if (point)
 			*point = '.';
 		if (parse_number_slowly(comma, comma + (f->end - f->at), ret))
