@@ -375,7 +375,7 @@ int frames_read(const void *bytes, size_t n, int64_t from_wall, int64_t to_wall,
 int frames_read_filtered(const void *bytes, size_t n, int64_t from_wall, int64_t to_wall, const struct load_filter *filter,
 			 struct dataset *into, size_t *ret_used)
 {
-	const uint8_t *at = bytes, *end = at + n;
+	const uint8_t *at = bytes, *end = n ? at + n : at; /* without a frame `bytes` may be NULL */
 	int r = 0;
 
 	while (r == 0 && end - at >= FRAME_HEADER) {
