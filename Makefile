@@ -103,8 +103,10 @@ lab: build
 eval: build
 	@bench/eval $(BUILD) $(AREA)
 
+# Attacks and faults; AREA=NAME... plays some. It writes docs/reliability.md.
 torture: build
-	@bench/torture $(BUILD) $(AREA)
+	@packaging/setup test
+	@tests/torture/run $(BUILD) $(AREA)
 
 install: program
 	@DESTDIR="$(DESTDIR)" packaging/install $(BUILD) "$(PREFIX)"

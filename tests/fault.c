@@ -64,11 +64,19 @@ static void end(void)
 	syscall(SYS_kill, getpid(), SIGKILL);
 }
 
+static bool is_asked_for(void)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s" FAULT_ASKED, planned.folder);
+	return syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
+}
+
 /* Counts a call. 0 = it shall be done; -1 = it has failed, and errno says how. */
 static int meet(void)
 {
 	const unsigned n = ++calls;
-	const bool now = n == planned.call || (planned.lasts && n > planned.call);
+	const bool now = planned.call ? n == planned.call || (planned.lasts && n > planned.call) : is_asked_for();
 
 	if (!now || planned.kind == FAULT_NONE || planned.kind == FAULT_TORN)
 		return 0;

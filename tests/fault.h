@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+#define FAULT_ASKED ".fails"
+
 enum fault_kind {
 	FAULT_NONE,
 	FAULT_KILL,  /* SIGKILL in place of the call */
@@ -17,7 +19,7 @@ enum fault_kind {
 
 struct fault_plan {
 	enum fault_kind kind;
-	unsigned call; /* the first is 1 */
+	unsigned call; /* the first is 1; 0 = while there is a file FOLDER.fails */
 	bool lasts;    /* of an error: later calls fail, too, until the next plan */
 	int error;
 	const char *folder;  /* must outlive the plan */

@@ -3,6 +3,7 @@
  *   hostile file PATH OFFSET    code that is mapped from a file
  *   hostile generated           code in memory of its own
  *   hostile names FOLDER        no code: a thread reads from a FIFO, and it, the file and the thread have a terminal's words as names
+ *   hostile threads N           no code: N threads that wait
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -71,6 +72,24 @@ static void *read_fifo(void *unused)
 	return NULL;
 }
 
+static void *wait_always(void *unused)
+{
+	pause();
+	return unused;
+}
+
+static int start_many(long n)
+{
+	pthread_attr_t small;
+	pthread_t thread;
+	int r = pthread_attr_init(&small);
+
+	pthread_attr_setstacksize(&small, SIZE * 4);
+	for (long i = 0; r == 0 && i < n; i++)
+		r = pthread_create(&thread, &small, wait_always, NULL);
+	return r;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t thread;
@@ -84,6 +103,8 @@ int main(int argc, char **argv)
 		if (chdir(argv[2]) < 0 || mkfifo(NAME, 0600) < 0)
 			fail("FIFO");
 		r = pthread_create(&thread, NULL, read_fifo, NULL);
+	} else if (argc == 3 && strcmp(argv[1], "threads") == 0) {
+		r = start_many(atol(argv[2]));
 	} else {
 		return 2;
 	}

@@ -1,0 +1,574 @@
+"""What an ordinary user does to a recorder that root runs: each attack returns (tries, what the attackers and others saw). `Attack.holds`
+collects what must hold and did not; tests/torture/run looks after each whether the recorder lives and answers others."""
+import ctypes
+import glob
+import os
+import random
+import resource
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import threading
+import time
+
+from recorder import NOBODY, OTHER, as_user, end, lingering_socket, send_with, start_as_user
+
+SECOND_USERS = range(60001, 60011)
+ALL = []  # (name, what it attacks, function)
+
+
+def attack(text):
+    def add(function):
+        ALL.append((function.__name__.replace("_", "-"), text, function))
+        return function
+    return add
+
+
+class Attack:
+    """One attack: the recorder, a folder that the attacker may write, and what failed."""
+
+    def __init__(self, recorder, folder, tools):
+        self.recorder = recorder
+        self.folder = folder
+        self.tools = tools
+        self.failures = []
+
+    def holds(self, fact, ok, more=""):
+        if not ok:
+            self.failures.append(f"{fact}: {more}" if more else fact)
+        return ok
+
+
+def receive_pipes(s):
+    s.settimeout(10)
+    return list(socket.recv_fds(s, 1, 2)[1])
+
+
+# --- finding 1: who stops waiting ends the recorder ---
+
+@attack("askers leave at any moment: their connection, one pipe or both closed, or killed")
+def leave(a):
+    tries = 150
+
+    def work():
+        chance = random.Random(1)
+        for i in range(tries):
+            try:
+                s = a.recorder.connect()
+                s.send(chance.choice([b"why\0", b"list\0", b"show\0", b"list\0--follow\0", b"mark\0"]))
+                if i % 3 == 0:
+                    pipes = receive_pipes(s)
+                    os.close(pipes.pop(chance.randrange(2)))
+                    time.sleep(chance.random() / 50)
+                    [os.close(fd) for fd in pipes]
+                elif i % 3 == 1:
+                    s.shutdown(socket.SHUT_RD)
+                time.sleep(chance.random() / 50)
+                s.close()
+            except OSError:
+                time.sleep(0.05)  # refused: too many at once
+        return True
+
+    a.holds("the attacker ran", as_user(NOBODY, work))
+    time.sleep(1)
+    a.holds("answers end with their askers", wait_for(lambda: not a.recorder.answers(), 30))
+    return tries, "the next question is answered"
+
+
+def wait_for(condition, seconds):
+    end_at = time.monotonic() + seconds
+    while time.monotonic() < end_at:
+        if condition():
+            return True
+        time.sleep(0.2)
+    return False
+
+
+@attack("askers never read their answer, and are stopped")
+def stall(a):
+    tries = 8
+
+    def work():
+        kept = []
+        for _ in range(tries):
+            s = a.recorder.connect()
+            s.send(b"list\0--follow\0")
+            kept.append(s)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        return True
+
+    pid = start_as_user(NOBODY, work)
+    os.waitpid(pid, os.WUNTRACED)
+    other = []
+    a.holds("another user is answered meanwhile", as_user(OTHER, lambda: other.append(a.recorder.ask("list").returncode) or other[0] in (0, 1)))
+    a.holds("answers that are not read end within 70 s", wait_for(lambda: not a.recorder.answers(), 70), f"{len(a.recorder.answers())} left")
+    end([pid])
+    return tries, "others are answered; what is not read ends after 60 s"
+
+
+# --- processes that the recorder's helpers run as ---
+
+def processes_of(recorder):
+    """All processes that the recorder started, and itself."""
+    found, todo = [], [recorder.process.pid]
+    while todo:
+        pid = todo.pop()
+        found.append(pid)
+        for path in glob.glob(f"/proc/{pid}/task/*/children"):
+            try:
+                with open(path) as f:
+                    todo += [int(child) for child in f.read().split()]
+            except OSError:
+                pass
+    return found
+
+
+def can_read(path):
+    try:
+        with open(path, "rb") as f:
+            return bool(f.read(1)) or True
+    except OSError:
+        return False
+
+
+def can_trace(pid):
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.ptrace(16, pid, 0, 0) != 0:  # PTRACE_ATTACH
+        return False
+    libc.ptrace(17, pid, 0, 0)
+    return True
+
+
+def can_signal(pid, number):
+    try:
+        os.kill(pid, number)
+        return True
+    except OSError:
+        return False
+
+
+@attack("user nobody, whose user helpers and answers have, reads, traces and stops all processes of the recorder")
+def helpers(a):
+    """Helpers (whyslow-parse) and answers to others run as nobody or with nobody's real user."""
+    follower = start_as_user(OTHER, lambda: a.recorder.ask("list", "--follow").returncode >= 0)
+    inspected = subprocess.Popen(["sleep", "30"])
+    inspecting = subprocess.Popen([a.recorder.whyslow, "inspect", str(inspected.pid), "--samples", "60", "--json"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(1)
+    targets = processes_of(a.recorder) + children_of(inspecting.pid)
+
+    def work():
+        got = []
+        for pid in targets:
+            got += [f"/proc/{pid}/{name}" for name in ("mem", "environ", "maps", "auxv") if can_read(f"/proc/{pid}/{name}")]
+            got += [f"trace {pid}"] if can_trace(pid) else []
+            got += [f"pidfd of {pid}"] if steal_descriptor(pid) else []
+        print(*got, file=open(a.folder + "/got", "w"))
+        for pid in targets:
+            can_signal(pid, signal.SIGSTOP)
+        return not got
+
+    a.holds("nothing of them can be read, traced or taken", as_user(NOBODY, work), read_text(a.folder + "/got"))
+    try:
+        inspecting.wait(40)
+        a.holds("an inspection whose helper is stopped ends in time", True)
+    except subprocess.TimeoutExpired:
+        a.holds("an inspection whose helper is stopped ends in time", False)
+    end([follower])
+    inspected.kill()
+    inspected.wait()
+    inspecting.kill()
+    inspecting.wait()
+    return 4 * len(targets), "nothing; a helper that is stopped costs names"
+
+
+def children_of(pid):
+    found = []
+    for path in glob.glob(f"/proc/{pid}/task/*/children"):
+        with open(path) as f:
+            found += [int(child) for child in f.read().split()]
+    return found
+
+
+def steal_descriptor(pid):
+    try:
+        pidfd = os.pidfd_open(pid)
+    except OSError:
+        return False
+    libc = ctypes.CDLL(None, use_errno=True)
+    fd = libc.syscall(438, pidfd, 0, 0)  # pidfd_getfd
+    os.close(pidfd)
+    return fd >= 0
+
+
+def read_text(path):
+    try:
+        with open(path, errors="replace") as f:
+            return f.read().strip()
+    except OSError:
+        return ""
+
+
+# --- finding 2: memory by new names ---
+
+@attack("200 threads and 20 processes take new names all the time, with commands of 100 KB")
+def names(a):
+    seconds = 25
+    before = a.recorder.private_mib()
+
+    def rename():
+        libc = ctypes.CDLL(None)
+        stop_at = time.monotonic() + seconds
+
+        def one(n):
+            i = 0
+            while time.monotonic() < stop_at:
+                libc.prctl(15, f"n{n}-{i}".encode(), 0, 0, 0)
+                i += 1
+                time.sleep(0.01)
+
+        threading.stack_size(65536)
+        threads = [threading.Thread(target=one, args=(n,)) for n in range(200)]
+        [t.start() for t in threads]
+        [t.join() for t in threads]
+        return True
+
+    def respawn():
+        stop_at, i = time.monotonic() + seconds, 0
+        while time.monotonic() < stop_at:
+            children = [subprocess.Popen([a.tools["sleep-as"] + f"-{os.getpid()}-{i}-{k}", "0.4", "x" * 100000], executable="/bin/sleep", stderr=subprocess.DEVNULL) for k in range(10)]
+            [child.wait() for child in children]
+            i += 1
+        return True
+
+    pids = [start_as_user(NOBODY, rename)] + [start_as_user(NOBODY, respawn) for _ in range(2)]
+    [os.waitpid(pid, 0) for pid in pids]
+    time.sleep(3)
+    after = a.recorder.private_mib()
+    a.holds("memory stays within 40 MiB of before", after < before + 40, f"{before:.0f} MiB, {after:.0f} MiB")
+    return 220, f"private memory {before:.0f} MiB before, {after:.0f} MiB after"
+
+
+def sparse_elf(path, note_size=3 << 30):
+    """An executable whose note claims 3 GiB, sparse; and whose sections lie beyond its end."""
+    machine = 62 if os.uname().machine == "x86_64" else 183
+    code = bytes.fromhex("ebfe") if machine == 62 else bytes.fromhex("00000014")
+    head = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\x02\x01\x01", 2, machine, 1, 0x401000, 64, 1 << 40, 0, 64, 56, 2, 64, 65535, 65534)
+    load = struct.pack("<IIQQQQQQ", 1, 5, 4096, 0x401000, 0x401000, len(code), len(code), 4096)
+    note = struct.pack("<IIQQQQQQ", 4, 4, 8192, 0, 0, note_size, note_size, 4)
+    with open(path, "wb") as f:
+        f.write(head + load + note)
+        f.seek(4096)
+        f.write(code)
+        f.seek(8192)
+        f.write(struct.pack("<III", 4, note_size - 32, 3) + b"GNU\0")
+        f.truncate(8192 + note_size)
+    os.chmod(path, 0o755)
+
+
+@attack("programs whose ELF file is 3 GiB of notes, with perf maps that are FIFOs, endless or replaced while they are read")
+def programs(a):
+    program = a.folder + "/program"
+    sparse_elf(program)
+    before = a.recorder.private_mib()
+
+    def start():
+        pids = []
+        for i in range(6):
+            pid = os.fork()
+            if pid == 0:
+                os.execv(program, ["program"])
+            pids.append(pid)
+            lay_perf_map(i, f"/tmp/perf-{pid}.map", a.folder)
+        print(*pids, file=open(a.folder + "/pids", "w"))
+        time.sleep(25)
+        end(pids)
+        return True
+
+    attacker = start_as_user(NOBODY, start)
+    time.sleep(2)
+    for _ in range(3):
+        a.holds("a mark is taken", a.recorder.ask("mark", "beside hostile programs").returncode == 0)
+        time.sleep(2)
+    for pid in read_text(a.folder + "/pids").split()[:2]:
+        done = subprocess.run([a.recorder.whyslow, "inspect", pid, "--samples", "10", "--json"], capture_output=True, timeout=100)
+        a.holds("root's inspection comes", done.returncode in (0, 1), done.stderr[-200:])
+    os.waitpid(attacker, 0)
+    after = a.recorder.private_mib()
+    a.holds("memory stays within 40 MiB of before", after < before + 40, f"{before:.0f} MiB, {after:.0f} MiB")
+    for path in glob.glob("/tmp/perf-*.map"):
+        if os.stat(path, follow_symlinks=False).st_uid == NOBODY:
+            os.unlink(path)
+    return 6, f"inspections without those names; private memory {before:.0f} MiB before, {after:.0f} MiB after"
+
+
+def lay_perf_map(i, path, folder):
+    """As the process's own user."""
+    if i % 3 == 0:
+        os.mkfifo(path)
+    elif i % 3 == 1:
+        with open(path, "wb") as f:
+            f.truncate(10 << 30)
+    else:
+        os.symlink("/dev/zero", path)
+
+
+# --- findings 4 and 5: descriptors ---
+
+@attack("messages bring sockets within sockets, which hold sockets that linger when they are closed")
+def nested(a):
+    before = a.recorder.descriptors()
+    kept = []
+
+    def work():
+        for i in range(4):
+            server, client = lingering_socket()
+            kept.append(server)
+            for path in ("ring", "socket"):
+                inner = socket.socketpair()
+                send_with(inner[0], b"x", [client.fileno()])
+                outer = socket.socketpair()
+                send_with(outer[0], b"x", [inner[1].fileno(), inner[0].fileno()])
+                s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) if path == "ring" else a.recorder.connect()
+                send_with(s, b"\1" * 128 if path == "ring" else b"list\0", [outer[1].fileno(), outer[0].fileno()], a.recorder.run + "/ring" if path == "ring" else None)
+                [x.close() for x in (*inner, *outer, s)]
+            client.close()
+        time.sleep(15)
+        return True
+
+    pid = start_as_user(NOBODY, work)
+    time.sleep(1)
+    began = time.monotonic()
+    a.holds("a mark is taken meanwhile", a.recorder.ask("mark", "nested sockets").returncode == 0)
+    took = time.monotonic() - began
+    a.holds("in less than 5 s", took < 5, f"{took:.1f} s")
+    end([pid])  # it closes sockets that linger, too
+    a.holds("no descriptor stays", wait_for(lambda: a.recorder.descriptors() <= before + 4, 20), f"{before}, {a.recorder.descriptors()}")
+    return 8, f"a mark beside it took {took:.1f} s"
+
+
+# --- findings 6 and 7: what others may not see ---
+
+NEEDLES = ["needleword", "needlefolder", "needlemapped", "needlethread", "needlemarker"]
+
+
+@attack("all questions and formats, searched for another user's command line, paths, thread names, mapped files and markers")
+def needles(a):
+    home = a.folder + "/needlefolder"
+    os.mkdir(home, 0o700)
+    for name in ("worker", "needlemapped"):
+        shutil.copy("/bin/bash" if name == "worker" else "/bin/true", f"{home}/{name}")
+        os.chown(f"{home}/{name}", OTHER, OTHER)
+    os.chown(home, OTHER, OTHER)
+    victim = subprocess.Popen([home + "/worker", "-c", "exec 3<" + home + "/needlemapped; while :; do :; done", "needleword"], user=OTHER, group=OTHER, extra_groups=[])
+    marker = start_as_user(OTHER, lambda: send_marker(a.recorder, "needlemarker"))
+    os.waitpid(marker, 0)
+    time.sleep(4)
+    root = a.recorder.ask("export", "--format", "trace", "--output", a.folder + "/all.trace")
+    a.holds("root finds the marker", root.returncode == 0 and "needlemarker" in events_of(a, "all.trace"))
+    a.holds("root finds the command line", "needleword" in a.recorder.ask("why", str(victim.pid), "--json").stdout + a.recorder.ask("show", "--json").stdout)
+    a.recorder.ask("mark", "a moment", user=NOBODY, group=NOBODY, extra_groups=[])
+    questions = ["why", "why --json", "why worker", f"why {victim.pid}", "list --json", "show", "show --json", "show 1 --json", "waits --json", f"waits {victim.pid}",
+                 f"threads {victim.pid} --json", "cpu --for 200ms", "cpu --for 200ms --json", "top --json", "mark --why again", "compare -10s now", "inspect " + str(victim.pid),
+                 f"export --format trace --output {a.folder}/mine.trace", f"export --format folded --output {a.folder}/mine.folded", f"export --format csv --output {a.folder}/mine.csv",
+                 "show --lives", "list --by-program --json", "why --facts", f"confirm {victim.pid}", f"calm {victim.pid}", "doctor", "report"]
+    found = []
+    for words in questions:
+        try:
+            done = a.recorder.ask(*words.split(), user=NOBODY, group=NOBODY, extra_groups=[], stdin=subprocess.DEVNULL, cwd="/", timeout=40)
+        except subprocess.TimeoutExpired:
+            continue
+        found += [f"{needle} in '{words}'" for needle in NEEDLES if needle in done.stdout + done.stderr]
+    for name in ("mine.trace", "mine.folded", "mine.csv"):
+        text = events_of(a, name) if name == "mine.trace" else read_text(f"{a.folder}/{name}")
+        found += [f"{needle} in {name}" for needle in NEEDLES if needle in text]
+    victim.kill()
+    victim.wait()
+    a.holds("nothing of another user is found", not found, "; ".join(found))
+    return len(questions), "names and sums of a second"
+
+
+def events_of(a, name):
+    return subprocess.run([a.tools["events"], f"{a.folder}/{name}"], capture_output=True, text=True, errors="replace").stdout
+
+
+def send_marker(recorder, text):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    s.sendto(struct.pack("<IIqQII96s", 1, 0, 0, time.monotonic_ns(), threading.get_native_id(), len(text), text.encode()), recorder.run + "/ring")
+    return True
+
+
+# --- finding 10: bounds ---
+
+@attack("ten users hold all the connections that they get")
+def many_users(a):
+    kept = []
+
+    def hold(uid):
+        def work():
+            for _ in range(20):
+                try:
+                    s = a.recorder.connect()
+                    s.send(b"list\0--follow\0")
+                    kept.append(s)
+                except OSError:
+                    pass
+            time.sleep(10)
+            return True
+        return start_as_user(uid, work)
+
+    pids = [hold(uid) for uid in SECOND_USERS]
+    time.sleep(2)
+    other = as_user(OTHER, lambda: a.recorder.ask("list").returncode in (0, 1))
+    began = time.monotonic()
+    root = a.recorder.ask("list")
+    took = time.monotonic() - began
+    a.holds("root is answered", root.returncode in (0, 1), root.stderr)
+    a.holds("root is answered in 5 s", took < 5, f"{took:.1f} s")
+    [os.waitpid(pid, 0) for pid in pids]
+    a.holds("all are answered afterwards", wait_for(lambda: as_user(OTHER, lambda: a.recorder.ask("list").returncode in (0, 1)), 70))
+    return 200, f"root is answered in {took:.1f} s; another user " + ("is, too" if other else "is told that the recorder is busy")
+
+
+@attack("4 processes send markers as fast as they can")
+def markers(a):
+    seconds = 8
+
+    def work():
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        stop_at, n = time.monotonic() + seconds, 0
+        while time.monotonic() < stop_at:
+            try:
+                s.sendto(os.urandom(96), socket.MSG_DONTWAIT, a.recorder.run + "/ring")
+                n += 1
+            except OSError:
+                pass
+        with open(f"{a.folder}/sent-{os.getpid()}", "w") as f:
+            f.write(str(n))
+        return True
+
+    cpu, before, began = a.recorder.cpu_seconds(), a.recorder.private_mib(), time.monotonic()
+    pids = [start_as_user(NOBODY, work) for _ in range(4)]
+    mark = a.recorder.ask("mark", "beside markers")
+    a.holds("a mark is taken meanwhile", mark.returncode == 0, mark.stderr)
+    [os.waitpid(pid, 0) for pid in pids]
+    spent = (a.recorder.cpu_seconds() - cpu) / (time.monotonic() - began)
+    a.holds("memory stays", a.recorder.private_mib() < before + 10, f"{before:.0f}, {a.recorder.private_mib():.0f}")
+    sent = sum(int(read_text(path) or 0) for path in glob.glob(a.folder + "/sent-*"))
+    return sent, f"the recorder took {100 * spent:.0f} % of one CPU meanwhile"
+
+
+@attack("marks without end, with long notes, notes of control characters and feedback")
+def marks(a):
+    tries = 60
+    size = os.path.getsize(a.recorder.store)
+
+    def work():
+        chance = random.Random(2)
+        for i in range(tries):
+            note = bytes(chance.randrange(1, 256) for _ in range(chance.choice([1, 300, 900]))).decode("latin-1")
+            subprocess.run([a.recorder.whyslow, "mark", "--run-dir", a.recorder.run, note], capture_output=True, timeout=60)
+            subprocess.run([a.recorder.whyslow, "feedback", "--run-dir", a.recorder.run, str(chance.randrange(-5, 50)), chance.choice(["right", "wrong", "\x1b[2J"])], capture_output=True, timeout=60)
+        return True
+
+    a.holds("the attacker ran", as_user(NOBODY, work))
+    listed = a.recorder.ask("list")
+    raw = [c for c in listed.stdout if (ord(c) < 32 and c != "\n") or 127 <= ord(c) < 160]
+    a.holds("no control character reaches root's terminal", not raw, repr(raw[:5]))
+    began = time.monotonic()
+    a.holds("root's why comes", a.recorder.ask("why").returncode in (0, 1))
+    return 2 * tries, f"root's why took {time.monotonic() - began:.1f} s; the store grew by {(os.path.getsize(a.recorder.store) - size) / 1024:.0f} KiB"
+
+
+@attack("questions of random words, options and bytes")
+def words(a):
+    tries = 250
+    texts = ["why", "list", "show", "mark", "feedback", "calm", "confirm", "cpu", "waits", "threads", "export", "top", "inspect", "config", "doctor", "run", "record", "serve", "fleet", "open",
+             "--json", "--from", "--store", "--config", "--run-dir", "--output", "--at", "--since", "-1h", "now", "1", "-1", "9" * 30, "/etc/shadow", "../../etc/shadow", "--format", "trace", "--follow",
+             "--captures", "--alike", "--help", "--user", "--", "TZ=/etc/shadow", "TZ=" + "A" * 60, "COLOR=1", "\x1b[2J", "%s%n", "a" * 3000, "", "\udcff", "--points", "1000000000"]
+
+    def work():
+        chance = random.Random(3)
+        for _ in range(tries):
+            try:
+                s = a.recorder.connect()
+                s.settimeout(2)
+                if chance.random() < 0.2:
+                    s.send(chance.randbytes(chance.randrange(1, 4000)))
+                else:
+                    s.send(b"".join(chance.choice(texts).encode(errors="surrogateescape") + b"\0" for _ in range(chance.randrange(1, 9))))
+                pipes = receive_pipes(s)
+                s.settimeout(2)
+                s.recv(1)
+            except OSError:
+                pipes = []
+            [os.close(fd) for fd in pipes]
+            s.close()
+        return True
+
+    before = set(glob.glob("/etc/whyslow*/**", recursive=True)) | set(os.listdir("/")) | set(os.listdir(os.path.dirname(a.recorder.store)))
+    a.holds("the attacker ran", as_user(NOBODY, work))
+    after = set(glob.glob("/etc/whyslow*/**", recursive=True)) | set(os.listdir("/")) | set(os.listdir(os.path.dirname(a.recorder.store)))
+    new = {name for name in after - before if not name.startswith("r.db")}
+    a.holds("no file comes of it", not new, str(new))
+    return tries, "errors in words"
+
+
+# --- findings 3 and 11: files ---
+
+@attack("a recording lies beside links to a victim's files, where SQLite has its journal, log and index")
+def links(a):
+    done = a.recorder.ask("export", "--format", "store", "--output", a.folder + "/given.db", "--store", a.recorder.store)
+    if not a.holds("a recording to give away", done.returncode == 0, done.stderr):
+        return 0, ""
+    os.chmod(a.folder + "/given.db", 0o644)
+    victim = a.folder + "/victim"
+    tries = 0
+    for ending in ("-journal", "-wal", "-shm", ".reserve", ".new", "-mj00000000"):
+        for text in ("", "dear"):
+            with open(victim, "w") as f:
+                f.write(text)
+            os.chown(victim, OTHER, OTHER)
+            os.symlink(victim, a.folder + "/given.db" + ending)
+            for question in ("list", "why", "show", f"export --format csv --output {a.folder}/out-{tries}.csv"):
+                a.recorder.ask(*question.split(), "--from", a.folder + "/given.db")
+                tries += 1
+            a.holds(f"a victim behind {ending} stays", os.path.exists(victim) and read_text(victim) == text)
+            os.unlink(a.folder + "/given.db" + ending)
+    return tries, "the answer, or that the file is not complete"
+
+
+@attack("a run directory in a folder that all may write, made before by the attacker: a folder, a link, links in it")
+def run_dir(a):
+    tries = 0
+    for kind in ("folder", "link", "links"):
+        place = f"/dev/shm/whyslow-torture-{os.getpid()}"
+        victim = a.folder + "/precious"
+        with open(victim, "w") as f:
+            f.write("dear")
+
+        def lay():
+            if kind == "link":
+                os.symlink(a.folder, place)
+            else:
+                os.mkdir(place)
+                os.chmod(place, 0o777)
+            if kind == "links":
+                for name in ("socket", "marks.db", "journal", "ring-maps", "ended", "held", "ring", "press", "lock"):
+                    os.symlink(victim, f"{place}/{name}")
+            return True
+
+        as_user(NOBODY, lay)
+        recorder = subprocess.Popen([a.recorder.whyslow, "record", "--run-dir", place, "--store", a.folder + "/two.db"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            _, said = recorder.communicate(timeout=8)
+        except subprocess.TimeoutExpired:
+            recorder.terminate()
+            _, said = recorder.communicate()
+            a.holds(f"a recorder does not use the attacker's {kind}", False)
+        a.holds("it says why", recorder.returncode != 0 and place in said, said[-200:])
+        a.holds("the victim stays", read_text(victim) == "dear")
+        os.unlink(place) if os.path.islink(place) else shutil.rmtree(place)
+        tries += 1
+    return tries, "the recorder refuses the folder and says whose it is"

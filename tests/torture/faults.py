@@ -1,0 +1,251 @@
+"""What a machine does to a recorder: each fault returns (tries, what was lost, what the user saw), and `holds` collects what did not hold.
+tests/test-faults has the store alone, at each of its writes; here it is the recorder as a user starts it."""
+import os
+import random
+import shutil
+import subprocess
+import time
+
+from recorder import Recorder, with_rights_of_unit
+
+ALL = []
+
+
+def fault(text):
+    def add(function):
+        ALL.append((function.__name__.replace("_", "-"), text, function))
+        return function
+    return add
+
+
+class Fault:
+    def __init__(self, whyslow, folder, build):
+        self.whyslow, self.folder, self.build = whyslow, folder, build
+        self.failures = []
+        self.spin = subprocess.Popen(["sh", "-c", "while :; do :; done"])  # an idle machine leaves the disk alone
+
+    def finish(self):
+        self.spin.kill()
+        self.spin.wait()
+
+    def holds(self, fact, ok, more=""):
+        if not ok:
+            self.failures.append(f"{fact}: {more}" if more else fact)
+        return ok
+
+    def recorder(self, **more):
+        return Recorder(self.whyslow, self.folder, **more)
+
+    def with_fault(self, words):
+        return {"LD_PRELOAD": f"{self.build}/tests/libfault.so", "FAULT": words}
+
+    def ticks(self, *more):
+        """Wall times of all ticks, in seconds."""
+        done = subprocess.run([self.whyslow, "export", "--store", self.folder + "/state/r.db", "--run-dir", self.folder + "/run", "--format", "csv", "--since", "-1h", *more],
+                              capture_output=True, text=True)
+        seen = dict.fromkeys(line.split(",", 1)[0] for line in done.stdout.splitlines()[1:])
+        return [float(text) for text in subprocess.run(["date", "-f", "-", "+%s.%N"], input="\n".join(seen), capture_output=True, text=True).stdout.split()]
+
+    def is_sound(self):
+        done = subprocess.run(["sqlite3", self.folder + "/state/r.db", "PRAGMA integrity_check"], capture_output=True, text=True)
+        return done.stdout.strip() == "ok" or (done.returncode and done.stdout + done.stderr)
+
+
+def last_of(f):
+    ticks = f.ticks()
+    return ticks[-1] if ticks else 0
+
+
+@fault("SIGKILL at a random moment")
+def kill(f):
+    tries, worst = 8, 0
+    chance = random.Random(4)
+    for _ in range(tries):
+        recorder = f.recorder()
+        began = time.time()
+        while last_of(f) < began:
+            time.sleep(0.2)
+        time.sleep(chance.uniform(0, 3))
+        killed = time.time()
+        recorder.kill()
+        worst = max(worst, killed - last_of(f))
+    f.holds("at most 1.2 s are lost", worst <= 1.2, f"{worst:.2f} s")
+    f.holds("the file is sound", f.is_sound() is True, f.is_sound())
+    return tries, f"at most {worst:.2f} s", "why: the recorder ended, it was killed"
+
+
+@fault("SIGKILL in place of a write or within it, at the n-th write to disk or to /run")
+def kill_at_write(f):
+    tries = 0
+    for call in (1, 3, 8, 20, 35, 60):
+        kind = "torn" if call % 2 else "kill"
+        recorder = f.recorder(environment=f.with_fault(f"{kind}:{call}:{f.folder}"))
+        deadline = time.monotonic() + 8
+        while recorder.lives() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        recorder.kill()
+        tries += 1
+        begins = f.recorder()
+        f.holds(f"the next one begins after {kind} at {call}", begins.lives(), begins.said()[-300:])
+        done = begins.ask("list")
+        f.holds("and answers", done.returncode in (0, 1), done.stderr)
+        f.holds("and ends", begins.stop() == 0)
+    f.holds("the file is sound", f.is_sound() is True, f.is_sound())
+    return tries, "nothing that was written", "the next recorder begins as usual"
+
+
+@fault("the disk fails for 20 s (EIO, ENOSPC, EROFS), once with a kill before it comes back")
+def disk_errors(f):
+    tries = 0
+    asked = f.folder + "/state.fails"
+    for error in ("EIO", "ENOSPC", "EROFS"):
+        for killed in (False, True):
+            began = time.time()
+            recorder = f.recorder(environment=f.with_fault(f"{error}:0:{f.folder}/state"))
+            if not f.holds(f"it begins before {error}", recorder.lives(), recorder.said()[-300:]):
+                continue
+            before = len(recorder.said())
+            open(asked, "w").close()
+            time.sleep(20)
+            f.holds(f"it outlives {error}", recorder.lives(), recorder.said()[-300:])
+            f.holds(f"it says so once ({error})", recorder.said()[before:].count("the last seconds stay in memory: ") == 1, recorder.said()[before:])
+            f.holds("questions are answered", recorder.ask("why").returncode in (0, 1))
+            f.holds("marks are taken", recorder.ask("mark", f"the disk has {error}").returncode == 0)
+            if killed:
+                recorder.kill()
+            os.unlink(asked)
+            if not killed:
+                f.holds("it says that it is over", wait_for(lambda: "no longer: the last seconds" in recorder.said()[before:], 25), recorder.said()[before:])
+                f.holds("it ends", recorder.stop() == 0)
+            ended = time.time()
+            tries += 1
+            ticks = [t for t in f.ticks() if began < t < ended]
+            gap = max((b - a for a, b in zip(ticks, ticks[1:])), default=99)
+            f.holds(f"no tick is lost ({error})", len(ticks) >= 18 and gap < 3, f"{len(ticks)} of {ended - began:.0f}, {gap:.1f} s between two")
+            f.holds("the mark is there", f"the disk has {error}" in recorder.ask("list", "--store", recorder.store).stdout)
+    f.holds("the file is sound", f.is_sound() is True, f.is_sound())
+    return tries, "nothing", "the log: the last seconds stay in memory, with the reason, and when it is over; questions and marks go on"
+
+
+def wait_for(condition, seconds):
+    end_at = time.monotonic() + seconds
+    while time.monotonic() < end_at:
+        if condition():
+            return True
+        time.sleep(0.2)
+    return False
+
+
+@fault("power cut: /run is gone")
+def power_cut(f):
+    tries, worst = 3, 0
+    for _ in range(tries):
+        recorder = f.recorder()
+        time.sleep(random.uniform(12, 22))
+        recorder.kill()
+        shutil.rmtree(f.folder + "/run")
+        worst = max(worst, time.time() - last_of(f))
+    f.holds("at most 10 s are lost", worst <= 10, f"{worst:.1f} s")
+    return tries, f"at most {worst:.1f} s", "a gap in the recording"
+
+
+def answer_of(f, file, *words):
+    done = subprocess.run([f.whyslow, *words, "--from", file], capture_output=True, text=True, errors="replace", timeout=100, env={**os.environ, "LC_ALL": "C.UTF-8"})
+    return done.returncode, done.stdout, done.stderr
+
+
+@fault("random bytes in a recording: 1 to 64 of them, anywhere")
+def damage(f):
+    recorder = f.recorder()
+    recorder.ask("mark", "a moment that counts")
+    time.sleep(20)
+    recorder.stop()
+    good, bad = f.folder + "/good.db", f.folder + "/bad.db"
+    subprocess.run([f.whyslow, "export", "--store", recorder.store, "--format", "store", "--output", good], check=True, capture_output=True)
+    with open(good, "rb") as file:
+        whole = file.read()
+    questions = (("list", "--json"), ("show", "--at", "-10s", "--json"), ("export", "--format", "csv", "--output", "/dev/stdout"))
+    right = [answer_of(f, good, *words) for words in questions]
+    chance, same, told, silent, crashed, tries = random.Random(5), 0, 0, 0, 0, 60
+    for _ in range(tries):
+        spoiled = bytearray(whole)
+        n, at = chance.choice([1, 4, 64]), chance.randrange(len(whole) - 64)
+        spoiled[at:at + n] = bytes(b ^ chance.randrange(1, 256) for b in spoiled[at:at + n])
+        with open(bad, "wb") as file:
+            file.write(spoiled)
+        for words, (_, out, _) in zip(questions, right):
+            code, got, said = answer_of(f, bad, *words)
+            crashed += code < 0 or code > 3
+            if strip(got, bad) == strip(out, good) and code <= 1:
+                same += 1
+            elif code == 3 or "damage" in got + said:
+                told += 1
+            else:
+                silent += 1
+    f.holds("nothing crashes", crashed == 0, crashed)
+    f.holds("no answer differs without a word", silent == 0, f"{silent} of {3 * tries}")
+    return 3 * tries, "what the damaged pages held", f"{same} answers as before, {told} say what is damaged, {silent} differ without a word"
+
+
+def strip(text, file):
+    return text.replace(file, "")
+
+
+def without_rights(*names):
+    words = with_rights_of_unit()
+    words[-1] = ",".join(word for word in words[-1].split(",") if word not in ["+" + name for name in names])
+    return words
+
+
+@fault("a kernel without BPF for it (no CAP_BPF, no CAP_PERFMON), and without pressure")
+def no_bpf(f):
+    hidden = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc/pressure 2>/dev/null; exec "$@"', "sh"] if os.path.isdir("/proc/pressure") else []
+    tries = 0
+    for rights in (without_rights("bpf", "perfmon", "sys_admin"), hidden + with_rights_of_unit()):
+        recorder = f.recorder(rights=rights)
+        time.sleep(4)
+        f.holds("it records", recorder.lives(), recorder.said()[-300:])
+        done = recorder.ask("why")
+        f.holds("it answers", done.returncode in (0, 1), done.stderr)
+        doctor = subprocess.run([f.whyslow, "doctor", "--run-dir", recorder.run, "--store", recorder.store], capture_output=True, text=True)
+        f.holds("doctor says what is missing", "GAP" in doctor.stdout or "missing" in doctor.stdout or "not available" in doctor.stdout, doctor.stdout[-300:])
+        recorder.stop()
+        tries += 1
+    return tries, "what only BPF or pressure says", "doctor and the log name it; answers come"
+
+
+@fault("a process with 10,000 threads begins and ends")
+def threads(f):
+    recorder = f.recorder()
+    began = time.time()
+    crowd = subprocess.Popen([f.build + "/tests/hostile", "threads", "10000"], stdout=subprocess.PIPE, text=True)
+    f.holds("they run", crowd.stdout.readline() == "ready\n")
+    time.sleep(6)
+    crowd.kill()
+    crowd.wait()
+    ended = time.time()
+    time.sleep(3)
+    f.holds("it lives", recorder.lives(), recorder.said()[-300:])
+    f.holds("it answers", recorder.ask("why").returncode in (0, 1))
+    times = [t for t in f.ticks() if began < t < ended]
+    gap = max((b - a for a, b in zip(times, times[1:])), default=99)
+    f.holds("no tick is later than 3 s", gap <= 3, f"{gap:.1f} s")
+    mib = recorder.private_mib()
+    recorder.stop()
+    return 1, "nothing", f"the longest time between two ticks was {gap:.2f} s; private memory {mib:.0f} MiB"
+
+
+@fault("process numbers wrap: 8,000 processes in a namespace with 4,000 numbers (since Linux 6.14)")
+def pid_wrap(f):
+    if tuple(int(n) for n in os.uname().release.split("-")[0].split(".")[:2]) < (6, 14):
+        return 0, "", "not tried: here the limit is the whole machine's"
+    recorder = f.recorder()
+    before = recorder.private_mib()
+    subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", "echo 4000 >/proc/sys/kernel/pid_max 2>/dev/null; i=0; while [ $i -lt 8000 ]; do /bin/true; i=$((i+1)); done"],
+                   capture_output=True, timeout=200)
+    f.holds("it lives", recorder.lives(), recorder.said()[-300:])
+    f.holds("it answers", recorder.ask("why").returncode in (0, 1))
+    after = recorder.private_mib()
+    f.holds("memory stays within 20 MiB of before", after < before + 20, f"{before:.0f}, {after:.0f}")
+    recorder.stop()
+    return 8000, "nothing", f"private memory {before:.0f} MiB before, {after:.0f} MiB after"
