@@ -22,9 +22,13 @@ class Fault:
     def __init__(self, whyslow, folder, build):
         self.whyslow, self.folder, self.build = whyslow, folder, build
         self.failures = []
+        self.recorders = []
         self.spin = subprocess.Popen(["sh", "-c", "while :; do :; done"])  # an idle machine leaves the disk alone
 
     def finish(self):
+        for recorder in self.recorders:
+            if recorder.lives():
+                recorder.kill()
         self.spin.kill()
         self.spin.wait()
 
@@ -34,7 +38,8 @@ class Fault:
         return ok
 
     def recorder(self, **more):
-        return Recorder(self.whyslow, self.folder, **more)
+        self.recorders.append(Recorder(self.whyslow, self.folder, **more))
+        return self.recorders[-1]
 
     def with_fault(self, words):
         return {"LD_PRELOAD": f"{self.build}/tests/libfault.so", "FAULT": words}
