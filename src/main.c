@@ -117,7 +117,7 @@ static int run_program(int argc, char **argv, int asked)
 
 	if (!address) {
 		fprintf(stderr, "whyslow: cannot load " PROGRAM_FILE " (%s): install whyslow again\n",
-			reason ? reason : "it is neither beside this program nor in ../lib/whyslow");
+			reason ? reason : "it is neither in the folder of this program nor in ../lib/whyslow");
 		return EXIT_WITHOUT_PROGRAM;
 	}
 	memcpy(&program, &address, sizeof(program));

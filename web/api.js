@@ -12,7 +12,7 @@ async function read(response) {
 	return response.json().catch(() => ({}));
 }
 
-const AWAY = "whyslow serve does not answer: has it ended? This page goes on by itself when it is back";
+const AWAY = "whyslow serve does not answer: has it ended? This page continues when it is back";
 const reach = (address, options = {}) => fetch(address, { ...options, headers: { ...options.headers, ...headers() } }).catch(() => { throw new Error(AWAY); });
 
 export async function ask(path, parameters = {}) {

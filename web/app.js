@@ -55,7 +55,7 @@ function takeBoard(b) {
 }
 
 // The one that is accused most, else the most unusual one, as long as nobody chose.
-const chosen = (s) => s.pid || (board?.processes.length ? String(board.processes.reduce((a, b) => (b.guilt > a.guilt ? b : a)).pid) : null);
+const chosen = (s) => s.pid || (board?.processes.length ? String(board.processes.reduce((a, b) => (b.culprit_score > a.culprit_score ? b : a)).pid) : null);
 
 function showProcesses(s) {
 	if (!board) return;
@@ -188,7 +188,7 @@ function goLive(s) {
 		},
 		mark: async (m) => {
 			await loadMarks();
-			if (m.kind === "caught") return say(`caught by a rule: ${m.note || localTime(m.at)} (among the incidents)`); // nobody asked: whoever looks at something goes on
+			if (m.source === "rule") return say(`incident, found by a rule: ${m.note || localTime(m.at)} (among the incidents)`); // nobody asked: whoever looks at something goes on
 			setState({ view: "incidents", mark: m.id });
 			queueMicrotask(() => say(`marked: ${m.note || localTime(m.at)}`)); // once it is entered
 		},
@@ -209,7 +209,7 @@ function showNow() {
 		takeBoard(newest);
 	} else if (viewOf(state()) === "machine") {
 		if (!newest) showNothing(new Error(silent));
-		else say(`what is shown is of ${localTime(newest.at)}; ${silent}`, true);
+		else say(`this shows ${localTime(newest.at)}; ${silent}`, true);
 	}
 }
 

@@ -21,7 +21,7 @@ function build(main) {
 		by: choice("by", "by", [["process", "process"], ["thread", "thread"], ["program", "program"], ["cgroup", "control group"]]),
 		top: choice("top", "show", [[TOP, TOP], ["8", "8"], ["32", "32"], ["64", "64"]]),
 		wait: choice("wait", "waiting for", [["", "everything"], ...Object.entries(WAITS)]),
-		all: check("all", "also others' work", "also what was waited for others' work: pipes, sockets, conditions, children"),
+		all: check("all", "also others' work", "also waits for others' work: pipes, sockets, conditions, children"),
 		matrix: element("div", { class: "scroll matrix" }), flow: element("div", { class: "flow" }),
 	};
 	question = questions(parts.status, () => {
@@ -32,7 +32,7 @@ function build(main) {
 	main.replaceChildren(
 		element("section", { class: "toolbar", "aria-label": "what is shown" }, parts.events, parts.freeze, parts.range, parts.by, parts.wait, parts.top, parts.all, parts.status, parts.about),
 		element("section", { class: "whole", "aria-labelledby": "matrix-title" }, element("h2", { id: "matrix-title" }, "Who waited because of whom"), parts.chosen, parts.matrix,
-			element("p", { class: "hint" }, element("span", { class: "wide" }, "Rows waited because of columns; a name sorts by it. "), "Arrows move, Enter chooses. The stronger the colour, the longer.")),
+			element("p", { class: "hint" }, element("span", { class: "wide" }, "Rows waited because of columns; a name sorts by it. "), "Arrows move, Enter chooses. The stronger the color, the longer.")),
 		element("section", { class: "whole", "aria-labelledby": "flow-title" }, element("h2", { id: "flow-title" }, "From culprits by what was waited for to victims"), parts.flow));
 	redrawn(parts.flow, () => blame && draw(state()));
 	keys(main, { Escape: () => setState({ cell: null, wait: null, sort: null }) });
@@ -48,7 +48,7 @@ function tellCell(s) {
 	if (!cells.length) return;
 	const victim = blame.victims[v], culprit = blame.culprits[c];
 	const sum = cells.reduce((n, x) => n + x.ns, 0);
-	const waits = cells.map((x) => `${formatSpan(x.ns)} for ${WAITS[x.wait]} in ${x.parts} ${x.parts === 1 ? "part" : "parts"}, the longest ${formatSpan(x.longest_ns)}${x.modelled ? " (shared out by a model)" : ""}${x.inferred ? " (concluded from wake-ups)" : ""}`).join("; ");
+	const waits = cells.map((x) => `${formatSpan(x.ns)} for ${WAITS[x.wait]} in ${x.parts} ${x.parts === 1 ? "part" : "parts"}, the longest ${formatSpan(x.longest_ns)}${x.modelled ? " (shared out by a model)" : ""}${x.inferred ? " (inferred from wake-ups)" : ""}`).join("; ");
 	parts.chosen.append(element("strong", {}, `${victim?.text ?? "others"} waited ${formatSpan(sum)} because of ${culprit?.text ?? "others"}: `), waits, ". ");
 	if (culprit?.who?.pid) parts.chosen.append(link({ view: "flame", who: String(culprit.who.pid), cell: null }, `what ${culprit.text} did`), " ");
 	if (victim?.who?.pid) parts.chosen.append(link({ view: "flame", who: String(victim.who.pid), kind: "waits", cell: null }, `where ${victim.text} waited`), " ");

@@ -64,7 +64,7 @@ export function drawTrial(t) {
 // The button for one accused, all processes of a group; what it is accused of (a bottleneck) says how to hold it back.
 export function confirmButton(culprit, bottleneck) {
 	const place = element("div", { "aria-live": "polite" });
-	const button = element("button", { type: "button", class: "confirm", title: "holds it back for about ten of the next twenty seconds, and gives it back", onclick: async () => {
+	const button = element("button", { type: "button", class: "confirm", title: "holds it back for about ten of the next twenty seconds, then releases it", onclick: async () => {
 		if (button.getAttribute("aria-disabled") === "true") return;
 		let left = SECONDS;
 		setIdle(button, true);

@@ -15,9 +15,9 @@ export function drawFeatures(holder, answer, { chosen, onChoose, onAdd }) {
 		titles: [null, f.help],
 		cells: [oddBar(f.score), f.name, formatValue(f.value, f.unit), f.usual === null ? "no past" : formatValue(f.usual, f.unit),
 			f.spread === null ? "" : `± ${formatValue(f.spread, f.unit)}`, againstUsual(f), f.deviation === null ? "" : f.deviation.toFixed(1),
-			addButton(`lay ${f.name} over the curve`, () => onAdd(f.name))],
+			addButton(`overlay ${f.name}`, () => onAdd(f.name))],
 	}));
-	const columns = [{ title: "odd" }, { title: "feature", class: "name" }, { title: "now", class: "number" }, { title: "usual", class: "number" },
+	const columns = [{ title: "anomaly" }, { title: "feature", class: "name" }, { title: "now", class: "number" }, { title: "normal", class: "number" },
 		{ title: "spread", class: "number wide" }, { title: "", class: "wide" }, { title: "× spread", class: "number widest" }, { title: "" }];
-	replaceContents(holder, choosableTable({ label: "features; + lays one over the curve", columns, rows, chosen, onChoose, press: { "+": onAdd } }));
+	replaceContents(holder, choosableTable({ label: "features; + overlays one on the curve", columns, rows, chosen, onChoose, press: { "+": onAdd } }));
 }

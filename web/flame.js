@@ -35,7 +35,7 @@ function build(main) {
 	main.replaceChildren(
 		element("section", { class: "toolbar", "aria-label": "what is shown" }, parts.events, parts.freeze, parts.range, parts.kind, parts.who, parts.base, parts.search, parts.out, parts.status, parts.about),
 		element("section", { class: "whole", "aria-labelledby": "flame-title" }, element("h2", { id: "flame-title" }, "Stacks"), parts.said, parts.seen,
-			element("p", { class: "hint" }, "Click or Enter zooms in, Escape or 0 out; in the graph arrows go to the caller, what it called and its neighbours; / searches.")),
+			element("p", { class: "hint" }, "Click or Enter zooms in, Escape or 0 out; in the graph arrows go to the caller, what it called and its siblings; / searches.")),
 		element("section", { class: "whole", "aria-labelledby": "frame-title" }, element("h2", { id: "frame-title" }, "What it called"), parts.list));
 	redrawn(parts.seen, () => { if (flame) draw(state()); });
 	keys(main, { Escape: () => setState({ frame: null }), 0: () => setState({ frame: null }) });
@@ -75,7 +75,7 @@ function draw(s) {
 	const path = pathOf(s);
 	if (!flame.tree) {
 		graph.show(null, {});
-		parts.said.textContent = flame.kind === "cpu" ? "No samples were taken then: they are only while the machine is busy." : "Nobody waited.";
+		parts.said.textContent = flame.kind === "cpu" ? "No samples were taken then: they are only while the machine is busy." : "No thread waited.";
 		parts.list.replaceChildren();
 		return;
 	}
@@ -106,8 +106,8 @@ async function loadCaptures(s) {
 		captures = (await ask("captures", { id: s.mark })).captures;
 	} catch { /* none were kept */ }
 	captures.forEach((c, i) => {
-		select.append(element("option", { value: `capture${i}` }, `looked into ${c.summary.slice(0, 40)}: on CPU`));
-		if (c.waits) select.append(element("option", { value: `capture${i}w` }, `looked into ${c.summary.slice(0, 40)}: waiting`));
+		select.append(element("option", { value: `capture${i}` }, `inspected ${c.summary.slice(0, 40)}: on CPU`));
+		if (c.waits) select.append(element("option", { value: `capture${i}w` }, `inspected ${c.summary.slice(0, 40)}: waiting`));
 	});
 	parts.kind.show(state());
 }

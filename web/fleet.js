@@ -97,7 +97,7 @@ function drawRanked(s) {
 	parts.summary.textContent = why.summary.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (t) => localTime(t));
 	const rows = why.unusual.findings.map((f) => ({ key: `${f.server ?? ""}|${f.counter ?? ""}`, cells: [oddBar(f.score / Math.max(1, why.unusual.findings[0].score)), f.server ?? "all", f.counter ?? "", formatOf(f.counter)(f.observed), f.usual === null ? "" : formatOf(f.counter)(f.usual), f.since ? localTime(f.since) : "", f.flags.filter((x) => x !== "peers").join(", ").replaceAll("_", " ")] }));
 	const servers = why.servers.findings.filter((f) => f.q !== null && f.q <= 0.05).map((f) => f.server);
-	const columns = [{ title: "odd" }, { title: "server" }, { title: "counter", class: "name" }, { title: "is", class: "number" }, { title: "usual", class: "number" }, { title: "since", class: "wide" }, { title: "", class: "wide" }];
+	const columns = [{ title: "anomaly" }, { title: "server" }, { title: "counter", class: "name" }, { title: "is", class: "number" }, { title: "normal", class: "number" }, { title: "since", class: "wide" }, { title: "", class: "wide" }];
 	if (!rows.length) parts.ranked.replaceChildren(element("p", { class: "hint" }, "Nothing is unusual there."));
 	else replaceContents(parts.ranked, choosableTable({ label: `counters by how unusual they are${servers.length ? `; conspicuous: ${servers.join(", ")}` : ""}`, columns, rows, chosen: `${s.server ?? ""}|${views?.counter ?? ""}`,
 		onChoose: (key, walk) => { const at = key.indexOf("|"); setState({ server: key.slice(0, at) || null, counter: key.slice(at + 1) }, false, walk); } }));
@@ -181,7 +181,7 @@ function drawBroken() {
 	parts.ruleStatus.textContent = n ? `${n.toLocaleString("en")} ${n === 1 ? "violation" : "violations"} in ${checked.looked_at.toLocaleString("en")} values or groups` : `none of ${checked.looked_at.toLocaleString("en")} values or groups breaks it`;
 	if (!checked.findings.length) return parts.broken.replaceChildren();
 	const rows = checked.findings.slice(0, 50).map((f, i) => ({ key: String(i), cells: [f.server ?? "all", f.time ? localTime(f.time) : "", f.counter ? formatOf(f.counter)(f.observed) : "", f.counter ?? ""] }));
-	replaceContents(parts.broken, choosableTable({ label: "who breaks the rule", columns: [{ title: "server" }, { title: "when" }, { title: "is", class: "number" }, { title: "counter", class: "name" }], rows, chosen: null, follows: false,
+	replaceContents(parts.broken, choosableTable({ label: "what breaks the rule", columns: [{ title: "server" }, { title: "when" }, { title: "is", class: "number" }, { title: "counter", class: "name" }], rows, chosen: null, follows: false,
 		onChoose: (i) => setState({ server: checked.findings[i].server, counter: checked.findings[i].counter ?? state().counter }) }));
 }
 

@@ -29,9 +29,9 @@ const passes = (m, filter) => !filter || `${m.id} ${m.kind} ${m.note ?? ""} ${lo
 
 function drawIncidents(holder, list, { chosen, other, filter, onChoose }) {
 	const rows = [...list].reverse().filter((m) => passes(m, filter)).map((m) => ({ key: String(m.id), kind: String(m.id) === other ? "other" : null, titles: [null, null, null, m.note],
-		cells: [String(m.id), localTime(m.at), m.kind === "caught" ? (m.goes_on ? "caught, goes on" : "caught") : m.presses > 1 ? `${m.presses} presses` : "mark", m.note || "", m.feedback || ""] }));
+		cells: [String(m.id), localTime(m.at), m.source === "rule" ? (m.ongoing ? "rule, ongoing" : "rule") : m.presses > 1 ? `marked ${m.presses} times` : "mark", m.note || "", m.feedback || ""] }));
 	if (!rows.length) {
-		holder.replaceChildren(element("p", {}, list.length ? "None has these letters." : "Nothing is marked yet: press “It is slow now” when it is."));
+		holder.replaceChildren(element("p", {}, list.length ? "None has these letters." : "No incidents yet: choose “It is slow now” when it is slow."));
 		return;
 	}
 	const columns = [{ title: "", class: "number" }, { title: "when" }, { title: "kind", class: "wide" }, { title: "note", class: "note" }, ...(list.some((m) => m.feedback) ? [{ title: "answer was", class: "wide" }] : [])];
@@ -58,7 +58,7 @@ function drawAnswer(holder, answer, onProcess) {
 function similarList(answer) {
 	if (!answer.similar.length) return [];
 	return [element("h3", {}, "Similar ones"), element("ul", { class: "similar" }, ...answer.similar.map((x) => element("li", {},
-		link({ mark: String(x.id), with: null }, `${x.id}, ${localTime(x.at)}`), `, ${Math.round(100 * x.similarity)} % alike${x.what ? `: ${x.what}` : ""}${x.note ? ` “${x.note}”` : ""}${x.feedback ? ` (the answer was ${x.feedback})` : ""} `,
+		link({ mark: String(x.id), with: null }, `${x.id}, ${localTime(x.at)}`), `, ${Math.round(100 * x.similarity)} % similar${x.what ? `: ${x.what}` : ""}${x.note ? ` “${x.note}”` : ""}${x.feedback ? ` (the answer was ${x.feedback})` : ""} `,
 		link({ with: String(x.id) }, "beside"))))];
 }
 
@@ -75,7 +75,7 @@ async function change(path, body, done) {
 
 function noteForm(m) {
 	const input = element("input", { type: "text", maxlength: 200, value: m.note ?? "", "aria-label": `note of ${m.kind} ${m.id}`, placeholder: "note" });
-	return element("form", { class: "note-form", onsubmit: (e) => { e.preventDefault(); change("notes", { id: m.id, note: input.value.trim() }, () => { drawList(state()); parts.status.textContent = `note of ${m.id} kept`; }); } },
+	return element("form", { class: "note-form", onsubmit: (e) => { e.preventDefault(); change("notes", { id: m.id, note: input.value.trim() }, () => { drawList(state()); parts.status.textContent = `note of ${m.id} saved`; }); } },
 		input, element("button", { type: "submit" }, "keep note"));
 }
 
@@ -88,10 +88,10 @@ function feedback(m) {
 }
 
 function besideChoice(id, s) {
-	const select = element("select", { "aria-label": "another incident beside it", "data-key": "beside", onchange: (e) => setState({ with: e.target.value || null }) },
+	const select = element("select", { "aria-label": "another incident to compare with", "data-key": "with", onchange: (e) => setState({ with: e.target.value || null }) },
 		element("option", { value: "" }, "nothing"), ...[...marks].reverse().filter((m) => String(m.id) !== id).map((m) => element("option", { value: String(m.id) }, markText(m))));
 	select.value = s.with ?? "";
-	return element("label", { class: "choice" }, "beside ", select);
+	return element("label", { class: "choice" }, "compare with ", select);
 }
 
 async function drawOne(holder, id, first, s) {
@@ -103,16 +103,16 @@ async function drawOne(holder, id, first, s) {
 	const waits = element("p", { class: "hint" }), body = element("div", {}, waits), similar = element("div", {});
 	const ways = element("p", { class: "ways" }, link({ view: "machine", at: id, mark: id, with: null, pid: null, feature: null, from: null, to: null }, "machine then"), " ", ...["timeline", "blame", "flame"].flatMap((view) => [link({ view, mark: id, with: null, from: null, to: null }, { timeline: "timeline", blame: "blame", flame: "flame graph" }[view]), " "]),
 		!first ? link({ view: "flame", mark: s.mark, base: id, with: null, from: null, to: null }, "difference of the flame graphs") : "");
-	replaceContents(holder, element("h2", {}, `${m.kind === "caught" ? "Caught" : "Mark"} ${m.id}, ${localTime(m.at)}${m.until && m.until !== m.at ? ` until ${localTime(m.until, false)}` : ""}`), ways,
-		noteForm(m), element("p", { class: "row" }, feedback(m), first ? besideChoice(id, s) : element("button", { type: "button", "data-key": "away", onclick: () => { parts.one.querySelector('[data-key="beside"]')?.focus(); setState({ with: null }); } }, "take away")), body, similar);
-	const done = waiting(waits, "looking into it ...");
+	replaceContents(holder, element("h2", {}, `${m.source === "rule" ? "Incident" : "Mark"} ${m.id}, ${localTime(m.at)}${m.until && m.until !== m.at ? ` until ${localTime(m.until, false)}` : ""}`), ways,
+		noteForm(m), element("p", { class: "row" }, feedback(m), first ? besideChoice(id, s) : element("button", { type: "button", "data-key": "away", onclick: () => { parts.one.querySelector('[data-key="with"]')?.focus(); setState({ with: null }); } }, "take away")), body, similar);
+	const done = waiting(waits, "reading the answer ...");
 	const draw = (answer) => {
 		drawAnswer(body, answer, (c) => setState({ view: "machine", at: id, mark: id, pid: c.pid || null, feature: c.features[0]?.name, with: null, from: null, to: null }));
 		similar.replaceChildren(...similarList(answer));
 	};
 	try {
 		const answer = await ask("incident", { id });
-		if (!holder.contains(body)) return; // another one was chosen meanwhile
+		if (!holder.contains(body)) return; // another one was chosen in the meantime
 		draw(answer);
 		if (!answer.events_are_late) return;
 		const whole = await ask("incident", { id, wait: 1 }); // the first answer is from counters, to be in time
@@ -145,10 +145,10 @@ export async function show(main, s, changed) {
 	const id = shown(s);
 	parts.other.hidden = !s.with;
 	main.classList.toggle("two", Boolean(s.with));
-	const beside = parts.one.querySelector('[data-key="beside"]');
-	if (beside) beside.value = s.with ?? "";
+	const compared = parts.one.querySelector('[data-key="with"]');
+	if (compared) compared.value = s.with ?? "";
 	const work = [];
-	if (changed("mark", "view")) work.push(id ? drawOne(parts.one, id, true, s) : parts.one.replaceChildren(element("p", { class: "hint" }, "The answer to each stands here.")));
+	if (changed("mark", "view")) work.push(id ? drawOne(parts.one, id, true, s) : parts.one.replaceChildren(element("p", { class: "hint" }, "Choose an incident to see its answer.")));
 	if (changed("mark", "view", "with")) work.push(s.with ? drawOne(parts.other, s.with, false, s) : parts.other.replaceChildren());
 	await Promise.all(work);
 }

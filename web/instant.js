@@ -23,9 +23,9 @@ export function drawInstant(holder, instant, { states, moment, onThread, onSpan 
 	const waits = a.in_the_way.length > 0 || a.holder;
 	holder.replaceChildren(
 		element("p", {}, element("strong", {}, `${a.thread.name} ${a.thread.tid}`), `: ${a.text} for ${formatSpan(a.interval.ns)}`),
-		element("p", { class: "hint" }, `from ${localTime(milliseconds, false)}.${String(milliseconds % 1000).padStart(3, "0")}${a.cpu === null ? "" : `, CPU ${a.cpu}`}${a.inferred ? "; its beginning was concluded, not seen" : ""}${a.open ? "; it goes on where the events end" : ""} `,
+		element("p", { class: "hint" }, `from ${localTime(milliseconds, false)}.${String(milliseconds % 1000).padStart(3, "0")}${a.cpu === null ? "" : `, CPU ${a.cpu}`}${a.inferred ? "; its beginning is inferred, not recorded" : ""}${a.open ? "; it continues after the last event" : ""} `,
 			element("button", { type: "button", class: "who", onclick: () => onSpan(instant.from, instant.to) }, "zoom to it")),
-		...(waits ? part("In the way", element("ol", {}, ...a.in_the_way.slice(0, 8).map((c) => element("li", {}, c.thread ? who(c.thread) : c.culprit, ` ${formatSpan(c.ns)}, waited ${c.wait}${c.modelled ? " (by a model)" : ""}`))),
+		...(waits ? part("Caused by", element("ol", {}, ...a.in_the_way.slice(0, 8).map((c) => element("li", {}, c.thread ? who(c.thread) : c.culprit, ` ${formatSpan(c.ns)}, waited ${c.wait}${c.modelled ? " (by a model)" : ""}`))),
 			a.holder ? element("p", {}, "The lock was held by ", who(a.holder)) : null).filter(Boolean) : []),
 		...(a.chain.length > 1 ? part("What was waited for, in order", element("ol", {}, ...a.chain.slice(0, 20).map((p) => element("li", {}, who(a.people[p.who]), ` ${states[p.state].text}, ${formatSpan(p.ns)}`))),
 			a.chain.length > 20 ? element("p", { class: "hint" }, `and ${a.chain.length - 20} more`) : null) : []),

@@ -12,7 +12,7 @@ export const CLASSES = [
 	{ key: "lock", text: "waiting for a lock", height: 0.65 },
 	{ key: "disk", text: "waiting for a disk or a page", height: 0.65 },
 	{ key: "memory", text: "short of memory", height: 0.65 },
-	{ key: "other", text: "waiting in the kernel, or for what is not known", height: 0.65 },
+	{ key: "other", text: "waiting in the kernel, or for an unknown reason", height: 0.65 },
 	{ key: "awaited", text: "waiting for others' work", height: 0.4 },
 	{ key: "resting", text: "resting", height: 0.12 },
 	{ key: "unknown", text: "not known", height: 0.12 },

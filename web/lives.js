@@ -1,4 +1,4 @@
-// Who lived when (the paper's figure 1): a bar a process, on the axis of the curve above. Those that were there all the time
+// Process lifetimes (the paper's figure 1): a bar a process, on the axis of the curve above. Those that were there all the time
 // are counted, not drawn.
 import { arrowKeys, element, replaceContents, svg } from "./dom.js";
 import { localTime } from "./format.js";

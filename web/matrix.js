@@ -32,7 +32,7 @@ export function drawMatrix(holder, blame, { wait, sort, cell, onSort, onCell }) 
 	const rows = order(victims.length, byColumn ? (v) => ns[v][byColumn[1]] : wait ? (v) => rowSum[v] : null).filter((v) => rowSum[v] > 0);
 	const columns = order(culprits.length, byRow ? (c) => ns[byRow[1]][c] : wait ? (c) => columnSum[c] : null).filter((c) => columnSum[c] > 0);
 	if (!rows.length) {
-		holder.replaceChildren(element("p", {}, "Nobody waited for that."));
+		holder.replaceChildren(element("p", {}, "No thread waited for that."));
 		return;
 	}
 	const most = Math.max(...rows.map((v) => Math.max(...columns.map((c) => ns[v][c]))));

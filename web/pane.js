@@ -61,7 +61,7 @@ export function field(key, label, { width = 8, placeholder = "", type = "text", 
 	return whole;
 }
 
-export const markText = (m) => `${m.kind === "caught" ? "caught" : "mark"} ${m.id}, ${localTime(m.at)}${m.note ? `: ${m.note.length > 40 ? `${m.note.slice(0, 39)}…` : m.note}` : ""}`;
+export const markText = (m) => `${m.source === "rule" ? "incident" : "mark"} ${m.id}, ${localTime(m.at)}${m.note ? `: ${m.note.length > 40 ? `${m.note.slice(0, 39)}…` : m.note}` : ""}`;
 
 // Whose events: those of now, or those kept of a mark.
 export function eventsChoice(key = "mark", first = ["", "now"], label = "events of") {
@@ -87,7 +87,7 @@ export function eventsChoice(key = "mark", first = ["", "now"], label = "events 
 
 // Events of now are those of when they were asked for.
 export function freezeAnew() {
-	const button = element("button", { type: "button", title: "the flight recorder's events up to now", onclick: () => setState({ freeze: Date.now().toString(36), mark: null, from: null, to: null, when: null }) }, "Freeze anew");
+	const button = element("button", { type: "button", title: "the flight recorder's events up to now", onclick: () => setState({ freeze: Date.now().toString(36), mark: null, from: null, to: null, when: null }) }, "Freeze again");
 	button.show = (s) => { button.hidden = Boolean(s.mark); };
 	return button;
 }
@@ -107,7 +107,7 @@ export function rangeChoice() {
 	return whole;
 }
 
-export const HIDDEN = "what other users' programs executed is shown to them and to root alone";
+export const HIDDEN = "only a program's owner and root see what it executed";
 
 // "11.4 s of events until 13:29:30, 746 lost"
 export function windowText(w) {

@@ -21,13 +21,13 @@ export function drawProcesses(holder, board, { chosen, filter, onChoose, onAdd }
 	const unit = Object.fromEntries(board.columns.map((c) => [c.name, c.unit]));
 	const rows = board.processes.filter((p) => passes(p, filter)).map((p) => ({
 		key: String(p.pid),
-		kind: p.guilt > 0 ? "guilty" : null,
+		kind: p.culprit_score > 0 ? "guilty" : null,
 		titles: [reason(p), null, p.cmdline || p.exe || p.name],
 		cells: [oddBar(p.score), String(p.pid), p.label,
-			...COLUMNS.map(([name]) => formatValue(p.values[at[name]], unit[name])), reason(p), addButton(`lay the same of ${p.label} (${p.pid}) over the curve`, () => onAdd(String(p.pid)))],
+			...COLUMNS.map(([name]) => formatValue(p.values[at[name]], unit[name])), reason(p), addButton(`overlay this metric for ${p.label} (${p.pid})`, () => onAdd(String(p.pid)))],
 	}));
-	if (!rows.length) return replaceContents(holder, element("p", { class: "hint" }, filter ? `No process here has “${filter}” in its name, unit or command line, nor this number.` : "No processes."));
-	const columns = [{ title: "odd" }, { title: "pid", class: "number" }, { title: "program", class: "name" },
+	if (!rows.length) return replaceContents(holder, element("p", { class: "hint" }, filter ? `No process has “${filter}” in its name, unit or command line, or this number.` : "No processes."));
+	const columns = [{ title: "anomaly" }, { title: "pid", class: "number" }, { title: "program", class: "name" },
 		...COLUMNS.map(([, title], i) => ({ title, class: i < NARROW ? "number" : i < MIDDLE ? "number wide" : "number widest" })), { title: "most unusual", class: "reason widest" }, { title: "" }];
-	replaceContents(holder, choosableTable({ label: "processes; + lays the same feature of one over the curve", columns, rows, chosen, onChoose, press: { "+": onAdd } }));
+	replaceContents(holder, choosableTable({ label: "processes; + overlays this metric for one", columns, rows, chosen, onChoose, press: { "+": onAdd } }));
 }

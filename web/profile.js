@@ -43,7 +43,7 @@ export function drawProfile(holder, answer, { tid, classOfState, classOfUse }) {
 		line ? element("td", { class: "number" }, percent(one[c.key] ?? 0, total(one))) : null];
 	holder.replaceChildren(
 		element("p", { class: "hint" }, `${formatSpan(whole)}: how many threads at a time${line ? `, and ${line.name} ${line.tid}` : ""}`),
-		element("div", { class: "states" }, bar(ordered(CLASSES.filter((c) => !["resting", "unknown"].includes(c.key)), all), "what threads did that were not resting"),
+		element("div", { class: "states" }, bar(ordered(CLASSES.filter((c) => !["resting", "unknown"].includes(c.key)), all), "what the threads did that were not asleep"),
 			line ? bar(ordered(CLASSES, one), `what ${line.name} did`) : null),
 		element("table", { class: "profile" }, element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "state"), element("th", { scope: "col", class: "number" }, "threads"),
 			line ? element("th", { scope: "col", class: "number" }, line.name) : null)),

@@ -32,7 +32,7 @@ function differing(list) {
 	for (const g of list) for (const p of packages(g.versions)) seen.set(p, (seen.get(p) ?? 0) + 1);
 	return new Set([...seen].filter(([, n]) => n < list.length).map(([p]) => p));
 }
-const shortVersions = (versions, set) => packages(versions).filter((p) => set.has(p)).join(", ") || (packages(versions).length ? "the same versions" : versions || "no version told");
+const shortVersions = (versions, set) => packages(versions).filter((p) => set.has(p)).join(", ") || (packages(versions).length ? "the same versions" : versions || "no version given");
 
 function build(main) {
 	loadStyle("/panes.css");
@@ -40,7 +40,7 @@ function build(main) {
 	parts = {
 		status: statusLine(), about: element("p", { class: "hint" }), by: field("buckets", "buckets by", { width: 18, placeholder: "hardware,workload" }),
 		method: choice("method", "judged by", [["robust", "robust"], ["sdiag-older", "Z-score against older ones"], ["sdiag-pooled", "Z-score against all others"]]),
-		critical: check("critical", "only the critical path", "leave out calls that nobody waited for"),
+		critical: check("critical", "only the critical path", "leave out calls that no caller waited for"),
 		buckets: element("div", { class: "scroll", id: "bucket-list" }), versions: element("div", { class: "scroll", id: "version-list" }), forest: element("div", { class: "scroll tall", id: "forest" }),
 		which: element("div", { class: "row" }), one: holder("one"), two: holder("two"), compare: element("div", { id: "comparison" }), pick: element("div", { class: "row" }),
 		suspects: element("div", { class: "scroll", id: "suspect-list" }), causes: element("div", { id: "attribute-list" }), whyStatus: statusLine(),
@@ -105,7 +105,7 @@ function drawVersions(s, key) {
 	const list = ofBucket(key), set = differing(list);
 	const rows = list.map((g) => ({ key: g.versions, kind: g.outlier && !g.faster ? "guilty" : null, titles: [null, g.versions],
 		cells: [oddBar(g.z === null ? 0 : Math.abs(g.z) / 6), shortVersions(g.versions, set), g.z === null ? "" : g.z.toFixed(1), g.q === null ? "" : g.q < 0.001 ? g.q.toExponential(0) : g.q.toFixed(2), span(g.mean_ns), span(g.usual_ns), g.effect === null ? "" : `${g.effect > 0 ? "+" : ""}${share(g.effect)}`, Math.round(g.requests).toLocaleString("en"), localTime(g.first_seen), g.outlier ? (g.faster ? "faster" : "slower") : g.cannot_exceed ? "too few groups" : ""] }));
-	const columns = [{ title: "odd" }, { title: "version", class: "name" }, { title: "z", class: "number wide" }, { title: "q", class: "number wide" }, { title: "mean", class: "number" }, { title: "usual", class: "number wide" }, { title: "change", class: "number" }, { title: "requests", class: "number wide" }, { title: "first seen", class: "widest" }, { title: "" }];
+	const columns = [{ title: "anomaly" }, { title: "version", class: "name" }, { title: "z", class: "number wide" }, { title: "q", class: "number wide" }, { title: "mean", class: "number" }, { title: "normal", class: "number wide" }, { title: "change", class: "number" }, { title: "requests", class: "number wide" }, { title: "first seen", class: "widest" }, { title: "" }];
 	parts.versionTitle.textContent = `Versions of ${list.length ? nameOf(list[0]) : "the bucket"}`;
 	replaceContents(parts.versions, choosableTable({ label: "versions of the bucket", columns, rows, chosen: s.candidate ? list.find((g) => packages(g.versions).includes(s.candidate))?.versions ?? null : null,
 		onChoose: (versions, walk) => setState({ candidate: packages(versions).find((p) => set.has(p)) ?? null, one: null, two: null }, false, walk) }));
@@ -178,7 +178,7 @@ function drawRequests(s) {
 	const most = Math.max(one?.duration_ns ?? 1, two?.duration_ns ?? 1);
 	parts.two.hidden = !two;
 	if (one) drawWaterfall(parts.one, one, most);
-	else parts.one.replaceChildren(element("p", {}, "No request was kept whole."));
+	else parts.one.replaceChildren(element("p", {}, "No request was stored whole."));
 	if (two) drawWaterfall(parts.two, two, most);
 }
 

@@ -273,7 +273,7 @@ function nearest(runs, t) {
 	return best;
 }
 
-// The chosen thread's interval in the middle of what is seen, or the one before or after the chosen one.
+// The chosen thread's interval in the middle of this window, or the one before or after the chosen one.
 function stepInstant(by) {
 	const s = state(), line = lineAt(rowOf(Number(s.tid)));
 	if (!line) return step(0);
@@ -349,7 +349,7 @@ function build(main) {
 	const filter = field("filter", "filter", { placeholder: "name, unit, number", type: "search", live: true, width: 14 });
 	const button = (text, title, onclick) => element("button", { type: "button", title, onclick }, text);
 	const freeze = freezeAnew();
-	const sort = button("Order by this window", "who waited most in what is seen now, not in all that is recorded",
+	const sort = button("Order by this window", "which waited most in this window, not in the whole recording",
 		() => setState({ osince: formatMoment(axis.moment(axis.from)), ountil: formatMoment(axis.moment(axis.to)) }));
 	const path = element("button", { type: "button", title: "of the chosen thread (p)", "aria-pressed": false, onclick: togglePath }, "Critical path");
 	const head = element("canvas", { class: "head", role: "img", "aria-label": "what ran on each CPU" });
@@ -372,8 +372,8 @@ function build(main) {
 			button("Everything", "all that is recorded (0)", () => moveTo(everything())), status),
 		element("section", { class: "threads", "aria-label": "threads over time" }, ui.lines,
 			element("p", { class: "hint" }, "Drag to zoom, shift + drag or arrows to pan, + and - or Ctrl + wheel to zoom (or w, a, s, d), 0 for everything; up and down choose a thread, Enter its interval, , and . the one before and after, p its critical path, f folds its process.")),
-		element("section", { class: "beside", "aria-label": "of what is seen" },
-			element("section", { "aria-labelledby": "profile-title" }, element("h2", { id: "profile-title" }, "What is seen now"), ui.profile),
+		element("section", { class: "beside", "aria-label": "of this window" },
+			element("section", { "aria-labelledby": "profile-title" }, element("h2", { id: "profile-title" }, "This window"), ui.profile),
 			element("section", { "aria-labelledby": "instant-title" }, element("h2", { id: "instant-title" }, "The chosen interval"), ui.instant)));
 	listen(head);
 	listen(body);

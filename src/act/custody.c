@@ -256,7 +256,7 @@ static int check_free(const struct custody *c, const struct hold *h, char **ret_
 		else
 			r = fail_again(
 				ret_words, -EBUSY,
-				"%s (pid %u) is held back already: 'whyslow calm --undo %u' gives it back",
+				"%s (pid %u) is held back already: 'whyslow calm --undo %u' releases it",
 				head->name, head->pid, head->pid);
 		hold_free(&list[i]);
 	}

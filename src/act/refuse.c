@@ -176,7 +176,7 @@ int process_refuse(const char *proc_root, const struct processes *all, const str
 	if (p->pid == 1)
 		return refuse(ret_why, p, "the first process of the machine");
 	if (p->kernel)
-		return refuse(ret_why, p, "a thread of the kernel (look for whom it works: 'whyslow waits')");
+		return refuse(ret_why, p, "a kernel thread (see which program it works for: 'whyslow waits')");
 	if (is_same_program(proc_root, p->pid))
 		return refuse(ret_why, p, "whyslow itself");
 	if (is_ancestor_of_self(all, p->pid))
@@ -195,8 +195,8 @@ int process_refuse(const char *proc_root, const struct processes *all, const str
 				 p->name, p->pid);
 	if (is_in_foreground(p) && !o->force)
 		return fail_with(ret_why, -EPERM,
-				 "%s (pid %u) is what somebody uses, in the foreground of a terminal: "
-				 "--force holds it back all the same",
+				 "%s (pid %u) is in use, in the foreground of a terminal: "
+				 "--force holds it back anyway",
 				 p->name, p->pid);
 	return 0;
 }
@@ -210,7 +210,7 @@ static int refuse_active(const struct target *t, const struct refusal_options *o
 		return 0;
 	return fail_with(
 		ret_why, -EPERM,
-		"%s (pid %u) is what somebody uses, in the active window: --force holds it back all the same",
+		"%s (pid %u) is in use, in the active window: --force holds it back anyway",
 		target_head(t)->name, target_head(t)->pid);
 }
 

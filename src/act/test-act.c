@@ -216,7 +216,7 @@ static void what_people_need_is_left_alone(void **state)
 		assert_int_equal(symlink("socket:[777]", link), 0);
 	}
 	must_be_left_alone(1, &all, "first process");
-	must_be_left_alone(20, &all, "thread of the kernel");
+	must_be_left_alone(20, &all, "kernel thread");
 	must_be_left_alone(22, &all, "shell of a session");
 	must_be_left_alone(21, &all, "terminal or login");
 	must_be_left_alone(25, &all, "manager");

@@ -264,12 +264,12 @@ static int run(const struct fleet_question *asked, struct fleet_findings *ret)
 	if (r == 0)
 		fleet_findings_sort(ret);
 	if (ret->left_out)
-		ret->remark = "servers whose usual time has less than ten windows of this length have no p: nothing tells how often such a score comes by chance";
+		ret->remark = "servers whose baseline has fewer than ten windows of this length have no p: how often such a score comes by chance is unknown";
 	return r;
 }
 
 const struct fleet_analysis fleet_alarm = {
 	.name = "alarm",
-	.help = "servers that are conspicuous, calibrated on the windows of the usual time; false discoveries limited",
+	.help = "servers that are conspicuous, calibrated on the windows of the baseline; false discoveries limited",
 	.run = run,
 };

@@ -22,7 +22,7 @@ static const enum fleet_view_kind views[] = {
 static const char *unfit(const struct rule *r)
 {
 	if (r->when->kind != CONDITION_COMPARISON)
-		return "of many servers one comparison a rule is checked: write a rule for each";
+		return "for many servers each rule checks one comparison: write one rule for each";
 	if (r->when->comparison.smoothing != SMOOTHING_NONE || r->up || r->spikes)
 		return "durations and smoothing are for live rules, not for a loaded set";
 	return NULL;

@@ -176,7 +176,7 @@ int move_guilt(struct robust *r)
 
 		to = worker ? employer_of(r, work_of(v->program)) : asker_of(r, v);
 		if (to)
-			result = move(v, to, worker ? 1 : ASKED_PART, worker ? "(of the kernel) worked on its account" : "answered what it asked");
+			result = move(v, to, worker ? 1 : ASKED_PART, worker ? "(of the kernel) worked on its behalf" : "answered what it asked");
 	}
 	return result;
 }

@@ -223,14 +223,14 @@ static int blame_rank(const struct dataset *d, const struct question *q, struct 
 
 const struct method method_robust = {
 	.name = "robust",
-	.help = "beyond its usual, of what is short: median and episodes, weighed by pressure",
+	.help = "beyond its baseline, of the resource that is short: median and episodes, weighed by pressure",
 	.features = FEATURES_READ_FIRST & ~OF_BLAME, /* what `uses` and `delays` name */
 	.rank = robust_rank,
 };
 
 const struct method method_blame = {
 	.name = "blame",
-	.help = "as robust, and what the victims waited for: who was in their way, locks, limits (default)",
+	.help = "as robust, and what the victims waited for: contention, locks, limits (default)",
 	.features = FEATURES_READ_FIRST,
 	.rank = blame_rank,
 };

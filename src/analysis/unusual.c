@@ -246,6 +246,6 @@ static int unusual_rank(const struct dataset *d, const struct question *q, struc
 
 const struct method method_unusual = {
 	.name = "unusual",
-	.help = "every process on its own: how far from its own past, whoever is to blame",
+	.help = "every process separately: how far from its own past, regardless of the cause",
 	.rank = unusual_rank,
 };

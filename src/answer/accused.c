@@ -25,21 +25,21 @@ static const char *why_not(const struct suspect *s)
 {
 	switch (s->kind) {
 	case CULPRIT_LIMIT:
-		return "a limit holds it back already, and it is in nobody's way";
+		return "a limit holds it back already, and no other program waits for it";
 	case CULPRIT_HOST:
-		return "it waits for another machine, and is in nobody's way";
+		return "it waits for another machine, and no other program waits for it";
 	case CULPRIT_KERNEL:
 		return "that is the kernel's own work";
 	case CULPRIT_CGROUP:
 	case CULPRIT_DISK:
-		return "that is no process";
+		return "it is not a process";
 	case CULPRIT_PROCESS:
 	case CULPRIT_GROUP:
 		break;
 	}
 	if (!in_reach(s))
-		return "its processes end within a second, and who starts them is not known";
-	return in_reach(s)->info.pid ? NULL : "that is no process";
+		return "its processes end within a second, and their parent is not known";
+	return in_reach(s)->info.pid ? NULL : "it is not a process";
 }
 
 static enum bottleneck makes_short(const struct answer *a, const struct suspect *s)

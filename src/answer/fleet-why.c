@@ -262,7 +262,7 @@ static int whole_run(const struct fleet_question *q, const struct causes *causes
 	a.alarms.analysis = "alarm";
 	a.explain.analysis = "explain";
 	a.cause = cause_find_of_fleet(causes, q->fleet, &a.unusual, x, x, 0);
-	str_printf(&s, "%s of %s is unusually %s for all of the data: %s, %s on the servers that do the same work. Nothing tells since when.",
+	str_printf(&s, "%s of %s is unusually %s for all of the data: %s, %s on the servers that do the same work. The data do not show since when.",
 		   q->fleet->counters.v[x->counter].name, q->fleet->servers.v[x->server].name, x->flags & FLEET_LOWER ? "low" : "high",
 		   fleet_value_text(q->fleet, x->counter, x->observed, now, sizeof(now)),
 		   fleet_value_text(q->fleet, x->counter, x->usual, normal, sizeof(normal)));

@@ -353,7 +353,7 @@ char *hang_words(const struct dataset *d, const struct hang *h, int64_t at)
 		str_puts(&s, links[i].words);
 	}
 	if (!h->chain.links.n)
-		str_puts(&s, ", longer than it ever did");
+		str_puts(&s, ", longer than ever before");
 	if (h->chain.cycle)
 		str_puts(&s, ", which is a deadlock");
 	return s.error ? (str_free(&s), NULL) : s.data;

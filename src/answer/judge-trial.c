@@ -74,7 +74,7 @@ static int decide(struct trial *t)
 	double least = TRIAL_LEAST_SHARE * t->waits_free;
 
 	if (t->waits_free < TRIAL_LEAST_WAITS && t->waits_held < TRIAL_LEAST_WAITS)
-		return unclear(t, "nobody waits for anything now, with or without it: ask while it is slow");
+		return unclear(t, "no program waits for anything now, with or without it: ask while it is slow");
 	if (t->p <= TRIAL_LEVEL && t->low > 0 && t->effect >= least && t->effect >= TRIAL_LEAST_WAITS) {
 		t->verdict = TRIAL_YES;
 		return 0;
@@ -86,7 +86,7 @@ static int decide(struct trial *t)
 		t->verdict = TRIAL_NO;
 		return 0;
 	}
-	return unclear(t, "waiting varies too much by itself to see whether it makes a difference: ask "
+	return unclear(t, "waiting varies too much to see whether it makes a difference: ask "
 			  "again, or with longer phases");
 }
 

@@ -85,7 +85,7 @@ static void what_cannot_be_told_is_not_told(void **state)
 	trial_free(&t);
 	assert_int_equal(judge((double[]){.01, .01, .012, .01}, (double[]){.001, .001, .001, .001}, 1, 0, &t),
 			 TRIAL_UNCLEAR);
-	assert_non_null(strstr(t.reason, "nobody waits"));
+	assert_non_null(strstr(t.reason, "no program waits"));
 	trial_free(&t);
 }
 

@@ -276,7 +276,7 @@ static void who_has_a_lease(void **state)
 	assert_int_equal(read(said[0], &byte, 1), 1);
 	writer = begin(open_to_write, NULL, (int[]){said[0], said[1], -1});
 	find(writer, 2, CHAIN_SLEEPS, &c);
-	expect(&c, 1, holder, CHAIN_SLEEPS, "which has not given it back");
+	expect(&c, 1, holder, CHAIN_SLEEPS, "which has not released it");
 	unlink(leased);
 	close(said[0]);
 	close(said[1]);

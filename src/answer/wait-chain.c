@@ -352,7 +352,7 @@ static void find_lease(struct search *s)
 	s->kind = CHAIN_FILE_LOCK;
 	str_puts(&s->words, "waits for a lease on the file that it opens");
 	s->next_pid = file_lock_holder(s->proc_root, s->t.pid);
-	s->role = "which has not given it back";
+	s->role = "which has not released it";
 }
 
 static void find_timer(struct search *s)
@@ -374,7 +374,7 @@ static void find_timer(struct search *s)
 static void find_disk(struct search *s)
 {
 	s->kind = CHAIN_DISK;
-	str_puts(&s->words, "waits for the disk, to keep ");
+	str_puts(&s->words, "waits for the disk, to write ");
 	put_file(s, s->t.arguments[0]);
 }
 

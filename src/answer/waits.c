@@ -47,9 +47,9 @@ static const struct {
 	{"writev", "room to write to", OBJECT_FILE},
 	{"sendto", "room to write to", OBJECT_FILE},
 	{"sendmsg", "room to write to", OBJECT_FILE},
-	{"fsync", "the disk, to keep", OBJECT_FILE},
-	{"fdatasync", "the disk, to keep", OBJECT_FILE},
-	{"sync_file_range", "the disk, to keep", OBJECT_FILE},
+	{"fsync", "the disk, to write", OBJECT_FILE},
+	{"fdatasync", "the disk, to write", OBJECT_FILE},
+	{"sync_file_range", "the disk, to write", OBJECT_FILE},
 	{"flock", "a lock on", OBJECT_LOCK},
 	{"fcntl", "a lock on", OBJECT_LOCK}, /* nothing else of it waits */
 	{"getdents64", "the folder", OBJECT_FILE},
@@ -58,7 +58,7 @@ static const struct {
 	{"pause", "a signal", OBJECT_NONE},
 	{"rt_sigsuspend", "a signal", OBJECT_NONE},
 	{"rt_sigtimedwait", "a signal", OBJECT_NONE},
-	{"sync", "the disk, to keep everything", OBJECT_NONE},
+	{"sync", "the disk, to write everything", OBJECT_NONE},
 };
 
 const char *wait_call_name(int number)
@@ -97,7 +97,7 @@ static void write_file(const char *proc_root, unsigned pid, unsigned long long f
 static void write_holder(const char *proc_root, unsigned pid, struct str *out)
 {
 	unsigned holder = file_lock_holder(proc_root, pid);
-	char path[512], name[64] = "a process that is gone,";
+	char path[512], name[64] = "a process that has ended,";
 	_cleanup_fclose_ FILE *f = NULL;
 
 	if (!holder)

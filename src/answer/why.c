@@ -391,7 +391,7 @@ static int look_for_hangs(const struct dataset *d, const struct why_request *req
 		words = hang_words(d, &a->hangs.v[0], a->at);
 		if (!words)
 			return -ENOMEM;
-		remark(a, "beside that, %s", words);
+		remark(a, "besides that, %s", words);
 	}
 	return r < 0 ? r : 0;
 }

@@ -29,13 +29,13 @@ static const struct setting {
 	{"record.realtime", SETTING_BOOL, offsetof(struct config, record_realtime), 0,
 	 "sample at real-time priority where granted, else at nice -20"},
 	{"record.rules", SETTING_TEXT, offsetof(struct config, record_rules), 0,
-	 "what is caught while nobody presses the button: a file of rules ('whyslow config --rules'); without it those built in"},
+	 "file of rules that find incidents without a mark ('whyslow config --rules'); default: the built-in rules"},
 	{"ring.record", SETTING_BOOL, offsetof(struct config, ring), 0,
 	 "keep the last seconds of every switch, wake-up, interrupt and request in memory"},
 	{"ring.size", SETTING_SIZE, offsetof(struct config, ring_size), 0,
 	 "memory for them (0 = 1 % of the memory, at most 64M)"},
 	{"ring.profile", SETTING_BOOL, offsetof(struct config, ring_profile), 0,
-	 "note 49 times a second what each busy CPU executes"},
+	 "sample 49 times a second what each busy CPU executes"},
 	{"ring.disk", SETTING_SIZE, offsetof(struct config, ring_disk), 0,
 	 "the oldest traces of marks are deleted beyond this size"},
 	{"store.file", SETTING_TEXT, offsetof(struct config, store_file), 0, "the recording"},
@@ -46,11 +46,11 @@ static const struct setting {
 	{"store.max_size", SETTING_SIZE, offsetof(struct config, store_max_size), 0,
 	 "the oldest recordings are deleted beyond this size (0 = no limit)"},
 	{"socket.mode", SETTING_MODE, offsetof(struct config, socket_mode), 0,
-	 "who may ask the recorder: 0666 all users, 0660 root and socket.group, 0600 root"},
+	 "permissions of the recorder's socket: 0666 all users, 0660 root and socket.group, 0600 root"},
 	{"socket.group", SETTING_TEXT, offsetof(struct config, socket_group), 0,
 	 "its members see everything, as root does ('whyslow config --visibility'); none = no group does"},
 	{"answer.window", SETTING_SPAN, offsetof(struct config, answer_window), 60 * NS_PER_SEC,
-	 "how far back an answer looks for what is usual"},
+	 "length of the baseline"},
 	{"agent.key", SETTING_TEXT, offsetof(struct config, agent_key), 0,
 	 "the button on the keyboard ('whyslow agent'): Scroll_Lock, Ctrl+Alt+F12 ... or none"},
 };
@@ -224,7 +224,7 @@ static int read_line(struct config *c, char *line, const char *path, int number,
 			continue;
 		if (set(c, &settings[i], value) == 0)
 			return 0;
-		snprintf(what, sizeof(what), "%s takes %s, not", name, expected(&settings[i]));
+		snprintf(what, sizeof(what), "%s expects %s, not", name, expected(&settings[i]));
 		return complain(ret_error, path, number, (int)(value - line) + 1, what, value);
 	}
 	return complain(ret_error, path, number, (int)(name - line) + 1,

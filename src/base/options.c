@@ -35,11 +35,11 @@ static int set(const struct option_row *row, const char *value, char **ret_error
 		return 0;
 	case OPTION_SPAN:
 		if (parse_span(value, row->target) < 0)
-			return fail_with(ret_error, -EINVAL, "--%s takes a span such as 90s, 5min or 4h, not '%s'", row->name, value);
+			return fail_with(ret_error, -EINVAL, "--%s expects a span such as 90s, 5min or 4h, not '%s'", row->name, value);
 		return 0;
 	case OPTION_COUNT:
 		if (parse_u64(value, row->target) < 0)
-			return fail_with(ret_error, -EINVAL, "--%s takes a whole number, not '%s'", row->name, value);
+			return fail_with(ret_error, -EINVAL, "--%s expects a whole number, not '%s'", row->name, value);
 		return 0;
 	case OPTION_END:
 		break;
@@ -70,12 +70,12 @@ static int parse_one(const struct option_row *rows, const struct option_row *mor
 			value = word + 2;
 	}
 	if (!row)
-		return fail_with(ret_error, -EINVAL, "there is no option %s; --help lists them", word);
+		return fail_with(ret_error, -EINVAL, "unknown option %s; --help lists them", word);
 	if (row->type == OPTION_FLAG && value)
 		return fail_with(ret_error, -EINVAL, "--%s takes no value", row->name);
 	if (row->type != OPTION_FLAG && !value) {
 		if (*at + 1 >= argc)
-			return fail_with(ret_error, -EINVAL, "--%s wants a value: --%s %s", row->name, row->name, row->argument);
+			return fail_with(ret_error, -EINVAL, "--%s requires a value: --%s %s", row->name, row->name, row->argument);
 		value = argv[++*at];
 	}
 	return set(row, value, ret_error);

@@ -209,7 +209,7 @@ const char *error_words(int r)
 		int code;
 		const char *words;
 	} own[] = {
-		{E2BIG, "it is more than fits into the memory that is set aside for it"},
+		{E2BIG, "it does not fit into the memory reserved for it"},
 		{EBADE, "the sums of the answer do not agree with each other: this is a bug, please report it"},
 		{EBADMSG, "the data are damaged"},
 		{EUCLEAN, "the file is damaged"},

@@ -8,7 +8,7 @@ static const struct option_row options[] = {
 	{OPTION_TEXT, 0, "key", "KEY", &arg_key,
 	 "the button: Scroll_Lock, Ctrl+Alt+F12 ... or none (default: agent.key)"},
 	{OPTION_TEXT, 0, "hotkey", "WAY", &arg_way,
-	 "hear it by x11, portal or evdev (default: what the session has)"},
+	 "listen by x11, portal or evdev (default: what the session supports)"},
 	{OPTION_TEXT, 0, "device", "FILE", &arg_device, "evdev: this input device only"},
 	{},
 };
@@ -23,15 +23,15 @@ static int run(struct common *common, int argc, char **argv)
 	};
 
 	if (argc > 1)
-		return usage_error("agent", "takes no words: '%s'", argv[1]);
+		return usage_error("agent", "unexpected argument '%s'", argv[1]);
 	return agent_run(&agent) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 
 const struct verb verb_agent = {
 	.name = "agent",
-	.group = "Run and tend",
+	.group = "Administration",
 	.words = "",
-	.help = "the button on the keyboard, and notifications of what it and the recorder found, in this "
+	.help = "listen for the keyboard button, and show notifications of incidents, in this "
 		"session",
 	.options = options,
 	.run = run,

@@ -36,7 +36,7 @@ static int print_process(struct common *common, const struct board *b, const cha
 	const struct suspect *s = board_find(b, who);
 
 	if (!s) {
-		log_error("no process '%s' was there at that moment; 'whyslow show --at TIME' lists them", who);
+		log_error("no process '%s' existed at that moment; 'whyslow show --at TIME' lists those that did", who);
 		return EXIT_NOTHING_FOUND;
 	}
 	if (common->json)
@@ -87,7 +87,7 @@ static int explain(struct store *store, int r)
 	else if (store_extent(store, &from, &to) < 0 || !to)
 		log_error("nothing is recorded yet: is the recorder running? ('make start' or 'whyslow record')");
 	else
-		log_error("nothing is recorded around that moment: the recording is of %s to %s ('make start' or 'whyslow record' goes on with it)",
+		log_error("nothing is recorded around that moment: the recording covers %s to %s ('make start' or 'whyslow record' continues it)",
 			  format_local(from, first, sizeof(first)), format_local(to, last, sizeof(last)));
 	return EXIT_CANNOT;
 }
@@ -155,9 +155,9 @@ static int tell_curve(struct common *common, struct store *store, const struct c
 	int r = curve_read(store, q, &who, &curve);
 
 	if (r == -ESRCH)
-		log_error("no process '%s' was there then; 'whyslow show --at TIME' lists them", q->who);
+		log_error("no process '%s' existed at that time; 'whyslow show --at TIME' lists those that did", q->who);
 	else if (r == -ENODATA)
-		log_error("%s was not measured of it then ('whyslow doctor' says what this machine gives)", feature->name);
+		log_error("%s was not measured for it at that time ('whyslow doctor' shows what this machine provides)", feature->name);
 	else if (r < 0)
 		return explain(store, r);
 	if (r < 0)
@@ -177,7 +177,7 @@ static int read_window(const struct board_view *view, int64_t *from, int64_t *to
 		return usage_error("show", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", view->since);
 	if (board_arg_until && parse_time(board_arg_until, wall_now(), to) < 0)
 		return usage_error("show", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", board_arg_until);
-	return *from < *to ? EXIT_ANSWERED : usage_error("show", "--since lies before --until");
+	return *from < *to ? EXIT_ANSWERED : usage_error("show", "--since must be before --until");
 }
 
 static int show_curve(struct common *common, struct store *store, const struct why_request *request, const struct board_view *view)
@@ -187,7 +187,7 @@ static int show_curve(struct common *common, struct store *store, const struct w
 				  board_arg_points, request->viewer};
 
 	if (feature < 0)
-		return usage_error("show", "there is no feature '%s' of a process; 'whyslow features' lists them", board_arg_feature);
+		return usage_error("show", "unknown process feature '%s'; 'whyslow features' lists them", board_arg_feature);
 	if (read_window(view, &q.from, &q.to) != EXIT_ANSWERED)
 		return EXIT_USAGE;
 	return tell_curve(common, store, &q);
@@ -238,7 +238,7 @@ int board_show(struct common *common, const struct board_view *view)
 	if (board_arg_feature && !view->who)
 		return usage_error("show", "--feature needs --for WHO: a pid, unit or name");
 	if (board_arg_points < 1 || board_arg_points > POINTS_MAX)
-		return usage_error("show", "--points is 1 to %d", POINTS_MAX);
+		return usage_error("show", "invalid --points; expected 1 to %d", POINTS_MAX);
 	r = view->at ? asked_about(common, view->at, &asked) : 0;
 	if (r < 0)
 		return asked_wrong_time("show", view->at, r);

@@ -6,10 +6,10 @@
 /* The options of `show` that only these panes have. */
 #define BOARD_OPTIONS                                                                                                       \
 	{OPTION_TEXT, 0, "feature", "NAME", &board_arg_feature, "with --for: one feature over the window, as a curve"},      \
-	{OPTION_TEXT, 0, "until", "TIME", &board_arg_until, "the curve's end (default: --at); --since is its beginning"},     \
-	{OPTION_COUNT, 0, "points", "N", &board_arg_points, "at most so many points of a curve (default 600)"},             \
-	{OPTION_FLAG, 0, "lives", NULL, &board_arg_lives, "which processes lived when over the window (--since, --until)"},  \
-	{OPTION_FLAG, 0, "follow", NULL, &board_arg_follow, "go on, once a second (with --json: a line each)"}
+	{OPTION_TEXT, 0, "until", "TIME", &board_arg_until, "end of the curve (default: --at); --since is its start"},     \
+	{OPTION_COUNT, 0, "points", "N", &board_arg_points, "maximum number of points of a curve (default 600)"},             \
+	{OPTION_FLAG, 0, "lives", NULL, &board_arg_lives, "process lifetimes over the window (--since, --until)"},  \
+	{OPTION_FLAG, 0, "follow", NULL, &board_arg_follow, "repeat once a second (with --json: one line each)"}
 
 extern const char *board_arg_feature, *board_arg_until;
 extern uint64_t board_arg_points;

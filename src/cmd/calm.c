@@ -21,11 +21,11 @@ static bool arg_undo, arg_force;
 static const char *arg_short, *arg_way;
 
 static const struct option_row options[] = {
-	{OPTION_FLAG, 0, "undo", NULL, &arg_undo, "give it back (without a PID: all that are held back)"},
-	{OPTION_TEXT, 0, "short", "WHAT", &arg_short, "what it makes short: cpu (default), disk or memory"},
+	{OPTION_FLAG, 0, "undo", NULL, &arg_undo, "release it (without a PID: release all)"},
+	{OPTION_TEXT, 0, "short", "WHAT", &arg_short, "the resource it makes short: cpu (default), disk or memory"},
 	{OPTION_TEXT, 0, "by", "WAY", &arg_way,
-	 "how to hold it back: unit, limit, freeze or class (default: the first that can be had)"},
-	{OPTION_FLAG, 0, "force", NULL, &arg_force, "also the program that somebody uses"},
+	 "how to hold it back: unit, limit, freeze or class (default: the first that is available)"},
+	{OPTION_FLAG, 0, "force", NULL, &arg_force, "also a program that is in use"},
 	{},
 };
 
@@ -65,10 +65,10 @@ static void print_calmed(const struct common *common, const struct target *t, co
 		json_dumpf(root, stdout, 0);
 		putchar('\n');
 	} else if (n > 1) {
-		printf("%s and %zu others (pid %u ...) are held back: %s.\nThey stay so until all have ended, or: whyslow calm --undo %u\n",
+		printf("%s and %zu others (pid %u ...) are held back: %s.\nThis lasts until all of them end, or until: whyslow calm --undo %u\n",
 		       head->name, n - 1, head->pid, words, head->pid);
 	} else {
-		printf("%s (pid %u) is held back: %s.\nIt stays so until it ends, or: whyslow calm --undo %u\n", head->name,
+		printf("%s (pid %u) is held back: %s.\nThis lasts until it ends, or until: whyslow calm --undo %u\n", head->name,
 		       head->pid, words, head->pid);
 	}
 	json_decref(root);
@@ -100,7 +100,7 @@ static int calm(const struct common *common, const uint32_t *pids, size_t n)
 	}
 	if (r < 0) {
 		if (r == -ESRCH)
-			log_error(n > 1 ? "not all of these processes are there" : "there is no process %u", pids[0]);
+			log_error(n > 1 ? "not all of these processes exist" : "there is no process %u", pids[0]);
 		else
 			log_error("%s", words ? words : strerror(-r));
 		return EXIT_CANNOT;
@@ -115,16 +115,16 @@ static int undo(const struct common *common, uint32_t pid)
 	int r = custody_release(PROC, common->config.store_run_dir, pid, common->viewer.uid, &n);
 
 	if (r < 0) {
-		log_error("could not give everything back: %s", strerror(-r));
+		log_error("cannot release everything: %s", strerror(-r));
 		return EXIT_CANNOT;
 	}
 	if (common->json)
 		printf("{\"schema\":\"whyslow.calm/1\",\"given_back\":%zu}\n", n);
 	else if (n)
-		printf(n == 1 ? "given back\n" : "%zu given back\n", n);
+		printf(n == 1 ? "released\n" : "%zu released\n", n);
 	else
-		log_error("nothing of yours is held back%s",
-			  pid ? " under this pid; 'whyslow calm' lists what is" : "");
+		log_error("none of your processes is held back%s",
+			  pid ? " with this pid; 'whyslow calm' lists those that are" : "");
 	return n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 }
 
@@ -151,7 +151,7 @@ static void print_hold(const struct hold *h)
 		snprintf(more, sizeof(more), " with %zu others", h->heads.list.n - 1);
 	printf("%7u  %-16s  since %s  %s%s%s%s%s\n", head->pid, head->name, format_local(h->since, at, sizeof(at)),
 	       words[h->way], *h->unit ? ": " : "", h->unit, more,
-	       h->kept ? "" : "  (by 'confirm', for the moment)");
+	       h->kept ? "" : "  (temporarily, by 'confirm')");
 }
 
 static int list(const struct common *common)
@@ -185,12 +185,12 @@ static int run(struct common *common, int argc, char **argv)
 	size_t n = 0;
 
 	if (argc > 2 || (argc == 2 && parse_pids(argv[1], pids, arg_undo ? 1 : PIDS_MAX, &n) < 0))
-		return usage_error("calm", "takes PIDS ('whyslow calm 812' or '812,813'; with --undo one), or none to list what "
+		return usage_error("calm", "expected PIDS ('whyslow calm 812' or '812,813'; with --undo one), or none to list what "
 					   "is held back");
 	if (arg_short && find_name(arg_short, hold_short_names, SHORT_COUNT) < 0)
-		return usage_error("calm", "--short is cpu, disk or memory, not '%s'", arg_short);
+		return usage_error("calm", "invalid --short '%s'; expected cpu, disk or memory", arg_short);
 	if (arg_way && find_name(arg_way, hold_way_names, WAY_COUNT) < 0)
-		return usage_error("calm", "--by is unit, limit, freeze or class, not '%s'", arg_way);
+		return usage_error("calm", "invalid --by '%s'; expected unit, limit, freeze or class", arg_way);
 	if (geteuid() != 0)
 		return say_no_rights();
 	(void)hold_sweep(PROC, common->config.store_run_dir);
@@ -203,7 +203,7 @@ const struct verb verb_calm = {
 	.name = "calm",
 	.group = "Act",
 	.words = "[PIDS] ",
-	.help = "keep a process held back, list those that are, give them back",
+	.help = "hold processes back, list those that are, release them",
 	.options = options,
 	.remote = true,
 	.rights = RIGHTS_KEPT,

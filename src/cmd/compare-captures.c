@@ -88,7 +88,7 @@ static json_t *load(struct common *common, const char *text)
 
 	if (parse(text, &id, &phase) < 0) {
 		usage_error("compare",
-			    "--captures takes two numbers of incidents ('whyslow list' shows them), or of their phases: 7.1 7.2");
+			    "--captures expects two incident numbers ('whyslow list' shows them), or their phases: 7.1 7.2");
 		return NULL;
 	}
 	store = open_common_store(common, STORE_READ);
@@ -100,7 +100,7 @@ static json_t *load(struct common *common, const char *text)
 		if (!phase || list[i].phase == phase)
 			capture = json_loads(list[i].json, 0, NULL);
 	if (!capture)
-		log_error("nothing was looked into for %s; 'whyslow inspect PID --keep %s' does", text, text);
+		log_error("no process was inspected for %s; 'whyslow inspect PID --keep %s' does that", text, text);
 	for (size_t i = 0; i < n; i++)
 		capture_free(&list[i]);
 	free(list);
@@ -109,7 +109,7 @@ static json_t *load(struct common *common, const char *text)
 
 static void print_text(const struct difference *d, const json_t *a, const json_t *b)
 {
-	printf("A  %s\nB  %s\n\n%8s %8s %8s  of a CPU, by function\n",
+	printf("A  %s\nB  %s\n\n%8s %8s %8s  of one CPU, by function\n",
 	       json_string_value(json_object_get(a, "summary")),
 	       json_string_value(json_object_get(b, "summary")), "A", "B", "change");
 	for (size_t i = 0; i < d->list.n && i < SHOWN; i++) {

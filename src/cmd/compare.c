@@ -19,9 +19,9 @@ static uint64_t arg_top = 20;
 static bool arg_captures;
 
 static const struct option_row options[] = {
-	{OPTION_SPAN, 0, "span", "SPAN", &arg_span, "how long a time given without an end is (default 1h)"},
+	{OPTION_SPAN, 0, "span", "SPAN", &arg_span, "length of a time that has no end (default 1h)"},
 	{OPTION_COUNT, 'n', "top", "N", &arg_top, "how many changes to list (default 20)"},
-	{OPTION_FLAG, 0, "captures", NULL, &arg_captures, "A and B are incidents, or phases of them (7.1 7.2): what their processes ran, function by function"},
+	{OPTION_FLAG, 0, "captures", NULL, &arg_captures, "A and B are incidents or their phases (7.1 7.2); compares what their processes ran, by function"},
 	{},
 };
 
@@ -109,7 +109,7 @@ static int run(struct common *common, int argc, char **argv)
 	if (arg_captures && argc == 3)
 		return compare_captures(common, argv[1], argv[2]);
 	if (argc != 3 || parse_range(argv[1], &range_a) < 0 || parse_range(argv[2], &range_b) < 0)
-		return usage_error("compare", "takes two times: compare yesterday today, compare -3h..-2h -1h..now");
+		return usage_error("compare", "expected two times: compare yesterday today, compare -3h..-2h -1h..now");
 	r = load(common, &range_a, &a);
 	if (r == 0)
 		r = load(common, &range_b, &b);
@@ -128,7 +128,7 @@ static int run(struct common *common, int argc, char **argv)
 
 const struct verb verb_compare = {
 	.name = "compare",
-	.group = "Look closer",
+	.group = "Details",
 	.words = "A B ",
 	.help = "what changed between two times",
 	.options = options,

@@ -14,7 +14,7 @@
 static bool arg_rules, arg_causes, arg_signatures, arg_visibility;
 
 static const struct option_row options[] = {
-	{OPTION_FLAG, 0, "rules", NULL, &arg_rules, "print the rules in force instead, and how they are written"},
+	{OPTION_FLAG, 0, "rules", NULL, &arg_rules, "print the active rules and their grammar instead"},
 	{OPTION_FLAG, 0, "causes", NULL, &arg_causes, "print the known causes instead: yours (" SYSTEM_CAUSES ") first"},
 	{OPTION_FLAG, 0, "signatures", NULL, &arg_signatures, "print the built-in signatures of waits instead, and how they are written"},
 	{OPTION_FLAG, 0, "visibility", NULL, &arg_visibility, "print who sees what instead: what users are shown of other users' processes"},
@@ -72,7 +72,7 @@ static int print_causes(void)
 static int run(struct common *common, int argc, char **argv)
 {
 	if (argc > 1)
-		return usage_error("config", "takes no words: '%s'", argv[1]);
+		return usage_error("config", "unexpected argument '%s'", argv[1]);
 	if (arg_rules)
 		return print_rules(&common->config);
 	if (arg_causes)
@@ -90,9 +90,9 @@ static int run(struct common *common, int argc, char **argv)
 
 const struct verb verb_config = {
 	.name = "config",
-	.group = "Run and tend",
+	.group = "Administration",
 	.words = "",
-	.help = "print the settings in force",
+	.help = "print the active settings",
 	.options = options,
 	.run = run,
 };

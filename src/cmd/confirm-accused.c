@@ -20,7 +20,7 @@ static int take_accused(const struct answer *a, struct accused_list *ret)
 		*ret = l;
 		return EXIT_ANSWERED;
 	}
-	log_error("nobody is accused there: %s (name a process: 'whyslow confirm PID')",
+	log_error("the answer names no culprit: %s (name a process: 'whyslow confirm PID')",
 		  a->summary ? a->summary : "it was not slow");
 	return EXIT_NOTHING_FOUND;
 }

@@ -38,15 +38,15 @@ static int64_t arg_phase;
 static bool arg_force;
 
 static const struct option_row options[] = {
-	{OPTION_TEXT, 0, "mark", "ID", &arg_mark, "whom the answer for this mark accuses"},
+	{OPTION_TEXT, 0, "mark", "ID", &arg_mark, "the culprits of the answer for this mark"},
 	{OPTION_TEXT, 0, "victim", "PIDS", &arg_victims,
-	 "who waits, separated by commas (default: whoever waits most now)"},
+	 "processes that wait, separated by commas (default: those that wait most now)"},
 	{OPTION_TEXT, 0, "short", "WHAT", &arg_short,
-	 "what it makes short: cpu, disk or memory (default: as the answer says, or by what it uses)"},
+	 "the resource it makes short: cpu, disk or memory (default: from the answer, or from what it uses)"},
 	{OPTION_TEXT, 0, "by", "WAY", &arg_way,
-	 "how to hold it back: unit, limit, freeze or class (default: the first that can be had)"},
-	{OPTION_SPAN, 0, "phase", "SPAN", &arg_phase, "of each of the 8 phases (default and least 2s)"},
-	{OPTION_FLAG, 0, "force", NULL, &arg_force, "also the program that somebody uses: of the active window, in the foreground of a terminal"},
+	 "how to hold it back: unit, limit, freeze or class (default: the first that is available)"},
+	{OPTION_SPAN, 0, "phase", "SPAN", &arg_phase, "length of each of the 8 phases (default and minimum 2s)"},
+	{OPTION_FLAG, 0, "force", NULL, &arg_force, "also a program that is in use: in the active window, or in the foreground of a terminal"},
 	{},
 };
 
@@ -103,7 +103,7 @@ static int short_of(enum bottleneck b)
 
 int say_no_rights(void)
 {
-	log_error("holding a process back takes root's rights, or a recorder of root's that does it for the "
+	log_error("holding a process back requires root, or a recorder run by root that does it for the "
 		  "process's owner: start it ('systemctl start whyslow'), or: sudo whyslow ...");
 	return EXIT_CANNOT;
 }
@@ -148,12 +148,12 @@ static void tell(const struct trial_sample *s)
 	if (!isatty(STDERR_FILENO))
 		return;
 	if (s->phase < 0)
-		fprintf(stderr, "\r\033[Klooking who waits ...");
+		fprintf(stderr, "\r\033[Kfinding the processes that wait ...");
 	else if (s->phase < TRIAL_PHASES)
 		fprintf(stderr, "\r\033[Kphase %d of %d: %s", s->phase + 1, TRIAL_PHASES,
 			s->held ? "held back" : "let go");
 	else
-		fprintf(stderr, "\r\033[Kgiven back\r\033[K");
+		fprintf(stderr, "\r\033[Kreleased\r\033[K");
 }
 
 static int look(void *data, struct trial_sample *s)
@@ -237,15 +237,15 @@ static int finish(struct trial_run *t, int r)
 
 	t->custody = NULL;
 	if (given < 0)
-		log_error("%s (pid %u) could not be given back yet: %s; it is tried again", trial->name,
+		log_error("%s (pid %u) cannot be released yet: %s; whyslow tries again", trial->name,
 			  trial->pid, strerror(-given));
 	if (r == -EINTR)
-		log_error("stopped; %s (pid %u) has been given back", trial->name, trial->pid);
+		log_error("stopped; %s (pid %u) has been released", trial->name, trial->pid);
 	else if (r == -ESRCH)
-		log_error("%s (pid %u) ended meanwhile", trial->name, trial->pid);
+		log_error("%s (pid %u) ended during the trial", trial->name, trial->pid);
 	else if (r == -EOWNERDEAD)
-		log_error("%s (pid %u) has been given back: this program stood still for too long, or its "
-			  "guardian was ended",
+		log_error("%s (pid %u) has been released: this program stalled for too long, or its "
+			  "hold watchdog was killed",
 			  trial->name, trial->pid);
 	else if (r < 0)
 		log_error("%s", t->words ? t->words : strerror(-r));
@@ -293,7 +293,7 @@ static int parse_victims(struct watch *w)
 	size_t n;
 
 	if (arg_victims && parse_pids(arg_victims, w->wanted, VICTIMS_MAX, &n) < 0)
-		return usage_error("confirm", "--victim takes up to %d pids: --victim 812,813", VICTIMS_MAX);
+		return usage_error("confirm", "--victim expects at most %d pids: --victim 812,813", VICTIMS_MAX);
 	return EXIT_ANSWERED;
 }
 
@@ -336,7 +336,7 @@ static int find_target(const struct accused *who, struct target *ret)
 			return -ENOMEM;
 	}
 	if (heads.list.n && heads.list.n < who->processes.n)
-		log_warning("%zu of %zu processes have ended: it is about the others", who->processes.n - heads.list.n,
+		log_warning("%zu of %zu processes have ended; the trial covers the others", who->processes.n - heads.list.n,
 			    who->processes.n);
 	return target_of(PROC, &heads, who->program, ret);
 }
@@ -352,7 +352,7 @@ static int check_target(struct trial_run *t, const struct accused *who, char **r
 		return *ret_why ? -EPERM : -ENOMEM;
 	}
 	r = find_target(who, &t->target);
-	if (r == -ESRCH && asprintf(ret_why, "process %u has ended: only who is still there can be held back", who->processes.v[0].pid) < 0)
+	if (r == -ESRCH && asprintf(ret_why, "process %u has ended; only running processes can be held back", who->processes.v[0].pid) < 0)
 		*ret_why = NULL;
 	if (r == 0)
 		r = target_refuse(PROC, &t->target, &rights, ret_why);
@@ -376,9 +376,9 @@ static int choose_target(struct trial_run *t, const struct accused_list *l)
 			log_error("%s", why ? why : strerror(-r));
 			return EXIT_CANNOT;
 		}
-		log_warning("passed over %s: %s", who->name, why ? why : strerror(-r));
+		log_warning("skipped %s: %s", who->name, why ? why : strerror(-r));
 	}
-	log_error("there is nothing to hold back: of those accused nobody can be tried (name a process: 'whyslow confirm PID')");
+	log_error("none of the culprits can be held back (name a process: 'whyslow confirm PID')");
 	return EXIT_CANNOT;
 }
 
@@ -411,28 +411,28 @@ static int find_who(struct common *common, int argc, char **argv, struct accused
 	int r = -ESRCH;
 
 	if (argc > 2 || (arg_mark && argc == 2) || (word && parse_pids(word, pids, arg_mark ? 1 : PIDS_MAX, &n) < 0))
-		return usage_error("confirm", "takes PIDS or a mark's number, or nothing (whoever is "
-					      "accused now): 'whyslow confirm 812' or '812,813'");
+		return usage_error("confirm", "expected PIDS or a mark's number, or nothing (the culprit "
+					      "of this moment): 'whyslow confirm 812' or '812,813'");
 	if (n && !arg_mark)
 		r = accuse(pids, n, ret);
 	if (r == -ESRCH && n <= 1)
 		return find_accused(common, pids[0], ret);
 	if (r == 0)
 		return EXIT_ANSWERED;
-	log_error("%s", r == -ESRCH ? "none of these processes is there" : strerror(-r));
+	log_error("%s", r == -ESRCH ? "none of these processes exists" : strerror(-r));
 	return EXIT_CANNOT;
 }
 
 static int check_options(const struct common *common)
 {
 	if (arg_short && find_name(arg_short, hold_short_names, SHORT_COUNT) < 0)
-		return usage_error("confirm", "--short is cpu, disk or memory, not '%s'", arg_short);
+		return usage_error("confirm", "invalid --short '%s'; expected cpu, disk or memory", arg_short);
 	if (arg_way && find_name(arg_way, hold_way_names, WAY_COUNT) < 0)
-		return usage_error("confirm", "--by is unit, limit, freeze or class, not '%s'", arg_way);
+		return usage_error("confirm", "invalid --by '%s'; expected unit, limit, freeze or class", arg_way);
 	if (arg_phase && arg_phase < PHASE_LEAST)
-		return usage_error("confirm", "--phase is 2s or longer: shorter phases prove nothing");
+		return usage_error("confirm", "invalid --phase; expected 2s or longer: shorter phases prove nothing");
 	if (common->for_client && arg_phase > PHASE_LONGEST)
-		return usage_error("confirm", "--phase is at most 5s through the recorder");
+		return usage_error("confirm", "invalid --phase; expected at most 5s through the recorder");
 	return EXIT_ANSWERED;
 }
 
@@ -474,7 +474,7 @@ const struct verb verb_confirm = {
 	.name = "confirm",
 	.group = "Act",
 	.words = "[PIDS|ID] ",
-	.help = "is it really the cause? holds it back and lets it go, and sees who waits less",
+	.help = "test whether a process is the cause: hold it back, let it go, and compare how long others wait",
 	.options = options,
 	.remote = true,
 	.rights = RIGHTS_KEPT,

@@ -168,9 +168,9 @@ static int run(struct common *common, int argc, char **argv)
 
 const struct verb verb_cpu = {
 	.name = "cpu",
-	.group = "Look closer",
+	.group = "Details",
 	.words = "",
-	.help = "who has the CPUs, exactly: processes, threads, interrupts",
+	.help = "exact use of the CPUs: processes, threads, interrupts",
 	.options = options,
 	.remote = true,
 	.rights = RIGHTS_GIVEN_UP_BY_VERB,

@@ -45,12 +45,12 @@ static const struct demo demos[] = {
 	 .program = "burn",
 	 .arguments = {TWICE_CPUS, "100"}},
 	{.name = "disk",
-	 .help = "sixteen processes read a file of 256 MB from the disk, again and again, as fast as it goes",
+	 .help = "sixteen processes read a 256 MB file from the disk repeatedly, as fast as possible",
 	 .program = "stream",
 	 .arguments = {"read", FOLDER LIBRARY, "256", "0", "16"},
 	 .library = true},
 	{.name = "threads",
-	 .help = "a program starts 400 threads that never rest",
+	 .help = "a program starts 400 threads that never sleep",
 	 .program = "swarm",
 	 .arguments = {"400", "150", "10"}},
 	{.name = "files",
@@ -79,7 +79,7 @@ static void stop(int unused)
 
 static int list(void)
 {
-	puts("A demo takes three quarters of a minute and does no harm. There are:");
+	puts("A demo takes 45 seconds and does no harm. Available demos:");
 	for (const struct demo *d = demos; d->name; d++)
 		printf("  whyslow demo %-8s %s\n", d->name, d->help);
 	return EXIT_ANSWERED;
@@ -222,7 +222,7 @@ static int fill_library(const struct play *p)
 			break;
 	if (fd >= 0 && lseek(fd, 0, SEEK_CUR) == LIBRARY_SIZE && fsync(fd) == 0)
 		return 0;
-	log_error("cannot write a file of %d MB in %s: %s (TMPDIR names another place)", LIBRARY_SIZE >> 20, p->folder, strerror(errno));
+	log_error("cannot write a file of %d MB in %s: %s (set TMPDIR to use another folder)", LIBRARY_SIZE >> 20, p->folder, strerror(errno));
 	return -EIO;
 }
 
@@ -270,9 +270,9 @@ static void tell_victim(const struct play *p, bool answered)
 
 	if (before < 0 || then < 0)
 		return;
-	printf("An editor of this demo ran beside it: its work was up to %.0f ms late, %.0f ms before.\n", then, before);
+	printf("A simulated editor ran at the same time: its work was up to %.0f ms late (%.0f ms before).\n", then, before);
 	if (!answered && then < before + MUCH_LATER)
-		puts("So nobody would have noticed: this machine is too fast for this demo. 'whyslow demo cpu' is felt on every one.");
+		puts("This delay is too small to notice: this machine is too fast for this demo. 'whyslow demo cpu' works on every machine.");
 }
 
 /* Who has ended is forgotten: the number may be somebody else's by now. */
@@ -362,7 +362,7 @@ static int act(struct common *common, struct play *p, const struct demo *d)
 	int status;
 
 	if (!common->json)
-		printf("Demo '%s': %s.\nFirst %d seconds of what this machine usually does, then %d of "
+		printf("Demo '%s': %s.\nFirst %d seconds of normal work, then %d of "
 		       "that.\n\n",
 		       d->name, d->help, PAST_SECONDS, SLOW_SECONDS);
 	fflush(stdout);
@@ -372,23 +372,23 @@ static int act(struct common *common, struct play *p, const struct demo *d)
 	if (wait_for_recorder(p) < 0)
 		return EXIT_CANNOT;
 	start_victim(p);
-	wait_seconds(PAST_SECONDS, "recording what is usual");
+	wait_seconds(PAST_SECONDS, "recording the baseline");
 	p->culprit = start_program(p, d->program, d->arguments, NULL);
 	p->hurt = time(NULL);
 	wait_seconds(SLOW_SECONDS, "making it slow");
 	if (is_stopped)
 		return EXIT_CANNOT;
 	if (has_ended(&p->culprit)) {
-		log_error("the demo's program %s/%s did not stay", p->programs, d->program);
+		log_error("the demo's program %s/%s ended early", p->programs, d->program);
 		return EXIT_CANNOT;
 	}
 	status = press(common, p);
 	if (common->json || (status != EXIT_ANSWERED && status != EXIT_NOTHING_FOUND))
 		return status;
-	printf("\nThe truth: %s (pid %d) did it, which this demo started %d seconds before it pressed the button.\n", d->program,
+	printf("\nThe truth: the cause is %s (pid %d), which this demo started %d seconds before the mark.\n", d->program,
 	       (int)p->culprit, SLOW_SECONDS);
 	tell_victim(p, status == EXIT_ANSWERED);
-	puts("'make start' or the service whyslow records for good; then press with 'whyslow mark', and ask with 'whyslow'.");
+	puts("'make start' or the service whyslow records permanently; then mark a slow moment with 'whyslow mark', and ask with 'whyslow'.");
 	return status;
 }
 
@@ -423,10 +423,10 @@ static int run(struct common *common, int argc, char **argv)
 		return list();
 	demo = argc == 2 ? find(argv[1]) : NULL;
 	if (!demo)
-		return usage_error("demo", "there is no demo '%s'; 'whyslow demo' lists them",
+		return usage_error("demo", "unknown demo '%s'; 'whyslow demo' lists them",
 				   argv[argc - 1]);
 	if (find_programs(play.programs, sizeof(play.programs)) < 0) {
-		log_error("the lab's programs are not installed beside this whyslow "
+		log_error("the lab's programs are not installed with this whyslow "
 			  "(PREFIX/lib/whyslow/lab): 'make install' puts them there");
 		return EXIT_CANNOT;
 	}
@@ -441,9 +441,9 @@ static int run(struct common *common, int argc, char **argv)
 
 const struct verb verb_demo = {
 	.name = "demo",
-	.group = "Run and tend",
+	.group = "Administration",
 	.words = "[NAME] ",
-	.help = "play a harmless slowdown and see the answer; alone: which there are",
+	.help = "play a harmless slowdown and show the answer; without a name: list the demos",
 	.options = options,
 	.run = run,
 };

@@ -41,7 +41,7 @@ static bool exists(const char *path)
 static void check_root(struct finding_row *row)
 {
 	row->good = geteuid() == 0;
-	strcpy(row->state, row->good ? "running as root" : "not root: only your own processes, by /proc");
+	strcpy(row->state, row->good ? "running as root" : "not root: only your own processes are visible, from /proc");
 	row->remedy = "sudo whyslow record    # or: systemctl enable --now whyslow";
 }
 
@@ -76,23 +76,23 @@ static void check_namespace(struct finding_row *row)
 	struct stat ns;
 
 	row->good = stat("/proc/self/ns/pid", &ns) == 0 && ns.st_ino == 0xEFFFFFFC;
-	strcpy(row->state, row->good ? "all processes of the machine can be seen" :
-				       "a pid namespace of its own: only the processes in it are seen, by their numbers in it");
+	strcpy(row->state, row->good ? "all processes of the machine are visible" :
+				       "separate pid namespace: only its processes are visible, with the numbers they have inside it");
 	row->remedy = "run the recorder on the host    # or: docker run --pid=host, hostPID: true";
 }
 
 static void check_btf(struct finding_row *row)
 {
 	row->good = exists("/sys/kernel/btf/vmlinux");
-	strcpy(row->state, row->good ? "the kernel describes its types (BTF)" : "no BTF: BPF cannot be had, /proc is read instead");
+	strcpy(row->state, row->good ? "the kernel describes its types (BTF)" : "no BTF: BPF is not available; whyslow reads /proc instead");
 	row->remedy = "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y (Debian's are)";
 }
 
 static void check_psi(struct finding_row *row)
 {
 	row->good = exists("/proc/pressure/cpu");
-	strcpy(row->state, row->good ? "pressure stall information is there" :
-				       "no pressure stall information: what is short is guessed from delays");
+	strcpy(row->state, row->good ? "pressure stall information is available" :
+				       "no pressure stall information: whyslow estimates shortage from delays");
 	row->remedy = "add psi=1 to the kernel command line (/etc/default/grub, then update-grub) and reboot";
 }
 
@@ -143,7 +143,7 @@ static void check_urgency(struct finding_row *row)
 {
 	row->good = may_be_urgent();
 	strcpy(row->state, row->good ? "samples and answers have real-time priority" :
-				       "no real-time priority: samples and answers are late on a machine that crawls");
+				       "no real-time priority: samples and answers are late on an overloaded machine");
 	row->remedy = geteuid() ? "sudo whyslow doctor" : "sysctl kernel.sched_rt_runtime_us=950000    # and give the control group a share: cpu.rt_runtime_us";
 }
 
@@ -183,7 +183,7 @@ static void check_disk(struct finding_row *row, const struct common *common)
 	left = room_beside(common->config.store_file);
 	if (row->good && left >= 0 && left < ROOM_LEAST) {
 		row->good = false;
-		snprintf(row->state, sizeof(row->state), "%s: %" PRId64 " MB are left on its disk; what does not fit stays in memory",
+		snprintf(row->state, sizeof(row->state), "%s: %" PRId64 " MB are free on its disk; data that does not fit stays in memory",
 			 common->config.store_file, left);
 		row->remedy = "free some space, or lower store.max_size";
 	}
@@ -212,8 +212,8 @@ static void check_ring(struct finding_row *row)
 	if (!by_ring)
 		row->remedy = "boot a kernel with BTF, 6.1 or later (Debian's are)";
 	snprintf(row->state, sizeof(row->state), "%s%s",
-		 !by_ring ? "by the kernel's trace buffers, which tell nothing of: " :
-		 missing  ? "not told by this kernel: " : "every switch, wake-up, interrupt and request",
+		 !by_ring ? "uses ftrace, which does not record: " :
+		 missing  ? "not available on this kernel: " : "every switch, wake-up, interrupt and request",
 		 missing ? missing : " can be recorded");
 }
 
@@ -264,7 +264,7 @@ static int run(struct common *common, int argc, char **argv)
 	size_t n, gaps = 0;
 
 	if (argc > 1)
-		return usage_error("doctor", "takes no words: '%s'", argv[1]);
+		return usage_error("doctor", "unexpected argument '%s'", argv[1]);
 	n = check_all(common, rows);
 	for (size_t i = 0; i < n; i++)
 		gaps += !rows[i].good;
@@ -279,15 +279,15 @@ static int run(struct common *common, int argc, char **argv)
 		if (!rows[i].good && rows[i].remedy)
 			printf("       %-10s -> %s\n", "", rows[i].remedy);
 	}
-	puts(gaps ? "'whyslow features' lists what can be measured as things are." : "Nothing is missing.");
+	puts(gaps ? "'whyslow features' lists what can be measured now." : "Nothing is missing.");
 	return EXIT_ANSWERED;
 }
 
 const struct verb verb_doctor = {
 	.name = "doctor",
-	.group = "Run and tend",
+	.group = "Administration",
 	.words = "",
-	.help = "what this kernel and these rights give, and how to mend each gap",
+	.help = "check what this kernel and these rights provide, and how to fix each gap",
 	.options = options,
 	.run = run,
 };

@@ -31,10 +31,10 @@ static int find_threads(const struct timeline *t, const char *who, bool may_lack
 	int n;
 
 	if (parse_u64(who, &number) < 0 || !number || number > UINT32_MAX)
-		return usage_error("export", "--who takes a process's or a thread's number, not '%s'", who);
+		return usage_error("export", "invalid --who '%s'; expected the number of a process or thread", who);
 	n = timeline_find(t, (uint32_t)number, ret);
 	if (n <= 0 && !may_lack) {
-		log_error("no process or thread %s is known of that time", who);
+		log_error("no process or thread %s is known at that time", who);
 		return EXIT_CANNOT;
 	}
 	*ret_n = n > 0 ? (size_t)n : 0;

@@ -48,7 +48,7 @@ int export_trace(struct common *common, const char *mark, const char *output)
 	if (!output && !common->for_client)
 		return usage_error("export", "--format trace needs --output FILE");
 	if (mark && (parse_u64(mark, &id) < 0 || !id))
-		return usage_error("export", "--mark takes a mark's number; 'whyslow list' shows them");
+		return usage_error("export", "--mark expects a mark's number; 'whyslow list' shows them");
 	r = find_trace(common, (int64_t)id, &t);
 	if (r == -ENOENT)
 		log_error("no recorder with a flight recorder is running: start one ('whyslow record', as root)");

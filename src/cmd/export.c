@@ -16,7 +16,7 @@
 #include "view/export.h"
 #include "view/waits.h"
 
-#define FORMATS "store, csv, jsonl, openmetrics, counters (the machine's own, for a fleet), trace, perfetto, folded or html (of one incident: its number follows)"
+#define FORMATS "store, csv, jsonl, openmetrics, counters (the machine's own, for a fleet), trace, perfetto, folded or html (of one incident: give its number)"
 
 static const char *arg_format, *arg_since, *arg_until, *arg_output;
 static struct recall arg_events;
@@ -25,16 +25,16 @@ static bool arg_redact;
 
 static const struct option_row options[] = {
 	{OPTION_TEXT, 'f', "format", "FORMAT", &arg_format, FORMATS},
-	{OPTION_TEXT, 0, "since", "TIME", &arg_since, "from here (default: -10min)"},
-	{OPTION_TEXT, 0, "until", "TIME", &arg_until, "up to here (default: now)"},
-	{OPTION_TEXT, 0, "mark", "ID", &arg_events.mark, "trace, perfetto, folded: the events kept of a mark (default: those of now)"},
-	{OPTION_SPAN, 0, "for", "SPAN", &arg_events.span, "perfetto, folded: without a recorder, watch for so long (default 5s)"},
+	{OPTION_TEXT, 0, "since", "TIME", &arg_since, "start of the window (default: -10min)"},
+	{OPTION_TEXT, 0, "until", "TIME", &arg_until, "end of the window (default: now)"},
+	{OPTION_TEXT, 0, "mark", "ID", &arg_events.mark, "trace, perfetto, folded: the saved events of a mark (default: the current ones)"},
+	{OPTION_SPAN, 0, "for", "SPAN", &arg_events.span, "perfetto, folded: how long to watch when no recorder runs (default 5s)"},
 	{OPTION_FLAG, 0, "waits", NULL, &arg_folded.waits, "folded: where threads waited, not where they ran"},
-	{OPTION_TEXT, 0, "who", "PID", &arg_folded.who, "folded: of this process or thread alone"},
-	{OPTION_TEXT, 0, "base-mark", "ID", &arg_folded.base_mark, "folded, with --json: beside the events of this mark"},
-	{OPTION_TEXT, 0, "base-since", "TIME", &arg_folded.base_since, "folded, with --json: beside those from here"},
-	{OPTION_TEXT, 0, "base-until", "TIME", &arg_folded.base_until, "folded, with --json: and up to here"},
-	{OPTION_FLAG, 0, "redact", NULL, &arg_redact, "html: without command lines, file names and users' names"},
+	{OPTION_TEXT, 0, "who", "PID", &arg_folded.who, "folded: only this process or thread"},
+	{OPTION_TEXT, 0, "base-mark", "ID", &arg_folded.base_mark, "folded, with --json: compare with the events of this mark"},
+	{OPTION_TEXT, 0, "base-since", "TIME", &arg_folded.base_since, "folded, with --json: compare with the events from here"},
+	{OPTION_TEXT, 0, "base-until", "TIME", &arg_folded.base_until, "folded, with --json: end of the events to compare with"},
+	{OPTION_FLAG, 0, "redact", NULL, &arg_redact, "html: leave out command lines, file names and user names"},
 	{OPTION_TEXT, 'o', "output", "FILE", &arg_output, "where to write (default: standard output)"},
 	{},
 };
@@ -180,12 +180,12 @@ static int run(struct common *common, int argc, char **argv)
 	int64_t now = wall_now(), from, to;
 
 	if (common->for_client && (argc > 1 || arg_output || !arg_format || strcmp(arg_format, "trace") != 0))
-		return usage_error("export", "the recorder hands out the events alone; the rest is root's to export");
+		return usage_error("export", "the recorder gives other users only events; export the rest as root");
 	if (arg_format && strcmp(arg_format, "html") == 0)
 		return argc == 2 ? export_html(common, argv[1]) :
-				   usage_error("export", "--format html takes the number of a mark or an incident");
+				   usage_error("export", "--format html expects the number of a mark or an incident");
 	if (argc > 1)
-		return usage_error("export", "takes no words: '%s'", argv[1]);
+		return usage_error("export", "unexpected argument '%s'", argv[1]);
 	if (!arg_format)
 		return usage_error("export", "--format is " FORMATS);
 	if (strcmp(arg_format, "store") == 0)
@@ -205,9 +205,9 @@ static int run(struct common *common, int argc, char **argv)
 
 const struct verb verb_export = {
 	.name = "export",
-	.group = "Hand on",
+	.group = "Export",
 	.words = "[ID] ",
-	.help = "the recording, or a part of it, for other programs and machines",
+	.help = "export the recording, or a part of it, for other programs and machines",
 	.options = options,
 	.for_clients = true,
 	.rights = RIGHTS_GIVEN_UP_BY_VERB,

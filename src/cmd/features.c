@@ -135,7 +135,7 @@ static int run(struct common *common, int argc, char **argv)
 	_cleanup_free_ char *missing = NULL;
 
 	if (argc > 1)
-		return usage_error("features", "takes no words: '%s'", argv[1]);
+		return usage_error("features", "unexpected argument '%s'", argv[1]);
 	if (ask_recording(common, present) < 0 && look(present, &missing) < 0)
 		return EXIT_CANNOT;
 	if (common->json)
@@ -146,15 +146,15 @@ static int run(struct common *common, int argc, char **argv)
 	if (missing && *missing)
 		printf("\nmissing:\n%s", missing);
 	if (!missing)
-		puts("\nas a running recorder has it; 'whyslow doctor' says what would mend the rest");
+		puts("\nas a running recorder measures it; 'whyslow doctor' shows how to fix the rest");
 	return EXIT_ANSWERED;
 }
 
 const struct verb verb_features = {
 	.name = "features",
-	.group = "Run and tend",
+	.group = "Administration",
 	.words = "",
-	.help = "what is measured, and what of it this machine gives",
+	.help = "list what is measured, and what this machine provides",
 	.options = options,
 	.run = run,
 };

@@ -24,13 +24,13 @@ static int run(struct common *common, int argc, char **argv)
 	int r;
 
 	if (argc != 3 || parse_u64(argv[1], &id) < 0 || parse(argv[2]) == FEEDBACK_NONE)
-		return usage_error("feedback", "takes a mark's number and right, wrong or fixed: feedback 3 right");
+		return usage_error("feedback", "expected a mark's number and right, wrong or fixed: feedback 3 right");
 	store = open_common_store(common, STORE_MARK);
 	if (!store)
 		return EXIT_CANNOT;
 	r = store_mark_feedback(store, (int64_t)id, common->viewer.uid, parse(argv[2]));
 	if (r == -ENOENT)
-		log_error("there is no mark %s of yours; 'whyslow list' shows them", argv[1]);
+		log_error("you have no mark %s; 'whyslow list' shows your marks", argv[1]);
 	else if (r < 0)
 		log_error("%s", store_error(store));
 	else
@@ -41,7 +41,7 @@ static int run(struct common *common, int argc, char **argv)
 
 const struct verb verb_feedback = {
 	.name = "feedback",
-	.group = "Run and tend",
+	.group = "Administration",
 	.words = "ID right|wrong|fixed ",
 	.help = "say whether an answer was right",
 	.options = options,

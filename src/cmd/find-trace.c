@@ -36,7 +36,7 @@ static int read_kept(const struct common *common, int64_t mark, struct trace *re
 		return -ENOMEM;
 	if (path_exists(path))
 		return read_file(path, ret);
-	log_error("no events were kept of mark %" PRId64 ": there was no flight recorder then, or newer marks took its place (ring.disk)",
+	log_error("no events were saved for mark %" PRId64 ": no flight recorder was running, or newer marks replaced them (ring.disk)",
 		  mark);
 	return -ENOSTR;
 }
@@ -59,7 +59,7 @@ static int freeze_now(const struct common *common, struct trace *ret)
 	if (r == -ENOENT || r == -ECONNREFUSED)
 		return -ENOENT;
 	if (r < 0)
-		log_error("the recorder gave no trace: %s", error ? error : strerror(-r));
+		log_error("the recorder returned no trace: %s", error ? error : strerror(-r));
 	return r;
 }
 

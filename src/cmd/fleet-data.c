@@ -55,11 +55,11 @@ static const struct fleet_source *choose_source(const char *name, const char *lo
 		}
 	}
 	if (!best && name)
-		log_error("there is no source '%s'; 'whyslow fleet load --help' lists them", name);
+		log_error("unknown source '%s'; 'whyslow fleet load --help' lists them", name);
 	else if (!best && access(location, F_OK) < 0 && !strpbrk(location, ":*?"))
 		log_error("%s: there is no such file or folder", location);
 	else if (!best)
-		log_error("%s: no source recognises this; give one with --source NAME ('whyslow fleet load --help' lists them)", location);
+		log_error("%s: no source recognizes this; give one with --source NAME ('whyslow fleet load --help' lists them)", location);
 	return best;
 }
 
@@ -250,7 +250,7 @@ static bool ask_statistic(const char *text, struct fleet_question *q)
 	q->quantile = strtod(text, &end);
 	if (end != text && !*end && q->quantile >= 0 && q->quantile <= 1)
 		return true;
-	log_error("--statistic is median, average, or a quantile between 0 and 1, not '%s'", text);
+	log_error("invalid --statistic '%s'; expected median, average, or a quantile between 0 and 1", text);
 	return false;
 }
 
@@ -278,7 +278,7 @@ static bool ask_times(const struct fleet_args *args, const struct fleet *f, stru
 		return false;
 	if (q->window.from < q->window.to && q->usual.from < q->usual.to)
 		return window_has_data(f, &q->window);
-	log_error("the time ends before it begins");
+	log_error("the window ends before it begins");
 	return false;
 }
 
@@ -295,7 +295,7 @@ bool fleet_ask(const struct fleet_args *args, const struct fleet *f, struct flee
 	if (args->threshold) {
 		q->threshold = strtod(args->threshold, &end);
 		if (end == args->threshold || *end) {
-			log_error("--threshold takes a number, not '%s'", args->threshold);
+			log_error("invalid --threshold '%s'; expected a number", args->threshold);
 			return false;
 		}
 	}
@@ -353,7 +353,7 @@ int fleet_tell(struct common *common, const struct fleet_args *args, const char 
 	if (common->json) {
 		fleet_json_out(fleet_findings_json(q->fleet, &found, args->top));
 	} else {
-		printf("%s: %llu looked at, %zu found\n", headline, (unsigned long long)found.looked_at, found.list.n);
+		printf("%s: %llu checked, %zu found\n", headline, (unsigned long long)found.looked_at, found.list.n);
 		fleet_findings_text(q->fleet, &found, args->top, stdout);
 	}
 	status = found.list.n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;

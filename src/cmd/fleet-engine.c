@@ -15,7 +15,7 @@ struct fleet *fleet_engine_data(const struct fleet_args *args, const char *locat
 	int r;
 
 	if (arg_engines[place]) {
-		log_error("an engine is asked about two sets of data at most");
+		log_error("an engine compares at most two sets of data");
 		return NULL;
 	}
 	r = fleet_engine_open(url, args->token_file, args->ca_file, &arg_engines[place], &error);

@@ -26,7 +26,7 @@ static int tell_checked(struct common *common, const struct fleet_args *args, co
 	if (common->json) {
 		fleet_json_out(fleet_findings_json(q->fleet, &found, 0));
 	} else {
-		printf("%zu rules, %llu values or groups looked at: %zu%s break a rule\n", rules->list.n, (unsigned long long)found.looked_at,
+		printf("%zu rules, %llu values or groups checked: %zu%s break a rule\n", rules->list.n, (unsigned long long)found.looked_at,
 		       found.list.n, found.left_out ? " listed and more" : "");
 		fleet_findings_text(q->fleet, &found, 0, stdout);
 		if (found.left_out)
@@ -85,7 +85,7 @@ static int run_check(struct common *common, int argc, char **argv)
 	int r, status = EXIT_CANNOT;
 
 	if (argc != (args->rule ? 2 : 3))
-		return usage_error("fleet", "check takes DATA and a file of rules: 'when average QUEUE in time view > 5 report', or PAD's XML; or --rule");
+		return usage_error("fleet", "check expects DATA and a file of rules: 'when average QUEUE in time view > 5 report', or PAD's XML; or --rule");
 	r = rules_asked_for(args, argv[2], &rules, &error);
 	if (r < 0) {
 		log_error("%s%s%s", error ? "" : argv[2], error ? "" : ": ", error ? error : strerror(-r));
@@ -139,7 +139,7 @@ static int run_correlate(struct common *common, int argc, char **argv)
 	int status = EXIT_CANNOT;
 
 	if (argc != 3 || !take_symptom(args, argv[2]))
-		return usage_error("fleet", "correlate takes DATA and a symptom: COUNTER, or COUNTER@SERVER");
+		return usage_error("fleet", "correlate expects DATA and a symptom: COUNTER, or COUNTER@SERVER");
 	f = fleet_open(args, argv[1], NULL);
 	if (!f)
 		return EXIT_CANNOT;
@@ -156,7 +156,7 @@ static int run_correlate(struct common *common, int argc, char **argv)
 }
 
 static const struct option_row correlate_options[] = {
-	{OPTION_TEXT, 0, "threshold", "R", &fleet_args.threshold, "the least |r| (default 0.9)"},
+	{OPTION_TEXT, 0, "threshold", "R", &fleet_args.threshold, "the minimum |r| (default 0.9)"},
 	{OPTION_FLAG, 0, "spearman", NULL, &fleet_args.spearman, "by ranks instead of values"},
 	{OPTION_COUNT, 0, "max-lag", "ROWS", &fleet_args.max_lag, "by how much a counter may lead or follow (default 0)"},
 	{OPTION_COUNT, 'n', "top", "N", &fleet_args.top, "how many to list (default 10, 0 = all)"},
@@ -180,7 +180,7 @@ static int compare_one(struct common *common, struct fleet_args *args, struct fl
 		return fleet_tell(common, args, "within", &q, args->by_time ? "time points against the fleet (Equation 1)" : "servers against the fleet (Equation 1)");
 	if (!args->from && !args->to)
 		return usage_error("fleet", "compare DATA needs a window (--from, --to), a second DATA, or --literal (PAD's Equation 1)");
-	return fleet_tell(common, args, "deviation", &q, "the window against what is usual");
+	return fleet_tell(common, args, "deviation", &q, "the window against the baseline");
 }
 
 static const char *analysis_between(const struct fleet_args *args)
@@ -195,7 +195,7 @@ static int compare_two(struct common *common, struct fleet_args *args, struct fl
 	} headlines[] = {
 		{"runs", "the second run against the first: effect with 95 % interval"},
 		{"between", "the second against the first (Equation 2)"},
-		{"deviation", "the second against what is usual in the first"},
+		{"deviation", "the second against the baseline of the first"},
 	};
 	const char *analysis = analysis_between(args);
 	struct fleet_question q;
@@ -216,7 +216,7 @@ static int run_compare(struct common *common, int argc, char **argv)
 	int status = EXIT_CANNOT;
 
 	if (argc != 2 && argc != 3)
-		return usage_error("fleet", "compare takes DATA with a window, or the reference's DATA and the other's");
+		return usage_error("fleet", "compare expects DATA with a window, or the reference's DATA and the other's");
 	if (args->all)
 		args->top = args->top == 10 ? 0 : args->top;
 	a = fleet_open(args, argv[1], NULL);
@@ -238,7 +238,7 @@ static const struct option_row compare_options[] = {
 	{OPTION_FLAG, 0, "literal", NULL, &fleet_args.literal, "PAD's Equation 1 (one DATA) or 2 (two)"},
 	{OPTION_FLAG, 0, "by-time", NULL, &fleet_args.by_time, "Equation 1 of time points instead of servers"},
 	{OPTION_TEXT, 0, "statistic", "S", &fleet_args.statistic, "of the equations: median (default), average, or a quantile such as 0.95"},
-	{OPTION_TEXT, 0, "threshold", "X", &fleet_args.threshold, "list only what scores as much"},
+	{OPTION_TEXT, 0, "threshold", "X", &fleet_args.threshold, "list only findings with at least this score"},
 	{OPTION_TEXT, 0, "server", "NAME", &fleet_args.server, "only this server"},
 	{OPTION_TEXT, 0, "counter", "NAME", &fleet_args.counter, "only this counter"},
 	{OPTION_COUNT, 'n', "top", "N", &fleet_args.top, "how many to list (default 10, 0 = all)"},
@@ -261,12 +261,12 @@ static int run_rank(struct common *common, int argc, char **argv)
 	int status = EXIT_CANNOT;
 
 	if (argc != 2 || (!args->from && !args->to))
-		return usage_error("fleet", "rank takes DATA and a window: --from TIME --to TIME");
+		return usage_error("fleet", "rank expects DATA and a window: --from TIME --to TIME");
 	f = fleet_open(args, argv[1], NULL);
 	if (!f)
 		return EXIT_CANNOT;
 	if (fleet_ask(args, f, &q))
-		status = fleet_tell(common, args, "alarm", &q, "servers by how unusual the window is (with the counter that is most so)");
+		status = fleet_tell(common, args, "alarm", &q, "servers by how unusual the window is (with the most unusual counter)");
 	fleet_close(f);
 	return status;
 }

@@ -50,7 +50,7 @@ static int run_load(struct common *common, int argc, char **argv)
 	int r;
 
 	if (argc != 2 || !args->output)
-		return usage_error("fleet", "load takes what to load and where to keep it: fleet load FOLDER --output FILE");
+		return usage_error("fleet", "load expects DATA and an output file: fleet load FOLDER --output FILE");
 	f = fleet_open(args, argv[1], NULL);
 	if (!f)
 		return EXIT_CANNOT;
@@ -65,14 +65,14 @@ static int run_load(struct common *common, int argc, char **argv)
 					 (json_int_t)f->servers.n, "counters", (json_int_t)f->counters.n));
 	else {
 		tell_extent(f);
-		printf("kept in %s: 'whyslow fleet info %s' shows more\n", args->output, args->output);
+		printf("saved in %s: 'whyslow fleet info %s' shows more\n", args->output, args->output);
 	}
 	fleet_close(f);
 	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 
 static const struct option_row load_options[] = {
-	{OPTION_TEXT, 'o', "output", "FILE", &fleet_args.output, "where to keep it"},
+	{OPTION_TEXT, 'o', "output", "FILE", &fleet_args.output, "the output file"},
 	FLEET_INPUT_OPTIONS,
 	FLEET_WINDOW_OPTIONS,
 	{},
@@ -86,7 +86,7 @@ static void list_sources(void)
 }
 
 const struct subverb fleet_load = {
-	"load", "LOCATION ", "read counters of many servers into one file that is opened at once", load_options, run_load, list_sources};
+	"load", "LOCATION ", "read counters of many servers into one file that opens fast", load_options, run_load, list_sources};
 
 /* --- info --- */
 
@@ -208,7 +208,7 @@ static int run_info(struct common *common, int argc, char **argv)
 	struct fleet *f;
 
 	if (argc != 2)
-		return usage_error("fleet", "info takes DATA: a file that 'fleet load' wrote, a folder of CSV files ...");
+		return usage_error("fleet", "info expects DATA: a file that 'fleet load' wrote, a folder of CSV files ...");
 	f = fleet_open(args, argv[1], NULL);
 	if (!f)
 		return EXIT_CANNOT;
@@ -229,7 +229,7 @@ static int run_info(struct common *common, int argc, char **argv)
 
 static const struct option_row info_options[] = {FLEET_INPUT_OPTIONS, {}};
 
-const struct subverb fleet_info = {"info", "DATA ", "what is in it: servers, counters, clocks, gaps, groups", info_options, run_info, NULL};
+const struct subverb fleet_info = {"info", "DATA ", "show the contents: servers, counters, clocks, gaps, groups", info_options, run_info, NULL};
 
 /* --- view --- */
 
@@ -275,7 +275,7 @@ static int run_view(struct common *common, int argc, char **argv)
 	struct fleet *f;
 
 	if (argc != 3 || kind < 0)
-		return usage_error("fleet", "view takes DATA and a COUNTER, and --by detail, server or time");
+		return usage_error("fleet", "view expects DATA and a COUNTER, and --by detail, server or time");
 	args->counter = argv[2];
 	f = fleet_open(args, argv[1], argv[2]);
 	if (!f)
@@ -301,7 +301,7 @@ static int run_view(struct common *common, int argc, char **argv)
 
 static const struct option_row view_options[] = {
 	{OPTION_TEXT, 0, "by", "VIEW", &fleet_args.view, "detail (servers x time), server (default), or time"},
-	{OPTION_COUNT, 0, "points", "N", &fleet_args.points, "detail, time: in at most so many points, each of as many moments (to be drawn)"},
+	{OPTION_COUNT, 0, "points", "N", &fleet_args.points, "detail, time: maximum number of points, each of as many moments (for drawing)"},
 	{OPTION_FLAG, 0, "csv", NULL, &fleet_args.csv, "as CSV"},
 	{OPTION_FLAG, 0, "svg", NULL, &fleet_args.svg, "as a drawing"},
 	{OPTION_TEXT, 'o', "output", "FILE", &fleet_args.output, "where to write (default: standard output)"},

@@ -29,7 +29,7 @@ int fleet_plugin_open(const char *file, char **ret_error)
 	if (!found || found->version != WHYSLOW_PLUGIN_VERSION) {
 		int r = found ? fail_with(ret_error, -EINVAL, "%s was made for version %u of whyslow's plug-ins, and this whyslow takes version %d: "
 					  "build it against its include/whyslow-plugin.h", file, found->version, WHYSLOW_PLUGIN_VERSION)
-			      : fail_with(ret_error, -EINVAL, "%s is no plug-in of whyslow's: it has no symbol whyslow_plugin", file);
+			      : fail_with(ret_error, -EINVAL, "%s is not a whyslow plug-in: it has no symbol whyslow_plugin", file);
 
 		dlclose(handle);
 		return r;
@@ -69,7 +69,7 @@ static int load(const struct fleet_input *input, struct intake *into, char **ret
 	int r = arg_plugin->source->load(input->location, input->from, input->to, &sink, error, sizeof(error));
 
 	error[sizeof(error) - 1] = '\0';
-	return r < 0 ? fail_with(ret_error, -EIO, "%s: %s", arg_plugin->source->name, *error ? error : "the plug-in failed without a word") : 0;
+	return r < 0 ? fail_with(ret_error, -EIO, "%s: %s", arg_plugin->source->name, *error ? error : "the plug-in failed without a message") : 0;
 }
 
 static int recognise(const char *location)
@@ -171,7 +171,7 @@ int fleet_plugin_run(const struct fleet_question *q, struct fleet_findings *ret,
 	r = arg_plugin->analysis->run(&data, &question, take_result, &to, error, sizeof(error));
 	error[sizeof(error) - 1] = '\0';
 	if (r < 0)
-		return fail_with(ret_error, -EIO, "%s: %s", ret->analysis, *error ? error : "the plug-in failed without a word");
+		return fail_with(ret_error, -EIO, "%s: %s", ret->analysis, *error ? error : "the plug-in failed without a message");
 	fleet_findings_sort(ret);
 	return 0;
 }

@@ -213,7 +213,7 @@ static int run(struct common *common, int argc, char **argv)
 	int r;
 
 	if (argc != 2)
-		return usage_error("fleet", "run takes a file: a subverb a line, or XML");
+		return usage_error("fleet", "run expects a file: one subverb per line, or XML");
 	s.data = args->server ? strdup(args->server) : NULL;
 	r = ++depth > 3 ? -ELOOP : read_script(argv[1], &text);
 	if (r == 0 && !text.len)
@@ -228,7 +228,7 @@ static int run(struct common *common, int argc, char **argv)
 }
 
 static const struct option_row options[] = {
-	{OPTION_TEXT, 0, "data", "DATA", &fleet_args.server, "what DATA in the file stands for"},
+	{OPTION_TEXT, 0, "data", "DATA", &fleet_args.server, "the value of DATA in the file"},
 	{},
 };
 

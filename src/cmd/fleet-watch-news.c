@@ -87,7 +87,7 @@ static void post(struct watch_news *n, const char *rule, const struct standing *
 	int r = n->posts.n < POSTS_MAX ? hook_post(n->url, &event, &child) : -EAGAIN;
 
 	if (r < 0 || VEC_PUSH(n->posts, child) < 0)
-		log_warning("what happened to %s could not be posted: %s", s->name, strerror(r < 0 ? -r : ENOMEM));
+		log_warning("cannot post the news about %s: %s", s->name, strerror(r < 0 ? -r : ENOMEM));
 }
 
 static void hear_hosts(struct watch_news *n, const struct watch_round *round)
@@ -119,7 +119,7 @@ static void hear_alarms(struct watch_news *n, const struct watch_round *round)
 		if (s->unusual || s->alarms < CONFIRMED)
 			continue;
 		s->unusual = true;
-		snprintf(note, sizeof(note), "it does what it usually does not, most of all %s: %.4g, usually %.4g",
+		snprintf(note, sizeof(note), "it behaves unusually, most of all %s: %.4g, normally %.4g",
 			 round->fleet->counters.v[f->counter].name, f->observed, f->usual);
 		post(n, "unusual", s, note, false, round->at);
 	}
@@ -135,7 +135,7 @@ static void forget_old(struct watch_news *n, int64_t at)
 		if (!s->unusual || at - s->last <= n->look)
 			continue;
 		s->unusual = false;
-		post(n, "unusual", s, "it does what it usually does", true, at);
+		post(n, "unusual", s, "it behaves normally", true, at);
 	}
 }
 

@@ -18,15 +18,15 @@ static uint64_t arg_rounds;
 static const char *arg_webhook;
 
 static const struct option_row options[] = {
-	{OPTION_TEXT, 0, "token-file", "FILE", &fleet_args.token_file, "the token to show to hosts that the list names none for"},
-	{OPTION_TEXT, 0, "ca-file", "FILE", &fleet_args.ca_file, "who signed their certificates, or the certificate itself"},
+	{OPTION_TEXT, 0, "token-file", "FILE", &fleet_args.token_file, "the token for hosts that have none in the list"},
+	{OPTION_TEXT, 0, "ca-file", "FILE", &fleet_args.ca_file, "the authority that signed their certificates, or the certificate itself"},
 	{OPTION_SPAN, 0, "every", "SPAN", &arg_every, "between two rounds (10s)"},
-	{OPTION_SPAN, 0, "window", "SPAN", &arg_window, "how much of the past is compared with (30min)"},
-	{OPTION_SPAN, 0, "look", "SPAN", &arg_look, "how much of the end is judged (1min)"},
-	{OPTION_COUNT, 0, "rounds", "N", &arg_rounds, "end after so many (default: never)"},
-	{OPTION_COUNT, 0, "top", "N", &fleet_args.top, "show so many findings (10)"},
+	{OPTION_SPAN, 0, "window", "SPAN", &arg_window, "length of the baseline (30min)"},
+	{OPTION_SPAN, 0, "look", "SPAN", &arg_look, "length of the time that is judged, up to now (1min)"},
+	{OPTION_COUNT, 0, "rounds", "N", &arg_rounds, "stop after this many rounds (default: never)"},
+	{OPTION_COUNT, 0, "top", "N", &fleet_args.top, "number of findings to show (10)"},
 	{OPTION_TEXT, 0, "webhook", "URL", &arg_webhook,
-	 "post there when a server falls silent or does what it usually does not, and when that is over"},
+	 "post there when a server falls silent or behaves unusually, and when that ends"},
 	{},
 };
 
@@ -56,7 +56,7 @@ static void tell_hosts(const struct watch_round *round, const char *at)
 			printf("  ! %s: %s (since %s)\n", name_of(h), h->words ? h->words : "out of memory",
 			       format_local(h->since, since, sizeof(since)));
 		else if (h->away)
-			printf("  %s is back after %s; what it recorded meanwhile is here\n", name_of(h), format_span(h->away, span, sizeof(span)));
+			printf("  %s is back after %s; what it recorded in between has arrived\n", name_of(h), format_span(h->away, span, sizeof(span)));
 	}
 }
 
@@ -68,9 +68,9 @@ static void tell_text(const struct watch_round *round, const struct telling *t)
 		fputs("\033[H\033[2J", stdout);
 	tell_hosts(round, format_local(round->at, at, sizeof(at)));
 	if (!round->fleet)
-		puts("  nothing has come yet");
+		puts("  no data yet");
 	else if (!round->findings)
-		puts("  too little has come to compare with");
+		puts("  too little data for a baseline");
 	else
 		fleet_findings_text(round->fleet, round->findings, t->top, stdout);
 }
@@ -124,7 +124,7 @@ static int run(struct common *common, int argc, char **argv)
 	int r;
 
 	if (argc != 2)
-		return usage_error("fleet", "watch takes a file of hosts: a line each, https://HOST:9470 or prometheus://HOST:9090");
+		return usage_error("fleet", "watch expects a file of hosts, one per line: https://HOST:9470 or prometheus://HOST:9090");
 	if (o.every < NS_PER_SEC / 10 || o.look <= 0 || o.look >= o.window)
 		return usage_error("fleet", "watch: --every is at least 0.1s, and --look shorter than --window");
 	r = watch_list_read(argv[1], &list, &error);
@@ -143,7 +143,7 @@ static int run(struct common *common, int argc, char **argv)
 const struct subverb fleet_watch = {
 	.name = "watch",
 	.words = "HOSTS ",
-	.help = "keeps the ranking current, asking the machines' recorders or Prometheus",
+	.help = "keep the ranking current by asking the machines' recorders or Prometheus",
 	.options = options,
 	.run = run,
 };

@@ -68,10 +68,10 @@ static void tell(const struct fleet_answer *a, const struct fleet *f, const stru
 	printf("The window %s: %s to %s (UTC, as all times here)\n", a->found_window ? "(found)" : "asked about",
 	       format_rfc3339(a->asked.from, from, sizeof(from)), format_rfc3339(a->asked.to, to, sizeof(to)));
 	if (a->window.from < a->asked.from)
-		printf("The rows from %s on look like the same trouble and count as part of it.\n", format_rfc3339(a->window.from, from, sizeof(from)));
+		printf("The rows from %s on look like the same incident and count as part of it.\n", format_rfc3339(a->window.from, from, sizeof(from)));
 	if (a->found_symptom)
-		printf("No symptom was given: the most unusual counter of the most unusual server is taken.\n");
-	printf("\nMost unusual servers (p: share of usual windows that are as unusual; q: after so many servers):\n");
+		printf("No symptom was given; whyslow uses the most unusual counter of the most unusual server.\n");
+	printf("\nMost unusual servers (p: share of baseline windows that are as unusual; q: corrected for the number of servers):\n");
 	fleet_findings_text(f, &a->alarms, args->top, stdout);
 	printf("\nWhat moved with the symptom, of what is unusual (score: share explained):\n");
 	fleet_findings_text(f, &a->explain, args->top, stdout);
@@ -182,7 +182,7 @@ static int answer(struct common *common, struct fleet_args *args, const struct f
 	else
 		tell(&a, q->fleet, args, &incidents, data);
 	if (args->remember && path && (make_folder_of(path, 0755) < 0 || fleet_incident_remember(path, args->remember, q->fleet, &a) < 0))
-		log_warning("the incident could not be kept in %s", path);
+		log_warning("cannot save the incident in %s", path);
 	fleet_answer_free(&a);
 	fleet_incidents_free(&incidents);
 	causes_free(&causes);
@@ -199,7 +199,7 @@ static int run(struct common *common, int argc, char **argv)
 	int status = EXIT_CANNOT;
 
 	if (argc != 2)
-		return usage_error("fleet", "why takes DATA, and --symptom COUNTER[@SERVER] if you know one");
+		return usage_error("fleet", "why expects DATA, and --symptom COUNTER[@SERVER] if you know one");
 	if (at && at[1]) {
 		*at = 0;
 		args->server = at + 1;
@@ -217,15 +217,15 @@ static int run(struct common *common, int argc, char **argv)
 }
 
 static const struct option_row options[] = {
-	{OPTION_TEXT, 0, "symptom", "COUNTER[@SERVER]", &fleet_args.symptom, "what is wrong (default: found)"},
+	{OPTION_TEXT, 0, "symptom", "COUNTER[@SERVER]", &fleet_args.symptom, "the symptom (default: detected)"},
 	FLEET_WINDOW_OPTIONS,
 	FLEET_USUAL_OPTIONS,
 	{OPTION_COUNT, 0, "max-lag", "ROWS", &fleet_args.max_lag, "by how much a counter may lead or follow (default: a row for every 20 that are compared, at most 5)"},
-	{OPTION_TEXT, 0, "html", "FILE", &fleet_args.html, "also write the answer as a page to hand on: curves, chain and lists in one file"},
-	{OPTION_TEXT, 0, "calls", "FILE", &fleet_args.calls, "who calls whom: lines CALLER,CALLEE or a matrix; a caller is not the cause of what it calls"},
+	{OPTION_TEXT, 0, "html", "FILE", &fleet_args.html, "also write the answer as one HTML page: curves, chain and lists"},
+	{OPTION_TEXT, 0, "calls", "FILE", &fleet_args.calls, "calls between servers: lines CALLER,CALLEE or a matrix; a caller is not the cause of what it calls"},
 	{OPTION_TEXT, 0, "causes", "PATH", &fleet_args.causes, "your own causes: a file or a folder of them (default: " SYSTEM_CAUSES ")"},
-	{OPTION_TEXT, 0, "incidents", "FILE", &fleet_args.incidents, "where incidents are kept (default: beside the recording)"},
-	{OPTION_TEXT, 0, "remember", "NAME", &fleet_args.remember, "keep this incident's fingerprint under a name"},
+	{OPTION_TEXT, 0, "incidents", "FILE", &fleet_args.incidents, "where incidents are stored (default: next to the recording)"},
+	{OPTION_TEXT, 0, "remember", "NAME", &fleet_args.remember, "save this incident's fingerprint under a name"},
 	{OPTION_COUNT, 'n', "top", "N", &fleet_args.top, "how many to list of each (default 10, 0 = all)"},
 	FLEET_INPUT_OPTIONS,
 	{},

@@ -26,16 +26,16 @@ extern const struct subverb fleet_load, fleet_info, fleet_view, fleet_check_verb
 int fleet_dispatch(struct common *common, int argc, char **argv);
 
 #define FLEET_INPUT_OPTIONS                                                                                                     \
-	{OPTION_TEXT, 0, "source", "NAME", &fleet_args.source, "how to read it: 'whyslow fleet load --help' lists them (default: found out)"}, \
+	{OPTION_TEXT, 0, "source", "NAME", &fleet_args.source, "how to read it: 'whyslow fleet load --help' lists them (default: detected)"}, \
 	{OPTION_TEXT, 0, "match", "PATTERN", &fleet_args.match, "only counters that match (shell pattern)"},                     \
-	{OPTION_TEXT, 0, "delimiter", "CHAR", &fleet_args.delimiter, "between fields, or 'tab' (default: found out)"},           \
+	{OPTION_TEXT, 0, "delimiter", "CHAR", &fleet_args.delimiter, "field separator, or 'tab' (default: detected)"},           \
 	{OPTION_TEXT, 0, "time-column", "NAME", &fleet_args.time_column, "the column of times"},                                 \
 	{OPTION_TEXT, 0, "server-column", "NAME", &fleet_args.server_column, "the column of servers"},                           \
-	{OPTION_TEXT, 0, "counter-column", "NAME", &fleet_args.counter_column, "of long tables: the column of counters' names"}, \
-	{OPTION_TEXT, 0, "value-column", "NAME", &fleet_args.value_column, "of long tables: the column of values"},              \
-	{OPTION_SPAN, 0, "step", "SPAN", &fleet_args.step, "between rows, where the source does not say"},                       \
-	{OPTION_TEXT, 0, "token-file", "FILE", &fleet_args.token_file, "of URLs: a file with the token or user:password"},       \
-	{OPTION_TEXT, 0, "ca-file", "FILE", &fleet_args.ca_file, "of URLs: who signed the server's certificate"}, \
+	{OPTION_TEXT, 0, "counter-column", "NAME", &fleet_args.counter_column, "long tables: the column of counter names"}, \
+	{OPTION_TEXT, 0, "value-column", "NAME", &fleet_args.value_column, "long tables: the column of values"},              \
+	{OPTION_SPAN, 0, "step", "SPAN", &fleet_args.step, "time between rows, where the source does not say"},                       \
+	{OPTION_TEXT, 0, "token-file", "FILE", &fleet_args.token_file, "for URLs: a file with the token or user:password"},       \
+	{OPTION_TEXT, 0, "ca-file", "FILE", &fleet_args.ca_file, "for URLs: the authority that signed the server's certificate"}, \
 	{OPTION_TEXT, 0, "plugin", "FILE.so", &fleet_args.plugin, "a source or an analysis of your own (HACKING.md)"},       \
 	{OPTION_TEXT, 0, "engine", "URL", &fleet_args.engine, "compute it there, clickhouse://HOST/DATABASE; DATA is then '-' or another such URL"}
 
@@ -44,8 +44,8 @@ int fleet_dispatch(struct common *common, int argc, char **argv);
 	{OPTION_TEXT, 0, "to", "TIME", &fleet_args.to, "the window ends (default: with the data)"}
 
 #define FLEET_USUAL_OPTIONS                                                                                             \
-	{OPTION_TEXT, 0, "usual-from", "TIME", &fleet_args.usual_from, "what is usual begins (default: all outside the window)"}, \
-	{OPTION_TEXT, 0, "usual-to", "TIME", &fleet_args.usual_to, "what is usual ends"}
+	{OPTION_TEXT, 0, "usual-from", "TIME", &fleet_args.usual_from, "start of the baseline (default: all outside the window)"}, \
+	{OPTION_TEXT, 0, "usual-to", "TIME", &fleet_args.usual_to, "end of the baseline"}
 
 /* Opens DATA: a store file that `fleet load` wrote, or whatever a source reads. Says what is wrong; NULL then. `wanted`: a
  * counter's name or a part of it, when no other is needed. The caller frees with fleet_close(). */

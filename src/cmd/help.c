@@ -81,7 +81,7 @@ static int run(struct common *common, int argc, char **argv)
 
 const struct verb verb_help = {
 	.name = "help",
-	.group = "Run and tend",
+	.group = "Administration",
 	.words = "[VERB] ",
 	.help = "this list, or a verb's options",
 	.options = options,

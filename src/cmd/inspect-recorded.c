@@ -148,9 +148,9 @@ static void tell(struct telling *t, const struct trace *trace, int64_t began, in
 	int64_t start = t->timeline->start, end = t->timeline->end;
 
 	fputc('{', t->json);
-	tell_window(t, "before", "Before it was looked at", start, first < end ? first : end);
+	tell_window(t, "before", "Before the inspection", start, first < end ? first : end);
 	fputs(", ", t->json);
-	tell_window(t, "during", "While it was looked at", first > start ? first : start, last < end ? last : end);
+	tell_window(t, "during", "During the inspection", first > start ? first : start, last < end ? last : end);
 	fputc('}', t->json);
 }
 
@@ -193,10 +193,10 @@ void inspect_recorded(const struct common *common, int64_t mark, int64_t began, 
 	trace_clear(&trace);
 	if (n->recorded)
 		return;
-	remark = strdup(geteuid() == 0 ? "no flight recorder runs: what it waited for is known of the moments of the looks alone "
+	remark = strdup(geteuid() == 0 ? "no flight recorder runs: what it waited for is known only for the sampled moments "
 					 "('whyslow record' keeps every switch)"
-				       : "what it waited for is known of the moments of the looks alone: the flight recorder's events are "
-					 "root's (use sudo)");
+				       : "what it waited for is known only for the sampled moments: the flight recorder's events are "
+					 "for root only (use sudo)");
 	if (remark && VEC_PUSH(n->remarks, remark) < 0)
 		free(remark);
 }

@@ -34,16 +34,16 @@ static const char *arg_keep;
 
 static const struct option_row options[] = {
 	{OPTION_COUNT, 0, "samples", "N", &arg_samples,
-	 "how often all threads are looked at, 20 times a second (default: 100; 0 = until stopped)"},
-	{OPTION_SPAN, 0, "seconds", "SPAN", &arg_seconds, "how long to look, instead"},
+	 "number of samples of all threads, 20 a second (default: 100; 0 = until stopped)"},
+	{OPTION_SPAN, 0, "seconds", "SPAN", &arg_seconds, "duration, instead of a number of samples"},
 	{OPTION_COUNT, 0, "frequency", "HZ", &arg_frequency,
 	 "samples a second of what runs on each CPU (default: 499)"},
 	{OPTION_SPAN, 0, "instructions", "SPAN", &arg_instructions,
-	 "then trace every instruction for so long, e.g. 50ms, and count those instead of samples (Intel PT, by perf)"},
-	{OPTION_COUNT, 0, "depth", "N", &arg_depth, "how deep call trees are printed (default: 14)"},
+	 "then trace every instruction for this long, e.g. 50ms, and count those instead of samples (Intel PT, by perf)"},
+	{OPTION_COUNT, 0, "depth", "N", &arg_depth, "depth of printed call trees (default: 14)"},
 	{OPTION_TEXT, 0, "keep", "ID", &arg_keep,
-	 "keep what is found with that incident or mark ('whyslow show ID'), instead of printing it"},
-	{OPTION_COUNT, 0, "phase", "N", &arg_phase, "with --keep: as what it did in that phase of the incident"},
+	 "save the result with that incident or mark ('whyslow show ID') instead of printing it"},
+	{OPTION_COUNT, 0, "phase", "N", &arg_phase, "with --keep: save it for that phase of the incident"},
 	{OPTION_FLAG, 0, "folded", NULL, &arg_folded,
 	 "only the call paths and how often each was seen, for flame graphs"},
 	{},
@@ -219,7 +219,7 @@ static int keep(const struct common *common, const struct inspection *n, int64_t
 	if (!c.mark)
 		return usage_error(
 			"inspect",
-			"--keep takes the number of an incident or a mark ('whyslow list' shows them)");
+			"--keep expects the number of an incident or a mark ('whyslow list' shows them)");
 	store = text && json ? open_common_store(common, STORE_MARK) : NULL;
 	if (!store)
 		return -EIO;
@@ -227,7 +227,7 @@ static int keep(const struct common *common, const struct inspection *n, int64_t
 	c.json = json;
 	r = store_capture(store, &c);
 	if (r < 0)
-		log_error("%s", r == -E2BIG ? "the report is too large to be kept" : store_reason(store, r));
+		log_error("%s", r == -E2BIG ? "the report is too large to save" : store_reason(store, r));
 	store_close(store);
 	return r;
 }
@@ -257,10 +257,10 @@ static int open_both(struct inspecting *i)
 	if (r == 0)
 		r = look_open(&look, &i->look);
 	if (r == -ESRCH)
-		log_error(arg_keep ? "process %u ended before it could be looked into" : "there is no process %u", i->pid);
+		log_error(arg_keep ? "process %u ended before it could be inspected" : "there is no process %u", i->pid);
 	else if (r < 0)
-		log_error("cannot look into process %u: %s", i->pid,
-			  r == -EACCES || r == -EPERM ? "it is another user's, and only root may look into it: use sudo" : strerror(-r));
+		log_error("cannot inspect process %u: %s", i->pid,
+			  r == -EACCES || r == -EPERM ? "it belongs to another user, and only root may inspect it: use sudo" : strerror(-r));
 	return r;
 }
 
@@ -274,9 +274,9 @@ static int run(struct common *common, int argc, char **argv)
 	int r;
 
 	if (argc != 2 || parse_u64(argv[1], &pid) < 0 || pid == 0 || pid > UINT32_MAX)
-		return usage_error("inspect", "takes the number of a process: whyslow inspect 4711");
+		return usage_error("inspect", "expected the number of a process: whyslow inspect 4711");
 	if (arg_frequency < 1 || arg_frequency > 10000)
-		return usage_error("inspect", "--frequency is 1 to 10000");
+		return usage_error("inspect", "invalid --frequency; expected 1 to 10000");
 	i.pid = (uint32_t)pid;
 	i.no_instructions = arg_instructions ? instructions_missing("/sys") : NULL;
 	i.traces = arg_instructions && !i.no_instructions;
@@ -306,9 +306,9 @@ static int run(struct common *common, int argc, char **argv)
 
 const struct verb verb_inspect = {
 	.name = "inspect",
-	.group = "Look closer",
+	.group = "Details",
 	.words = "PID ",
-	.help = "what a process is doing: its threads, down to the instruction",
+	.help = "show what a process is doing: its threads, down to the instruction",
 	.options = options,
 	.run = run,
 };

@@ -23,11 +23,11 @@ static bool arg_by_program, arg_alike, arg_follow;
 static const char *arg_split, *arg_search;
 
 static const struct option_row options[] = {
-	{OPTION_FLAG, 0, "by-program", NULL, &arg_by_program, "how many incidents were blamed on which program"},
-	{OPTION_FLAG, 0, "alike", NULL, &arg_alike, "those that are like each other together"},
-	{OPTION_TEXT, 0, "search", "TEXT", &arg_search, "only those with TEXT in the note, or in what was answered"},
-	{OPTION_TEXT, 0, "split", "TIME", &arg_split, "count those before and after a change apart"},
-	{OPTION_FLAG, 0, "follow", NULL, &arg_follow, "only new ones, as they are pressed (with --json: a line each)"},
+	{OPTION_FLAG, 0, "by-program", NULL, &arg_by_program, "count incidents by culprit program"},
+	{OPTION_FLAG, 0, "alike", NULL, &arg_alike, "group similar incidents"},
+	{OPTION_TEXT, 0, "search", "TEXT", &arg_search, "only those with TEXT in the note or in the answer"},
+	{OPTION_TEXT, 0, "split", "TIME", &arg_split, "count incidents before and after a change separately"},
+	{OPTION_FLAG, 0, "follow", NULL, &arg_follow, "only new ones, as they are marked (with --json: one line each)"},
 	{},
 };
 
@@ -39,9 +39,9 @@ static void print_line(const struct mark *m)
 
 	printf("%4" PRId64 "  %s", m->id, format_local(m->wall, at, sizeof(at)));
 	if (mark_is_caught(m))
-		printf(m->goes_on ? "  (caught, goes on)" : "  (caught)");
+		printf(m->goes_on ? "  (by a rule, ongoing)" : "  (by a rule)");
 	else if (m->presses > 1)
-		printf("  (pressed %u times)", m->presses);
+		printf("  (marked %u times)", m->presses);
 	if (m->note)
 		printf("  %s", m->note);
 	if (m->feedback)
@@ -53,8 +53,10 @@ static json_t *mark_json(const struct mark *m)
 {
 	char at[40], until[40];
 
-	return json_pack("{s:I, s:s, s:b, s:s, s:s, s:I, s:I, s:s?, s:s?}", "id", (json_int_t)m->id, "kind",
-			 mark_is_caught(m) ? "caught" : "mark", "goes_on", (int)m->goes_on, "until", format_rfc3339(m->last, until, sizeof(until)), "at",
+	/* kind and goes_on: the names of source and ongoing until 0.2 */
+	return json_pack("{s:I, s:s, s:s, s:b, s:b, s:s, s:s, s:I, s:I, s:s?, s:s?}", "id", (json_int_t)m->id, "source",
+			 mark_is_caught(m) ? "rule" : "user", "kind", mark_is_caught(m) ? "caught" : "mark", "ongoing",
+			 (int)m->goes_on, "goes_on", (int)m->goes_on, "until", format_rfc3339(m->last, until, sizeof(until)), "at",
 			 format_rfc3339(m->wall, at, sizeof(at)), "presses", (json_int_t)m->presses, "uid", (json_int_t)m->uid,
 			 "note", m->note, "feedback", m->feedback ? feedback_names[m->feedback] : NULL);
 }
@@ -199,7 +201,7 @@ static int list_marks(const struct common *common, const struct mark *marks, siz
 		json_dumpf(root, stdout, JSON_INDENT(1));
 		putchar('\n');
 	} else if (!n) {
-		puts("nothing was marked or caught yet: press the button with 'whyslow mark' when it is slow");
+		puts("no incidents yet: run 'whyslow mark' when it is slow");
 	}
 	json_decref(root);
 	return n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
@@ -257,9 +259,9 @@ static int run(struct common *common, int argc, char **argv)
 	size_t n;
 
 	if (argc > 1)
-		return usage_error("list", "takes no words: '%s'", argv[1]);
+		return usage_error("list", "unexpected argument '%s'", argv[1]);
 	if (arg_split && !arg_by_program)
-		return usage_error("list", "--split counts programs: it goes with --by-program");
+		return usage_error("list", "--split requires --by-program");
 	status = client_give_up_rights(common, arg_alike ? CLIENT_SAVES_ANSWERS : 0);
 	if (status)
 		return status;
@@ -288,9 +290,9 @@ static int run(struct common *common, int argc, char **argv)
 
 const struct verb verb_list = {
 	.name = "list",
-	.group = "Every day",
+	.group = "Daily use",
 	.words = "",
-	.help = "marked moments, and those that rules caught",
+	.help = "list incidents: marked by users, or triggered by rules",
 	.options = options,
 	.remote = true,
 	.rights = RIGHTS_GIVEN_UP_BY_VERB,

@@ -15,9 +15,9 @@ static bool arg_undo, arg_why;
 static const char *arg_id, *arg_trace;
 
 static const struct option_row options[] = {
-	{OPTION_FLAG, 0, "undo", NULL, &arg_undo, "take the newest mark back"},
+	{OPTION_FLAG, 0, "undo", NULL, &arg_undo, "remove the newest mark"},
 	{OPTION_TEXT, 0, "id", "ID", &arg_id, "set the note of an earlier mark"},
-	{OPTION_TEXT, 0, "trace", "TEXT", &arg_trace, "only a marker on the time axis of events, no press"},
+	{OPTION_TEXT, 0, "trace", "TEXT", &arg_trace, "only add a marker to the time axis of events"},
 	{OPTION_FLAG, 'w', "why", NULL, &arg_why, "answer at once"},
 	{},
 };
@@ -28,14 +28,14 @@ static int undo(const struct common *common, struct store *store)
 	int r = store_mark_undo(store, common->viewer.uid, &id);
 
 	if (r == -ENOENT) {
-		log_error("there is no mark of yours to take back");
+		log_error("you have no mark to remove");
 		return EXIT_NOTHING_FOUND;
 	}
 	if (r < 0) {
 		log_error("%s", store_error(store));
 		return EXIT_CANNOT;
 	}
-	printf("mark %" PRId64 " taken back\n", id);
+	printf("mark %" PRId64 " removed\n", id);
 	return EXIT_ANSWERED;
 }
 
@@ -45,10 +45,10 @@ static int change_note(const struct common *common, struct store *store, const c
 	int r;
 
 	if (parse_u64(arg_id, &id) < 0 || !note)
-		return usage_error("mark", "--id takes a mark's number and a note: mark --id 3 'video froze'");
+		return usage_error("mark", "--id expects a mark's number and a note: mark --id 3 'video froze'");
 	r = store_mark_note(store, (int64_t)id, common->viewer.uid, note);
 	if (r == -ENOENT)
-		log_error("there is no mark %s of yours; 'whyslow list' shows them", arg_id);
+		log_error("you have no mark %s; 'whyslow list' shows your marks", arg_id);
 	else if (r < 0)
 		log_error("%s", store_error(store));
 	return r == 0 ? EXIT_ANSWERED : r == -ENOENT ? EXIT_NOTHING_FOUND : EXIT_CANNOT;
@@ -103,7 +103,7 @@ static int run(struct common *common, int argc, char **argv)
 	int status;
 
 	if (common->from_file && !arg_undo && !arg_id)
-		return usage_error("mark", "--from is a recording of the past: the button is of now, and goes without it");
+		return usage_error("mark", "--from names a past recording; 'mark' marks the present and does not accept it");
 	for (int i = 1; i < argc; i++)
 		str_printf(&note, "%s%s", i > 1 ? " " : "", argv[i]);
 	if (arg_trace) {
@@ -126,9 +126,9 @@ static int run(struct common *common, int argc, char **argv)
 
 const struct verb verb_mark = {
 	.name = "mark",
-	.group = "Every day",
+	.group = "Daily use",
 	.words = "[NOTE] ",
-	.help = "the button: it is slow now",
+	.help = "mark this moment: it is slow now",
 	.options = options,
 	.remote = true,
 	.rights = RIGHTS_KEPT,

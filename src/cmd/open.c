@@ -184,7 +184,7 @@ static int run(struct common *common, int argc, char **argv)
 	uint64_t id;
 
 	if (argc > 2 || (argc == 2 && parse_u64(argv[1], &id) < 0))
-		return usage_error("open", "takes a mark's number, or none; 'whyslow list' shows them");
+		return usage_error("open", "expected a mark's number, or none; 'whyslow list' shows them");
 	if (!f.recording || find_or_start(common, &f) < 0)
 		return EXIT_CANNOT;
 	if (asprintf(&address, "%s#%s%s%slogin=%s", f.address, argc == 2 ? "mark=" : "", argc == 2 ? argv[1] : "", argc == 2 ? "&" : "", f.code) < 0)
@@ -199,9 +199,9 @@ static int run(struct common *common, int argc, char **argv)
 
 const struct verb verb_open = {
 	.name = "open",
-	.group = "Every day",
+	.group = "Daily use",
 	.words = "[ID] ",
-	.help = "the web view, at a mark or now",
+	.help = "open the web view, at a mark or now",
 	.options = (const struct option_row[]){{}},
 	.run = run,
 };

@@ -98,7 +98,7 @@ int recall_window(const struct recall *what, const char *verb, struct recalled *
 	ret->to = to < t->end ? to : t->end;
 	if (ret->from < ret->to)
 		return EXIT_ANSWERED;
-	log_error("no events are kept of that time: they reach back %.3g s", (double)(t->end - t->start) / 1e9);
+	log_error("no events are saved for that time: they reach back %.3g s", (double)(t->end - t->start) / 1e9);
 	return EXIT_CANNOT;
 }
 
@@ -109,7 +109,7 @@ int recall(const struct common *common, const char *verb, const struct recall *w
 
 	*ret = (struct recalled){};
 	if (what->mark && (parse_u64(what->mark, &mark) < 0 || !mark))
-		return usage_error(verb, "--mark takes a mark's number; 'whyslow list' shows them");
+		return usage_error(verb, "--mark expects a mark's number; 'whyslow list' shows them");
 	r = find_trace(common, (int64_t)mark, &ret->trace);
 	if (r == -ENOENT)
 		r = watch_now(what->span ? what->span : WATCH_DEFAULT, &ret->trace);

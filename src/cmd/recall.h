@@ -12,10 +12,10 @@ struct recall {
 };
 
 #define RECALL_OPTIONS(r)                                                                                          \
-	{OPTION_TEXT, 0, "since", "TIME", &(r).since, "from here (default: as far back as events are kept)"},      \
-	{OPTION_TEXT, 0, "until", "TIME", &(r).until, "up to here (default: now)"},                                \
-	{OPTION_TEXT, 0, "mark", "ID", &(r).mark, "the events kept of a mark (default: those of now)"},        \
-	{OPTION_SPAN, 0, "for", "SPAN", &(r).span, "without a recorder: watch for so long (default 5s)"}
+	{OPTION_TEXT, 0, "since", "TIME", &(r).since, "start of the window (default: the oldest saved event)"},      \
+	{OPTION_TEXT, 0, "until", "TIME", &(r).until, "end of the window (default: now)"},                                \
+	{OPTION_TEXT, 0, "mark", "ID", &(r).mark, "the saved events of a mark (default: the current ones)"},        \
+	{OPTION_SPAN, 0, "for", "SPAN", &(r).span, "how long to watch when no recorder runs (default 5s)"}
 
 /* Everything that is to be known of a window; the caller frees with recalled_free(). */
 struct recalled {

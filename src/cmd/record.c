@@ -8,9 +8,9 @@
 static bool arg_proc, arg_processes_only;
 
 static const struct option_row options[] = {
-	{OPTION_FLAG, 0, "proc", NULL, &arg_proc, "read /proc even where BPF can be had (slower)"},
+	{OPTION_FLAG, 0, "proc", NULL, &arg_proc, "read /proc even where BPF is available (slower)"},
 	{OPTION_FLAG, 0, "processes-only", NULL, &arg_processes_only,
-	 "leave the machine's own counters out (to see what they cost)"},
+	 "leave out the machine's own counters (to measure their cost)"},
 	{},
 };
 
@@ -25,16 +25,16 @@ static int run(struct common *common, int argc, char **argv)
 	};
 
 	if (argc > 1)
-		return usage_error("record", "takes no words: '%s'", argv[1]);
+		return usage_error("record", "unexpected argument '%s'", argv[1]);
 	if (common->from_file)
-		return usage_error("record", "--from is a recording of the past: --store names the one that is to be written");
+		return usage_error("record", "--from names a past recording; use --store to choose the one to write");
 	log_setup(getenv("JOURNAL_STREAM") != NULL, LOG_LEVEL_INFO);
 	return record_run(&record) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 
 const struct verb verb_record = {
 	.name = "record",
-	.group = "Run and tend",
+	.group = "Administration",
 	.words = "",
 	.help = "record every process, until stopped",
 	.options = options,

@@ -159,7 +159,7 @@ int report_incident(struct common *common, const char *text, bool redact, FILE *
 	int r;
 
 	if (parse_u64(text, &id) < 0)
-		return usage_error("export", "--format html takes the number of a mark or an incident "
+		return usage_error("export", "--format html expects the number of a mark or an incident "
 					     "('whyslow list' shows them)");
 	store = open_common_store(common, STORE_READ);
 	if (!store)

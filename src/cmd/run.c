@@ -105,7 +105,7 @@ static void print_text(const struct account *a, const char *name)
 {
 	printf("\n%s took %.3f s: %s.\n", name, a->wall / 1e9, verdict(a->bottleneck));
 	put_part("on a CPU", a->cpu, a->wall);
-	put_part("ready, but every CPU was taken", a->run_delay, a->wall);
+	put_part("ready, but every CPU was busy", a->run_delay, a->wall);
 	put_part("waiting for the disk", a->block, a->wall);
 	put_part("waiting for memory", a->memory, a->wall);
 	put_part("held back by a CPU quota", a->throttled, a->wall);
@@ -115,7 +115,7 @@ static void print_text(const struct account *a, const char *name)
 	if (a->competitor) {
 		_cleanup_free_ char *label = entity_label(&a->competitor->info);
 
-		printf("In its way: %s (pid %u), with %.0f %% of what all used.\n", label, a->competitor->info.pid,
+		printf("Largest other user: %s (pid %u), with %.0f %% of what all programs used.\n", label, a->competitor->info.pid,
 		       100 * a->competitor_share);
 	}
 }
@@ -153,7 +153,7 @@ static int run(struct common *common, int argc, char **argv)
 	char byte;
 
 	if (argc < 2)
-		return usage_error("run", "takes a command: whyslow run -- make -j2");
+		return usage_error("run", "expected a command: whyslow run -- make -j2");
 	if (recorder_open(&look, &recorder, &error) < 0) {
 		log_error("%s", error ? error : "cannot watch processes");
 		return EXIT_CANNOT;
@@ -184,9 +184,9 @@ static int run(struct common *common, int argc, char **argv)
 
 const struct verb verb_run = {
 	.name = "run",
-	.group = "Run and tend",
+	.group = "Administration",
 	.words = "CMD... ",
-	.help = "run a command and say why it was slow; its status is returned",
+	.help = "run a command and say why it was slow; the exit status is the command's",
 	.options = options,
 	.takes_command = true,
 	.run = run,

@@ -72,6 +72,6 @@ int serve_become(const struct serve_user *user, char **ret_error)
 	    setresuid(user->uid, user->uid, user->uid) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return fail_with(ret_error, -errno, "cannot become the user %s: %s", user->name, strerror(errno));
 	if (setuid(0) == 0)
-		return fail_with(ret_error, -EPERM, "root's rights did not go");
+		return fail_with(ret_error, -EPERM, "cannot drop root's rights");
 	return check_program(user, ret_error);
 }

@@ -34,7 +34,7 @@ int serve_add_token(const struct serve_token_options *o)
 	r = users_add(o->file, o->name, scope, o->life ? wall_now() + o->life : INT64_MAX, token, &error);
 	if (r < 0)
 		return cannot(o->file, r, error);
-	fprintf(stderr, "The token of %s, for %s. It stands nowhere else: %s has its digest.\n", o->name, scope_name(scope), o->file);
+	fprintf(stderr, "The token of %s, for %s. Save it now: %s holds only its digest.\n", o->name, scope_name(scope), o->file);
 	puts(token);
 	explicit_bzero(token, sizeof(token));
 	return EXIT_ANSWERED;
@@ -129,7 +129,7 @@ static bool collect_sessions(void *data, const char *folder, uint16_t port, cons
 
 static int no_server(void)
 {
-	log_error("no web view of yours runs: start one with 'whyslow open' or 'whyslow serve'");
+	log_error("you have no running web view: start one with 'whyslow open' or 'whyslow serve'");
 	return EXIT_NOTHING_FOUND;
 }
 

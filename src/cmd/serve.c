@@ -24,23 +24,23 @@ static bool arg_openapi, arg_any_port, arg_no_login, arg_tokens, arg_sessions;
 
 static const struct option_row options[] = {
 	{OPTION_TEXT, 0, "listen", "ADDRESS:PORT", &arg_listen, "where (default " SERVE_LISTEN "; elsewhere only with a certificate)"},
-	{OPTION_FLAG, 0, "any-port", NULL, &arg_any_port, "another port of 127.0.0.1 where that one is taken"},
+	{OPTION_FLAG, 0, "any-port", NULL, &arg_any_port, "use another port of 127.0.0.1 if that one is in use"},
 	{OPTION_TEXT, 0, "tls-cert", "FILE", &arg_cert, "certificate, PEM"},
 	{OPTION_TEXT, 0, "tls-key", "FILE", &arg_key, "its key, PEM"},
 	{OPTION_TEXT, 0, "name", "HOST", &arg_name, "a further name of this machine"},
-	{OPTION_TEXT, 0, "spans", "FILE", &arg_spans, "traced requests: a store that 'spans load' or 'spans receive' wrote (default: the usual one)"},
+	{OPTION_TEXT, 0, "spans", "FILE", &arg_spans, "traced requests: a store that 'spans load' or 'spans receive' wrote (default: the default store)"},
 	{OPTION_TEXT, 0, "fleet", "FILE", &arg_fleet, "counters of a fleet: what 'fleet load' wrote"},
-	{OPTION_TEXT, 0, "user", "NAME", &arg_user, "when root starts it: go on with this user's rights (default: who called sudo, else whyslow-web); root keeps root's"},
+	{OPTION_TEXT, 0, "user", "NAME", &arg_user, "when root starts it: run with this user's rights (default: the user who called sudo, else whyslow-web); 'root' keeps root's rights"},
 	{OPTION_FLAG, 0, "no-login", NULL, &arg_no_login, "print no address with a login code; 'whyslow open' makes one"},
-	{OPTION_TEXT, 0, "token-file", "FILE", &arg_token_file, "tokens of programs that may ask"},
-	{OPTION_TEXT, 0, "add-token", "NAME", &arg_add_token, "make a token for a program, print it, and end"},
-	{OPTION_TEXT, 0, "scope", "SCOPE", &arg_scope, "of that token: all, read (default) or metrics"},
-	{OPTION_SPAN, 0, "expires", "SPAN", &arg_expires, "that token ends after so long, e.g. 90d (default: never)"},
-	{OPTION_TEXT, 0, "revoke-token", "NAME", &arg_revoke_token, "end a token, and end"},
-	{OPTION_FLAG, 0, "tokens", NULL, &arg_tokens, "list the tokens, and end"},
-	{OPTION_FLAG, 0, "sessions", NULL, &arg_sessions, "list who is logged in to the web views that run, and end"},
-	{OPTION_TEXT, 0, "end-session", "N", &arg_end_session, "end a session by its number, or all, and end"},
-	{OPTION_FLAG, 0, "openapi", NULL, &arg_openapi, "print the interface's description and end"},
+	{OPTION_TEXT, 0, "token-file", "FILE", &arg_token_file, "file with the tokens of programs"},
+	{OPTION_TEXT, 0, "add-token", "NAME", &arg_add_token, "make a token for a program, print it, and exit"},
+	{OPTION_TEXT, 0, "scope", "SCOPE", &arg_scope, "scope of that token: all, read (default) or metrics"},
+	{OPTION_SPAN, 0, "expires", "SPAN", &arg_expires, "lifetime of that token, e.g. 90d (default: unlimited)"},
+	{OPTION_TEXT, 0, "revoke-token", "NAME", &arg_revoke_token, "revoke a token, and exit"},
+	{OPTION_FLAG, 0, "tokens", NULL, &arg_tokens, "list the tokens, and exit"},
+	{OPTION_FLAG, 0, "sessions", NULL, &arg_sessions, "list the sessions of running web views, and exit"},
+	{OPTION_TEXT, 0, "end-session", "N", &arg_end_session, "end one session by its number, or all, and exit"},
+	{OPTION_FLAG, 0, "openapi", NULL, &arg_openapi, "print the description of the HTTP interface, and exit"},
 	{},
 };
 
@@ -109,7 +109,7 @@ static void print_address(const struct serve *s)
 
 	if (arg_no_login || serve_login_code(s, code) < 0)
 		return;
-	printf("%s#login=%s\nOpen it in a browser within ten minutes: it lets in once. 'whyslow open' makes another. Ctrl-C ends.\n",
+	printf("%s#login=%s\nOpen it in a browser within ten minutes; it works once. 'whyslow open' makes another. Ctrl-C stops the server.\n",
 	       serve_address(s), code);
 	fflush(stdout);
 	explicit_bzero(code, sizeof(code));
@@ -177,13 +177,13 @@ static int run(struct common *common, int argc, char **argv)
 	const struct serve_token_options token = {token_file, arg_add_token ? arg_add_token : arg_revoke_token, arg_scope, arg_expires};
 
 	if (argc > 1)
-		return usage_error("serve", "takes no words: '%s'", argv[1]);
+		return usage_error("serve", "unexpected argument '%s'", argv[1]);
 	if (arg_openapi)
 		return print_openapi();
 	if (!arg_cert != !arg_key)
-		return usage_error("serve", "--tls-cert and --tls-key go together");
+		return usage_error("serve", "--tls-cert and --tls-key require each other");
 	if ((arg_scope || arg_expires) && !arg_add_token)
-		return usage_error("serve", "--scope and --expires go with --add-token");
+		return usage_error("serve", "--scope and --expires require --add-token");
 	if (arg_add_token)
 		return serve_add_token(&token);
 	if (arg_revoke_token)
@@ -199,9 +199,9 @@ static int run(struct common *common, int argc, char **argv)
 
 const struct verb verb_serve = {
 	.name = "serve",
-	.group = "Run and tend",
+	.group = "Administration",
 	.words = "",
-	.help = "the web view and its HTTP interface, on this machine",
+	.help = "serve the web view and its HTTP interface on this machine",
 	.options = options,
 	.run = run,
 };

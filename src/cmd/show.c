@@ -18,7 +18,7 @@ static bool arg_captures;
 static const struct option_row options[] = {
 	WHY_OPTIONS,
 	BOARD_OPTIONS,
-	{OPTION_FLAG, 0, "captures", NULL, &arg_captures, "of an incident: what was seen in the processes that were looked into"},
+	{OPTION_FLAG, 0, "captures", NULL, &arg_captures, "of an incident: the inspections of its processes"},
 	{},
 };
 
@@ -31,7 +31,7 @@ static void print_captures(const struct common *common, const struct capture *li
 	if (common->json)
 		fputs("]}\n", stdout);
 	else if (!n)
-		puts("nothing was looked into meanwhile");
+		puts("no process was inspected during it");
 }
 
 static void print_summaries(const struct capture *list, size_t n, const char *id)
@@ -58,7 +58,7 @@ static int show_captures(struct common *common, int64_t id, const char *text)
 	(void)captures_by_phase(store, id, &list, &n);
 	store_close(store);
 	if (visibility(&common->viewer, DATUM_CAPTURES, common->viewer.uid) != SHOWN_WHOLE && !common->from_file)
-		fputs(n && arg_captures ? "only root may see what was found in processes\n" : "", stderr);
+		fputs(n && arg_captures ? "only root may see inspections of processes\n" : "", stderr);
 	else if (arg_captures)
 		print_captures(common, list, n);
 	else if (!common->json)
@@ -78,7 +78,7 @@ static int show_mark(struct common *common, const char *text)
 	int r;
 
 	if (parse_u64(text, &id) < 0)
-		return usage_error("show", "'%s' is no mark's number ('whyslow list' shows them); a moment is given with --at", text);
+		return usage_error("show", "invalid mark number '%s' ('whyslow list' shows the marks); pass a moment with --at", text);
 	store = open_common_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
@@ -108,15 +108,15 @@ static int run(struct common *common, int argc, char **argv)
 	struct board_view view = {why_args.at, why_args.since, why_args.who, why_args.window, why_args.top == 5 ? PROCESSES_DEFAULT : (unsigned)why_args.top};
 
 	if (argc > 2)
-		return usage_error("show", "takes one mark's number, or none: '%s'", argv[2]);
+		return usage_error("show", "expected one mark's number, or none, not '%s'", argv[2]);
 	return argc == 2 ? show_mark(common, argv[1]) : board_show(common, &view);
 }
 
 const struct verb verb_show = {
 	.name = "show",
-	.group = "Every day",
+	.group = "Daily use",
 	.words = "[ID] ",
-	.help = "the answer for a mark; without one every process at a moment, most unusual first",
+	.help = "show the answer for a mark; without a mark, every process at a moment, most unusual first",
 	.options = options,
 	.remote = true,
 	.rights = RIGHTS_GIVEN_UP_BY_VERB,

@@ -20,15 +20,15 @@ static bool arg_counts;
 
 static const struct option_row options[] = {
 	{OPTION_TEXT, 0, "metric", "A[/B]", &arg_metric, "the column that changed, or a ratio of two (default value/cnt)"},
-	{OPTION_TEXT, 0, "expected", "COLUMN", &arg_expected, "what A was expected to be; without it, what --time shows of before"},
-	{OPTION_TEXT, 0, "time", "COLUMN", &arg_time, "the column that says when"},
+	{OPTION_TEXT, 0, "expected", "COLUMN", &arg_expected, "the expected value of A (default: from the earlier times of --time)"},
+	{OPTION_TEXT, 0, "time", "COLUMN", &arg_time, "the column of times"},
 	{OPTION_TEXT, 0, "at", "VALUE", &arg_at, "the time asked about (default: the last one)"},
 	{OPTION_COUNT, 0, "past", "N", &arg_past, "how many times before it are the reference (default 10)"},
-	{OPTION_TEXT, 0, "ignore", "A,B", &arg_ignore, "columns that are no attributes"},
+	{OPTION_TEXT, 0, "ignore", "A,B", &arg_ignore, "columns that are not attributes"},
 	{OPTION_TEXT, 0, "direction", "up|down", &arg_direction, "look for what rose, or fell (default: as the whole)"},
 	{OPTION_FLAG, 0, "counts", NULL, &arg_counts, "A counts events, so chance alone moves small ones (a ratio's always does)"},
-	{OPTION_COUNT, 0, "depth", "N", &arg_depth, "attributes of one finding at most (default: as many as a second allows)"},
-	{OPTION_COUNT, 'n', "top", "N", &arg_top, "findings at most (default 16)"},
+	{OPTION_COUNT, 0, "depth", "N", &arg_depth, "maximum number of attributes of one finding (default: what one second allows)"},
+	{OPTION_COUNT, 'n', "top", "N", &arg_top, "maximum number of findings (default 16)"},
 	{},
 };
 
@@ -231,12 +231,12 @@ static void print_text(const struct leaf_csv *csv, const struct attribute_findin
 	print_amount(f->observed, f->exposure);
 	fputs(", expected ", stdout);
 	print_amount(f->expected, f->exposure);
-	printf(" (%zu combinations of %zu attributes looked at)\n", f->elements_tried, csv->attributes.n);
+	printf(" (%zu combinations of %zu attributes checked)\n", f->elements_tried, csv->attributes.n);
 	for (size_t i = 0; i < f->elements.n; i++)
 		print_element(csv, &f->elements.v[i], i + 1, word);
 	if (!f->elements.n)
 		puts(f->changed ? "\nThe cause is not among these attributes: no combination of them moved together."
-				: "\nNothing moved beyond what is usual.");
+				: "\nNothing changed beyond normal variation.");
 	else
 		printf("\nTogether they explain %.0f %% of the %s%s\n", 100 * f->explained, word,
 		       f->explained < 0.5 ? "; the rest of the cause is not among these attributes." : ".");
@@ -288,7 +288,7 @@ static int read_table(const char *path, char *metric, struct leaf_csv *ret)
 	if (e < 0)
 		log_error("%s", error ? error : strerror(-e));
 	else if (ret->bad)
-		log_warning("%llu rows are left out, the first one: %s", (unsigned long long)ret->bad, ret->first_bad);
+		log_warning("%llu rows were skipped, the first one: %s", (unsigned long long)ret->bad, ret->first_bad);
 	return e;
 }
 
@@ -312,9 +312,9 @@ static int run(struct common *common, int argc, char **argv)
 	int e, status;
 
 	if (argc != 2 || !metric)
-		return usage_error("spans attributes", "takes one CSV file ('-' = standard input)");
+		return usage_error("spans attributes", "expected one CSV file ('-' = standard input)");
 	if (arg_expected && ratio)
-		return usage_error("spans attributes", "--expected goes with a --metric of one column");
+		return usage_error("spans attributes", "--expected requires a --metric of one column");
 	if (read_table(argv[1], metric, &csv) < 0)
 		return EXIT_CANNOT;
 	e = search(&csv, ratio, &findings);

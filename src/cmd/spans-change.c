@@ -17,7 +17,7 @@ static void print_reason(const struct forest *f, const struct vertex_change *v)
 	switch (v->reason) {
 	case REASON_SLOWER:
 		if (v->each_after > 1.1 * v->each_before)
-			printf("; by itself it takes %s a call, was %s", spans_duration(v->each_after, a), spans_duration(v->each_before, b));
+			printf("; its own time is %s a call, was %s", spans_duration(v->each_after, a), spans_duration(v->each_before, b));
 		break;
 	case REASON_MORE_CALLS:
 		printf("; %s is called %.3g times a call, was %.3g", who, v->calls_after, v->calls_before);
@@ -235,7 +235,7 @@ static void print_causes(const struct span_causes *c)
 	if (!c->searched)
 		return;
 	if (!c->looked_at.n) {
-		puts("\nWhich requests became slower cannot be told: no attribute tells them apart (--join FILE:ATTRIBUTE adds some)");
+		puts("\nNo attribute distinguishes the requests that became slower (--join FILE:ATTRIBUTE adds attributes)");
 		return;
 	}
 	puts("\nWhich requests became slower, by all their attributes:");
@@ -244,13 +244,13 @@ static void print_causes(const struct span_causes *c)
 		       spans_duration(c->list.v[i].mean, a), spans_duration(c->list.v[i].expected, b), c->list.v[i].requests,
 		       100 * c->list.v[i].share);
 	if (!c->list.n)
-		puts(c->alike ? "  all kinds alike: the cause is not among their attributes" :
+		puts(c->alike ? "  all kinds equally: the cause is not among their attributes" :
 				"  no combination of them together: the cause is not among their attributes");
 	else if (c->explained < .5)
 		puts("  the rest of the cause is not among the attributes");
-	print_words("  looked at:", c->looked_at.v, c->looked_at.n);
+	print_words("  checked:", c->looked_at.v, c->looked_at.n);
 	if (c->replaced.n)
-		print_words("  on one side only, so that nothing tells them from it:", c->replaced.v, c->replaced.n);
+		print_words("  on one side only, so that no comparison separates them from it:", c->replaced.v, c->replaced.n);
 }
 
 void suspects_print(const struct sides *s)
@@ -269,7 +269,7 @@ void suspects_print(const struct sides *s)
 			printf("      %s itself takes %s a request, with its other versions %s\n", names_get(s->names, x->package),
 			       spans_duration(x->own_mean, a), spans_duration(x->own_others, b));
 		if (x->together)
-			printf("      always together with %s: these requests cannot tell which of them it is\n", x->together);
+			printf("      always together with %s: these requests do not show which of them it is\n", x->together);
 	}
 	putchar('\n');
 }

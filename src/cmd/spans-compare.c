@@ -179,7 +179,7 @@ static int sides_by_time(struct common *common, size_t n, char **files, struct s
 	times.against_to = times.from;
 	if (r == 0)
 		return sides_by_moments(common, n, files, &times, ret);
-	usage_error("spans", "'%s' is no time", spans_arg.since);
+	usage_error("spans", "invalid time '%s'", spans_arg.since);
 	return r;
 }
 
@@ -289,7 +289,7 @@ static int choose_sides(struct common *common, size_t n, char **files, bool gues
 		if (r == 0 && ret->changed.since && can_be_read_again(n, files))
 			r = sides_by_change(common, n, files, ret);
 	} else {
-		usage_error("spans", "with what? --baseline VERSION, --candidate VERSION, --since TIME, or --against FILE,...");
+		usage_error("spans", "expected one of --baseline VERSION, --candidate VERSION, --since TIME, or --against FILE,...");
 		return -EINVAL;
 	}
 	return r == 0 ? forest_finish(&ret->forest) : r;

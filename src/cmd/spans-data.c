@@ -16,7 +16,7 @@ static int read_time(const char *text, int64_t otherwise, int64_t *ret)
 	*ret = otherwise;
 	if (!text || parse_time(text, wall_now(), ret) == 0)
 		return 0;
-	return usage_error("spans", "'%s' is no time", text), -EINVAL;
+	return usage_error("spans", "invalid time '%s'", text), -EINVAL;
 }
 
 /* What is asked for: [from, to), 0 = no bound. Where --since parts two sides, the side at hand. */
@@ -41,11 +41,11 @@ int spans_pipeline_options(size_t n_files, struct pipeline_options *ret)
 	if (r < 0)
 		return r;
 	if (strcmp(spans_arg.rule, "sdiag") && path_rule_parse(spans_arg.rule, &rule) < 0) {
-		usage_error("spans", "--rule is one of tolerant, crisp, strict, sdiag, not '%s'", spans_arg.rule);
+		usage_error("spans", "invalid --rule '%s'; expected tolerant, crisp, strict or sdiag", spans_arg.rule);
 		return -EINVAL;
 	}
 	if (spans_arg.root && strcmp(spans_arg.root, "parentless") && strcmp(spans_arg.root, "topmost")) {
-		usage_error("spans", "--root is parentless or topmost, not '%s'", spans_arg.root);
+		usage_error("spans", "invalid --root '%s'; expected parentless or topmost", spans_arg.root);
 		return -EINVAL;
 	}
 	*ret = (struct pipeline_options){
@@ -230,7 +230,7 @@ int spans_learn(size_t n, char **data)
 
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(data[i], "-"))
-			return usage_error("spans", "--learn reads the files twice: standard input is no file"), -EINVAL;
+			return usage_error("spans", "--learn reads the files twice and cannot read standard input"), -EINVAL;
 	r = spans_files(n, data, &files);
 	if (r < 0)
 		return r;
@@ -239,7 +239,7 @@ int spans_learn(size_t n, char **data)
 	if (r == 0)
 		r = pipeline_learn(&o, files.paths.v, files.paths.n, spans_arg.learn, &edges, &error);
 	if (r == 0) {
-		log_info("%zu kinds of calls outlive their callers, nobody waits for them: %s", edges, spans_arg.learn);
+		log_info("%zu kinds of calls outlive their callers, which do not wait for them: %s", edges, spans_arg.learn);
 		spans_arg.asynchronous = spans_arg.learn;
 		spans_arg.learn = NULL;
 	} else if (error) {
@@ -256,7 +256,7 @@ static int read_data(struct common *common, size_t n, char **data, struct forest
 	for (size_t i = 0; i < n; i++)
 		tables += span_table_is(data[i]);
 	if (spans_arg.engine && n)
-		return usage_error("spans", "with --engine the data is there: '%s' is not read", data[0]), -EINVAL;
+		return usage_error("spans", "with --engine the data is in the database: '%s' is not read", data[0]), -EINVAL;
 	if (spans_arg.engine)
 		return read_engine(f);
 	if (tables && tables < n)

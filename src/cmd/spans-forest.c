@@ -98,7 +98,7 @@ int spans_load(struct common *common, int argc, char **argv)
 	if (spans_arg.output)
 		return load_into_table(common, n, files);
 	if (!n)
-		return usage_error("spans load", "which files? FILE ..., - for standard input");
+		return usage_error("spans load", "expected FILE ..., or - for standard input");
 	r = spans_forest_of(common, n, files, &names, &f);
 	if (r < 0)
 		return r == -EINVAL ? EXIT_USAGE : EXIT_CANNOT;

@@ -300,13 +300,13 @@ static void print_all(const struct forest *f, const struct judged *j, enum group
 
 	for (size_t i = 0; i < j->n; i++)
 		outliers += j->judgements[i].flags & GROUP_OUTLIER && !(j->judgements[i].flags & GROUP_FASTER);
-	printf("%u of %zu groups are slower than usual; method %s\n", outliers, j->n, group_method_name(method));
+	printf("%u of %zu groups are slower than normal; method %s\n", outliers, j->n, group_method_name(method));
 	for (size_t first = 0, n; first < j->n; first += n) {
 		_cleanup_free_ char *label = spans_bucket_label(f, j->bucket[first]);
 
 		for (n = 0; first + n < j->n && j->bucket[first + n] == j->bucket[first]; n++)
 			;
-		printf("\n%s\n        z        q      mean     usual  effect  requests  first seen               versions\n", label ? label : "?");
+		printf("\n%s\n        z        q      mean    normal  effect  requests  first seen               versions\n", label ? label : "?");
 		print_groups(f, j, first, n);
 		print_change_point(f, j->bucket[first]);
 	}

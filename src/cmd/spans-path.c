@@ -284,7 +284,7 @@ static int single_traces(struct common *common, size_t n, char **data)
 	int r;
 
 	if (!n)
-		return usage_error("spans path", "single traces are read from files: which?");
+		return usage_error("spans path", "expected files: single traces are read from files");
 	if (span_table_is(data[0]))
 		return usage_error("spans path", "single traces are read from files, not from tables");
 	if (spans_arg.learn && spans_learn(n, data) < 0)
@@ -371,7 +371,7 @@ static void print_longest(const struct forest *f, const struct group *g)
 	size_t n = longest_path(f, g, path, &length);
 	char a[24], b[24];
 
-	printf("  longest path over the forest of p95 (sums of p95 are no latency): %s\n", spans_duration(length, a));
+	printf("  longest path over the forest of p95 (a sum of p95 is not a latency): %s\n", spans_duration(length, a));
 	for (size_t i = 0; i < n; i++) {
 		_cleanup_free_ char *label = vertex_label(f, path[i]);
 

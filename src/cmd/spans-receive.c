@@ -60,9 +60,9 @@ static const struct receiver_trouble troubles[] = {
 	TROUBLE(no_token, "requests without a valid token were refused (401); set OTEL_EXPORTER_OTLP_HEADERS='authorization=Bearer TOKEN' where they come from"),
 	TROUBLE(unreadable, "requests could not be read (400): is another protocol than OTLP/HTTP sent?"),
 	TROUBLE(grpc, "requests or connections of OTLP/gRPC were refused; set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"),
-	TROUBLE(refused, "requests were told to come again (429); --spans-in-memory gives them more room"),
+	TROUBLE(refused, "requests were refused for now (429); a larger --spans-in-memory accepts more"),
 	TROUBLE(dropped, "requests with metrics or logs were accepted and dropped"),
-	TROUBLE(repeated, "requests came twice and are counted once"),
+	TROUBLE(repeated, "duplicate requests were counted once"),
 };
 
 static uint64_t trouble_of(const struct receiver_counts *counts, const struct receiver_trouble *t)
@@ -81,7 +81,7 @@ static void warn_of_troubles(const struct receiver_counts *now, struct receiver_
 
 static void print_counts(const struct receiver_counts *counts)
 {
-	printf("%" PRIu64 " requests, %" PRIu64 " spans, %" PRIu64 " of them not readable; %" PRIu64 " requests were told to come again\n",
+	printf("%" PRIu64 " requests, %" PRIu64 " spans, %" PRIu64 " of them not readable; %" PRIu64 " requests were refused for now\n",
 	       counts->requests, counts->spans, counts->rejected, counts->refused);
 	for (size_t i = 0; i < ARRAY_SIZE(troubles); i++)
 		if (trouble_of(counts, &troubles[i]))
@@ -122,12 +122,12 @@ int spans_receive(struct common *common, int argc, char **argv)
 	int r, status;
 
 	if (n)
-		return usage_error("spans receive", "takes no files: '%s'", words[0]);
+		return usage_error("spans receive", "unexpected argument '%s'", words[0]);
 	if (spans_pipeline_options(0, &o.pipeline) < 0)
 		return EXIT_USAGE;
 	o.token_file = token_file;
 	if (!token_file || token_make(token_file, "spans") < 0) {
-		log_error("cannot make %s, where those who may send are listed; --token-file names another", token_file ? token_file : "it");
+		log_error("cannot create the token file %s; choose another with --token-file", token_file ? token_file : "it");
 		return EXIT_CANNOT;
 	}
 	o.store = spans_open_store(common, true);
@@ -174,7 +174,7 @@ static void post(const char *url, const char *finding)
 	int r = webhook_post(url, finding, &error);
 
 	if (r < 0)
-		log_error("the finding could not be posted: %s", error ? error : strerror(-r));
+		log_error("cannot post the finding: %s", error ? error : strerror(-r));
 }
 
 static void act(const char *finding)
@@ -207,7 +207,7 @@ static void tell(struct watched *w, int64_t begin, bool slower, const char *head
 	if (slower && !w->slower)
 		printf("%s: %s\n", format_local(begin, when, sizeof(when)), headline);
 	else if (!slower && w->slower)
-		printf("%s: it is gone again\n", format_local(begin, when, sizeof(when)));
+		printf("%s: it has ended\n", format_local(begin, when, sizeof(when)));
 	fflush(stdout);
 	w->slower = slower;
 }
@@ -340,7 +340,7 @@ int spans_watch(struct common *common, int argc, char **argv)
 	int status;
 
 	if (n)
-		return usage_error("spans watch", "takes no files: '%s'", words[0]);
+		return usage_error("spans watch", "unexpected argument '%s'", words[0]);
 	if (!spans_arg.window)
 		spans_arg.window = WATCH_WINDOW;
 	if (spans_arg.window < SHORTEST)

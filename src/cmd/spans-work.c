@@ -28,7 +28,7 @@ static int read_part(struct work_options *o)
 	if (!spans_arg.part)
 		return 0;
 	if (sscanf(spans_arg.part, "%u/%u%n", &i, &n, &end) != 2 || spans_arg.part[end] || !n || i >= n)
-		return usage_error("spans work", "--part is I/N with I from 0 to N - 1, not '%s'", spans_arg.part), -EINVAL;
+		return usage_error("spans work", "invalid --part '%s'; expected I/N with I from 0 to N - 1", spans_arg.part), -EINVAL;
 	o->part = i;
 	o->parts = n;
 	return 0;
@@ -57,7 +57,7 @@ static void tell(const struct common *common, const char *url, const struct work
 	printf("%s: %" PRId64 " pieces, %" PRId64 " of them were there, %" PRId64 " made", url, done->pieces, done->had, done->made);
 	if (done->made)
 		printf(" of %" PRIu64 " spans in %.1f s (%.2f million a second)", done->spans, seconds, (double)done->spans / seconds / 1e6);
-	puts(ended ? "; told to end: start it again for the rest" : "");
+	puts(ended ? "; stopped: start it again for the rest" : "");
 	fflush(stdout);
 }
 
@@ -68,10 +68,10 @@ int spans_work(struct common *common, int argc, char **argv)
 	int r = 0;
 
 	if (argc < 2)
-		return usage_error("spans work", "on which shards? clickhouse://HOST/DATABASE ...");
+		return usage_error("spans work", "expected shards: clickhouse://HOST/DATABASE ...");
 	for (int i = 1; i < argc; i++)
 		if (!span_table_is(argv[i]))
-			return usage_error("spans work", "'%s' is no clickhouse://HOST[:PORT]/DATABASE", argv[i]);
+			return usage_error("spans work", "invalid URL '%s'; expected clickhouse://HOST[:PORT]/DATABASE", argv[i]);
 	if (spans_work_options(&o) < 0 || read_part(&o) < 0 || check_time("since", spans_arg.since) < 0 || check_time("until", spans_arg.until) < 0)
 		return EXIT_USAGE;
 	sigaction(SIGTERM, &action, NULL);

@@ -20,20 +20,20 @@ struct spans_arguments spans_arg = DEFAULTS;
 
 /* How spans become requests, buckets and paths. */
 #define PIPELINE_OPTIONS                                                                                                                                    \
-	{OPTION_TEXT, 0, "by", "LIST", &spans_arg.by, "what buckets are made of: hardware, workload, host, version or any attribute (default hardware,workload)"}, \
+	{OPTION_TEXT, 0, "by", "LIST", &spans_arg.by, "attributes that form buckets: hardware, workload, host, version or any attribute (default hardware,workload)"}, \
 	{OPTION_TEXT, 0, "rule", "NAME", &spans_arg.rule, "critical path: tolerant (default), crisp, strict; path: also sdiag, the longest path over p95"}, \
 	{OPTION_TEXT, 0, "root", "WHICH", &spans_arg.root, "which span begins a request: parentless (default); topmost: also the longest one whose caller is not in the input"}, \
 	{OPTION_TEXT, 0, "mapping", "FILE", &spans_arg.mapping, "which attribute is the hardware, the workload, a version ... (default: semantic conventions)"}, \
-	{OPTION_TEXT, 0, "asynchronous", "FILE", &spans_arg.asynchronous, "calls that nobody waits for, as --learn writes them: off the critical path"}, \
+	{OPTION_TEXT, 0, "asynchronous", "FILE", &spans_arg.asynchronous, "file of asynchronous calls, as --learn writes it: off the critical path"}, \
 	{OPTION_TEXT, 0, "join", "FILE:ATTR", &spans_arg.join, "attributes from a table: inventory.csv:host.name"},                                  \
 	{OPTION_SPAN, 0, "late", "SPAN", &spans_arg.late, "how late a span may come (default: receive 30s, a file 15min, several files as memory allows)"}, \
 	{OPTION_SPAN, 0, "slot", "SPAN", &spans_arg.slot, "resolution in time (default 1min; doubles as needed)"},                                   \
-	{OPTION_COUNT, 0, "spans-in-memory", "N", &spans_arg.memory, "spans that wait for their trace at most (default 2097152, receive 4194304); of tables, spans of one piece"}
+	{OPTION_COUNT, 0, "spans-in-memory", "N", &spans_arg.memory, "maximum number of spans that wait for their trace (default 2097152, receive 4194304); of tables, spans of one piece"}
 
 /* Where they come from. */
 #define DATA_OPTIONS                                                                                                              \
-	PIPELINE_OPTIONS, {OPTION_TEXT, 0, "learn", "FILE", &spans_arg.learn, "read the files twice: first which calls nobody waits for, into FILE"}, \
-	{OPTION_TEXT, 0, "format", "NAME", &spans_arg.format, "otlp, otlp-json, zipkin, jaeger, csv (default: looked at)"}, \
+	PIPELINE_OPTIONS, {OPTION_TEXT, 0, "learn", "FILE", &spans_arg.learn, "read the files twice: first write the asynchronous calls to FILE"}, \
+	{OPTION_TEXT, 0, "format", "NAME", &spans_arg.format, "otlp, otlp-json, zipkin, jaeger, csv (default: detected)"}, \
 	{OPTION_COUNT, 'j', "jobs", "N", &spans_arg.jobs, "threads to read with (default 1)"},                              \
 	{OPTION_TEXT, 0, "engine", "URL", &spans_arg.engine, "what 'spans work' computed there, clickhouse://HOST/DATABASE; no DATA then"}, \
 	{OPTION_TEXT, 0, "until", "TIME", &spans_arg.until, "nothing after this"}
@@ -50,13 +50,13 @@ struct spans_arguments spans_arg = DEFAULTS;
 	{OPTION_TEXT, 0, "baseline", "VERSION", &spans_arg.baseline, "the version (or PACKAGE=VERSION) that was good"},         \
 	{OPTION_TEXT, 0, "candidate", "VERSION", &spans_arg.candidate, "the version to judge"},                                 \
 	{OPTION_TEXT, 0, "against", "DATA,...", &spans_arg.against, "files or tables of the time that was good"},               \
-	{OPTION_TEXT, 0, "since", "TIME", &spans_arg.since, "what began here, against what lies before"}
+	{OPTION_TEXT, 0, "since", "TIME", &spans_arg.since, "compare requests from here on with those before"}
 
 
 static const struct option_row load_options[] = {
 	DATA_OPTIONS,
 	{OPTION_TEXT, 0, "key", "NAME", &spans_arg.key, "name of this part; loading it again replaces it"},
-	{OPTION_TEXT, 0, "output", "URL", &spans_arg.output, "the spans themselves into a table, clickhouse://HOST/DATABASE[?cluster=NAME]; without DATA it is only made"},
+	{OPTION_TEXT, 0, "output", "URL", &spans_arg.output, "also write the spans to a table, clickhouse://HOST/DATABASE[?cluster=NAME]; without DATA only create it"},
 	{},
 };
 static const struct option_row forest_options[] = {
@@ -71,13 +71,13 @@ static const struct option_row calls_options[] = {
 };
 static const struct option_row exemplar_options[] = {
 	DATA_OPTIONS, SINCE_OPTION, SELECT_OPTIONS,
-	{OPTION_COUNT, 'n', "top", "N", &spans_arg.exemplars, "how many of the slowest and of the ordinary ones of each version (default 3; 4 and 12 are kept)"},
+	{OPTION_COUNT, 'n', "top", "N", &spans_arg.exemplars, "how many of the slowest and of the ordinary ones of each version (default 3; 4 and 12 are stored)"},
 	{},
 };
 static const struct option_row path_options[] = {
 	DATA_OPTIONS, SINCE_OPTION, BUCKET_OPTIONS,
-	{OPTION_FLAG, 0, "each", NULL, &spans_arg.each_trace, "of each trace of the files, not of all together"},
-	{OPTION_TEXT, 0, "trace", "ID", &spans_arg.trace, "of this trace of the files"},
+	{OPTION_FLAG, 0, "each", NULL, &spans_arg.each_trace, "each trace of the files separately"},
+	{OPTION_TEXT, 0, "trace", "ID", &spans_arg.trace, "only this trace of the files"},
 	{},
 };
 static const struct option_row groups_options[] = {
@@ -99,7 +99,7 @@ static const struct option_row change_options[] = {
 static const struct option_row receive_options[] = {
 	PIPELINE_OPTIONS,
 	{OPTION_SPAN, 0, "window", "SPAN", &spans_arg.window, "the length of one part of the store (default 1min)"},
-	{OPTION_SPAN, 0, "keep", "SPAN", &spans_arg.keep, "how long parts are kept (default 30d)"},
+	{OPTION_SPAN, 0, "keep", "SPAN", &spans_arg.keep, "how long parts are stored (default 30d)"},
 	{OPTION_TEXT, 0, "listen", "ADDRESS", &spans_arg.listen, "[ADDRESS:]PORT (default 127.0.0.1:4318)"},
 	{OPTION_TEXT, 0, "token-file", "FILE", &spans_arg.token_file, "who may send"},
 	{OPTION_TEXT, 0, "cert", "FILE", &spans_arg.cert_file, "certificate (PEM), for other machines"},
@@ -126,12 +126,12 @@ static const struct subverb load = {"load", "DATA ... ", "adds traces to the sto
 	forest = {"forest", "[DATA ...] ", "every call path of every bucket: how often, how long, where the time goes", forest_options, spans_forest, NULL},
 	calls = {"calls", "[DATA ...] ", "who calls whom, for 'whyslow fleet why --calls'", calls_options, spans_calls, NULL},
 	path = {"path", "[DATA ...] ", "the critical path of every bucket, or of single traces", path_options, spans_path, NULL},
-	groups = {"groups", "[DATA ...] ", "versions of each bucket against the older ones (z-scores), and who is an outlier", groups_options, spans_groups, NULL},
-	exemplars = {"exemplars", "[DATA ...] ", "requests that were kept whole: the slowest of each version, and ordinary ones", exemplar_options, spans_exemplars, NULL},
+	groups = {"groups", "[DATA ...] ", "compare versions of each bucket with the older ones (z-scores), and find outliers", groups_options, spans_groups, NULL},
+	exemplars = {"exemplars", "[DATA ...] ", "show requests that were stored whole: the slowest of each version, and ordinary ones", exemplar_options, spans_exemplars, NULL},
 	why = {"why", "[DATA ...] ", "which bucket, version and call path became slower, and why", change_options, spans_why, NULL},
 	compare = {"compare", "[DATA ...] ", "baseline and candidate: where the milliseconds went", change_options, spans_compare, NULL},
 	gate = {"gate", "[DATA ...] ", "exit status for a deployment (--baseline V1 --candidate V2): 0 pass, 1 regression, 3 cannot tell", gate_options, spans_gate, NULL},
-	receive = {"receive", "", "takes traces over OTLP/HTTP (/v1/traces) into the store", receive_options, spans_receive, NULL},
+	receive = {"receive", "", "receive traces over OTLP/HTTP (/v1/traces) into the store", receive_options, spans_receive, NULL},
 	watch = {"watch", "", "judges each finished window of the store against those before and acts on a regression", watch_options, spans_watch, NULL},
 	work = {"work", "URL ... ", "a worker: the traces of a shard of ClickHouse, for --engine", work_options, spans_work, NULL};
 
@@ -182,17 +182,17 @@ static const struct count counts[] = {
 	COUNT(orphans, "spans are orphans: what called them is not in the input; never taken as requests"),
 	COUNT(orphan_traces, "traces have no root and count as no request"),
 	COUNT(more_roots, "spans are second roots of their trace and were left out"),
-	COUNT(duplicates, "spans came twice"),
+	COUNT(duplicates, "duplicate spans were skipped"),
 	COUNT(clamped, "spans were cut to the time of what called them"),
 	COUNT(outside, "spans ran outside of what called them: asynchronous, not on the critical path"),
 	COUNT(skewed, "server spans were moved between the ends of their call: clocks differ"),
 	COUNT(late, "traces came in pieces, later than --late allows"),
-	COUNT(cut, "traces were closed early for want of memory (--spans-in-memory)"),
+	COUNT(cut, "traces were closed early for lack of memory (--spans-in-memory)"),
 	COUNT(other_buckets, "requests were put into the bucket (other): too many buckets (--by)"),
 	COUNT(other_groups, "requests were put into the group (other): too many versions"),
 	COUNT(other_vertices, "calls were charged to the call above them: too many call paths; are there numbers in the operations' names?"),
 	COUNT(other_leaves, "requests were left out of the attribute search: too many combinations"),
-	COUNT(other_places, "calls were not told apart by host: too many hosts"),
+	COUNT(other_places, "calls were not separated by host: too many hosts"),
 };
 
 void spans_print_tally(const struct forest *f)
@@ -205,7 +205,7 @@ void spans_print_tally(const struct forest *f)
 	}
 	for (int i = 0; i < SPAN_FAULT_COUNT; i++)
 		if (f->tally.faults[i])
-			printf("  note: input left out or mended: %" PRIu64 " %s\n", f->tally.faults[i], span_fault_name((enum span_fault)i));
+			printf("  note: input skipped or repaired: %" PRIu64 " %s\n", f->tally.faults[i], span_fault_name((enum span_fault)i));
 }
 
 json_t *spans_tally_json(const struct forest *f)
@@ -298,7 +298,7 @@ char *spans_versions_label(const struct forest *f, uint32_t versions)
 
 	if (text && !*text) {
 		free(text);
-		return strdup("no version told");
+		return strdup("no version given");
 	}
 	return text;
 }

@@ -55,5 +55,5 @@ int subverbs_run(struct common *common, const struct subverbs *s, int argc, char
 	for (size_t i = 0; s->list[i]; i++)
 		if (!strcmp(s->list[i]->name, argv[0]))
 			return run(common, s, s->list[i], argc, argv);
-	return usage_error(s->verb, "there is no '%s'; 'whyslow %s' lists what there is", argv[0], s->verb);
+	return usage_error(s->verb, "unknown subverb '%s'; 'whyslow %s' lists them", argv[0], s->verb);
 }

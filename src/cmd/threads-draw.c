@@ -171,7 +171,7 @@ static int answer_instant(const struct recalled *r, const struct threads_draw *d
 	int status;
 
 	if (!number)
-		return usage_error("threads", "--at wants a thread: 'whyslow threads 812 --at 14:32:07 --json'");
+		return usage_error("threads", "--at requires a thread: 'whyslow threads 812 --at 14:32:07 --json'");
 	if (recall_time(&r->trace, d->at, r->timeline.end, &at) < 0)
 		return usage_error("threads", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", d->at);
 	thread = find_thread(&r->timeline, number, at);
@@ -194,18 +194,18 @@ static int answer_drawing(const struct recalled *r, const struct threads_draw *d
 	int status;
 
 	if (d->points > POINTS_MAX)
-		return usage_error("threads", "--points is at most %d", POINTS_MAX);
+		return usage_error("threads", "invalid --points; expected at most %d", POINTS_MAX);
 	if (parse_order(d->order, &rows.order) < 0)
-		return usage_error("threads", "--order is waited, ran, name or pid, not '%s'", d->order);
+		return usage_error("threads", "invalid --order '%s'; expected waited, ran, name or pid", d->order);
 	if (parse_numbers(d->folded, folded, &rows.n_folded) < 0)
-		return usage_error("threads", "--folded takes PIDs with commas between them");
+		return usage_error("threads", "--folded expects PIDs with commas between them");
 	if (d->chosen && (parse_u64(d->chosen, &chosen) < 0 || chosen > UINT32_MAX))
-		return usage_error("threads", "--chosen takes a PID");
+		return usage_error("threads", "--chosen expects a PID");
 	if (recall_time(&r->trace, d->order_since, rows.from, &rows.from) < 0 || recall_time(&r->trace, d->order_until, rows.to, &rows.to) < 0)
-		return usage_error("threads", "--order-since and --order-until take a TIME");
+		return usage_error("threads", "--order-since and --order-until expect a TIME");
 	q.chosen = (uint32_t)chosen;
 	if (parse_thread(r, d->path, &q.path) < 0) {
-		log_error("no thread '%s' is known of that time", d->path);
+		log_error("no thread '%s' is known at that time", d->path);
 		return EXIT_CANNOT;
 	}
 	status = find_rows(r, d, &rows, q.path, cache);

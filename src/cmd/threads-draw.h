@@ -10,15 +10,15 @@ struct threads_draw {
 };
 
 #define DRAW_OPTIONS(d)                                                                                                            \
-	{OPTION_COUNT, 0, "points", "N", &(d).points, "states over the window, to be drawn on so many points; with --json"},       \
-	{OPTION_COUNT, 0, "first", "N", &(d).first, "of the drawing: begin with this row (0 is the first)"},                       \
-	{OPTION_COUNT, 0, "rows", "N", &(d).rows, "and so many rows (default: all)"},                                              \
+	{OPTION_COUNT, 0, "points", "N", &(d).points, "states over the window in this many points, for drawing; with --json"},       \
+	{OPTION_COUNT, 0, "first", "N", &(d).first, "first row of the drawing (0 is the first)"},                       \
+	{OPTION_COUNT, 0, "rows", "N", &(d).rows, "number of rows (default: all)"},                                              \
 	{OPTION_TEXT, 0, "order", "BY", &(d).order, "waited (default), ran, name or pid"},                                         \
-	{OPTION_TEXT, 0, "order-since", "TIME", &(d).order_since, "order by what happened from here (default: as recorded)"},     \
+	{OPTION_TEXT, 0, "order-since", "TIME", &(d).order_since, "start of the time that decides the order (default: as recorded)"},     \
 	{OPTION_TEXT, 0, "order-until", "TIME", &(d).order_until, "up to here"},                                                   \
 	{OPTION_TEXT, 0, "filter", "TEXT", &(d).filter, "only threads with this in their name or unit, or with this number"},      \
 	{OPTION_TEXT, 0, "folded", "PID,...", &(d).folded, "one row for all threads of these; 0 = the kernel's"},                  \
-	{OPTION_TEXT, 0, "chosen", "PID", &(d).chosen, "whose use of the CPUs is told apart"},                                     \
+	{OPTION_TEXT, 0, "chosen", "PID", &(d).chosen, "process whose CPU use is shown separately"},                                     \
 	{OPTION_TEXT, 0, "path", "TID", &(d).path, "with this thread's critical path, whose threads come first"},                  \
 	{OPTION_TEXT, 0, "at", "TIME", &(d).at, "what the thread was doing then, where, what ended it; with --json"}
 

@@ -107,7 +107,7 @@ static int parse_number(int argc, char **argv, uint64_t *ret)
 {
 	*ret = 0;
 	if (argc > 2 || (argc == 2 && (parse_u64(argv[1], ret) < 0 || !*ret || *ret > UINT32_MAX)))
-		return usage_error("threads", "takes one PID (a process's or a thread's), or none: 'whyslow threads 812'");
+		return usage_error("threads", "expected one PID (of a process or thread), or none: 'whyslow threads 812'");
 	return EXIT_ANSWERED;
 }
 
@@ -117,7 +117,7 @@ static int list(const struct common *common, const struct recalled *r, uint64_t 
 	int n = pid ? timeline_find(&r->timeline, (uint32_t)pid, &threads) : all_threads(r, &threads);
 
 	if (n == 0)
-		log_error("no process or thread %u is known of that time", (unsigned)pid);
+		log_error("no process or thread %u is known at that time", (unsigned)pid);
 	return n <= 0 ? EXIT_CANNOT : print(common, r, threads, (size_t)n);
 }
 
@@ -126,7 +126,7 @@ static int answer(const struct common *common, const struct recalled *r, uint64_
 	if (!is_drawing(&arg_draw))
 		return list(common, r, pid);
 	if (!common->json)
-		return usage_error("threads", "--points and --at are for drawings: with --json");
+		return usage_error("threads", "--points and --at require --json");
 	return threads_draw(r, &arg_draw, (uint32_t)pid, cache);
 }
 
@@ -206,7 +206,7 @@ static int run(struct common *common, int argc, char **argv)
 	int status = parse_number(argc, argv, &pid);
 
 	if (arg_questions && !common->json)
-		return usage_error("threads", "--questions are answered with --json");
+		return usage_error("threads", "--questions requires --json");
 	if (status == EXIT_ANSWERED)
 		status = recall(common, "threads", &arg_what, &r);
 	if (status != EXIT_ANSWERED)
@@ -221,7 +221,7 @@ static int run(struct common *common, int argc, char **argv)
 
 const struct verb verb_threads = {
 	.name = "threads",
-	.group = "Look closer",
+	.group = "Details",
 	.words = "[PID] ",
 	.help = "how each thread spent its time: running, and each kind of waiting",
 	.options = options,

@@ -31,7 +31,7 @@ static void show_answer(struct top *t, const char *verb, const char *who, size_t
 
 	snprintf(title, sizeof(title), "whyslow %s %s", verb, who);
 	if (r < 0 || !answer.len)
-		top_say(t, "no answer: %s", r < 0 ? strerror(-r) : errors.len ? errors.data : "nothing was said");
+		top_say(t, "no answer: %s", r < 0 ? strerror(-r) : errors.len ? errors.data : "the answer is empty");
 	else
 		top_show_text(t, title, answer.data);
 	if (r < 0 || !answer.len)
@@ -109,7 +109,7 @@ void top_show_events(struct top *t, const char *verb, bool of_process)
 	if (of_process)
 		words[n++] = t->who;
 	if (t->at && !find_mark(t, mark, sizeof(mark)) && !t->asker.from_file) {
-		top_say(t, "no events were kept of that moment: they are of marks, and of now (End)");
+		top_say(t, "no events are saved for that moment; events exist for marks and for now (End)");
 		return;
 	}
 	if (mark[0]) {
@@ -136,15 +136,15 @@ void top_show_help(struct top *t)
 			 "[ ]                    10 min back, forward\n"
 			 "g                      go to a moment: -5min, 14:32, 2026-11-20 14:32:07, or a mark's number\n"
 			 "End                    live again\n"
-			 "m                      mark this moment (the button), with a note\n"
+			 "m                      mark this moment, with a note\n"
 			 "w                      why is it slow, in words\n"
-			 "b                      blame: who made whom wait (in the past: what was kept of the mark nearby)\n"
+			 "b                      blame: who made whom wait (in the past: the saved events of the nearest mark)\n"
 			 "t                      states of the chosen process's threads\n"
 			 "/                      list only what contains these letters, or this pid\n"
 			 "mouse                  click on a process or feature; wheel scrolls\n"
 			 "q                      quit\n"
 			 "\n"
-			 "'odd' says how far something lies from its own past; a red name is what 'whyslow why' accuses.\n"));
+			 "'anomaly' says how far a value lies from its own past; a red name is the culprit of 'whyslow why'.\n"));
 }
 
 void top_mark(struct top *t, const char *note)

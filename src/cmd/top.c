@@ -20,7 +20,7 @@ static int64_t arg_window;
 
 static const struct option_row options[] = {
 	{OPTION_TEXT, 0, "at", "TIME", &arg_at, "begin at this moment, or mark (default: now, live)"},
-	{OPTION_SPAN, 0, "window", "SPAN", &arg_window, "how much of the past to compare with and to show (default: 1h of recorded time)"},
+	{OPTION_SPAN, 0, "window", "SPAN", &arg_window, "length of the baseline and of the curves (default: 1h of recorded time)"},
 	{},
 };
 
@@ -87,7 +87,7 @@ static int run(struct common *common, int argc, char **argv)
 	pid_t view;
 
 	if (argc > 1)
-		return usage_error("top", "takes no words: '%s'", argv[1]);
+		return usage_error("top", "unexpected argument '%s'", argv[1]);
 	view = terminal ? fork() : 0;
 	if (view == 0) {
 		status = show(common);
@@ -111,9 +111,9 @@ static int run(struct common *common, int argc, char **argv)
 
 const struct verb verb_top = {
 	.name = "top",
-	.group = "Every day",
+	.group = "Daily use",
 	.words = "",
-	.help = "look instead of read: processes by how unusual they are, features, curves; live or any moment",
+	.help = "interactive view: processes by how unusual they are, features, curves; live or at any moment",
 	.options = options,
 	.run = run,
 };

@@ -107,9 +107,9 @@ struct store *open_common_store(const struct common *c, enum store_mode mode)
 	if (r == 0)
 		return store;
 	if (c->from_file && trace_is_file(c->from_file))
-		log_error("%s holds events alone, no counters: 'waits', 'threads', 'cpu' and 'export' read it", c->from_file);
+		log_error("%s holds only events, no counters: 'waits', 'threads', 'cpu' and 'export' read it", c->from_file);
 	else if (asks_recorder(c)) /* the recorder was asked before, if the verb may: it is not for everybody, or nobody listens */
-		log_error("%s; a recording that root's recorder made is root's to read", error ? error : strerror(-r));
+		log_error("%s; only root can read a recording that root's recorder made", error ? error : strerror(-r));
 	else
 		log_error("%s", error ? error : strerror(-r));
 	return NULL;
@@ -224,7 +224,7 @@ static int run_with_rights(struct common *c, const struct verb *verb, int argc, 
 		status = verb->run(c, argc, argv);
 	if ((status != EXIT_ANSWERED && status != EXIT_NOTHING_FOUND) || verb->rights == RIGHTS_KEPT || !client_has_rights_left(c))
 		return status;
-	log_error("'%s' was answered with root's rights, which is a fault of whyslow", verb->name);
+	log_error("'%s' was answered with root's rights, which is a bug in whyslow", verb->name);
 	return EXIT_CANNOT;
 }
 
@@ -252,7 +252,7 @@ static int run_verb(struct common *c, const struct verb *verb, const struct opti
 	if (status >= 0)
 		return status;
 	if (status == -E2BIG) { /* an own recording is no place for it */
-		log_error("too long: the recorder takes %d bytes of options and note", REQUEST_MAX);
+		log_error("too long: the recorder accepts %d bytes of options and note", REQUEST_MAX);
 		return EXIT_USAGE;
 	}
 	if (read_config(c) < 0)

@@ -159,15 +159,15 @@ static int run(struct common *common, int argc, char **argv)
 	int status;
 
 	if (argc > 2 || (argc == 2 && (parse_u64(argv[1], &pid) < 0 || !pid || pid > UINT32_MAX)))
-		return usage_error("waits", "takes one PID (a process's or a thread's), or none: 'whyslow waits 812'");
+		return usage_error("waits", "expected one PID (of a process or thread), or none: 'whyslow waits 812'");
 	if (arg_by && parse_level(arg_by, &level) < 0)
-		return usage_error("waits", "--by is thread, process, program or cgroup, not '%s'", arg_by);
+		return usage_error("waits", "invalid --by '%s'; expected thread, process, program or cgroup", arg_by);
 	if (arg_matrix && (pid || !common->json))
 		return usage_error("waits", "--matrix is of everybody, and JSON");
 	if (arg_reasons && !pid)
 		return usage_error("waits", "--reasons needs a PID: whose waits?");
 	if (arg_path && !pid)
-		return usage_error("waits", "--path needs a PID: whose critical path?");
+		return usage_error("waits", "--path requires a PID");
 	status = recall(common, "waits", &arg_what, &r);
 	if (status != EXIT_ANSWERED)
 		return status;
@@ -178,9 +178,9 @@ static int run(struct common *common, int argc, char **argv)
 
 const struct verb verb_waits = {
 	.name = "waits",
-	.group = "Look closer",
+	.group = "Details",
 	.words = "[PID] ",
-	.help = "who waited, for what, and who was in the way",
+	.help = "what waited, for what, and which thread caused it",
 	.options = options,
 	.run = run,
 };

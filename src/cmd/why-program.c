@@ -224,7 +224,7 @@ static int print(const struct common *common, const struct program_question *q)
 
 	str_free(&summary);
 	if (!q->found.pids.n && !q->found.waits.n && !q->found.timeline) {
-		log_error("no program '%s' was there; WHO is a pid, a unit or a name as 'whyslow show' has it", q->who);
+		log_error("no program '%s' existed; WHO is a pid, a unit or a name as 'whyslow show' prints it", q->who);
 		return EXIT_CANNOT;
 	}
 	if (common->json)

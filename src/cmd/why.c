@@ -89,7 +89,7 @@ static int look_now(struct common *common, struct why_request *request)
 		log_error("%s", error ? error : strerror(-r));
 		return EXIT_CANNOT;
 	}
-	fputs("Nothing is being recorded ('whyslow record' does it): looking for 5 seconds ...\n", stderr);
+	fputs("No recorder is running ('whyslow record' starts one): watching for 5 seconds ...\n", stderr);
 	for (int i = 0; r == 0 && i < LOOK_TICKS; i++) {
 		if (i)
 			poll(NULL, 0, 1000);
@@ -172,11 +172,11 @@ static int prepare(struct common *common, struct asked *asked)
 	if (why_args.model) {
 		request->method = method_find(why_args.model);
 		if (!request->method)
-			return usage_error("why", "there is no model '%s': blame, robust, gaussian or unusual", why_args.model);
+			return usage_error("why", "unknown model '%s'; expected blame, robust, gaussian or unusual", why_args.model);
 	}
 	if (why_args.window_mode) {
 		if (strcmp(why_args.window_mode, "block") != 0 && strcmp(why_args.window_mode, "past") != 0)
-			return usage_error("why", "--window-mode is past or block, not '%s'", why_args.window_mode);
+			return usage_error("why", "invalid --window-mode '%s'; expected past or block", why_args.window_mode);
 		request->block = *why_args.window_mode == 'b';
 	}
 	request->ret_facts = why_args.facts ? &asked->facts : NULL;
@@ -301,7 +301,7 @@ static int run(struct common *common, int argc, char **argv)
 	int r;
 
 	if (argc > 2 || (argc == 2 && (why_args.boot || why_args.who)))
-		return usage_error("why", "takes one WHO (a pid, unit or name), or none: 'whyslow why postgres'");
+		return usage_error("why", "expected one WHO (a pid, unit or name), or none: 'whyslow why postgres'");
 	if (argc == 2 && common->from_file && !why_args.at)
 		return usage_error("why", "--from needs --at TIME: a recording has no 'now'");
 	if (argc == 2)
@@ -318,9 +318,9 @@ static int run(struct common *common, int argc, char **argv)
 
 const struct verb verb_why = {
 	.name = "why",
-	.group = "Every day",
+	.group = "Daily use",
 	.words = "[WHO] ",
-	.help = "why is (or was) it slow: who, which resource, how unusual; or why is WHO slow: what it waits for",
+	.help = "say why it is (or was) slow: which program, which resource, how unusual; or why WHO is slow: what it waits for",
 	.options = options,
 	.remote = true,
 	.rights = RIGHTS_GIVEN_UP_BY_VERB,

@@ -83,12 +83,12 @@ static int connect_buses(struct agent *a)
 	int r = sd_bus_open_system(&a->system);
 
 	if (r < 0) {
-		log_error("there is no system bus to hear the recorder on: %s", strerror(-r));
+		log_error("no system bus to receive the recorder's messages: %s", strerror(-r));
 		return r;
 	}
 	r = sd_bus_open_user(&a->user);
 	if (r < 0) {
-		log_error("there is no session to show notifications in: %s", strerror(-r));
+		log_error("no session to show notifications in: %s", strerror(-r));
 		return r;
 	}
 	r = sd_bus_match_signal(a->system, NULL, NULL, ANNOUNCE_PATH, ANNOUNCE_INTERFACE, ANNOUNCE_SIGNAL,
@@ -135,7 +135,7 @@ static int listen_for_key(struct agent *a, const struct agent_options *o)
 		return r;
 	r = hotkey_open(&key, &a->hotkey, &words);
 	if (r < 0)
-		log_warning("no key marks a moment: %s", words ? words : strerror(-r));
+		log_warning("no keyboard button: %s", words ? words : strerror(-r));
 	else
 		log_info("the button: %s%s", words, become_urgent(a));
 	return o->way ? r : 0; /* who named a way wants that one */
@@ -165,7 +165,7 @@ int agent_run(const struct agent_options *options)
 		(void)mlockall(
 			MCL_CURRENT | MCL_FUTURE |
 			MCL_ONFAULT); /* where it is granted: a press is answered when memory is short */
-		log_info("notifications are shown when something is caught");
+		log_info("notifications appear for each incident");
 		r = sd_event_loop(a.event);
 	}
 	hotkey_close(a.hotkey);

@@ -236,7 +236,7 @@ static void keep_all(struct capture *c, const struct trace *t)
 		int r = keep(c, t, c->press.marks.v[i]);
 
 		if (r < 0)
-			log_warning("the trace of mark %" PRId64 " is not kept in %s: %s", c->press.marks.v[i], c->folder,
+			log_warning("the trace of mark %" PRId64 " cannot be saved in %s: %s", c->press.marks.v[i], c->folder,
 				    strerror(-r));
 	}
 }
@@ -328,7 +328,7 @@ static void *listen_for_markers(void *argument)
 	int r = linger_guard_open(&guard);
 
 	if (r < 0) {
-		log_warning("markers are not taken: cannot make a timer (%s)", strerror(-r));
+		log_warning("markers are not recorded: cannot make a timer (%s)", strerror(-r));
 		return NULL;
 	}
 	while ((poll(fds, ARRAY_SIZE(fds), -1) >= 0 || errno == EINTR) && !fds[1].revents)
@@ -374,7 +374,7 @@ static void *listen_for_presses(void *argument)
 		log_warning("no flight recorder: cannot attach its programs (%s)", strerror(-r));
 	r = urgent_budget_open(&budget, CLOCK_THREAD_CPUTIME_ID);
 	if (r < 0) {
-		log_warning("no events of marks are kept: cannot make a timer (%s)", strerror(-r));
+		log_warning("events of marks are not saved: cannot make a timer (%s)", strerror(-r));
 		return NULL;
 	}
 	listen_until_stopped(c, &budget);

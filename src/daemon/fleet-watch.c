@@ -96,7 +96,7 @@ static int take_host(struct watch_list *l, const char *file, unsigned number, ch
 	if (!url || *url == '#')
 		return 0;
 	if (!is_prometheus(url) && !text_starts(url, "https://") && !text_starts(url, "http://"))
-		return fail_with(ret_error, -EINVAL, "%s:%u: '%s' is no https://HOST:PORT or prometheus://HOST:PORT", file, number, url);
+		return fail_with(ret_error, -EINVAL, "%s:%u: invalid host '%s'; expected https://HOST:PORT or prometheus://HOST:PORT", file, number, url);
 	h.url = strdup(url);
 	while (r == 0 && (word = strtok_r(NULL, " \t\r\n", &rest)))
 		r = take_word(&h, word);
@@ -104,7 +104,7 @@ static int take_host(struct watch_list *l, const char *file, unsigned number, ch
 		h.url[strlen(h.url) - 1] = '\0';
 	h.pull = calloc(1, sizeof(*h.pull));
 	if (r == -EINVAL)
-		fail_with(ret_error, r, "%s:%u: behind the URL come name=, token= or ca=", file, number);
+		fail_with(ret_error, r, "%s:%u: expected name=, token= or ca= after the URL", file, number);
 	else if (!h.url || !h.pull || VEC_GROW(l->hosts) < 0)
 		r = -ENOMEM;
 	else
@@ -132,7 +132,7 @@ int watch_list_read(const char *file, struct watch_list *ret, char **ret_error)
 	for (unsigned number = 1; r == 0 && getline(&line, &n, f) >= 0; number++)
 		r = take_host(&l, file, number, line, ret_error);
 	if (r == 0 && !l.hosts.n)
-		r = fail_with(ret_error, -EINVAL, "%s names no host: a line each, https://HOST:9470", file);
+		r = fail_with(ret_error, -EINVAL, "%s names no host; expected lines such as https://HOST:9470", file);
 	if (r < 0)
 		watch_list_free(&l);
 	else
@@ -279,7 +279,7 @@ static int ask(struct watch_host *h, size_t *ret_n, char **ret_error)
 	else
 		r = keep_answer(h, &reply, ret_n);
 	if (r == -EBADMSG && !*ret_error)
-		fail_with(ret_error, r, "its answer is none of whyslow's: is it 'whyslow serve' that listens there?");
+		fail_with(ret_error, r, "its answer is not from whyslow: does 'whyslow serve' listen there?");
 	http_reply_free(&reply);
 	return r;
 }

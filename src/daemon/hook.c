@@ -98,7 +98,7 @@ int hook_post_from_input(void)
 	*body++ = '\0';
 	r = webhook_post(input, body, &error);
 	if (r < 0)
-		log_warning("what a rule caught could not be posted: %s", error ? error : strerror(-r));
+		log_warning("cannot post an incident: %s", error ? error : strerror(-r));
 	return r;
 }
 

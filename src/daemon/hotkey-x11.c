@@ -134,7 +134,7 @@ static int connect_to_server(struct x11 *s, const struct hotkey_options *o, char
 	(void)key_parse(o->key, &key);
 	s->code = s->x.XKeysymToKeycode(s->display, s->x.XStringToKeysym(key.name));
 	if (!s->code)
-		return fail_with(ret_why, -EINVAL, "no key of this keyboard is '%s' ('xev' tells the names)",
+		return fail_with(ret_why, -EINVAL, "this keyboard has no key '%s' ('xev' prints the names)",
 				 key.name);
 	(void)s->x.XkbSetDetectableAutoRepeat(s->display, True, NULL);
 	r = grab(s, key.modifiers);

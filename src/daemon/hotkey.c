@@ -103,9 +103,9 @@ int hotkey_open(const struct hotkey_options *o, struct hotkey **ret, char **ret_
 	if (!h)
 		return -ENOMEM;
 	if (!way)
-		r = fail_with(ret_words, -EINVAL, "keys are heard by x11, portal or evdev, not '%s'", o->way);
+		r = fail_with(ret_words, -EINVAL, "cannot listen by '%s'; expected x11, portal or evdev", o->way);
 	else if (key_parse(o->key, &key) < 0)
-		r = fail_with(ret_words, -EINVAL, "'%s' is no key: Scroll_Lock, Ctrl+Alt+F12", o->key);
+		r = fail_with(ret_words, -EINVAL, "invalid key '%s'; expected Scroll_Lock, Ctrl+Alt+F12", o->key);
 	else
 		r = way->open(o, &h->state, ret_words);
 	if (r < 0) {

@@ -83,7 +83,7 @@ static void *keep(void *argument)
 		watch_all(k, &w);
 		r = hold_sweep(PROC, k->run_dir);
 		if (r < 0 && r != said)
-			log_warning("a process that was held back cannot be given back yet: %s",
+			log_warning("cannot release a process that is held back: %s",
 				    strerror(-r));
 		said = r;
 		if (poll(w.fds, w.n, r < 0 ? AGAIN : -1) < 0 && errno != EINTR)

@@ -85,7 +85,7 @@ static void say_why_not(struct presses *p)
 	(void)ask_errors(&p->inquiry, &why);
 	(void)notification_show(&p->shown, p->user,
 				p->asked == ASK_MARK   ? "Could not be marked"
-				: p->asked == ASK_NOTE ? "The note could not be kept"
+				: p->asked == ASK_NOTE ? "The note could not be saved"
 						       : "Marked",
 				why.len ? why.data : "no recorder answers: 'whyslow record' starts one",
 				actions(p));

@@ -377,13 +377,13 @@ static void reload(struct daemon *d)
 	int r = config_load(&fresh, d->options->config_file, &error);
 
 	if (r < 0) {
-		log_error("configuration stays as it was: %s", error ? error : strerror(-r));
+		log_error("the configuration is unchanged: %s", error ? error : strerror(-r));
 		config_free(&fresh);
 		return;
 	}
 	d->interval = fresh.record_interval;
 	if (triggers_reload(d->triggers, &error) < 0)
-		log_error("the rules stay as they were: %s", error ? error : "no memory");
+		log_error("the rules are unchanged: %s", error ? error : "no memory");
 	writer_keep(d->writer, &fresh);
 	say_who_may_ask(d, &fresh);
 	log_info("configuration read again: a sample every %g s, %zu rules", (double)d->interval / 1e9, triggers_count(d->triggers));
@@ -488,7 +488,7 @@ int record_run(const struct record_options *options)
 	open_socket(&d);
 	r = keeper_start(options->config->store_run_dir, &d.keeper);
 	if (r < 0)
-		log_warning("nobody gives back what a killed 'whyslow confirm' held (%s): 'whyslow calm' does", strerror(-r));
+		log_warning("processes held by a killed 'whyslow confirm' stay held (%s); 'whyslow calm' releases them", strerror(-r));
 	note_beginning(&d);
 	cost = recorder_process_cost(d.recorder);
 	sd_notifyf(0, "READY=1\nSTATUS=Recording every process (%s%s%s)", recorder_process_source(d.recorder), cost ? ": " : "", cost ?: "");

@@ -41,22 +41,22 @@ struct call {
 };
 
 #define AT     {"at", "--at", "a moment as `whyslow why --at` takes it"}
-#define WINDOW {"window", "--window", "how far back to look for what is usual, e.g. 4h"}
-#define MARK   {"mark", "--mark", "the events kept of this mark (default: those of now)"}
-#define FREEZE {"freeze", "", "any word: another one freezes the flight recorder anew, where no mark is given"}
+#define WINDOW {"window", "--window", "length of the baseline, e.g. 4h"}
+#define MARK   {"mark", "--mark", "the saved events of this mark (default: the current ones)"}
+#define FREEZE {"freeze", "", "any word: a new one freezes the flight recorder again, where no mark is given"}
 #define SINCE  {"since", "--since", "from here"}
 #define UNTIL  {"until", "--until", "up to here"}
-#define SPANS_PARAMETERS {"by", "--by", "what buckets are made of"}, {"where", "--where", "only buckets with these values: KEY=VALUE,..."}, \
+#define SPANS_PARAMETERS {"by", "--by", "attributes that form buckets"}, {"where", "--where", "only buckets with these values: KEY=VALUE,..."}, \
 	{"entry", "--entry", "only requests whose entry point contains this"}, SINCE, UNTIL
 #define FLEET_PARAMETERS {"from", "--from", "the window begins"}, {"to", "--to", "the window ends"}
-#define WAIT   {"wait", "--wait", "1: take the time for every event that the flight recorder has"}
+#define WAIT   {"wait", "--wait", "1: use every event of the flight recorder, even if that takes longer"}
 #define MARK_NUMBER {"id", NULL, "the mark's number"}
 #define NOTE   {"note", NULL, "a text"}
 #define WHO    {"for", "--for", "a pid, unit or name"}
 
 static const struct call calls[] = {
 	{"/api/v1/why", "GET", "why it is (or was) slow", NULL, {"why", "--json"},
-	 {AT, {"since", "--since", "when the trouble began"}, WINDOW, WHO, {"model", "--model", "robust, gaussian or unusual"}, WAIT}},
+	 {AT, {"since", "--since", "start of the incident"}, WINDOW, WHO, {"model", "--model", "robust, gaussian or unusual"}, WAIT}},
 	{"/api/v1/incident", "GET", "the answer for a mark", NULL, {"show", "--json"}, {{"id", NULL, "the mark's number"}, WINDOW, WAIT}},
 	{"/api/v1/board", "GET", "every process at a moment, the most unusual first", NULL, {"show", "--json"}, {AT, WINDOW}},
 	{"/api/v1/process", "GET", "the features of one process at a moment", NULL, {"show", "--json"}, {AT, WINDOW, WHO}},
@@ -69,36 +69,36 @@ static const struct call calls[] = {
 	  {"rows", "--rows", "and so many rows"}, {"order", "--order", "waited, ran, name or pid"},
 	  {"order_since", "--order-since", "order by what happened from here"}, {"order_until", "--order-until", "up to here"},
 	  {"filter", "--filter", "only threads with this in their name or unit, or with this number"},
-	  {"folded", "--folded", "one row for all threads of these PIDs"}, {"pid", "--chosen", "whose use of the CPUs is told apart"},
+	  {"folded", "--folded", "one row for all threads of these PIDs"}, {"pid", "--chosen", "process whose CPU use is shown separately"},
 	  {"path", "--path", "with the critical path of the thread of this number"}}},
 	{"/api/v1/instant", "GET", "what a thread was doing at a moment, and what ended it", NULL, {"threads", "--json"},
 	 {MARK, FREEZE, {"tid", NULL, "the thread's number"}, AT}},
 	{"/api/v1/history", "GET", "what was unusual, minute by minute, without a press of the button", NULL, {"history", "--json"},
 	 {SINCE, UNTIL, {"points", "--points", "with the scores, in at most so many parts"}, {"top", "--top", "so many unusual times; 0 = all"}}},
 	{"/api/v1/marks", "GET", "marked moments", NULL, {"list", "--json"}, {}},
-	{"/api/v1/marks", "POST", "the button: it is slow now; the body may be empty", NULL, {"mark", "--json"}, {NOTE}},
+	{"/api/v1/marks", "POST", "mark this moment: it is slow now; the body may be empty", NULL, {"mark", "--json"}, {NOTE}},
 	{"/api/v1/notes", "POST", "an earlier mark's note", "text/plain; charset=utf-8", {"mark"}, {MARK_NUMBER, NOTE}},
 	{"/api/v1/feedback", "POST", "whether its answer was right",
 	 "text/plain; charset=utf-8", {"feedback"}, {MARK_NUMBER, {"feedback", NULL, "right, wrong or fixed"}}},
 	{"/api/v1/confirm", "POST", "whether processes are the cause: they are held back and let go for about 20 s",
 	 NULL, {"confirm", "--json"}, {{"pids", NULL, "the processes' numbers, separated by commas: held back together"}, {"short", NULL, "cpu, disk or memory: what is short"}}},
-	{"/api/v1/compare", "GET", "what changed between two stretches of time", NULL, {"compare", "--json"},
-	 {{"a", NULL, "a stretch as `whyslow compare` takes it"}, {"b", NULL, "another"}}},
+	{"/api/v1/compare", "GET", "what changed between two times", NULL, {"compare", "--json"},
+	 {{"a", NULL, "a time as `whyslow compare` accepts it"}, {"b", NULL, "another"}}},
 	{"/api/v1/features", "GET", "the catalogue of what is measured", NULL, {"features", "--json"}, {}},
-	{"/api/v1/doctor", "GET", "what this machine does not tell, and how to mend it", NULL, {"doctor", "--json"}, {}},
+	{"/api/v1/doctor", "GET", "what this machine does not provide, and how to fix it", NULL, {"doctor", "--json"}, {}},
 	{"/api/v1/counters", "GET", "the machine's own counters, of an hour at most, for a fleet", NULL, {"export", "--format", "counters"},
 	 {{"since", "--since", "from here"}, {"until", "--until", "up to here"}}},
 	{"/api/v1/blame", "GET", "who made whom wait: sums by victim, culprit and wait", NULL, {"waits", "--json", "--matrix"},
-	 {MARK, SINCE, UNTIL, {"by", "--by", "thread, process, program or cgroup"}, {"top", "--top", "so many of each, all others together"}, {"all", "--all", "1: also what was waited for others' work"}}},
+	 {MARK, SINCE, UNTIL, {"by", "--by", "thread, process, program or cgroup"}, {"top", "--top", "number of each, all others together"}, {"all", "--all", "1: also what was waited for others' work"}}},
 	{"/api/v1/flame", "GET", "where time went, by stacks", NULL, {"export", "--format", "folded", "--json"},
 	 {MARK, SINCE, UNTIL, {"waits", "--waits", "1: where they waited, not where they ran"}, {"who", "--who", "of this process or thread alone"},
-	  {"base_mark", "--base-mark", "beside the events of this mark"}, {"base_since", "--base-since", "beside those from here"},
+	  {"base_mark", "--base-mark", "compare with the events of this mark"}, {"base_since", "--base-since", "compare with the events from here"},
 	  {"base_until", "--base-until", "and up to here"}}},
 	{"/api/v1/captures", "GET", "what was seen in the processes that were looked into", NULL, {"show", "--captures", "--json"}, {{"id", NULL, "the incident's number"}}},
 	{"/api/v1/spans/groups", "GET", "versions of each bucket against the older ones", NULL, {"spans", "groups", "--json"},
 	 {SPANS_PARAMETERS, {"method", "--method", "robust, sdiag-older or sdiag-pooled"}}},
 	{"/api/v1/spans/forest", "GET", "every call path of every bucket", NULL, {"spans", "forest", "--json"}, {SPANS_PARAMETERS}},
-	{"/api/v1/spans/exemplars", "GET", "requests that were kept whole", NULL, {"spans", "exemplars", "--json"},
+	{"/api/v1/spans/exemplars", "GET", "requests that were stored whole", NULL, {"spans", "exemplars", "--json"},
 	 {SPANS_PARAMETERS, {"top", "--top", "so many of each kind"}}},
 	{"/api/v1/spans/why", "GET", "which version, in which bucket, made requests slower, and which attributes explain it", NULL, {"spans", "why", "--json"},
 	 {SPANS_PARAMETERS}},
@@ -106,7 +106,7 @@ static const struct call calls[] = {
 	 {SPANS_PARAMETERS, {"baseline", "--baseline", "the version that was good"}, {"candidate", "--candidate", "the one to judge"}}},
 	{"/api/v1/fleet/info", "GET", "servers and counters", NULL, {"fleet", "info", FLEET_FILE, "--json"}, {}},
 	{"/api/v1/fleet/view", "GET", "one counter of all servers", NULL, {"fleet", "view", FLEET_FILE, "--json"},
-	 {FLEET_PARAMETERS, {"by", "--by", "detail, server or time"}, {"points", "--points", "detail, time: in at most so many points"},
+	 {FLEET_PARAMETERS, {"by", "--by", "detail, server or time"}, {"points", "--points", "detail, time: maximum number of points"},
 	  {"counter", NULL, "its name"}}},
 	{"/api/v1/fleet/rank", "GET", "which servers are conspicuous in the window", NULL, {"fleet", "rank", FLEET_FILE, "--json"},
 	 {FLEET_PARAMETERS, {"top", "--top", "so many; 0 = all"}}},
@@ -370,7 +370,7 @@ static json_t *call_json(const struct call *c)
 	call = json_pack("{s:s, s:o, s:{s:{s:s, s:o}, s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}}}", "summary", c->help, "parameters",
 			 parameters, "responses", "200", "description", "the answer (docs/json.md)", "content", content, "400", "description",
 			 "a bad question, in words", "401", "description", "no session or token, or one that has expired", "404", "description",
-			 "nothing is recorded there", "503", "description", "too much at a time: try again");
+			 "nothing is recorded there", "503", "description", "too many requests at a time: try again");
 	if (is_post(c))
 		json_object_set_new(call, "requestBody", body_json(c));
 	return call;
@@ -392,7 +392,7 @@ json_t *serve_openapi(void)
 	}
 	json_object_set_new(paths, "/api/v1/events",
 			    json_pack("{s:{s:s, s:[o], s:{s:{s:s, s:{s:{}}}}}}", "get", "summary",
-				      "server-sent events: `board` (whyslow.board/1) about once a second, `ended` ({reason}) while nobody records, `mark` at each press", "parameters",
+				      "server-sent events: `board` (whyslow.board/1) about once a second, `ended` ({reason}) while no recorder runs, `mark` at each mark", "parameters",
 				      parameter_json(&(struct parameter)WINDOW), "responses", "200", "description", "events", "content",
 				      "text/event-stream"));
 	return json_pack("{s:s, s:{s:s, s:s, s:s}, s:{s:{s:{s:s, s:s}}}, s:[{s:[]}], s:o}", "openapi", "3.0.3",

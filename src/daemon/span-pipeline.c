@@ -105,7 +105,7 @@ static int unrecognised(const char *path, char **ret_error)
 
 	for (const struct span_source *const *s = span_sources; *s; s++)
 		str_printf(&formats, "%s%s (%s)", formats.len ? ", " : "", (*s)->name, (*s)->help);
-	if (asprintf(ret_error, "%s: not recognised as spans; say --format with one of: %s", path, formats.data) < 0)
+	if (asprintf(ret_error, "%s: not recognized as spans; say --format with one of: %s", path, formats.data) < 0)
 		*ret_error = NULL;
 	return -EINVAL;
 }
@@ -120,7 +120,7 @@ static int read_input(struct pipeline *p, struct input *in, char **ret_error)
 	else if (input_need(in, 1) > 0 && !p->options.skips_unknown)
 		r = unrecognised(in->name, ret_error);
 	else if (input_need(in, 1) > 0 && !p->options.part)
-		span_fault(&p->faults, SPAN_FAULT_SYNTAX, "%s: not recognised as spans", in->name);
+		span_fault(&p->faults, SPAN_FAULT_SYNTAX, "%s: not recognized as spans", in->name);
 	if (in->broken && !p->options.part)
 		span_fault(&p->faults, SPAN_FAULT_TRUNCATED, "%s: the compressed data is damaged or cut off after byte %llu", in->name,
 			   (unsigned long long)(in->before + in->n));

@@ -166,7 +166,7 @@ static void read_traces(struct receiver *r, struct http_exchange *e, uint64_t ha
 		http_fail(e, 503, "%s", strerror(-result));
 	} else if (!spans && broken_of(r) > broken) {
 		r->counts.unreadable++;
-		http_fail(e, 400, "the body is no ExportTraceServiceRequest in %s", json_body(e) ? "JSON" : "protobuf");
+		http_fail(e, 400, "the body is not an ExportTraceServiceRequest in %s", json_body(e) ? "JSON" : "protobuf");
 	} else {
 		r->taken[r->n_taken++ % TAKEN_KEPT] = hash;
 		answer(r, e, faults);

@@ -427,7 +427,7 @@ static int check_whole(const struct work_options *o, const char *url, const stru
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		rows += v[i].rows;
 		if (v[i].done != v[i].pieces)
-			r = fail_with(ret_error, -EAGAIN, "of %s %" PRId64 " of %" PRId64 " parts are there: 'whyslow spans work' goes on with it",
+			r = fail_with(ret_error, -EAGAIN, "of %s %" PRId64 " of %" PRId64 " parts are done: 'whyslow spans work' continues with the rest",
 				      v[i].shard, v[i].done, v[i].pieces);
 	}
 	if (r == 0) {

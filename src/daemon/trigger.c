@@ -203,7 +203,7 @@ static bool has_store(struct triggers *t)
 	_cleanup_free_ char *error = NULL;
 
 	if (!t->store && store_open(&paths, STORE_MARK, &t->store, &error) < 0)
-		log_warning("an incident could not be written down: %s", error ? error : "no memory");
+		log_warning("cannot save an incident: %s", error ? error : "no memory");
 	return t->store;
 }
 
@@ -225,7 +225,7 @@ static int64_t write_down(struct triggers *t, const struct news *n)
 			(void)VEC_PUSH(t->open, (struct incident){n->number, id});
 	}
 	if (r < 0)
-		log_warning("an incident could not be written down: %s", store_error(t->store));
+		log_warning("cannot save an incident: %s", store_error(t->store));
 	if (n->action == TRIGGER_END)
 		forget(t, n->number);
 	return id;
@@ -283,7 +283,7 @@ static void handle(struct triggers *t, const struct news *n)
 	}
 	id = write_down(t, n);
 	if (n->action == TRIGGER_BEGIN)
-		log_info("caught: %s ('whyslow show %lld' answers why)", n->note, (long long)id);
+		log_info("new incident: %s ('whyslow show %lld' answers why)", n->note, (long long)id);
 	if (edge)
 		tell(t, n, id);
 }
@@ -339,7 +339,7 @@ static int read_rules(const struct triggers *t, struct rules *ret, char **ret_er
 	int r = t->rules_file ? rules_read(t->rules_file, ret, ret_error) : -ENOENT;
 
 	if (r == -EACCES)
-		log_warning("%s may not be read by this user: the rules that are built in count", t->rules_file);
+		log_warning("this user may not read %s: the built-in rules apply", t->rules_file);
 	if (r == -ENOENT || r == -EACCES)
 		return rules_parse(default_rules, "built-in rules", ret, ret_error);
 	if (r < 0 && !*ret_error && asprintf(ret_error, "%s: %s", t->rules_file, strerror(-r)) < 0)

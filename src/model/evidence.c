@@ -1,12 +1,12 @@
 #include "model/evidence.h"
 
 const struct evidence_row evidence_rows[EVIDENCE_COUNT] = {
-	[EVIDENCE_SHORTAGE] = {"shortage", "how short the machine is of what it takes, beyond the usual"},
+	[EVIDENCE_SHORTAGE] = {"shortage", "how short the machine is of what it takes, beyond the baseline"},
 	[EVIDENCE_SHARE] = {"share", "its share of what is new there: by use, and by whom others wait for"},
 	[EVIDENCE_SURPRISE] = {"surprise", "1 = it never did that before, towards 0 = it does it all the time"},
 	[EVIDENCE_NO_PRESSURE] = {"no-pressure", "no pressure is measured for it: that programs wait for nothing else says little"},
 	[EVIDENCE_MACHINE_IS_FREE] = {"machine-is-free", "for leaks: the machine is short of nothing else"},
-	[EVIDENCE_AGE] = {"age", "without a past: it is older than the trouble"},
+	[EVIDENCE_AGE] = {"age", "without a past: it is older than the incident"},
 	[EVIDENCE_STARTER] = {"starter", "it starts those that do it"},
 	[EVIDENCE_SEVERAL] = {"several", "it takes other things, too, that are short"},
 	[EVIDENCE_FOR_OTHERS] = {"for-others", "it is the kernel's work, on behalf of programs"},

@@ -49,7 +49,7 @@
 	F(WAIT_MEMORY, "wait.memory", NS, COUNTER, DELAY, 100000, "thrash", "time in page faults and freeing memory (flight recorder)") \
 	F(WAIT_NETWORK, "wait.network", NS, COUNTER, DELAY, 100000, "datagram", "time waiting in calls on network sockets (flight recorder)") \
 	F(WAIT_PEER, "wait.peer", NS, COUNTER, DELAY, 100000, "pipe", "time waiting for pipes and local sockets (flight recorder)") \
-	F(WAIT_OTHER, "wait.other", NS, COUNTER, DELAY, 100000, "none", "time blocked on what nothing tells (flight recorder)") \
+	F(WAIT_OTHER, "wait.other", NS, COUNTER, DELAY, 100000, "none", "time blocked for an unknown reason (flight recorder)") \
 	F(CPU_IMPOSED, "cpu.imposed", NS, COUNTER, CPU, 100000, "crowd", "time others waited for the CPU it was on (flight recorder)") \
 	F(THREADS, "threads.count", COUNT, GAUGE, THREADS, 1, "threads", "threads")                                   \
 	F(THREADS_RUNNING, "threads.running", COUNT, SAMPLED_GAUGE, CPU, 1, "run-now", "threads on a CPU at the sample") \
@@ -97,7 +97,7 @@
 	F(INTERRUPTS, "tasks.interrupts", COUNT, COUNTER, CPU, 1, "fixture:stat", "interrupts")                       \
 	F(SYS_MEM_TOTAL, "memory.total", BYTES, GAUGE, MEMORY, 4096, "fixture:meminfo", "memory in the machine")      \
 	F(SYS_MEM_FREE, "memory.free", BYTES, GAUGE, MEMORY, 65536, "fixture:meminfo", "memory not used for anything") \
-	F(SYS_MEM_AVAILABLE, "memory.available", BYTES, GAUGE, MEMORY, 65536, "fixture:meminfo", "memory that can be had without swapping") \
+	F(SYS_MEM_AVAILABLE, "memory.available", BYTES, GAUGE, MEMORY, 65536, "fixture:meminfo", "memory available without swapping") \
 	F(SYS_MEM_CACHED, "memory.cached", BYTES, GAUGE, MEMORY, 65536, "fixture:meminfo", "page cache")              \
 	F(SYS_MEM_DIRTY, "memory.dirty", BYTES, GAUGE, IO, 4096, "fixture:meminfo", "written data not yet on disk")   \
 	F(SYS_MEM_WRITEBACK, "memory.writeback", BYTES, GAUGE, IO, 4096, "fixture:meminfo", "data on its way to disk") \
@@ -126,8 +126,8 @@
 	F(SYS_PROCESSES, "tasks.processes", COUNT, GAUGE, OTHER, 1, "children", "processes seen at the sample")       \
 	F(SYS_THREADS, "tasks.threads", COUNT, GAUGE, THREADS, 1, "threads", "threads seen at the sample")            \
 	F(PROBE_WAKEUP, "probe.wakeup", NS, GAUGE, CPU, 100000, "test-probe", "how late a program of normal priority was woken") \
-	F(PROBE_READ, "probe.read", NS, GAUGE, IO, 100000, "test-probe", "how long a small read past the cache took (only beside pressure)") \
-	F(PROBE_FORK, "probe.fork", NS, GAUGE, MEMORY, 100000, "test-probe", "how long it took to start and end a process (only beside pressure)") \
+	F(PROBE_READ, "probe.read", NS, GAUGE, IO, 100000, "test-probe", "how long a small read past the cache took (only under pressure)") \
+	F(PROBE_FORK, "probe.fork", NS, GAUGE, MEMORY, 100000, "test-probe", "how long it took to start and end a process (only under pressure)") \
 	F(SYS_LOST_EXITS, "recorder.lost_exits", COUNT, COUNTER, OTHER, 1, "source-task", "process exits the recorder had no room for") \
 	F(SYS_FOLDED_NAMES, "recorder.folded_names", COUNT, COUNTER, OTHER, 1, "model-name-limit", "programs recorded together because too many were new")
 

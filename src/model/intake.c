@@ -572,7 +572,7 @@ static void finish_remarks(struct intake *in)
 	if (c->bad)
 		(void)fleet_remark(in->fleet, "%llu bad rows or values were left out", (unsigned long long)c->bad);
 	if (c->twice)
-		(void)fleet_remark(in->fleet, "%llu values came twice: the last one counts", (unsigned long long)c->twice);
+		(void)fleet_remark(in->fleet, "%llu duplicate values: the last one counts", (unsigned long long)c->twice);
 	if (c->restarts)
 		(void)fleet_remark(in->fleet, "%llu restarts of counters: what was counted around them is missing",
 				   (unsigned long long)c->restarts);

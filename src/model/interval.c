@@ -12,7 +12,7 @@ const struct state_row state_table[INTERVAL_STATES] = {
 	[STATE_PREEMPTED_ARRIVAL] = {"preempted_arrival", "preempted by a woken or moved thread", GROUP_RUNNABLE, FOR_CPU},
 	[STATE_PREEMPTED_CLASS] = {"preempted_class", "preempted by a higher class", GROUP_RUNNABLE, FOR_CPU},
 	[STATE_PREEMPTED_OTHER] = {"preempted", "preempted", GROUP_RUNNABLE, FOR_CPU},
-	[STATE_YIELDED] = {"yielded", "gave the CPU away", GROUP_RUNNABLE, FOR_CPU},
+	[STATE_YIELDED] = {"yielded", "yielded the CPU", GROUP_RUNNABLE, FOR_CPU},
 	[STATE_QUOTA] = {"quota", "quota used up", GROUP_RUNNABLE, FOR_QUOTA},
 	[STATE_LOCK] = {"lock", "waiting for a lock", GROUP_BLOCKED, FOR_LOCK},
 	[STATE_KERNEL_LOCK] = {"kernel_lock", "waiting for a lock of the kernel", GROUP_BLOCKED, FOR_LOCK},
@@ -25,7 +25,7 @@ const struct state_row state_table[INTERVAL_STATES] = {
 	[STATE_CHILD] = {"child", "waiting for a child", GROUP_BLOCKED, FOR_CHILD},
 	[STATE_UNINTERRUPTIBLE] = {"uninterruptible", "waiting in the kernel", GROUP_BLOCKED, FOR_OTHER},
 	[STATE_FULL] = {"full", "waiting until what it writes is read", GROUP_BLOCKED, FOR_READER},
-	[STATE_OTHER] = {"other", "waiting, for what is not known", GROUP_BLOCKED, FOR_UNCLEAR},
+	[STATE_OTHER] = {"other", "waiting, for an unknown reason", GROUP_BLOCKED, FOR_UNCLEAR},
 	[STATE_TIMER] = {"timer", "asleep by its own timer", GROUP_RESTING, FOR_NONE},
 	[STATE_IDLE] = {"idle", "idle", GROUP_RESTING, FOR_NONE},
 	[STATE_IDLE_KERNEL] = {"idle_kernel", "without work", GROUP_RESTING, FOR_NONE},
@@ -50,7 +50,7 @@ static const struct {
 	[FOR_NETWORK] = {"network", "for the network"},
 	[FOR_CONDITION] = {"condition", "for a signal of another thread"},
 	[FOR_CHILD] = {"child", "for a child process"},
-	[FOR_UNCLEAR] = {"unclear", "for what is not known"},
+	[FOR_UNCLEAR] = {"unclear", "for an unknown reason"},
 };
 
 const char *wait_name(enum wait_for w)

@@ -21,7 +21,7 @@ static const struct policy {
 	[DATUM_INTERRUPTS] = {"single interrupts (but the timer's in one's own threads)", SHOWN_NOT, SHOWN_NOT, "keyboards and network cards tell moments, too"},
 	[DATUM_STACKS] = {"stacks, code addresses, symbols, mapped files", SHOWN_NOT, SHOWN_NOT, "/proc/PID/stack, /proc/PID/maps"},
 	[DATUM_MARKERS] = {"texts that it wrote to the time axis", SHOWN_NOT, SHOWN_NOT, "they are its owner's"},
-	[DATUM_MARKS] = {"marks: moment, note, and what was answered", SHOWN_WHOLE, SHOWN_WHOLE, "a mark is made for all who suffer; its answer is computed for who asks"},
+	[DATUM_MARKS] = {"marks: moment, note, and what was answered", SHOWN_WHOLE, SHOWN_WHOLE, "a mark is for all users; its answer is computed for the user who asks"},
 	[DATUM_CAPTURES] = {"inspections that rules started (root's alone, also of one's own processes)", SHOWN_NOT, SHOWN_NOT, "they hold stacks and command lines"},
 };
 

@@ -40,7 +40,7 @@ static int pem_take(FILE *f, const char *file, char **ret, char **ret_error)
 	n = fread(text, 1, PEM_MAX - 1, f);
 	text[n] = '\0';
 	if (!strstr(text, "-----BEGIN "))
-		return fail_with(ret_error, -EINVAL, "%s is no PEM file", file);
+		return fail_with(ret_error, -EINVAL, "%s is not a PEM file", file);
 	*ret = TAKE(text);
 	return 0;
 }

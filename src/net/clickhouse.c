@@ -86,7 +86,7 @@ static int parse_url(const char *url, struct parts *p, char **ret_error)
 	char *options, *path, *at, *port, *host;
 
 	if (!text_starts(url, scheme))
-		return fail_with(ret_error, -EINVAL, "'%s' is no clickhouse://HOST[:PORT]/DATABASE", url);
+		return fail_with(ret_error, -EINVAL, "invalid URL '%s'; expected clickhouse://HOST[:PORT]/DATABASE", url);
 	p->text = strdup(url + sizeof(scheme) - 1);
 	if (!p->text)
 		return -ENOMEM;
@@ -98,7 +98,7 @@ static int parse_url(const char *url, struct parts *p, char **ret_error)
 		*at = '\0';
 		p->user = p->text;
 		if (strchr(p->user, ':'))
-			return fail_with(ret_error, -EINVAL, "a password in the URL can be read by everybody on this machine: put "
+			return fail_with(ret_error, -EINVAL, "every user of this machine can read a password in the URL: put "
 					 "USER:PASSWORD into a file of mode 600 and its name into WHYSLOW_CLICKHOUSE_CREDENTIALS");
 	}
 	port = *host == '[' ? strstr(host, "]:") : strrchr(host, ':');

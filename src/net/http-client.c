@@ -225,8 +225,8 @@ static const struct {
 	{"pinned", "its key is not the pinned one: has its certificate been renewed, or is this another machine?"},
 	{"subject name", "its certificate is for another name: ask it by a name that the certificate has"},
 	{"does not match", "its certificate is for another name: ask it by a name that the certificate has"},
-	{"self", "nobody trusted here signed its certificate: give the authority's, or its own, with --ca FILE"},
-	{"issuer", "nobody trusted here signed its certificate: give the authority's, or its own, with --ca FILE"},
+	{"self", "its certificate is not signed by a trusted authority: pass the authority's, or its own, with --ca FILE"},
+	{"issuer", "its certificate is not signed by a trusted authority: pass the authority's, or its own, with --ca FILE"},
 };
 
 static int certificate_error(struct http_client *c, const char *url)
@@ -242,19 +242,19 @@ static const struct {
 	int error;
 	const char *said;
 } faults[] = {
-	{CURLE_COULDNT_RESOLVE_HOST, -EHOSTUNREACH, "no host of that name is known: is it written right?"},
-	{CURLE_COULDNT_CONNECT, -ECONNREFUSED, "nobody answers there: is the service running, and does a firewall let you through?"},
+	{CURLE_COULDNT_RESOLVE_HOST, -EHOSTUNREACH, "unknown host name: is it spelled correctly?"},
+	{CURLE_COULDNT_CONNECT, -ECONNREFUSED, "cannot connect: is the service running, and does a firewall allow it?"},
 	{CURLE_OPERATION_TIMEDOUT, -ETIMEDOUT, "no answer in time: is the machine up, and the network between?"},
-	{CURLE_GOT_NOTHING, -ECONNRESET, "it hung up without an answer: is it https:// that it speaks?"},
+	{CURLE_GOT_NOTHING, -ECONNRESET, "it closed the connection without an answer: does it speak https://?"},
 	{CURLE_RECV_ERROR, -ECONNRESET, "the connection broke off"},
 	{CURLE_PARTIAL_FILE, -ECONNRESET, "the connection broke off"},
 	{CURLE_SEND_ERROR, -ECONNRESET, "the connection broke off"},
-	{CURLE_SSL_CONNECT_ERROR, -EPROTO, "no TLS there: is it http:// that it speaks?"},
+	{CURLE_SSL_CONNECT_ERROR, -EPROTO, "it does not speak TLS: does it speak http://?"},
 	{CURLE_SSL_CACERT_BADFILE, -EINVAL, "the file given as its authority holds no certificate"},
-	{CURLE_URL_MALFORMAT, -EINVAL, "that is no URL: write http://HOST:PORT or https://HOST:PORT"},
+	{CURLE_URL_MALFORMAT, -EINVAL, "invalid URL; expected http://HOST:PORT or https://HOST:PORT"},
 	{CURLE_UNSUPPORTED_PROTOCOL, -EINVAL, "only http:// and https:// can be asked"},
-	{CURLE_BAD_CONTENT_ENCODING, -EBADMSG, "what it sent cannot be unpacked"},
-	{CURLE_WRITE_ERROR, -EBADMSG, "what it sent cannot be unpacked"},
+	{CURLE_BAD_CONTENT_ENCODING, -EBADMSG, "its answer cannot be decompressed"},
+	{CURLE_WRITE_ERROR, -EBADMSG, "its answer cannot be decompressed"},
 	{CURLE_OUT_OF_MEMORY, -ENOMEM, "out of memory"},
 };
 
@@ -303,7 +303,7 @@ static int check_target(struct http_client *c, const char *url)
 	}
 	c->curl.curl_easy_setopt(c->easy, CURLOPT_PROXY, host && is_loopback(host) ? "" : NULL);
 	if (secret && (!scheme || !host))
-		r = fail_again(&c->error, -EINVAL, "%s: that is no URL: write https://HOST:PORT", url);
+		r = fail_again(&c->error, -EINVAL, "%s: invalid URL; expected https://HOST:PORT", url);
 	else if (secret && strcmp(scheme, "https") != 0 && !is_loopback(host))
 		r = fail_again(&c->error, -EACCES, "%s: the token or password would travel unencrypted: use https://", url);
 	curl->curl_free(scheme);
@@ -428,12 +428,12 @@ static const struct {
 	int error;
 	const char *said;
 } status_words[] = {
-	{401, -EACCES, "it does not accept the token: is it the one that it was given?"},
-	{403, -EACCES, "it forbids this"},
-	{404, -ENOENT, "there is no such thing there: is it another service, or another version?"},
-	{413, -E2BIG, "it takes no body as long as that"},
-	{429, -EBUSY, "it is asked too often"},
-	{503, -EBUSY, "it has too much to do"},
+	{401, -EACCES, "it refuses the token: is it the right one?"},
+	{403, -EACCES, "it does not permit this"},
+	{404, -ENOENT, "not found there: is it another service, or another version?"},
+	{413, -E2BIG, "the request is too large for it"},
+	{429, -EBUSY, "it gets too many requests"},
+	{503, -EBUSY, "it is overloaded"},
 };
 
 /* What a service says of an error, on one line: {"error": "..."}, or its first words. */
@@ -443,7 +443,7 @@ static int status_error(struct http_client *c, const char *url, const struct htt
 	int n = (int)strcspn(text, "\r\n");
 
 	if (code == -EBUSY && reply->retry_after)
-		return fail_again(&c->error, code, "%s: %s; it says to ask again in %lld s", url, said,
+		return fail_again(&c->error, code, "%s: %s; try again in %lld s", url, said,
 			    (long long)(reply->retry_after / NS_PER_SEC));
 	fail_again(&c->error, code, "%s: %s (%u%s%.*s)", url, said, reply->status, n ? ": " : "", n < 200 ? n : 200, text);
 	text_make_printable(c->error); /* the words are the server's */
@@ -457,5 +457,5 @@ int http_check_status(struct http_client *c, const struct http_request *request,
 	for (size_t i = 0; i < ARRAY_SIZE(status_words); i++)
 		if (status_words[i].status == reply->status)
 			return status_error(c, request->url, reply, status_words[i].error, status_words[i].said);
-	return status_error(c, request->url, reply, -EREMOTEIO, reply->status < 400 ? "it sends you elsewhere" : "it failed");
+	return status_error(c, request->url, reply, -EREMOTEIO, reply->status < 400 ? "it redirects to another address" : "it failed");
 }

@@ -118,14 +118,14 @@ static bool announces_too_much(const struct http_incoming *q, struct MHD_Connect
 	return length && (parse_u64(length, &n) < 0 || n > q->route->body_max);
 }
 
-static const struct http_refusal no_host = {421, WRONG_HOST, "this machine is not known under that name: add it with --name"};
-static const struct http_refusal wrong_origin = {403, WRONG_ORIGIN, "pages of other sites may not ask"};
+static const struct http_refusal no_host = {421, WRONG_HOST, "unknown name of this machine: add it with --name"};
+static const struct http_refusal wrong_origin = {403, WRONG_ORIGIN, "requests from pages of other sites are refused"};
 static const struct http_refusal no_token = {401, NO_TOKEN, "log in first: a request needs a session or a token (Authorization: Bearer TOKEN)"};
 static const struct http_refusal wrong_token = {401, NO_TOKEN, "this session or token is not known here"};
 static const struct http_refusal old_token = {401, NO_TOKEN, "this session or token has expired"};
 static const struct http_refusal too_narrow = {403, TOO_NARROW, "the scope of this token does not include that"};
-static const struct http_refusal no_path = {404, UNKNOWN_PATH, "there is nothing of that name here"};
-static const struct http_refusal no_method = {405, UNKNOWN_PATH, "it cannot be asked that way"};
+static const struct http_refusal no_path = {404, UNKNOWN_PATH, "not found"};
+static const struct http_refusal no_method = {405, UNKNOWN_PATH, "method not allowed"};
 static const struct http_refusal too_many = {503, TOO_MANY, "too many requests at a time"};
 static const struct http_refusal too_large = {413, TOO_LARGE, "the body is too large"};
 static const struct http_refusal bad_encoding = {415, BAD_BODY, "the body may be plain or gzip"};

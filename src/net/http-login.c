@@ -46,13 +46,13 @@ static void log_in(struct http_exchange *e)
 	int r = identify(e, &user);
 
 	if (r == -EBADMSG)
-		http_fail(e, 400, "the body is code=CODE or token=TOKEN");
+		http_fail(e, 400, "invalid body; expected code=CODE or token=TOKEN");
 	else if (r < 0)
 		http_fail(e, 401, value_of(e, "code") ? "this login link was used already, or is too old" : "this token is not known here, or has expired");
 	else if (user.scope > SCOPE_READ)
 		http_fail(e, 403, "the scope of this token does not include the page");
 	else if (sessions_begin(e->server->sessions, &user, e->peer, session) < 0)
-		http_fail(e, 503, "no session can be made");
+		http_fail(e, 503, "cannot create a session");
 	if (e->status)
 		return;
 	str_printf(&e->reply, "{\"session\": \"%s\", ", session);

@@ -167,7 +167,7 @@ static int parse_listen(const char *text, struct sockaddr_storage *ret, socklen_
 		}
 	}
 	if (atol(port) > UINT16_MAX) /* getaddrinfo() would take what is left of it */
-		return fail_with(ret_error, -EINVAL, "cannot listen on '%s': ports end at %d", text, UINT16_MAX);
+		return fail_with(ret_error, -EINVAL, "cannot listen on '%s': the highest port is %d", text, UINT16_MAX);
 	code = getaddrinfo(host ? (*host ? host : NULL) : "127.0.0.1", port, &want, &found);
 	if (code != 0)
 		return fail_with(ret_error, -EINVAL, "cannot listen on '%s' (write ADDRESS:PORT): %s", text, gai_strerror(code));
@@ -281,7 +281,7 @@ static int set_up(struct http_server *s, const struct http_server_options *o, ch
 	s->requests_max = o->requests_max ? o->requests_max : REQUESTS_MAX;
 	gethostname(s->hostname, sizeof(s->hostname) - 1);
 	if (!o->cert_file != !o->key_file)
-		return fail_with(ret_error, -EINVAL, "a certificate wants its key, and a key its certificate");
+		return fail_with(ret_error, -EINVAL, "a certificate requires its key, and a key its certificate");
 	if (o->sessions && !(s->sessions = sessions_new(NULL)))
 		return -ENOMEM;
 	r = open_users(s, o, ret_error);

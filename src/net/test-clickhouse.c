@@ -44,7 +44,7 @@ static void a_url_says_where_and_never_a_password(void **state)
 	static const struct {
 		const char *url, *said;
 	} cases[] = {
-		{"http://host/", "is no clickhouse://"},	      {"clickhouse:///db", "names no host"},
+		{"http://host/", "expected clickhouse://"},	      {"clickhouse:///db", "names no host"},
 		{"clickhouse://anna:secret@host/", "a password in the URL"}, {"clickhouse://host/db?colour=red", "the options are"},
 	};
 	struct clickhouse *c;

@@ -80,7 +80,7 @@ void users_free(struct users *t)
 static int check_private(const char *file, const struct stat *s, mode_t forbidden, char **ret_error)
 {
 	if (!S_ISREG(s->st_mode))
-		return fail_with(ret_error, -EINVAL, "%s is no file", file);
+		return fail_with(ret_error, -EINVAL, "%s is not a regular file", file);
 	if (s->st_mode & forbidden)
 		return fail_with(ret_error, -EACCES, "others may read %s: chmod 600 it, and change its tokens", file);
 	return 0;
@@ -126,7 +126,7 @@ static int take_line(struct users *t, char *line, unsigned number, char **ret_er
 	if (r == 1)
 		return 0;
 	if (r < 0 || (!token.in_clear && strlen(secret) != DIGEST_TEXT - 1))
-		return fail_with(ret_error, -EINVAL, "%s:%u: a line is NAME TOKEN [scope=all|read|metrics] [expires=TIME]; "
+		return fail_with(ret_error, -EINVAL, "%s:%u: invalid line; expected NAME TOKEN [scope=all|read|metrics] [expires=TIME]; "
 				"'whyslow serve --add-token NAME' writes one", t->file, number);
 	if (strlen(secret) < TOKEN_LENGTH_MIN)
 		return fail_with(ret_error, -EINVAL, "%s:%u: a token has at least %d characters: 'whyslow serve --add-token NAME' makes one",

@@ -225,7 +225,8 @@ static bool put_name(const char *name, const struct facts *f, struct str *out)
 		const char *prefix;
 		enum fact_of of;
 	} owners[] = {{"culprit ", FACT_CULPRIT}, {"victims ", FACT_VICTIMS}};
-	bool usual = strncmp(name, "usual ", 6) == 0, part = strncmp(name, "name ", 5) == 0;
+	bool old = strncmp(name, "usual ", 6) == 0; /* the word for it until 0.2 */
+	bool normal = old || strncmp(name, "normal ", 7) == 0, part = strncmp(name, "name ", 5) == 0;
 	enum fact_of of = FACT_MACHINE;
 	const struct fact *fact;
 
@@ -241,7 +242,7 @@ static bool put_name(const char *name, const struct facts *f, struct str *out)
 		str_printf(out, "%u", f->culprit.pid);
 		return true;
 	}
-	name += usual ? 6 : part ? 5 : 0;
+	name += old ? 6 : normal ? 7 : part ? 5 : 0;
 	for (size_t i = 0; i < 2; i++)
 		if (strncmp(name, owners[i].prefix, strlen(owners[i].prefix)) == 0) {
 			of = owners[i].of;
@@ -252,7 +253,7 @@ static bool put_name(const char *name, const struct facts *f, struct str *out)
 		return false;
 	if (part)
 		return put_text(fact->part, out);
-	return usual ? put_usual(fact, out) : put_value(fact->feature, fact->now, out);
+	return normal ? put_usual(fact, out) : put_value(fact->feature, fact->now, out);
 }
 
 /* Writes up to one of `ends` (or the end), and returns where that is; *ret_known = false where a name has no value. */

@@ -9,16 +9,16 @@
  *   cause      cause ID [of fleet] when CONDITION say TEXT ... next TEXT ...
  *   CONDITION  as in rule.h, but of facts (model/facts.h):
  *     short of RESOURCE                 cpu memory disk network lock quota thermal steal interrupt remote self peer none
- *     nobody                            no program is named
+ *     unattributed                      no program is named
  *     culprit named PATTERN             its name, its executable or its unit
  *     culprit is KIND                   process group kernel cgroup disk host limit
  *     kernel said PATTERN               a message of the kernel during the trouble
- *     [culprit | victims] QUANTITY up | down | either       against its usual
- *     [culprit | victims] [any | every | average | minimum | maximum] QUANTITY OP VALUE
- *     ... OP NUMBER % of usual
+victims] QUANTITY up | down | either       against its usual |  *     [culprit | victims] QUANTITY up | down | either       against its baseline | victims] QUANTITY up | down | either       against its usual
+victims] QUANTITY up | down | either       against its usual |  *     [culprit | victims] QUANTITY up | down | either       against its baseline | victims] [any | every | average | minimum | maximum] QUANTITY OP VALUE
+ *     ... OP NUMBER % of normal
  *   of fleet: only  PATTERN up | down | either, of the unusual counters of one server
  *
- * Texts that follow each other are joined. In them {QUANTITY}, {usual QUANTITY} and {victims QUANTITY} are values,
+ * Texts that follow each other are joined. In them {QUANTITY}, {normal QUANTITY} and {victims QUANTITY} are values,
  * {name QUANTITY} is the disk, file system ... that has the highest one, and {culprit}, {pid}, {unit}, {victim} names; what
  * stands in [brackets] is left out where one of these is not known ({processes}: how many the culprit has, known where
  * it has more than one).

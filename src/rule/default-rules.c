@@ -4,7 +4,7 @@
  * program alone sets them off. A process that uses a CPU is no trouble by itself: only beside programs that
  * wait for one. */
 const char default_rules[] =
-	"# Slow moments that are caught while nobody presses the button. The grammar: whyslow config "
+	"# Rules that find incidents without a mark. The grammar: whyslow config "
 	"--rules\n"
 	"cpu: when u2 >= 85 % for 5 s until < 85 % for 5 s capture\n"
 	"process: when process u1 >= 85 % and psi.cpu.some > 20 % for 5 s until u1 < 50 % for 5 s capture\n"

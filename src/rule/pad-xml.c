@@ -100,7 +100,7 @@ static void begin_percentage(struct reading *r, const char **attributes)
 	const struct name_value *statistic = look_up(statistics, of ? of : "Median");
 
 	if (!statistic) {
-		wrong(r, "Of=\"%s\" is no statistic", of);
+		wrong(r, "Of=\"%s\" is not a statistic", of);
 		return;
 	}
 	r->rule.percent_of = true;
@@ -184,7 +184,7 @@ static void take_value(struct reading *r, const char *text)
 	r->rule.expected = strtod(text, &end);
 	r->has_value = end != text && (!*end || strcmp(end, "%") == 0);
 	if (!r->has_value)
-		wrong(r, "'%s' is no number", text);
+		wrong(r, "'%s' is not a number", text);
 }
 
 static void finish_rule(struct reading *r)

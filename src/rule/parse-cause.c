@@ -122,7 +122,7 @@ int parser_take_fact(struct parser *p, struct comparison *c)
 		return take_of_fleet(p, c);
 	if (parser_take(p, "short"))
 		return take_short(p, c);
-	if (parser_take(p, "nobody")) {
+	if (parser_take(p, "unattributed") || parser_take(p, "nobody")) { /* the second: its name until 0.2 */
 		c->question = ASK_NOBODY;
 		return 0;
 	}
@@ -238,7 +238,7 @@ static int read_file(const char *path, struct causes *ret, char **ret_error)
 	n = fread(text, 1, CAUSE_FILE_MAX, f);
 	text[n] = '\0';
 	if (strlen(text) != n || n == CAUSE_FILE_MAX) {
-		if (asprintf(ret_error, "%s: this is no file of causes", path) < 0)
+		if (asprintf(ret_error, "%s: this is not a file of causes", path) < 0)
 			*ret_error = NULL;
 		return -EINVAL;
 	}

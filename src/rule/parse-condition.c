@@ -432,7 +432,7 @@ int parser_take_value(struct parser *p, struct comparison *c)
 		parser_next(p);
 	}
 	if (c->unit && strcmp(c->unit, "%") == 0 && parser_take(p, "of")) {
-		c->of_usual = p->cause && parser_take(p, "usual");
+		c->of_usual = p->cause && (parser_take(p, "normal") || parser_take(p, "usual")); /* the second: until 0.2 */
 		if (c->of_usual)
 			return 0;
 		if (!c->view)

@@ -290,7 +290,7 @@ int rules_read(const char *path, struct rules *ret, char **ret_error)
 	n = fread(text, 1, RULES_FILE_MAX, f);
 	text[n] = '\0';
 	if (strlen(text) != n || n == RULES_FILE_MAX) {
-		if (asprintf(ret_error, "%s: this is no file of rules", path) < 0)
+		if (asprintf(ret_error, "%s: this is not a file of rules", path) < 0)
 			*ret_error = NULL;
 		return -EINVAL;
 	}

@@ -61,7 +61,7 @@ static void what_is_wrong_is_located(void **state)
 		{"<ThresholdConfig>\n<Rule/></ThresholdConfig>", "rules.xml:2: a Rule stands outside"},
 		{"<ThresholdConfig><PerformanceCounter Name='x'>\n<Rule AppliesTo='Sideways'/>", "rules.xml:2: AppliesTo=\"Sideways\""},
 		{"<ThresholdConfig><PerformanceCounter Name='x'><Rule>\n<Statistic>Mood</Statistic>", "rules.xml:2: Statistic 'Mood'"},
-		{"<ThresholdConfig><PerformanceCounter Name='x'><Rule><ExpectedValue>much</ExpectedValue>", "rules.xml:1: 'much' is no number"},
+		{"<ThresholdConfig><PerformanceCounter Name='x'><Rule><ExpectedValue>much</ExpectedValue>", "rules.xml:1: 'much' is not a number"},
 		{"<ThresholdConfig><PerformanceCounter Name='x'><Rule></Rule>", "rules.xml:1: a Rule needs an ExpectedValue"},
 		{"<!DOCTYPE a [<!ENTITY b 'c'>]><a/>", "rules.xml:1: entity 'b': entities are not read"},
 		{"<ThresholdConfig>\n</Threshold>", "rules.xml:2: mismatched tag"},

@@ -29,7 +29,7 @@ static void write_value(const struct comparison *c, struct str *out)
 	if (*unit)
 		str_printf(out, " %s", unit);
 	if (c->of_usual)
-		str_puts(out, " of usual");
+		str_puts(out, " of normal");
 	if (c->of)
 		str_printf(out, " of %s", rule_statistic_name(c->of));
 	if (c->of == STATISTIC_QUANTILE)
@@ -69,7 +69,7 @@ static bool write_question(const struct comparison *c, struct str *out)
 		str_printf(out, "is %s", culprit_kind_name((enum culprit_kind)c->direction));
 		return true;
 	case ASK_NOBODY:
-		str_puts(out, "nobody");
+		str_puts(out, "unattributed");
 		return true;
 	case ASK_NAMED:
 	case ASK_SAID:

@@ -252,7 +252,7 @@ static int load_tables(struct tables *t, char **ret_error)
 	if (r == 0 && t->sums)
 		r = load_otel(t, t->sums, true);
 	if (r == 0 && t->deltas)
-		intake_remark(t->into, "%llu sums are told as differences (delta temporality): they are taken as levels",
+		intake_remark(t->into, "%llu sums are differences (delta temporality): whyslow reads them as levels",
 			      (unsigned long long)t->deltas);
 	return r < 0 ? fail_with(ret_error, r, "%s", clickhouse_error(t->clickhouse)) : 0;
 }

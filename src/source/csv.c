@@ -124,7 +124,7 @@ static void take_number(struct table *t, struct field *f, double *ret)
 		if (parse_number_slowly(comma, comma + (f->end - f->at), ret))
 			return;
 	}
-	intake_bad(t->into, t->path, t->line, "'%s' is no number", shown(f, text));
+	intake_bad(t->into, t->path, t->line, "'%s' is not a number", shown(f, text));
 }
 
 static int take_field(struct table *t, const struct column *c, struct field *f)

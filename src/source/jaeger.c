@@ -160,7 +160,7 @@ static int read_span(struct span_reader *r, const struct place *place, const jso
 		return 0;
 	}
 	if (!read_times(json, &span)) {
-		complain(r, place, json, SPAN_FAULT_TIME, "startTime and duration are no microseconds");
+		complain(r, place, json, SPAN_FAULT_TIME, "startTime and duration are not microseconds");
 		return 0;
 	}
 	if (json_is_string(operation))
@@ -204,7 +204,7 @@ static int read_spans(struct span_reader *r, const char *name, uint64_t offset, 
 		read_process(r, json, &processes[i++]);
 	}
 	if (!json_is_array(json_object_get(trace, "spans")) && !r->part)
-		complain(r, &place, trace, SPAN_FAULT_SYNTAX, "this is no trace: it has no spans");
+		complain(r, &place, trace, SPAN_FAULT_SYNTAX, "this is not a trace: it has no spans");
 	json_array_foreach(json_object_get(trace, "spans"), i, json) {
 		result = read_span(r, &place, json, processes, n);
 		if (result < 0)

@@ -118,7 +118,7 @@ static int put_long(struct lines *l, const json_t *row, const char *counter, con
 		return 0;
 	if (!number_of(value, &number)) {
 		if (!json_is_null(value))
-			intake_bad(l->into, l->path, l->line, "the value of %s is no number", counter);
+			intake_bad(l->into, l->path, l->line, "the value of %s is not a number", counter);
 		return 0;
 	}
 	r = intake_counter(l->into, counter, &info);
@@ -193,7 +193,7 @@ static int put_series(struct lines *l, const json_t *row, const json_t *metric)
 		double value;
 
 		if (take_time(json_array_get(times, i), &time) < 0)
-			intake_bad(l->into, l->path, l->line, "timestamp %zu is none", i + 1);
+			intake_bad(l->into, l->path, l->line, "timestamp %zu is not a time", i + 1);
 		else if (number_of(json_array_get(values, i), &value) && wants_time(l->input, time))
 			r = intake_put(l->into, server, counter, time, value);
 	}

@@ -254,10 +254,10 @@ unsigned look_proc_missing(const struct look_proc *l, const char *ret[LOOK_MISSI
 	else if (l->user_only)
 		ret[n++] = "what the kernel does for it while it runs: only root may sample that (kernel.perf_event_paranoid)";
 	if (l->no_calls)
-		ret[n++] = "system calls, and from where they are made: kernel.yama.ptrace_scope keeps them from us; what is said of "
+		ret[n++] = "system calls, and from where they are made: kernel.yama.ptrace_scope hides them; what is shown for "
 			   "waits is the kernel's function";
 	else if (l->no_stacks)
-		ret[n++] = "who called what waits: kernel.yama.ptrace_scope keeps the stacks from us";
+		ret[n++] = "who called what waits: kernel.yama.ptrace_scope hides the stacks";
 	if (l->no_times)
 		ret[n++] = "exact CPU times: this kernel has no /proc/PID/schedstat; those of the clock tick stand in for them";
 	return n;

@@ -103,7 +103,7 @@ static int read_span(struct span_reader *r, const struct place *place, const jso
 	}
 	if (!json_number(json_object_get(json, keys->start), &span.start) ||
 	    !json_number(json_object_get(json, keys->end), &span.end) || span.start < 0 || span.end < span.start) {
-		complain(r, place, json, SPAN_FAULT_TIME, "startTimeUnixNano and endTimeUnixNano are no span of time");
+		complain(r, place, json, SPAN_FAULT_TIME, "startTimeUnixNano and endTimeUnixNano are not a valid span of time");
 		return 0;
 	}
 	if (json_is_string(name))
@@ -162,7 +162,7 @@ static int read_block(struct span_reader *r, const char *name, uint64_t offset, 
 	if (!scopes)
 		scopes = json_object_get(block, "instrumentationLibrarySpans");
 	if (!json_is_array(scopes) && !r->part)
-		complain(r, &place, block, SPAN_FAULT_SYNTAX, "this is no ResourceSpans: it has no scopeSpans");
+		complain(r, &place, block, SPAN_FAULT_SYNTAX, "this is not a ResourceSpans: it has no scopeSpans");
 	return read_scopes(r, &place, scopes, set, service);
 }
 

@@ -313,7 +313,7 @@ static void know_resource(struct span_reader *r, const struct place *place, stru
 {
 	b->known = true;
 	if (b->resource.bytes && read_resource(r, &b->resource, &b->set, &b->service) < 0 && b->first)
-		span_fault(r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": a resource that is no protobuf message", place->name,
+		span_fault(r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": a resource that is not a protobuf message", place->name,
 			   place->offset + (uint64_t)(b->resource.bytes - place->base));
 	if (b->set)
 		return;
@@ -373,12 +373,12 @@ static int read_scope(struct span_reader *r, const struct place *place, const st
 			continue;
 		result = read_span(r, place, &f, block);
 		if (result == -EBADMSG)
-			complain(r, place, f.bytes, SPAN_FAULT_SYNTAX, "a span that is no protobuf message");
+			complain(r, place, f.bytes, SPAN_FAULT_SYNTAX, "a span that is not a protobuf message");
 		else if (result < 0)
 			return result;
 	}
 	if (result == -EBADMSG) {
-		complain(r, place, m.at, SPAN_FAULT_SYNTAX, "this is no protobuf field; the rest of its message is left out");
+		complain(r, place, m.at, SPAN_FAULT_SYNTAX, "this is not a protobuf field; the rest of its message is left out");
 		result = 0;
 	}
 	return result;
@@ -395,7 +395,7 @@ static int read_resource_spans(struct span_reader *r, const struct place *place,
 		if (f.number == 1 && f.wire == WIRE_BYTES)
 			known.resource = f;
 	if (result == -EBADMSG)
-		complain(r, place, m.at, SPAN_FAULT_SYNTAX, "this is no protobuf field; the rest of its message is left out");
+		complain(r, place, m.at, SPAN_FAULT_SYNTAX, "this is not a protobuf field; the rest of its message is left out");
 	m = inside(block);
 	while ((result = next_field(&m, &f)) > 0) {
 		if (f.number != 2 || f.wire != WIRE_BYTES)
@@ -422,7 +422,7 @@ int otlp_message(struct span_reader *r, const char *name, uint64_t offset, const
 			return result;
 	}
 	if (result == -EBADMSG)
-		complain(r, &place, m.at, SPAN_FAULT_SYNTAX, "this is no protobuf field; the rest is left out");
+		complain(r, &place, m.at, SPAN_FAULT_SYNTAX, "this is not a protobuf field; the rest is left out");
 	return 0;
 }
 
@@ -440,7 +440,7 @@ static int64_t next_piece(struct span_reader *r, struct input *in)
 	m = (struct message){at, at + have};
 	if (read_number(&m, &tag) < 0 || read_number(&m, &n) < 0 || tag != (1 << 3 | WIRE_BYTES)) {
 		if (!r->part)
-			span_fault(r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is no protobuf field; the rest is left out",
+			span_fault(r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is not a protobuf field; the rest is left out",
 			   in->name, input_offset(in));
 		return -EBADMSG;
 	}

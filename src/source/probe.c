@@ -261,5 +261,5 @@ const struct system_reader probe_reader = {
 	.open = probe_open,
 	.read = probe_read,
 	.close = probe_close,
-	.missing = "no thread can be started to feel how responsive the machine is",
+	.missing = "cannot start a thread to measure how responsive the machine is",
 };

@@ -154,7 +154,7 @@ static int put_values(struct server *s, const json_t *values, int server, int co
 
 		value = text ? strtod(text, &end) : NAN;
 		if (!text || end == text || !json_is_number(json_array_get(pair, 0))) {
-			intake_bad(s->into, s->base, 0, "point %zu of %s is none", i + 1, name);
+			intake_bad(s->into, s->base, 0, "point %zu of %s is not a point", i + 1, name);
 			continue;
 		}
 		if (!isfinite(value))

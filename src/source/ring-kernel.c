@@ -38,7 +38,7 @@ static const struct {
 	{"local_timer_entry", NULL, NULL, "what the timer's interrupts take, and bursts of threads they wake (x86 only)"},
 	{"mm_vmscan_memcg_reclaim_begin", NULL, NULL, "reclaim within control groups"},
 	{"block_rq_issue", NULL, NULL, "requests to disks"},
-	{NULL, "sched_entity", "deadline", "used slices: what is neither quota nor an arrival is taken for one (kernel 6.6)"},
+	{NULL, "sched_entity", "deadline", "used slices: what is neither quota nor an arrival counts as one (kernel 6.6)"},
 	{NULL, "cfs_rq", "throttled_clock_self_time", "how much of a wait for a CPU was the group's quota (kernel 6.5)"},
 	{NULL, "task_struct", "in_memstall", "waits for memory (pressure stall information)"},
 };

@@ -506,7 +506,7 @@ static int put_span(struct reading *g, const struct row *row)
 	if (!span.id || (!span.trace_low && !span.trace_high))
 		return complain(g, SPAN_FAULT_ID, "no trace or span id"), 0;
 	if (row->start < 0 || row->duration < 0 || __builtin_add_overflow(row->start, row->duration, &span.end))
-		return complain(g, SPAN_FAULT_TIME, "its times are no span of time"), 0;
+		return complain(g, SPAN_FAULT_TIME, "its times are not a valid span of time"), 0;
 	span.parent = span_id_of_text(row->text[PLACE_PARENT].text, row->text[PLACE_PARENT].n);
 	span.parent = span.parent == span.id ? 0 : span.parent;
 	span.operation = names_text(r->sink.names, row->text[PLACE_NAME].text, row->text[PLACE_NAME].n);

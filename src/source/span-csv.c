@@ -254,7 +254,7 @@ static int read_line(struct span_reader *r, const struct span_columns *t, const 
 		return 0;
 	}
 	if (!span_times_read(t, fields, &span)) {
-		complain(r, in, line, SPAN_FAULT_TIME, "its times are no span of time");
+		complain(r, in, line, SPAN_FAULT_TIME, "its times are not a valid span of time");
 		return 0;
 	}
 	if (parent >= 0 && !is_none(&fields[parent]))

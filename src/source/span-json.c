@@ -101,7 +101,7 @@ static void not_ended(struct cursor *c)
 	if (c->r->part)
 		return;
 	if (c->wrong)
-		span_fault(c->r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is no JSON", c->in->name, input_offset(c->in) + c->wrong);
+		span_fault(c->r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is not JSON", c->in->name, input_offset(c->in) + c->wrong);
 	else
 		span_fault(c->r->sink.faults, SPAN_FAULT_TRUNCATED, "%s: byte %" PRIu64 ": what begins here does not end", c->in->name,
 		   input_offset(c->in));
@@ -117,7 +117,7 @@ static json_t *load_mended(struct cursor *c, json_error_t *error)
 	memcpy(copy, input_at(c->in), c->p);
 	if (!bytes_make_printable(copy, c->p))
 		return NULL;
-	span_fault(c->r->sink.faults, SPAN_FAULT_FIELD, "%s: byte %" PRIu64 ": bytes that are no UTF-8 were replaced", c->in->name,
+	span_fault(c->r->sink.faults, SPAN_FAULT_FIELD, "%s: byte %" PRIu64 ": bytes that are not UTF-8 were replaced", c->in->name,
 		   input_offset(c->in) + (uint64_t)(error->position > 0 ? error->position : 0));
 	return json_loadb(copy, c->p, JSON_DECODE_ANY, error);
 }
@@ -188,7 +188,7 @@ static int each_of_array(struct cursor *c, json_element_fn element)
 			return c->error == -ENOMEM ? -ENOMEM : -ENODATA;
 		}
 		if (!c->p) { /* a bracket where none can be */
-			span_fault(c->r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is no JSON value", c->in->name,
+			span_fault(c->r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is not a JSON value", c->in->name,
 				   input_offset(c->in));
 			return -ENODATA;
 		}
@@ -242,7 +242,7 @@ static int object(struct cursor *c, json_element_fn element)
 			if (byte < 0)
 				not_ended(c);
 			else
-				span_fault(c->r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": a key was to come here", c->in->name,
+				span_fault(c->r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": expected a key here", c->in->name,
 					   input_offset(c->in) + c->p);
 			return -ENODATA;
 		}
@@ -315,7 +315,7 @@ int json_elements(struct span_reader *reader, struct input *in, const char *cons
 		} else if (mended && (byte == ',' || byte == ']' || byte == '}')) {
 			c.p = 1; /* of what was cut off */
 		} else {
-			span_fault(reader->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is no JSON object", in->name,
+			span_fault(reader->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is not a JSON object", in->name,
 				   input_offset(in));
 			r = -ENODATA;
 		}

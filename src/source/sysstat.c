@@ -146,7 +146,7 @@ static int take_hosts(const struct fleet_input *input, struct intake *into, cons
 	int r = 0;
 
 	if (!json_is_array(hosts)) {
-		intake_bad(into, path, 0, "no recording of sysstat: sadf -j writes {\"sysstat\": {\"hosts\": ...}}");
+		intake_bad(into, path, 0, "not a recording of sysstat: sadf -j writes {\"sysstat\": {\"hosts\": ...}}");
 		return 0;
 	}
 	json_array_foreach((json_t *)hosts, i, host) {

@@ -115,7 +115,7 @@ static void bad_rows_are_told_with_their_line_and_left_out(void **state)
 	assert_non_null(strstr(rows[0], ".csv:3: 2 fields instead of 3"));
 	assert_non_null(strstr(rows[1], ".csv:4: no time"));
 	assert_non_null(strstr(rows[2], ".csv:5: no server"));
-	assert_non_null(strstr(rows[3], ".csv:6: 'fast' is no number"));
+	assert_non_null(strstr(rows[3], ".csv:6: 'fast' is not a number"));
 	assert_int_equal(fleet_values(l.fleet, NULL), 2);
 	loaded_free(&l);
 }

@@ -102,7 +102,7 @@ static inline void check_bad(const struct loaded *l, const char *place_and_words
 			return;
 	for (size_t i = 0; i < n; i++)
 		print_message("%s\n", rows[i]);
-	fail_msg("nothing was said of: %s", place_and_words);
+	fail_msg("the answer is empty of: %s", place_and_words);
 }
 
 static inline char *read_fixture(const char *name, size_t *ret_n)

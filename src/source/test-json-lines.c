@@ -44,7 +44,7 @@ static void long_lines_tell_their_kind(void **state)
 	check_at(&l, "a", "bytes.sent", T + 10, 200);
 	check_at(&l, "a", "bytes.sent", T + 20, 100);
 	check_at(&l, "a", "load", T + 20, 2.5);
-	check_bad(&l, "long.ndjson:4: the value of load is no number");
+	check_bad(&l, "long.ndjson:4: the value of load is not a number");
 	assert_int_equal(intake_count(l.intake).bad, 1);
 	loaded_free(&l);
 }

@@ -110,7 +110,7 @@ static void series_become_servers_and_counters(void **state)
 	assert_string_equal(counter_named(&l, "node_load1")->help, "1m load average.");
 	assert_string_equal(l.fleet->servers.v[fleet_find_server(l.fleet, "a:1")].role, "node");
 	assert_int_equal(intake_count(l.intake).bad, 1);
-	check_bad(&l, "point 1 of node_load1 is none");
+	check_bad(&l, "point 1 of node_load1 is not a point");
 	loaded_free(&l);
 	fake_stop(&f);
 }
@@ -171,7 +171,7 @@ static void what_prometheus_refuses_is_said(void **state)
 	f.input.token_file = NULL;
 	l = load_input(&fleet_source_prometheus, &f.input);
 	assert_int_equal(l.result, -EACCES);
-	assert_non_null(strstr(l.error, "does not accept the token"));
+	assert_non_null(strstr(l.error, "refuses the token"));
 	loaded_free(&l);
 	fake_stop(&f);
 }

@@ -402,9 +402,9 @@ char *tracefs_missing(const struct tracefs *f)
 	struct str out = {};
 
 	str_puts(&out, "stacks and samples of what runs\n"
-		       "who holds a lock: locks and condition variables look alike, and who woke the waiter is named\n"
+		       "who holds a lock: locks and condition variables look the same, and the thread that woke the waiter is named\n"
 		       "time taken by CPU quotas: it counts as waiting for a CPU\n"
-		       "used slices: what is no arrival is taken for one\n"
+		       "used slices: what is not an arrival counts as one\n"
 		       "who dirtied what the kernel writes back\n");
 	for (int i = 0; f && i < POINT_COUNT; i++)
 		if (trace_points[i].lost && !f->layout.points[i].there)

@@ -98,7 +98,7 @@ static int read_span(struct span_reader *r, const char *file, uint64_t offset, j
 		return 0;
 	}
 	if (!read_times(json, &span)) {
-		complain(r, file, offset, json, SPAN_FAULT_TIME, "timestamp and duration are no microseconds");
+		complain(r, file, offset, json, SPAN_FAULT_TIME, "timestamp and duration are not microseconds");
 		return 0;
 	}
 	if (json_is_string(name))

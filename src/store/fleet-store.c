@@ -243,7 +243,7 @@ int fleet_store_write(const struct fleet *f, const char *path, char **ret_error)
 	if (asprintf(&beside, "%s.new", path) < 0)
 		return -ENOMEM;
 	if (access(path, F_OK) == 0 && !fleet_store_is(path)) {
-		if (asprintf(ret_error, "%s is there and is no fleet's store: choose another name", path) < 0)
+		if (asprintf(ret_error, "%s exists and is not a fleet store: choose another name", path) < 0)
 			*ret_error = NULL;
 		return -EEXIST;
 	}

@@ -99,7 +99,7 @@ static int open_tables(struct span_parts *p, bool write)
 		r = clickhouse_query(p->clickhouse, "SELECT name FROM system.tables WHERE database = currentDatabase() AND name IN "
 				     "('" LOCAL "', '" WHOLE "')", NULL, take_table, p);
 	if (r == 0 && !p->from)
-		return fail_again(&p->error, -ENOENT, "no worker was there: 'whyslow spans work URL' of each shard makes the parts");
+		return fail_again(&p->error, -ENOENT, "no worker has run: 'whyslow spans work URL' on each shard makes the parts");
 	return r == 0 ? find_shard(p) : r;
 }
 
@@ -135,7 +135,7 @@ int span_parts_put(struct span_parts *p, const struct span_piece *piece)
 	if (ZSTD_isError(n))
 		return -EIO;
 	if (n > PACKED_MAX)
-		return fail_again(&p->error, -E2BIG, "piece %" PRId64 " of %" PRId64 " has too much to tell: %zu MB; fewer values with --by, or "
+		return fail_again(&p->error, -E2BIG, "piece %" PRId64 " of %" PRId64 " is too large: %zu MB; use fewer values with --by, or "
 				  "less time", piece->piece + 1, piece->pieces, n >> 20);
 	r = clickhouse_insert_open(p->clickhouse, LOCAL, "question, shard, piece, pieces, rows, requests, begin, finish, length, written, forest", &in);
 	if (r < 0)

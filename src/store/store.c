@@ -69,7 +69,7 @@ int store_fail(struct store *s, int code, const char *what)
 	free(s->error);
 	s->error = NULL;
 	if (code == SQLITE_NOTADB)
-		remedy = ": it is no recording";
+		remedy = ": it is not a recording";
 	else if (code == SQLITE_INTERRUPT)
 		remedy = ": reading it takes more steps than its size explains; it is damaged, or made to keep its reader busy";
 	else if (r == -ENOSPC)

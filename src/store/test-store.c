@@ -632,7 +632,7 @@ static void no_database_at_all_is_said(void **state)
 	for (int i = 0; i < 1000; i++)
 		fputs("this is no database ", out);
 	fclose(out);
-	opens_with(f, STORE_READ, -EUCLEAN, "no recording");
+	opens_with(f, STORE_READ, -EUCLEAN, "not a recording");
 	unlink(f->file);
 	opens_with(f, STORE_READ, -ENOENT, "start the recorder");
 	mkdir(f->file, 0700);

@@ -378,7 +378,7 @@ static int check_head(struct input *in)
 	if (r < 0)
 		return r;
 	if (memcmp(head, TRACE_MAGIC, 8) != 0) {
-		*in->error = strdup("this is no whyslow trace ('whyslow export --format trace' writes one; those of marks are in traces/ beside the recording)");
+		*in->error = strdup("this is not a whyslow trace ('whyslow export --format trace' writes one; those of marks are in traces/ next to the recording)");
 		return -EBADMSG;
 	}
 	memcpy(&version, head + 8, 4);
@@ -401,7 +401,7 @@ int trace_read(int fd, struct trace *ret, char **ret_error)
 	while (r == 0 && !in.end)
 		r = read_section(&in);
 	if (r == 0 && !in.meta)
-		r = damaged(&in, "it says nothing of its machine");
+		r = damaged(&in, "it does not describe its machine");
 	if (r == 0 && in.trace.n_events != in.events_told)
 		r = damaged(&in, "%zu events of %" PRIu64, in.trace.n_events, in.events_told);
 	if (r == 0)

@@ -158,7 +158,7 @@ int edges_write(const struct span_edges *e, const char *path)
 
 	if (!f)
 		return -errno;
-	fputs("# calls nobody waits for: service, operation of the caller, service, operation of the callee\n", f);
+	fputs("# asynchronous calls: service, operation of the caller, service, operation of the callee\n", f);
 	for (size_t i = 0; i < e->list.n; i++) {
 		const struct span_edge *x = &e->list.v[i];
 

@@ -82,7 +82,7 @@ static void put_feature(const struct deviation *f, bool colour, FILE *out)
 	if (isnan(f->usual))
 		fprintf(out, "  %-28s", "no past to compare with");
 	else
-		fprintf(out, "  usual %10s +- %-9s", format_value(f->feature, f->usual, usual, sizeof(usual)),
+		fprintf(out, "  normally %10s +- %-6s", format_value(f->feature, f->usual, usual, sizeof(usual)),
 			format_value(f->feature, f->spread, spread, sizeof(spread)));
 	fprintf(out, "  %s%s\n", f->feature->help, f->flags & FINDING_LEFT_ONLY_VALUE ? " (was constant until now)" : "");
 }

@@ -96,7 +96,7 @@ static void chart(const struct fleet *f, const struct fleet_page *page, const st
 	fleet_xml_text(f->counters.v[x->counter].name, out);
 	fputs("</b> of ", out);
 	fleet_xml_text(f->servers.v[x->server].name, out);
-	fprintf(out, ", %s to %s; other servers in gray, the trouble shaded</figcaption>\n<svg viewBox=\"0 0 %d %d\" role=\"img\">\n",
+	fprintf(out, ", %s to %s; other servers in gray, the incident shaded</figcaption>\n<svg viewBox=\"0 0 %d %d\" role=\"img\">\n",
 		fleet_value_text(f, x->counter, fr.low, low, sizeof(low)), fleet_value_text(f, x->counter, fr.high, high, sizeof(high)), WIDTH, HEIGHT);
 	shade(&fr, page, out);
 	others = 0;

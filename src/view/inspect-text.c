@@ -29,7 +29,7 @@ static void print_head(const struct inspection *n, FILE *out)
 			n->container ? n->container : "");
 	for (size_t i = 0; i < n->limits.n; i++)
 		fprintf(out, "%-10s%s\n", i ? "" : "Limits", n->limits.v[i]);
-	fprintf(out, "Looked    %llu times in %s; %llu samples of what ran\n\n", (unsigned long long)n->looks,
+	fprintf(out, "Sampled   %llu times in %s; %llu samples of what ran\n\n", (unsigned long long)n->looks,
 		format_span(n->span, span, sizeof(span)), (unsigned long long)n->samples);
 }
 
@@ -67,7 +67,7 @@ static void print_thread(const struct inspected_thread *t, FILE *out)
 	else
 		fprintf(out, "%8u %-15s %5.1f %% %5.1f %%", t->tid, t->comm, 100 * t->cpu, 100 * t->ready);
 	fprintf(out, "  %s%s\n", begins,
-		t->came && t->went ? "  (came and went)"
+		t->came && t->went ? "  (started and ended)"
 		: t->came	   ? "  (came)"
 		: t->went	   ? "  (went)"
 				   : "");
@@ -99,7 +99,7 @@ static void print_threads(const struct inspection *n, FILE *out)
 	}
 	fprintf(out, "%zu threads", n->threads.n);
 	if (came || went)
-		fprintf(out, " (%u came and %u went meanwhile)", came, went);
+		fprintf(out, " (%u started and %u ended during the inspection)", came, went);
 	fprintf(out, ", by CPU time\n%8s %-15s %7s %7s  %s\n", "thread", "name", "runs", "ready", "began in");
 	for (size_t i = 0; i < shown; i++)
 		print_thread(&n->threads.v[i], out);

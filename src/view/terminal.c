@@ -22,7 +22,7 @@
 #define NARROW	      140 /* columns on which a verdict takes two lines, where there are ... */
 #define HIGH	      20  /* ... so many */
 #define MESSAGE_LINES 3
-#define BAR_WIDTH     5
+#define BAR_WIDTH     7
 #define PROCESS_SHARE 0.45 /* of the rows */
 #define FEATURE_WIDTH 46
 #define NAME_WIDTH    20
@@ -221,7 +221,7 @@ static void put_process_names(const struct terminal_layout *l)
 
 	attron(how);
 	move(l->processes - 1, 0);
-	line_put("%-*s %7s %-*s", BAR_WIDTH, "odd", "pid", name_width(l->columns), "program");
+	line_put("%-*s %7s %-*s", BAR_WIDTH, "anomaly", "pid", name_width(l->columns), "program");
 	for (size_t i = 0; i < columns_that_fit(l->columns); i++)
 		line_put("%*s", columns_shown[i].width, columns_shown[i].title);
 	if (line_room() > LEAST_FOR_REASON / 2)
@@ -241,7 +241,7 @@ static void put_reason(const json_t *odd)
 
 static void put_process(const struct terminal_state *s, const struct terminal_layout *l, int row, const json_t *process)
 {
-	bool guilty = number_of(process, "guilt") > 0;
+	bool guilty = number_of(process, "culprit_score") > 0;
 	char text[40];
 
 	move(row, 0);
@@ -308,7 +308,7 @@ static void put_features(struct terminal_state *s, const struct terminal_layout 
 	keep_in_view(&s->features, json_array_size(features), l->n_features);
 	attron(A_UNDERLINE | line_look(DIM));
 	move(l->features - 1, 0);
-	line_put("%-*s ", BAR_WIDTH, "odd");
+	line_put("%-*s ", BAR_WIDTH, "anomaly");
 	line_padded(text_of(json_object_get(s->process, "process"), "label"), 18);
 	line_put("%10s", "now");
 	if (width > BAR_WIDTH + 19 + 10 + 10)
@@ -387,7 +387,7 @@ static void put_curve(const struct terminal_state *s, const struct terminal_layo
 	move(l->features, left);
 	line_put("%s", value_text(f, p.top, top, sizeof(top)));
 	if (!isnan(number_of(compared, "usual")))
-		line_put("   usual %s +- %s", value_text(f, number_of(compared, "usual"), usual, sizeof(usual)),
+		line_put("   normally %s +- %s", value_text(f, number_of(compared, "usual"), usual, sizeof(usual)),
 		    value_text(f, number_of(compared, "spread"), spread, sizeof(spread)));
 	put_time(l->features + l->n_features - 1, left, text_of(s->series, "from"));
 	move(l->features + l->n_features - 1, left + 8);

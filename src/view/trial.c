@@ -142,9 +142,9 @@ static void print_use(const struct trial *t, FILE *out)
 			"while it was held back.\n",
 			t->late_free / 1e6, t->late_held / 1e6);
 	if (t->joined)
-		fprintf(out, "%u more of it began meanwhile, and %s held back with it from the next phase on.\n", t->joined,
+		fprintf(out, "%u more of its processes began during the trial, and %s held back with it from the next phase on.\n", t->joined,
 			t->joined == 1 ? "was" : "were");
-	fputs("It has been given back.\n", out);
+	fputs("It has been released.\n", out);
 }
 
 void trial_text(const struct trial *t, FILE *out)

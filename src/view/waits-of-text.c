@@ -35,7 +35,7 @@ static void put_states(const struct wait_report *r, FILE *out)
 		fprintf(out, " (%.0f %% of it in the kernel, by %" PRIu32 " samples)",
 			100.0 * (double)(r->samples - r->user_samples) / (double)r->samples, r->samples);
 	fprintf(out, ", waited for others' work %s", short_span(awaited, span, sizeof(span)));
-	fprintf(out, ", and was idle or asleep by its own will %s", short_span(resting, span, sizeof(span)));
+	fprintf(out, ", and was idle or asleep by its own choice %s", short_span(resting, span, sizeof(span)));
 	if (r->state[STATE_UNKNOWN])
 		fprintf(out, "; %s are not known", short_span(r->state[STATE_UNKNOWN], span, sizeof(span)));
 	fputs(".\n", out);

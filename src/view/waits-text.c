@@ -370,11 +370,11 @@ static void put_unknown(const struct blame_matrix *m, const struct waits_options
 	for (int w = 0; w < FOR_COUNT; w++) {
 		if (!counts(o, (uint8_t)w) || !m->unknown[w] || m->unknown[w] * 1000 < m->waits[w])
 			continue;
-		fprintf(out, "%s %.1f %% of the waits %s", first ? "\nNobody can be named for" : ",",
+		fprintf(out, "%s %.1f %% of the waits %s", first ? "\nNo culprit is known for" : ",",
 			100.0 * (double)m->unknown[w] / (double)m->waits[w], wait_text((enum wait_for)w));
 		first = false;
 	}
-	fputs(first ? "\nEvery wait has somebody's name.\n" : ".\n", out);
+	fputs(first ? "\nEvery wait has a known culprit.\n" : ".\n", out);
 	if (!o->all)
 		fputs("Waiting for others' work (pipes, sockets, signals, children) is left out; --all shows it. Idle event loops\n"
 		      "and threads asleep by their own timer do not wait.\n", out);
@@ -409,7 +409,7 @@ void waits_text(const struct timeline *t, const struct blame_matrix *m, const st
 	if (make_heaps(m, o, false, &victims) < 0 || make_heaps(m, o, true, &culprits) < 0)
 		return;
 	if (!victims.heaps.n) {
-		fputs("Nobody waited for anything that another one had.\n", out);
+		fputs("No thread waited for anything that another one had.\n", out);
 		return;
 	}
 	if (!o->brief) {

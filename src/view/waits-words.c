@@ -92,7 +92,7 @@ char *culprit_label(const struct timeline *t, const struct blame_matrix *m, cons
 		snprintf(buf, n, "softirq %s", softirq_name(c->id));
 		break;
 	case BY_WAKEUP:
-		snprintf(buf, n, "nobody (the wakeup on its way)");
+		snprintf(buf, n, "no culprit (wakeup in progress)");
 		break;
 	case BY_QUOTA:
 		snprintf(buf, n, "the quota of %s", name_of(t, c->id));
@@ -228,6 +228,6 @@ void put_span(const struct timeline *t, int64_t from, int64_t to, const struct w
 		fprintf(out, " %" PRIu64 " wait%s ended without a wakeup seen.", f->no_waker, f->no_waker == 1 ? "" : "s");
 	fputc('\n', out);
 	if (strcmp(t->trace->source, "tracefs") == 0)
-		fputs("Recorded without BPF, by the kernel's trace buffers: no stacks, no holders of locks; quotas and used slices are not "
-		      "told apart.\n", out);
+		fputs("Recorded without BPF, by ftrace: no stacks, no holders of locks; quotas and used slices are not "
+		      "distinguished.\n", out);
 }

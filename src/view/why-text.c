@@ -45,7 +45,7 @@ static void put_who(const struct suspect *s, FILE *out)
 
 		fprintf(out, ", %u short-lived process%s", s->members, s->members == 1 ? "" : "es");
 		if (s->subject->info.parent)
-			fprintf(out, ", most started by %s, pid %u", starter ? starter : "a process that is gone",
+			fprintf(out, ", most started by %s, pid %u", starter ? starter : "a process that has ended",
 				s->subject->info.parent);
 	} else if (s->together.n) {
 		fprintf(out, ", pid %u, with all it started: %u processes", s->subject->info.pid, s->members);
@@ -212,7 +212,7 @@ static void put_similar(const struct answer *a, FILE *out)
 		fprintf(out, "   mark %" PRId64 ", %s", e->mark, format_local(e->wall, at, sizeof(at)));
 		if (e->note)
 			fprintf(out, " '%s'", e->note);
-		fprintf(out, ": %s%s%s\n", e->what, e->feedback ? ", your verdict: " : "", e->feedback ? e->feedback : "");
+		fprintf(out, ": %s%s%s\n", e->what, e->feedback ? ", your feedback: " : "", e->feedback ? e->feedback : "");
 	}
 }
 

@@ -78,7 +78,7 @@ function told() {
 // What can be done: one of many that are alike, two of a few. Marks each with a number and returns what it is.
 function doable() {
 	const shown = (e) => e.checkVisibility({ visibilityProperty: true }) && e.getBoundingClientRect().width > 0;
-	const ACTS = /^(It is slow now|keep note|right|wrong|fixed|Is it really the cause\?|Freeze anew|Log out)$/; // they change or ask the machine, not the view; login.mjs logs out
+	const ACTS = /^(It is slow now|keep note|right|wrong|fixed|Is it really the cause\?|Freeze again|Log out)$/; // they change or ask the machine, not the view; login.mjs logs out
 	const kinds = new Map(), list = [];
 	for (const old of document.querySelectorAll("[data-try]")) delete old.dataset.try;
 	for (const e of document.querySelectorAll("header :is(button, select), main:not([hidden]) :is(button, select, a[href^='#'], tbody tr[tabindex], [role=button], td.heat, [role=option], input[type=checkbox])")) {
