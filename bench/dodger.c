@@ -6,7 +6,7 @@
 
 #define NS_PER_SEC 1000000000ll
 #define BEFORE	   400000 /* ns: stops so long before an interrupt ... */
-#define AFTER	   100000 /* ... and goes on so long after it */
+#define AFTER	   100000 /* ... and continues so long after it */
 
 static int64_t now(clockid_t clock)
 {

@@ -1,4 +1,4 @@
-/* What the JSON library takes for Jaeger's traces when nobody looks at them: json-alone FILE reads the file as `whyslow spans` does
+/* What the JSON library takes for Jaeger's traces when nothing looks at them: json-alone FILE reads the file as `whyslow spans` does
  * and has each trace parsed and freed. Prints how many spans there were. */
 #include <jansson.h>
 #include <stdio.h>

@@ -47,7 +47,7 @@ struct process {
 	double rate;			     /* wake-ups a second, or the period's */
 	double size, breadth;		     /* of what it does when awake: log-normal */
 	double burst;			     /* drifts */
-	double reads, writes, talks, faults; /* what it does beside computing, 0..1 */
+	double reads, writes, talks, faults; /* what it does next to computing, 0..1 */
 	double next;			     /* second of the next wake-up */
 	int64_t values[PROCESS_FEATURE_COUNT];
 };

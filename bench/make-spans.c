@@ -7,7 +7,7 @@
  * time, at 2,000 a second, and spans come in the order of their ends.
  *
  * story is what SDiag found (section 4): a day with its cycle of load; agent 1.7.0, 6 % of the requests, creates the temporary
- * disk before the others instead of beside them, but only on hardware gen6, a third of the hosts: there a request takes about
+ * disk before the others instead of next to them, but only on hardware gen6, a third of the hosts: there a request takes about
  * 15 % longer.
  *
  * live begins now, with 100,000 spans a second.

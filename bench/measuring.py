@@ -145,7 +145,7 @@ class Recorder:
             try:
                 fields = dict(line.split(":\t", 1) for line in read(path).splitlines() if ":\t" in line)
             except FileNotFoundError:
-                continue  # closed meanwhile: no program's, those stay open
+                continue  # closed in the meantime: no program's, those stay open
             program = int(fields.get("prog_id", 0)) if "run_time_ns" in fields else 0
             called = fields.get("prog_type") == BPF_PROG_TYPE_SYSCALL
             if program and not called and program not in iterators and program not in counted:

@@ -100,7 +100,7 @@ static void *run_sender(void *argument)
 	return NULL;
 }
 
-/* To whoever is free; false when nobody will be. */
+/* To the one that is free; false when nothing will be. */
 static bool hand_over(struct str *batch)
 {
 	bool given = false, alive = true;

@@ -1,4 +1,4 @@
-/* The flight recorder's sums beside the kernel's own accounts: ring-truth [SECONDS] [-v]
+/* The flight recorder's sums next to the kernel's own accounts: ring-truth [SECONDS] [-v]
  *
  * Threads that lived through all of it. On-CPU time against sum_exec_runtime, within max(0.1 %, 0.5 us a switch); time
  * runnable, quota apart, against run_delay, within max(1 %, 0.5 us a switch); waits for disks against delay accounting, within
@@ -120,11 +120,11 @@ int main(int argc, char **argv)
 		const struct ring_task *b = &after.tasks.v[i], *a = hmap_get(&known, b->who.tid, b->who.start);
 		double delay, slack = a ? 500.0 * (double)(b->switches - a->switches + 2) : 0;
 
-		/* of one that runs or waits at a reading, the kernel has not yet added up what goes on */
+		/* of one that runs or waits at a reading, the kernel has not yet added up what continues */
 		if (!a || a->state == STATE_RUNNING || b->state == STATE_RUNNING || state_is_runnable(a->state) || state_is_runnable(b->state))
 			continue;
 		compare(&on_cpu, b, grown(a, b, SUM_RUNNING), (double)(b->cpu_time - a->cpu_time), 0.001, slack);
-		/* the scheduler takes some sleep for queueing, and that of before the programs were there cannot be told from it */
+		/* the scheduler takes some sleep for queueing, and that of before the programs were there cannot be reported from it */
 		delay = (double)(b->run_delay - a->run_delay) - (double)(b->overcounted - a->overcounted);
 		if (b->run_delay - a->run_delay < span)
 			compare(&runnable, b, grown(a, b, SUM_RUNNABLE) + grown(a, b, SUM_PREEMPTED), delay - grown(a, b, SUM_QUOTA), 0.01, slack);

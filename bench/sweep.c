@@ -3,7 +3,7 @@
  * In turn, of the same processes in the same run: one sample of the task source (a pass of the BPF iterator over all
  * tasks, summed by process in user space, exits counted), and /proc/PID/{stat,status,io,schedstat} opened, read and
  * closed for each process. A second lies between two rounds, as between two ticks of the recorder:
- * caches are as cold, and as many processes have done something. With --ring beside the flight recorder, as by default. Prints the medians: ns a process by the sweep, ns a process by
+ * caches are as cold, and as many processes have done something. With --ring next to the flight recorder, as by default. Prints the medians: ns a process by the sweep, ns a process by
  * /proc, and the median of the rounds' ratios. */
 #include <dirent.h>
 #include <errno.h>

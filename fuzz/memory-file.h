@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* -1 where there is none to be had. */
+/* -1 where there is none available. */
 static inline int memory_file(const uint8_t *bytes, size_t n)
 {
 	int fd = memfd_create("input", MFD_CLOEXEC);

@@ -1,5 +1,5 @@
-/* Replays the inputs that lie beside a corpus's README, and of each also all that is cut off at its end: a parser meets
- * torn files more often than odd ones. */
+/* Replays the inputs that lie next to a corpus's README, and of each also all that is cut off at its end: a parser meets
+ * torn files more often than unusual ones. */
 #include <dirent.h>
 #include <errno.h>
 #include <libgen.h>

@@ -3,7 +3,7 @@
 #include "daemon/span-pipeline.h"
 #include "fuzz/target.h"
 
-/* Whatever is recognised, from the bytes to the call forest; what is not is read as a table. */
+/* Whatever is recognized, from the bytes to the call forest; what is not is read as a table. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
 	const struct pipeline_options options = {.late = INT64_MAX, .rule = PATH_CRISP};

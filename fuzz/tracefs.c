@@ -1,4 +1,4 @@
-/* Pages of the kernel's trace buffers, and its format files. The first byte chooses: 0 = the rest is the text of a format file and of
+/* Pages of ftrace, and its format files. The first byte chooses: 0 = the rest is the text of a format file and of
  * a page header; else pages of one CPU. */
 #include <stdlib.h>
 #include <string.h>

@@ -35,7 +35,7 @@ struct whyslow_marker_message {
 	char text[96];
 };
 
-/* 0, or -1 where nobody heard it. */
+/* 0, or -1 where nothing heard it. */
 static inline int whyslow_marker_send(unsigned flags, const char *text)
 {
 	static __thread int fd = -1;

@@ -1,4 +1,4 @@
-/* A user's program for tests/inspect-hostile: it runs code where its words say, beside a thread that waits; says "ready".
+/* A user's program for tests/inspect-hostile: it runs code where its words say, next to a thread that waits; says "ready".
  *
  *   hostile file PATH OFFSET    code that is mapped from a file
  *   hostile generated           code in memory of its own

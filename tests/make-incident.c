@@ -1,7 +1,7 @@
 /* Writes the events of a made-up incident, two seconds of two CPUs: make-incident FILE.trace [more]
  *
- * "guilty" and "innocent" share CPU 0, four milliseconds each. "editor", on CPU 1, waits ten times a second for a kernel's lock
- * that guilty holds (29 ms), then for the disk (25 ms). Samples with stacks every 20 ms; with `more` guilty also calls `rebuild`
+ * "the culprit" and "bystander" share CPU 0, four milliseconds each. "editor", on CPU 1, waits ten times a second for a kernel's lock
+ * that the culprit holds (29 ms), then for the disk (25 ms). Samples with stacks every 20 ms; with `more` the culprit also calls `rebuild`
  * in its innermost function, which is what a difference of two flame graphs shows. */
 #include <fcntl.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ static void block(uint64_t time, uint8_t kind, uint32_t current)
 				    .block = {.request = 7, .device = DISK, .sectors = 8}});
 }
 
-/* Whoever runs on CPU 0 in the k-th slice of 4 ms. */
+/* The one that runs on CPU 0 in the k-th slice of 4 ms. */
 static uint32_t on_cpu0(uint64_t k)
 {
 	return k % 2 ? INNOCENT : GUILTY;
@@ -182,7 +182,7 @@ int main(int argc, char **argv)
 	for (uint64_t p = 0; p < PERIODS; p++) {
 		uint64_t base = BEGIN + p * PERIOD;
 
-		if (p) /* the slices of a period end with innocent running: an odd number of them */
+		if (p) /* the slices of a period end with bystander running: an unusual number of them */
 			leave(base + 10000, 0, INNOCENT, GUILTY, (struct wait_facts){0, WAIT_SLICE, 0}, 0);
 		slices(base);
 		samples(base, more);

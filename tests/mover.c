@@ -111,7 +111,7 @@ static void stay_on(int cpu)
 		fail("sched_setaffinity");
 }
 
-/* ---- the processor ---- */
+/* ---- the CPU ---- */
 
 static void spin_user(void)
 {
@@ -507,7 +507,7 @@ static int64_t blocked_so_far(void)
 	return clock_ns(CLOCK_MONOTONIC) - clock_ns(CLOCK_THREAD_CPUTIME_ID) - run_delay();
 }
 
-/* From Linux 6.12 on, a task of the fair class that blocks beside others may stay in its queue for a while, and the wait
+/* From Linux 6.12 on, a task of the fair class that blocks next to others may stay in its queue for a while, and the wait
  * is then charged from the start of some earlier wait, or not at all; a real-time task leaves at once. */
 static void be_real_time(void)
 {

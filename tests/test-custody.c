@@ -1,5 +1,5 @@
-/* A process in custody is given back whatever happens to whoever holds it: killed at any moment, alone or
- * with its guardian. Needs root. With a number as argument: so many kills a way. */
+/* A process in hold is given back whatever happens to the one that holds it: killed at any moment, alone or
+ * with its hold watchdog. Needs root. With a number as argument: so many kills a way. */
 #include "base/test.h"
 
 #include <dirent.h>
@@ -184,7 +184,7 @@ static bool can(enum hold_way way, const struct trees *trees)
 	return r == 0;
 }
 
-/* The guardian, if it was started yet: a child of the holder. */
+/* The hold watchdog, if it was started yet: a child of the holder. */
 static void kill_guardian(pid_t holder)
 {
 	struct target t;
@@ -223,7 +223,7 @@ static void kill_at_any_moment(enum hold_way way, size_t heads, bool guardian_to
 		waitpid(holder, NULL, 0);
 		if (guardian_too)
 			while (hold_sweep(PROC, run_dir) < 0 || !is_back(&trees, &before)) {
-				/* the guardian may not be quite dead */
+				/* the hold watchdog may not be quite dead */
 				assert_true(monotonic_now() - killed < PATIENCE);
 				poll(NULL, 0, 5);
 			}
@@ -398,7 +398,7 @@ static void younger_children_come_back_too(void **state)
 		assert_null(strstr(now.groups[0], "whyslow"));
 		target_free(&t);
 		target_free(&after);
-		/* nobody of the session is left in the idle class */
+		/* nothing of the session is left in the idle class */
 		{
 			struct processes all;
 
@@ -468,7 +468,7 @@ static void kept_ones_stay_until_given_back(void **state)
 	for (size_t i = 0; i < HEADS; i++)
 		assert_int_equal(sched_getscheduler(trees.head[i]), SCHED_IDLE);
 	free(words);
-	/* nobody takes it a second time, and nobody else's user gives it back */
+	/* nothing takes it a second time, and none else's user gives it back */
 	assert_int_equal(custody_begin(&q, &t, &c, &words), -EBUSY);
 	assert_int_equal(custody_release(PROC, run_dir, (uint32_t)trees.head[0], 12345, &n), 0);
 	assert_int_equal(n, 0);

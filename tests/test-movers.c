@@ -50,7 +50,7 @@ static const struct proof proofs[] = {
 	{"wait-now", FEATURE_THREADS_RUNNABLE, MOVER_CROWD - 1, 0, 1, 1, 1},
 	{"crowd", FEATURE_CPU_RUN_DELAY, 0, 1, 0.97, 1.05, 20 * MS},
 	{"crowd", FEATURE_WAIT_PREEMPTED, 0, 1, 0.95, 1.05, 20 * MS},
-	/* whoever runs keeps all others waiting: the same sum, but for what strangers take of this CPU */
+	/* the one that runs keeps all others waiting: the same sum, but for what strangers take of this CPU */
 	{"crowd", FEATURE_CPU_IMPOSED, 0, 1, 0.6, 1.3, 20 * MS},
 	{"crowd", FEATURE_CTX_INVOLUNTARY, 0, 2, 1, 1, 5},
 	{"sleep-wake", FEATURE_CTX_VOLUNTARY, MOVER_SLEEPS, 0, 1, 1, 5},

@@ -43,9 +43,9 @@ async function readEvents(response, on) {
 	}
 }
 
-// Boards and marks as they come; begins anew when the recorder was restarted. Returns a function that ends it. An EventSource cannot send
+// Boards and marks as they come; begins again when the recorder was restarted. Returns a function that ends it. An EventSource cannot send
 // the session's header.
-// `ended`: there is nothing new to be had now, and why; it is asked for again by itself. `lost(words)`: nothing comes at all; `found`:
+// `ended`: there is nothing new available now, and why; it is asked for again by itself. `lost(words)`: nothing comes at all; `found`:
 // it does (again).
 export function follow(window, { board, mark, ended, lost, found }) {
 	const stop = new AbortController();

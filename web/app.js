@@ -54,7 +54,7 @@ function takeBoard(b) {
 	if (chosen(s)) showFeatures(s, s.at || Date.now() - curveDrawn > REDRAW_CURVE);
 }
 
-// The one that is accused most, else the most unusual one, as long as nobody chose.
+// The one that is named most, else the most unusual one, as long as nothing chose.
 const chosen = (s) => s.pid || (board?.processes.length ? String(board.processes.reduce((a, b) => (b.culprit_score > a.culprit_score ? b : a)).pid) : null);
 
 function showProcesses(s) {
@@ -74,7 +74,7 @@ async function showFeatures(s, curvesToo) {
 		if (pid === chosen(state())) showNobody(pid, e);
 		return;
 	}
-	if (pid !== chosen(state()) || momentOf(s) !== momentOf(state())) return; // another one was chosen meanwhile
+	if (pid !== chosen(state()) || momentOf(s) !== momentOf(state())) return; // another one was chosen in the meantime
 	profile = answer;
 	get("features-title").textContent = `Features of ${profile.process.label} (${pid})`;
 	get("features-title").title = profile.process.cmdline || "";
@@ -139,7 +139,7 @@ async function showCurves(s) {
 			data: await ask("series", { at: `@${at.toFixed(3)}`, since: `@${from.toFixed(3)}`, until: `@${to.toFixed(3)}`, for: who, feature: what, points: POINTS }).catch((e) => { if (!i) throw e; return null; }),
 			who, what, colour: i, usual: who === pid ? profile?.features.find((f) => f.name === what) : null })));
 		const curves = all.filter((c) => c.data);
-		if (pid !== chosen(state())) return; // another one was chosen meanwhile
+		if (pid !== chosen(state())) return; // another one was chosen in the meantime
 		drawCurveNames(get("curves"), all, (i) => {
 			get("feature-list").querySelector("tr[tabindex='0']")?.focus({ preventScroll: true }); // the button goes
 			setState({ more: more(state()).filter((_, k) => k !== i).join(",") });
@@ -154,7 +154,7 @@ async function showCurves(s) {
 	}
 }
 
-// Asked anew when the range has moved by a twentieth: a live page moves on each second.
+// Asked again when the range has moved by a twentieth: a live page moves on each second.
 let livesOf = null, livesPlace = null;
 async function showLives(from, to, place) {
 	livesPlace = place;
@@ -188,7 +188,7 @@ function goLive(s) {
 		},
 		mark: async (m) => {
 			await loadMarks();
-			if (m.source === "rule") return say(`incident, found by a rule: ${m.note || localTime(m.at)} (among the incidents)`); // nobody asked: whoever looks at something goes on
+			if (m.source === "rule") return say(`incident, found by a rule: ${m.note || localTime(m.at)} (among the incidents)`); // nothing asked: the one that looks at something continues
 			setState({ view: "incidents", mark: m.id });
 			queueMicrotask(() => say(`marked: ${m.note || localTime(m.at)}`)); // once it is entered
 		},
@@ -228,7 +228,7 @@ async function showMoment(s) {
 	const done = waiting(get("status"), "reading the recording ...");
 	try {
 		const b = await ask("board", { at: s.at, window: window_(s) });
-		if (boardOf !== momentOf(s)) return; // somewhere else meanwhile
+		if (boardOf !== momentOf(s)) return; // somewhere else in the meantime
 		takeBoard(b);
 		get("at").value = localTime(board.at);
 		say("");

@@ -89,7 +89,7 @@ export class Axis {
 	}
 }
 
-// The ruler on a canvas: ticks and their words from `left` on, over `height` pixels. `colours`: { ink, line }.
+// The ruler on a canvas: ticks and their words from `left` on, over `height` pixels. `colors`: { ink, line }.
 export function drawRuler(context, axis, { left = 0, height, colours, font = "11px system-ui" }) {
 	context.save();
 	context.font = font;

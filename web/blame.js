@@ -40,7 +40,7 @@ function build(main) {
 
 const flowOptions = (s) => ({ wait: s.wait || null, chosen: s.flow || null, names: WAITS, onWait: (wait) => setState({ wait: wait === s.wait ? null : wait }), onChoose: (flow) => setState({ flow: flow === s.flow ? null : flow }) });
 
-// "guilty (4215) was in the way of innocent (4210) for 1.2 s: a CPU 1.2 s in 30 parts, the longest 3 ms."
+// "guilty (4215) was in the way of bystander (4210) for 1.2 s: a CPU 1.2 s in 30 parts, the longest 3 ms."
 function tellCell(s) {
 	const [v, c] = (s.cell || "").split(",").map(Number);
 	const cells = s.cell ? blame.cells.filter((x) => x.victim === v && x.culprit === c && (!s.wait || x.wait === s.wait)) : [];

@@ -24,7 +24,7 @@ function figures(t) {
 	return `Less waiting by ${difference(t.effect)} ${unit} (${difference(t.low)} to ${difference(t.high)} with ${Math.round(100 * t.coverage)} % certainty); of the 70 orders its phases could have had, ${Math.round(70 * t.p)} would show as much by chance. How it was held back: ${t.how}.`;
 }
 
-// Stretches of samples that are alike, [from, to] in seconds.
+// Stretches of samples that are in the same way, [from, to] in seconds.
 function stretches(samples, alike) {
 	const list = [];
 	let begin = 0;
@@ -61,7 +61,7 @@ export function drawTrial(t) {
 		element("figcaption", { class: "hint" }, figures(t)));
 }
 
-// The button for one accused, all processes of a group; what it is accused of (a bottleneck) says how to hold it back.
+// The button for one named, all processes of a group; what it is charged with (a bottleneck) says how to hold it back.
 export function confirmButton(culprit, bottleneck) {
 	const place = element("div", { "aria-live": "polite" });
 	const button = element("button", { type: "button", class: "confirm", title: "holds it back for about ten of the next twenty seconds, then releases it", onclick: async () => {

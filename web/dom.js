@@ -30,7 +30,7 @@ export function oddBar(score) {
 }
 
 // One stop for Tab among many: arrows, Home and End go from one to the next. `items()`: the focusable elements, in order; `onStep(item)`:
-// it was walked to. Whoever has tabindex 0 is the stop.
+// it was walked to. The one that has tabindex 0 is the stop.
 export function arrowKeys(holder, items, onStep = () => null, { next = "ArrowDown", previous = "ArrowUp", page = 10 } = {}) {
 	holder.addEventListener("keydown", (e) => {
 		const all = items(), at = all.indexOf(document.activeElement);
@@ -75,7 +75,7 @@ export function choosableTable({ label, columns, rows, chosen, onChoose, follows
 export const addButton = (label, onAdd) => element("button", { type: "button", tabindex: -1, "aria-label": label, title: `${label} (+)`, onclick: (e) => { e.stopPropagation(); onAdd(); } }, "+");
 
 // New contents in the place of old ones, without losing scroll position or focus: what has the focused one's data-key has it then, else
-// whoever is the stop for Tab.
+// the one that is the stop for Tab.
 export function replaceContents(holder, ...contents) {
 	const focused = holder.contains(document.activeElement) && document.activeElement !== holder ? document.activeElement.dataset.key ?? "" : null;
 	const { scrollTop: top, scrollLeft: left } = holder;
@@ -112,5 +112,5 @@ export function loadStyle(href) {
 	if (!document.head.querySelector(`link[href="${href}"]`)) document.head.append(element("link", { rel: "stylesheet", href }));
 }
 
-// A colour by its name in a style sheet ("--accent").
+// A color by its name in a style sheet ("--accent").
 export const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

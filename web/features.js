@@ -1,7 +1,7 @@
 import { addButton, choosableTable, oddBar, replaceContents, svg } from "./dom.js";
 import { formatValue } from "./format.js";
 
-// The value (red) against centre and spread (grey).
+// The value (red) against center and spread (gray).
 function againstUsual(f) {
 	if (f.usual === null || f.value === null) return "";
 	const low = Math.min(f.value, f.usual - 2 * f.spread), high = Math.max(f.value, f.usual + 2 * f.spread), x = (v) => 100 * (v - low) / (high - low || 1);

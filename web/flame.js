@@ -88,7 +88,7 @@ function draw(s) {
 	setIdle(parts.out, !path.length);
 }
 
-// What lies beside: a mark's events, or what was before the range that is chosen.
+// What lies next to: a mark's events, or what was before the range that is chosen.
 function baseQuestion(s) {
 	const range = chosenRange(s);
 	if (s.base === "before" && range) return { base_mark: s.mark, base_until: `@${formatMoment(range.from)}` };

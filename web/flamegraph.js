@@ -1,6 +1,6 @@
 // The flame graph on a canvas: the root on top, children below, the widest first. Knows nothing of where trees come from.
 //
-// A tree is { name, total, self, children } and, beside another window's, { base }: nodes there only have total 0.
+// A tree is { name, total, self, children } and, next to another window's, { base }: nodes there only have total 0.
 import { css } from "./dom.js";
 import { isDark, sharp } from "./pane.js";
 
@@ -8,7 +8,7 @@ const ROW = 19, LEAST = 2.5, FONT = "12px system-ui, sans-serif", LETTER = 6.4;
 
 export const weight = (n) => Math.max(n.total, n.base ?? 0);
 
-// Colours by name, so that a function looks the same everywhere: the kernel's cooler than programs'. Ink is dark on all of them.
+// Colors by name, so that a function looks the same everywhere: the kernel's cooler than programs'. Ink is dark on all of them.
 function colour(name, kind) {
 	let h = 0;
 	for (let i = 0; i < name.length; i++) h = (h * 31 + name.charCodeAt(i)) >>> 0;
@@ -133,7 +133,7 @@ export class FlameGraph {
 		this.onSelect(this.nodesOf(path).at(-1), path);
 	}
 
-	// Arrows go to parent, widest child, neighbours; Enter zooms; Escape goes out again.
+	// Arrows go to parent, widest child, neighbors; Enter zooms; Escape goes out again.
 	key(e) {
 		const path = this.selected ?? [], nodes = this.tree ? this.nodesOf(path) : [], siblings = nodes.length > 1 ? [...nodes.at(-2).children].sort((a, b) => weight(b) - weight(a)) : [];
 		const at = siblings.indexOf(nodes.at(-1)), children = nodes.length ? [...nodes.at(-1).children].sort((a, b) => weight(b) - weight(a)) : [];

@@ -1,4 +1,4 @@
-// The fleet's drawings beside the heat map: each server's range (a stock chart), bands over time, a scatter of two counters.
+// The fleet's drawings next to the heat map: each server's range (a stock chart), bands over time, a scatter of two counters.
 import { localTime } from "./format.js";
 import { arrowKeys, css, replaceContents, svg } from "./dom.js";
 import { wheelZoom } from "./gestures.js";

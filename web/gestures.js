@@ -1,11 +1,11 @@
-// Mouse and fingers on a canvas that has an axis: dragging chooses a stretch, with shift, the middle button or a finger it
+// Mouse and fingers on a canvas that has an axis: dragging chooses an interval, with shift, the middle button or a finger it
 // pans; the wheel zooms (over what scrolls itself only with Ctrl), two fingers do.
 const CLICK = 4; // px
 
 // How much one turn of the wheel zooms.
 export const wheelFactor = (e) => Math.exp(Math.max(-1, Math.min(1, e.deltaY / 240)));
 
-// Ctrl + wheel over a curve (uPlot): it moves at once, and is asked for anew, onZoom(from, to) in s, when the wheel rests.
+// Ctrl + wheel over a curve (uPlot): it moves at once, and is asked for again, onZoom(from, to) in s, when the wheel rests.
 const RESTED = 200; // ms
 export function wheelZoom(plot, onZoom) {
 	let timer = null;

@@ -1,4 +1,4 @@
-// Servers x time as colours on a canvas. Light to dark of one hue family that does not need red and green told apart.
+// Servers x time as colors on a canvas. Light to dark of one hue family that does not need red and green distinguished.
 import { Axis, drawRuler } from "./axis.js";
 import { css } from "./dom.js";
 import { wheelFactor } from "./gestures.js";

@@ -1,5 +1,5 @@
-// Incidents: moments that were marked, and those that rules caught; each with its answer, its note, similar ones, ways into
-// the other panes, and another one beside it.
+// Incidents: moments that were marked, and those that rules found; each with its answer, its note, similar ones, ways into
+// the other panes, and another one next to it.
 import { ask, tell } from "./api.js";
 import { confirmButton } from "./confirm.js";
 import { choosableTable, element, loadStyle, replaceContents, waiting } from "./dom.js";
@@ -124,7 +124,7 @@ async function drawOne(holder, id, first, s) {
 	}
 }
 
-// The newest one, as long as nobody chose.
+// The newest one, as long as nothing chose.
 const shown = (s) => s.mark || (marks.length ? String(marks.at(-1).id) : null);
 
 function drawList(s) {

@@ -1,4 +1,4 @@
-// One interval of a thread: its stack, who ended it and where, who was in the way, the chain of waits.
+// One interval of a thread: its stack, who ended it and where, which one caused the wait, the chain of waits.
 import { formatSpan } from "./axis.js";
 import { element } from "./dom.js";
 import { localTime } from "./format.js";

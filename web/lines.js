@@ -3,7 +3,7 @@
 import { css } from "./dom.js";
 
 // Classes of states, in the order of the legend. `height`: how much of the row such a run fills, so that the drawing is
-// read without colours as well; `ground`: it lies at the row's foot.
+// read without colors as well; `ground`: it lies at the row's foot.
 export const CLASSES = [
 	{ key: "running", text: "running", height: 1 },
 	{ key: "kernel", text: "running in the kernel", height: 1 },

@@ -1,4 +1,4 @@
-// The victim x culprit matrix: a heat-coloured table that is read with arrows as with eyes. Where there is no room for it, on a phone, a
+// The victim x culprit matrix: a heat-colored table that is read with arrows as with eyes. Where there is no room for it, on a phone, a
 // list of its cells, the longest first.
 import { formatSpan } from "./axis.js";
 import { arrowKeys, choosableTable, element, replaceContents } from "./dom.js";

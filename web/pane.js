@@ -92,7 +92,7 @@ export function freezeAnew() {
 	return button;
 }
 
-// The stretch of time that was chosen in another pane, and the way back to all of it.
+// The interval of time that was chosen in another pane, and the way back to all of it.
 export function rangeChoice() {
 	const said = element("span"), clock = (ns) => `${localTime(Number(ns / 1000000n), false)}.${String(ns / 1000000n % 1000n).padStart(3, "0")}`;
 	const whole = element("span", { class: "choice", hidden: true }, said, " ", element("button", { type: "button", onclick: () => {
@@ -149,7 +149,7 @@ export function redrawn(holder, draw) {
 
 export const isDark = () => matchMedia("(prefers-color-scheme: dark)").matches;
 
-// Keys while the pane is seen and nobody types.
+// Keys while the pane is seen and nothing types.
 export function keys(main, handlers) {
 	addEventListener("keydown", (e) => {
 		if (main.hidden || e.ctrlKey || e.metaKey || e.altKey || e.target.matches("input, select, textarea")) return;

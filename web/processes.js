@@ -3,7 +3,7 @@ import { formatValue } from "./format.js";
 
 const COLUMNS = [["cpu.time", "CPU"], ["cpu.run_delay", "CPU wait"], ["mem.anon", "memory"], ["io.read_bytes", "read"], ["io.write_bytes", "written"],
 	["delay.block", "disk wait"], ["net.rx_bytes", "received"], ["net.tx_bytes", "sent"]];
-const NARROW = 1, MIDDLE = 6; // columns that a phone shows, and those that fit beside the features
+const NARROW = 1, MIDDLE = 6; // columns that a phone shows, and those that fit next to the features
 
 function reason(p) {
 	const odd = p.unusual[0];
@@ -15,7 +15,7 @@ function reason(p) {
 const passes = (p, filter) => !filter || String(p.pid) === filter ||
 	[p.label, p.name, p.unit, p.cmdline].some((t) => t && t.toLowerCase().includes(filter.toLowerCase()));
 
-// onAdd(pid): its curve is wanted beside the chosen one's.
+// onAdd(pid): its curve is wanted next to the chosen one's.
 export function drawProcesses(holder, board, { chosen, filter, onChoose, onAdd }) {
 	const at = Object.fromEntries(board.columns.map((c, i) => [c.name, i]));
 	const unit = Object.fromEntries(board.columns.map((c) => [c.name, c.unit]));

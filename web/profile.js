@@ -1,4 +1,4 @@
-// The visible-timeline profile: what all threads did in the stretch that is seen, and what the chosen one did. The table is
+// The visible-timeline profile: what all threads did in the interval that is seen, and what the chosen one did. The table is
 // the drawing's legend as well.
 import { formatSpan } from "./axis.js";
 import { element, svg } from "./dom.js";

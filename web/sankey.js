@@ -92,7 +92,7 @@ export function drawFlow(holder, blame, { wait, chosen, names, onWait, onChoose 
 	const nodes = [];
 	const node = (n, x, words, onclick, { kind, anchor, tx, room, pressed }) => {
 		const label = `${words}: ${formatSpan(n.ns)}, ${Math.round(100 * n.ns / total)} %`;
-		// the words beside it are cut to fit: what is read out is whole
+		// the words next to it are cut to fit: what is read out is whole
 		nodes.push(svg("g", { role: "button", tabindex: -1, "data-key": `${kind} ${n.key}`, class: `node ${kind}`, "aria-label": label, "aria-pressed": String(pressed), onclick, onkeydown: (e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); onclick(); } } },
 			svg("title", {}, label), svg("rect", { x, y: n.y, width: NODE, height: n.height })));
 		root.append(nodes.at(-1), svg("text", { x: tx, y: n.y + n.height / 2, "text-anchor": anchor, "dominant-baseline": "central", "aria-hidden": "true" }, fit(narrow ? words : `${words}  ${formatSpan(n.ns)}`, room)));

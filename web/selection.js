@@ -3,7 +3,7 @@
 import { formatMoment, parseMoment } from "./axis.js";
 import { setState } from "./state.js";
 
-// { from, to } in BigInt nanoseconds, or null: nobody chose.
+// { from, to } in BigInt nanoseconds, or null: nothing chose.
 export function chosenRange(s) {
 	const from = parseMoment(s.from), to = parseMoment(s.to);
 	return from !== null && to !== null && from < to ? { from, to } : null;

@@ -1,4 +1,4 @@
-// Curves over one time axis: the asked-about moment and its value in crosshairs, the usual range as a band, marks.
+// Curves over one time axis: the asked-about moment and its value in crosshairs, the normal range as a band, marks.
 import uPlot from "./uPlot.esm.js";
 import { css as named, element } from "./dom.js";
 import { wheelZoom } from "./gestures.js";
@@ -65,7 +65,7 @@ function line(u, from, to, colour, dashes) {
 	u.ctx.restore();
 }
 
-// `taken`: stretches of the axis where words stand already: those of another moment there are left out.
+// `taken`: intervals of the axis where words stand already: those of another moment there are left out.
 function vertical(u, at, colour, dashes, label, taken) {
 	const slack = (u.scales.x.max - u.scales.x.min) / 100; // the newest point lies half a step before the end
 	if (at < u.scales.x.min - slack || at > u.scales.x.max + slack) return;
@@ -93,7 +93,7 @@ function horizontal(u, value, scale) {
 	if (y >= u.bbox.top && y <= u.bbox.top + u.bbox.height) line(u, [u.bbox.left, y], [u.bbox.left + u.bbox.width, y], "--bad", [4, 4]);
 }
 
-// The values, and the usual range with them: how far they lie from it is what is looked for.
+// The values, and the normal range with them: how far they lie from it is what is looked for.
 function rangeOf(low, high, usual) {
 	if (usual && usual.usual !== null) {
 		low = Math.min(low ?? Infinity, Math.max(0, usual.usual - usual.spread));
@@ -104,7 +104,7 @@ function rangeOf(low, high, usual) {
 
 let plot = null, drawn = null;
 
-// Until somebody points at a place, the figures below a curve (uPlot) are of the moment that is asked about, in s; none: of the last one.
+// Until something points at a place, the figures below a curve (uPlot) are of the moment that is asked about, in s; none: of the last one.
 export function tellMoment(u, at = u.data[0].at(-1)) {
 	if (u.cursor.left >= 0) return;
 	const x = u.data[0], last = x.length - 1, step = x[1] - x[0] || 1;
@@ -123,10 +123,10 @@ function listenToClicks(u, onMoment) {
 	});
 }
 
-// onZoom(from, to): a stretch was dragged over (null, null: all of it again); onWheel(from, to): zoomed by the wheel; onMoment(s): a moment
+// onZoom(from, to): an interval was dragged over (null, null: all of it again); onWheel(from, to): zoomed by the wheel; onMoment(s): a moment
 // was clicked.
-// onPlaced: is told where the curve lies, { left, width } in px, { from, to } in s; again when it was drawn anew for another width.
-// curves: [{ data: whyslow.series/1, colour: which one, usual: a feature of whyslow.process/1 or null }]; at: seconds; marks: [{ at, note }].
+// onPlaced: is told where the curve lies, { left, width } in px, { from, to } in s; again when it was drawn again for another width.
+// curves: [{ data: whyslow.series/1, color: which one, normal: a feature of whyslow.process/1 or null }]; at: seconds; marks: [{ at, note }].
 export function drawSeries(holder, curves, { at, marks, onZoom, onWheel, onMoment, onPlaced }) {
 	drawn = [holder, curves, { at, marks, onZoom, onWheel, onMoment, onPlaced }];
 	plot?.destroy();

@@ -1,5 +1,5 @@
 // Who is logged in. The session is kept for this tab alone, and sent in a header: a cookie would go to every port of this host, and so to
-// whoever listens there. What a new tab knows of it, it learns from another tab of this very address.
+// the one that listens there. What a new tab knows of it, it learns from another tab of this very address.
 const KEY = "whyslow.session";
 const PATIENCE = 200; // ms for another tab to answer
 const listeners = [], arrivals = [];

@@ -27,7 +27,7 @@ export function onState(listener) {
 	listeners.push(listener);
 }
 
-// A step back is told as popstate and as hashchange: it is one change.
+// A step back is reported as popstate and as hashchange: it is one change.
 function tell() {
 	if (quiet || location.hash === told) return;
 	quiet = true;

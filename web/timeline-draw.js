@@ -1,4 +1,4 @@
-// What the timeline draws beside the rows' states (lines.js). `seen`: { axis, data, marks, instant, origin (ns), scroll and height (px), chosen (a
+// What the timeline draws next to the rows' states (lines.js). `seen`: { axis, data, marks, instant, origin (ns), scroll and height (px), chosen (a
 // thread's number, or null) }, as timeline.js has them.
 import { drawRuler, momentOf } from "./axis.js";
 import { css } from "./dom.js";
@@ -75,7 +75,7 @@ export function drawOver(c, seen) {
 	}
 }
 
-// The critical path: a bar under whoever was next to be done at each moment, lines where it passes from one to another.
+// The critical path: a bar under the one that was next to be done at each moment, lines where it passes from one to another.
 function drawPath(c, { axis, data, scroll, height }) {
 	c.fillStyle = css("--panel");
 	c.globalAlpha = 0.55;
@@ -117,7 +117,7 @@ function arrow(c, x, fromY, toY) {
 	c.stroke();
 }
 
-// From who waits to whom it waits for, where the chain goes one deeper; and from the waker to who goes on.
+// From who waits to whom it waits for, where the chain goes one deeper; and from the waker to who continues.
 function drawChain(c, { axis, data, scroll, height, instant, chosen: tid }, chosen) {
 	const middle = (row) => yOf(row, scroll) + ROW / 2;
 	const edge = (other) => (rowIn(data, other) >= 0 ? middle(rowIn(data, other)) : height - 2); // not among the rows: downwards

@@ -30,7 +30,7 @@ const at = (t) => `@${formatMoment(axis.moment(t))}`;
 
 // --- what is asked ---
 
-// False: another one is wanted meanwhile.
+// False: another one is wanted in the meantime.
 async function openRecording(s) {
 	const key = recording(s);
 	const done = waiting(status, "reading the events ...");
@@ -76,7 +76,7 @@ function linesWanted(s) {
 		parameters: { ...question(s), since: at(from), until: at(to), points, first: Math.max(0, first - SPARE_ROWS), rows: count + 2 * SPARE_ROWS } };
 }
 
-// One question at a time: where the view has moved on meanwhile, the next one is of where it is now.
+// One question at a time: where the view has moved on in the meantime, the next one is of where it is now.
 async function askLines() {
 	if (asking || !axis) return;
 	const wanted = linesWanted(state());
@@ -226,7 +226,7 @@ function nameOf(l) {
 	return l.first || l.alone ? `${l.process === l.name || !l.pid ? l.name : `${l.process}: ${l.name}`} ${l.tid}` : `${l.name} ${l.tid}`;
 }
 
-// What of it fits beside the rows: all of it is its tooltip, and what is read out.
+// What of it fits next to the rows: all of it is its tooltip, and what is read out.
 const shortName = (l) => (l.tid === null ? `${l.process}${l.pid ? ` ${l.pid}` : ""}` : nameOf(l));
 
 function drawNames(s) {
@@ -353,7 +353,7 @@ function build(main) {
 		() => setState({ osince: formatMoment(axis.moment(axis.from)), ountil: formatMoment(axis.moment(axis.to)) }));
 	const path = element("button", { type: "button", title: "of the chosen thread (p)", "aria-pressed": false, onclick: togglePath }, "Critical path");
 	const head = element("canvas", { class: "head", role: "img", "aria-label": "what ran on each CPU" });
-	const body = element("canvas", { class: "body", "aria-hidden": true }); // what it shows is told by the rows, and of one interval by its panel
+	const body = element("canvas", { class: "body", "aria-hidden": true }); // what it shows is reported by the rows, and of one interval by its panel
 	ui = { main, events, order, filter, path, freeze, sort, width: 600,
 		head: new Rows(head, { row: CPU_ROW, gap: GAP, classes: USES, classOf: classOfUse }),
 		body: new Rows(body, { row: ROW, gap: GAP, classes: CLASSES, classOf: classOfState }),

@@ -12,7 +12,7 @@ function ticks(most, n) {
 	return out;
 }
 
-// `most`: ns at the right edge, so that two requests beside each other have one scale.
+// `most`: ns at the right edge, so that two requests next to each other have one scale.
 export function drawWaterfall(holder, request, most) {
 	const width = Math.max(280, holder.clientWidth || 600), height = TOP + ROW * request.spans.length + 4;
 	const gutter = Math.min(300, width * 0.42), room = width - gutter - 54, x = (ns) => gutter + ns / most * room;

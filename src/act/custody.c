@@ -18,7 +18,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 
-#define LOCK_TRIES  20	/* of 100 ms: another custody may be about to end */
+#define LOCK_TRIES  20	/* of 100 ms: another hold may be about to end */
 #define UNDO_TRIES  300 /* of 200 ms: the service manager, too, may be starved */
 #define STACK_TOUCH (64 << 10)
 
@@ -33,14 +33,14 @@ struct custody {
 	bool known;   /* it says all that is to be undone */
 };
 
-/* --- the guardian --- */
+/* --- the hold watchdog --- */
 
 static void sleep_ms(int ms)
 {
 	poll(NULL, 0, ms);
 }
 
-/* Nobody sees what it would say: the recorder tries again where it cannot. */
+/* Nothing sees what it would say: the recorder tries again where it cannot. */
 static void give_back(const struct custody *c)
 {
 	for (int i = 0; i < UNDO_TRIES; i++) {
@@ -56,7 +56,7 @@ static void give_back(const struct custody *c)
 		if (h.guardian == (uint32_t)getpid())
 			r = hold_undo(c->proc_root, &h);
 		else
-			r = -EPERM; /* another custody's, or what `calm` keeps */
+			r = -EPERM; /* another hold's, or what `calm` keeps */
 		hold_free(&h);
 		if (r == 0)
 			(void)hold_file_remove(c->run_dir, c->hold.id);
@@ -123,7 +123,7 @@ static bool is_left_alone(int fd)
 	return true;
 }
 
-/* Keeps the lock: nobody begins another custody before this one is undone. */
+/* Keeps the lock: nothing begins another hold before this one is undone. */
 static void close_others(int keep, int keep_too)
 {
 	unsigned low = (unsigned)(keep < keep_too ? keep : keep_too),
@@ -234,7 +234,7 @@ static bool goes_before(const struct custody *c, const struct hold *h)
 	return c->request.rights.viewer == 0 && h->by != 0 && !h->kept;
 }
 
-/* Held for good already, by itself or by its unit; or by another user's custody. 1 = what was in the way was given back: what was
+/* Held for good already, by itself or by its unit; or by another user's custody. 1 = what was in contention was given back: what was
  * planned so far goes by how things were before. */
 static int check_free(const struct custody *c, const struct hold *h, char **ret_words)
 {
@@ -339,7 +339,7 @@ int custody_end(struct custody *c, bool keep)
 	} else if (r == 0 && c->written) {
 		r = hold_file_remove(c->run_dir, c->hold.id);
 	}
-	/* where it could not be given back the guardian goes on trying */
+	/* where it could not be given back the hold watchdog continues trying */
 	if (r == 0)
 		(void)!write(c->pipe, "q", 1);
 	custody_free(c);
@@ -418,7 +418,7 @@ int custody_begin(const struct hold_request *q, const struct target *t, struct c
 		(void)hold_sweep(q->proc_root, q->run_dir);
 		r = target_of(q->proc_root, &t->heads, t->open, &c->target);
 	}
-	/* the guardian knows whose file to look for before there is one */
+	/* the hold watchdog knows whose file to look for before there is one */
 	if (r == 0) {
 		const struct process *head = target_head(&c->target);
 

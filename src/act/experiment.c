@@ -35,7 +35,7 @@ static int run_phase(struct run *r, int phase)
 	bool held = r->t->phases[phase].held;
 	int n = 0;
 
-	/* two alike in a row: nothing changes, and the same part of it is left out */
+	/* two in the same way in a row: nothing changes, and the same part of it is left out */
 	if (held != (phase > 0 && r->t->phases[phase - 1].held))
 		n = e->change(e->data, held);
 	if (n == 0)

@@ -1,4 +1,4 @@
-/* Control groups that a hold made and did not remove: its holder and its guardian were killed between two steps, or something was
+/* Control groups that a hold made and did not remove: its holder and its hold watchdog were killed between two steps, or something was
  * just ending in there. Only empty groups can be removed, so nothing is given back here that a hold still needs. */
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ static void sweep_group(const char *run_dir, int folder, const char *name)
 	if (hold_file_exists(run_dir, place_hold_id(name)))
 		return;
 	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && time(NULL) - st.st_mtime >= AGE)
-		(void)unlinkat(folder, name, AT_REMOVEDIR); /* fails where somebody is in it */
+		(void)unlinkat(folder, name, AT_REMOVEDIR); /* fails where something is in it */
 }
 
 static void sweep_folder(const char *run_dir, int parent, const char *name, unsigned depth)

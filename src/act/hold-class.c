@@ -147,7 +147,7 @@ static int restore_younger(struct hold *h, uint32_t process, uint32_t tid, uint6
 	return restore_thread(tid, like);
 }
 
-/* Children whose parent ended are told by their process group and session. */
+/* Children whose parent ended are reported by their process group and session. */
 static bool may_be_younger(const struct hold *h, const struct target *t, const struct process *p)
 {
 	for (size_t i = 0; i < h->heads.list.n; i++) {

@@ -308,7 +308,7 @@ static int take_line(struct hold *h, char **w, size_t n)
 	return strcmp(w[0], "thread") == 0 && n == 12 ? take_thread(h, w) : take_step(h, w, n);
 }
 
-/* Ours, and nobody else's to write. */
+/* Ours, and none else's to write. */
 static bool is_private(const struct stat *st)
 {
 	return st->st_uid == geteuid() && !(st->st_mode & 022);
@@ -410,7 +410,7 @@ int hold_lock(const char *run_dir, uint32_t uid, int *ret_fd)
 	return 0;
 }
 
-/* --- what nobody minds any more --- */
+/* --- what nothing minds any more --- */
 
 static bool is_unfinished(const char *name)
 {
@@ -427,7 +427,7 @@ static uint32_t user_of(const char *name)
 	return at ? (uint32_t)number(at + 2) : 0;
 }
 
-/* Files that nobody lives to finish; whoever holds the lock may be writing one. */
+/* Files that nothing lives to finish; the one that holds the lock may be writing one. */
 static void remove_unfinished(const char *run_dir)
 {
 	_cleanup_free_ char *name = hold_folder(run_dir);
@@ -442,7 +442,7 @@ static void remove_unfinished(const char *run_dir)
 	}
 }
 
-/* Whether somebody lives whose it is to undo. */
+/* Whether something lives whose it is to undo. */
 static bool has_owner(const char *proc_root, const struct hold *h)
 {
 	return (h->owner && process_lives(proc_root, h->owner, h->owner_start)) ||

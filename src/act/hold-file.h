@@ -27,7 +27,7 @@ char *hold_folder(const char *run_dir);
  * holding. 0, -EBUSY (another process of the user has it), -errno. */
 int hold_lock(const char *run_dir, uint32_t uid, int *ret_fd);
 bool hold_file_exists(const char *run_dir, const char *id);
-/* What nobody minds any more is undone and its file taken away, also one that was not written to the end; what `calm`
+/* What nothing minds any more is undone and its file taken away, also one that was not written to the end; what `calm`
  * keeps stays as long as its process lives. A hold of another boot ended with it. 0, or -errno of the first that could not be undone:
  * its file stays. */
 int hold_sweep(const char *proc_root, const char *run_dir);

@@ -71,8 +71,8 @@ static bool has_pid(const struct pids *p, uint32_t pid)
 	return false;
 }
 
-/* Moves those of the members that are in `from`; until a round finds nobody left there: children may come
- * meanwhile. */
+/* Moves those of the members that are in `from`; until a round finds nothing left there: children may come
+ * in the meantime. */
 int group_move_in(const char *proc_root, const struct hold *h, const struct hold_step *s)
 {
 	_cleanup_(pids_free) struct pids there = {};
@@ -98,7 +98,7 @@ int group_move_in(const char *proc_root, const struct hold *h, const struct hold
 	return r;
 }
 
-/* The group it came from, or where that is gone meanwhile the nearest above it. */
+/* The group it came from, or where that is gone in the meantime the nearest above it. */
 static int put_back(const char *group, uint32_t pid)
 {
 	_cleanup_free_ char *at = strdup(group);
@@ -135,7 +135,7 @@ int group_move_back(const struct hold_step *s)
 		if (rmdir(s->path) == 0 || errno == ENOENT)
 			return r;
 		if (round)
-			poll(NULL, 0, 5); /* somebody is just ending in there */
+			poll(NULL, 0, 5); /* something is just ending in there */
 	}
 	return r < 0 ? r : -EBUSY;
 }

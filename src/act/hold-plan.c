@@ -61,7 +61,7 @@ static void disks_free(struct disks *d)
 	VEC_FREE(d->list);
 }
 
-/* Whole disks with something behind them: limits are not to be had for partitions. "254:0" is in
+/* Whole disks with something behind them: limits are not available for partitions. "254:0" is in
  * /sys/block/vda/dev. */
 static int find_disks(struct disks *ret)
 {
@@ -91,7 +91,7 @@ static int find_disks(struct disks *ret)
 
 /* --- the whole unit --- */
 
-/* Nobody in it may be somebody who must be left alone. A unit's members are those of its control group. */
+/* Nothing in it may be something who must be left alone. A unit's members are those of its control group. */
 static int may_hold_unit(const struct hold_request *q, const char *unit)
 {
 	_cleanup_(processes_free) struct processes all = {};

@@ -1,8 +1,8 @@
 /* Holding a culprit back and giving it back, whatever happens.
  *
  * A hold is a list of steps, each with what undoes it. It is written down (RUN/held/ID, hold-file.h) before
- * the first step is done and taken away after the last one was undone, so that whoever comes later - the
- * guardian (guardian.h), the recorder, the next start - can undo it from the file alone. Undoing is
+ * the first step is done and taken away after the last one was undone, so that the one that comes later - the
+ * hold watchdog (custody.h), the recorder, the next start - can undo it from the file alone. Undoing is
  * idempotent: any part of it may already be done.
  *
  * Nothing that is done here outlives a restart of the machine: control groups, scheduling classes and
@@ -59,7 +59,7 @@ struct hold {
 	enum hold_short of;
 	enum hold_way way;
 	bool quoted;		  /* as read: texts of the file are quoted (hold-file.c) */
-	bool kept;		  /* by `calm`: nobody need live for it */
+	bool kept;		  /* by `calm`: nothing need live for it */
 	uint32_t by;		  /* uid */
 	int64_t since;		  /* wall ns */
 	uint32_t owner, guardian; /* pids; while one of them lives it is theirs to undo */
@@ -78,7 +78,7 @@ struct hold_request {
 		      */
 	bool gentle; /* for good: a tenth of a CPU instead of a hundredth, and only as a last resort stopped
 			altogether */
-	int way;     /* enum hold_way, or -1 = the first that can be had */
+	int way;     /* enum hold_way, or -1 = the first that can be used */
 	unsigned without; /* ways (1 << enum hold_way) that were tried in vain */
 	struct refusal_options rights;
 };

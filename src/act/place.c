@@ -98,7 +98,7 @@ const char *place_hold_id(const char *name)
 	return end && id[end] == '\0' ? id : NULL;
 }
 
-/* The group that a hold has put a process into is none of its own: another hold begins beside it. Below it nothing could be
+/* The group that a hold has put a process into is none of its own: another hold begins next to it. Below it nothing could be
  * handed on, in version 2. */
 static void leave_holds(char *path)
 {

@@ -24,7 +24,7 @@ void place_free(struct place *p);
  * within a container), -ESRCH, -ENOMEM.
  */
 int place_find(const char *proc_root, uint32_t pid, const char *controller, struct place *ret);
-/* The hold that a control group of this name was made for, within the name; NULL: the group is somebody else's. */
+/* The hold that a control group of this name was made for, within the name; NULL: the group is another one's. */
 const char *place_hold_id(const char *name);
 /* Whether a version 2 group hands a controller on to the groups below it. */
 bool place_hands_on(const struct place *p, const char *controller);

@@ -14,10 +14,10 @@
 #include "base/folder.h"
 #include "base/str.h"
 
-#define ACCEPTING   0x10000 /* __SO_ACCEPTCON: somebody listens on the socket */
+#define ACCEPTING   0x10000 /* __SO_ACCEPTCON: something listens on the socket */
 #define SOCKETS_MAX 256
 
-/* --- whyslow itself, and whoever started it --- */
+/* --- whyslow itself, and the one that started it --- */
 
 static bool is_same_program(const char *proc_root, uint32_t pid)
 {
@@ -141,7 +141,7 @@ static const char *needed_name(const char *name)
 	return NULL;
 }
 
-/* A shell that somebody sits at leads a session and has a terminal. */
+/* A shell that something sits at leads a session and has a terminal. */
 static bool is_session_leader(const struct process *p)
 {
 	return p->session == p->pid && p->terminal != 0;

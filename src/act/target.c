@@ -44,7 +44,7 @@ static int parse_stat(char *text, struct process *ret)
 	text_make_printable(ret->name);
 	ret->start = start;
 	ret->kernel = flags & PF_KTHREAD;
-	/* a leader may be done while its other threads go on */
+	/* a leader may be done while its other threads continue */
 	ret->ended = (state == 'Z' || state == 'X') && threads <= 1;
 	return 0;
 }
@@ -189,7 +189,7 @@ static int add_heads(const struct processes *all, struct target *t)
 	return t->members.list.n ? 0 : -ESRCH;
 }
 
-/* A child may have a smaller number than its parent: until a round finds nobody more. Everybody descends from pid 1: it is
+/* A child may have a smaller number than its parent: until a round finds nothing more. Everybody descends from pid 1: it is
  * refused, not listed. */
 static int add_descendants(const struct processes *all, struct target *t)
 {

@@ -48,11 +48,11 @@ struct target {
 void target_free(struct target *t);
 /* One process and its descendants as they are now. 0, -ESRCH, -ENOMEM. */
 int target_find(const char *proc_root, uint32_t pid, struct target *ret);
-/* The same of several, each known by its number and its start; of an open one with whoever has joined them. As above; -ESRCH: none
+/* The same of several, each known by its number and its start; of an open one with the one that has joined them. As above; -ESRCH: none
  * of them lives. */
 int target_of(const char *proc_root, const struct processes *heads, bool open, struct target *ret);
 bool target_has(const struct target *t, uint32_t pid);
-/* Whether a process of this name and parent is one more of an open target: begun by whoever began a head of the same name. */
+/* Whether a process of this name and parent is one more of an open target: begun by the one that began a head of the same name. */
 bool target_takes(const struct target *t, uint32_t parent, const char *name);
 /* Who stands for all of it in words. */
 const struct process *target_head(const struct target *t);
@@ -61,7 +61,7 @@ struct refusal_options {
 	uint32_t viewer; /* who asks: root, or the owner of all of it */
 	bool force;	 /* even the foreground program */
 };
-/* Whether it must be left alone: pid 1 and the kernel's threads; whyslow itself, and whoever it was started
+/* Whether it must be left alone: pid 1 and the kernel's threads; whyslow itself, and the one that it was started
  * by; what the session needs (display server, message bus, login, terminals, shells that people sit at); the
  * foreground program; other users' processes. 0; -EPERM with *ret_why in words (the caller frees), or -errno.
  */

@@ -73,7 +73,7 @@ static void groups_of_both_versions_are_found(void **state)
 	assert_string_equal(p.path, "/c/cpu/a.slice");
 	assert_false(p.unified);
 	place_free(&p);
-	assert_int_equal(place_find(root, 7, "cpuset", &p), 0); /* not the one whose name begins alike */
+	assert_int_equal(place_find(root, 7, "cpuset", &p), 0); /* not the one whose name begins in the same way */
 	assert_string_equal(p.path, "/c/set");
 	place_free(&p);
 	assert_int_equal(place_find(root, 7, "", &p), 0);
@@ -91,7 +91,7 @@ static void groups_of_both_versions_are_found(void **state)
 	assert_int_equal(place_find(root, 7, "", &p), -ENOENT);
 }
 
-/* Somebody's hold of this process goes on: the next one begins beside it, whoever the first one's user is. */
+/* Something's hold of this process continues: the next one begins next to it, the one that the first one's user is. */
 static void a_group_that_a_hold_made_is_left(void **state)
 {
 	static const struct {
@@ -299,7 +299,7 @@ static void what_is_not_whole_or_not_ours_is_not_believed(void **state)
 	assert_int_equal(hold_file_read(root, "5-5", &h), -EBADMSG);
 	put("held/5-6", "something else\nend\n");
 	assert_int_equal(hold_file_read(root, "5-6", &h), -EBADMSG);
-	put("held/5-8", "whyslow.held/1\nend\n"); /* of nobody */
+	put("held/5-8", "whyslow.held/1\nend\n"); /* of none */
 	assert_int_equal(hold_file_read(root, "5-8", &h), -EBADMSG);
 	put("held/5-7", "whyslow.held/1\nwho\t5\t7\t0\t0\tname\nwrite\t/a\\x2db\t1\t-\nend\n");
 	assert_int_equal(hold_file_read(root, "5-7", &h), 0);
@@ -368,7 +368,7 @@ static void make_group(const char *name, time_t age)
 	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-/* What a hold still needs has a file, is young, or has somebody in it. */
+/* What a hold still needs has a file, is young, or has something in it. */
 static void empty_groups_of_old_holds_are_removed(void **state)
 {
 	char line[256];
@@ -493,7 +493,7 @@ static int world_rest(void *data, int64_t until)
 {
 	(void)data;
 	assert_true(until > world.now);
-	world.now = until + 1000; /* nobody wakes in time */
+	world.now = until + 1000; /* nothing wakes in time */
 	return 0;
 }
 

@@ -40,7 +40,7 @@ int config_defaults(struct config *c);
 /* Reads a file over what is set. -ENOENT when it is not there; -EINVAL with *ret_error "file:line:column: ...". */
 int config_read(struct config *c, const char *path, char **ret_error);
 /* Defaults, and over them `file`; NULL = the system's, which need not be there, nor be readable: where the administrator keeps it
- * to himself, users have the defaults. As config_read(); *c is to be freed in any case. */
+ * to itself, users have the defaults. As config_read(); *c is to be freed in any case. */
 int config_load(struct config *c, const char *file, char **ret_error);
 /* Calls `each` for every setting, with its value as the file has it. 0 or -ENOMEM. */
 int config_each(const struct config *c, void (*each)(const char *name, const char *help, const char *value, void *data), void *data);

@@ -1,6 +1,6 @@
 /* How a process of root's that answers another user's question becomes one of that user.
  *
- * It takes the user's ids for files (effective and file system) and those of nobody for all else, so that neither the user nor what
+ * It takes the user's ids for files (effective and file system) and those of none for all else, so that neither the user nor what
  * the user runs can stop or trace it. It keeps the right to read any file (CAP_DAC_READ_SEARCH), and the kernel restricts that to the paths
  * named here (Landlock, since Linux 5.13) and to system calls that compute, read, and answer (seccomp). It cannot write to a path,
  * execute a program, send a signal, load into the kernel, or get rights back. What is open already stays open.
@@ -22,5 +22,5 @@ struct fewer_rights {
 };
 
 /* For the whole process, which has one thread. 0; -errno: some rights may be left, and the process is to end. Where the ids cannot be
- * changed (no CAP_SETUID, or a namespace without that user) root's stay, without any capability but those above: that is no error. */
+ * changed (no CAP_SETUID, or a namespace without that user) root's stay, without any capability but those above: that is not an error. */
 int fewer_rights_take(const struct fewer_rights *to);

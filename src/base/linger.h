@@ -1,7 +1,7 @@
 /* Closing what a stranger sent must not take the stranger's time.
  *
  * The last close of a TCP socket with SO_LINGER waits in the kernel for as long as its owner set, and a message that carries
- * such a socket hands that wait to whoever receives or drops the message. A signal ends the wait: a guard sends one to its thread
+ * such a socket hands that wait to the one that receives or drops the message. A signal ends the wait: a guard sends one to its thread
  * every LINGER_MOST ms until it is told that the thread is through. (Since Linux 6.16 SO_PASSRIGHTS refuses such messages; see
  * linger_refuse().)
  */

@@ -108,7 +108,7 @@ static int drop_capabilities(void)
 /* --- system calls --- */
 
 /* What computing, and reading of open files, takes. Other calls fail with EPERM: a library that tries to find a locale or
- * a debug file goes on without it. */
+ * a debug file continues without it. */
 static const struct sock_filter filter[] = {
 	FILTER_BEGIN,
 	ALLOW_CALL(SYS_recvmsg),

@@ -1,6 +1,6 @@
 /* A process without rights, for what parses bytes that other users wrote: programs, debug files, lists.
  *
- * The caller forks. The child gives up its user (for nobody, where it may), groups, capabilities, descriptors and
+ * The caller forks. The child gives up its user (for none, where it may), groups, capabilities, descriptors and
  * nearly all system calls: it can compute, read the files handed to it, and answer over one socket. It opens
  * nothing: its caller opens files, with the checks of base/outside.h, and hands the descriptors over.
  * A child that dies, stalls or answers nonsense is ended; that costs an answer, never the caller.

@@ -84,7 +84,7 @@ int fail_with(char **ret_error, int code, const char *format, ...) __attribute__
 int fail_again(char **error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* What a terminal would obey (C0, DEL, C1), and bytes that are no UTF-8, which JSON cannot carry, become a space or '?', in place: names, notes and command
- * lines are chosen by whoever is recorded, not by whoever reads them. NULL stays. */
+ * lines are chosen by the one that is recorded, not by the one that reads them. NULL stays. */
 void text_make_printable(char *text);
 /* The same of n bytes, NULs among them. Whether there was something to change. */
 bool bytes_make_printable(char *text, size_t n);

@@ -1,4 +1,4 @@
-/* Who holds a file lock: as the kernel tells it of real processes, and of what cannot be had at will. */
+/* Who holds a file lock: as the kernel tells it of real processes, and of what is not available at will. */
 #include "base/test.h"
 
 #include <fcntl.h>

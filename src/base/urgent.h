@@ -1,5 +1,5 @@
 /* Real-time priority, for what must run at once on a machine that crawls and takes little: a question, the copy of the flight
- * recorder, and whoever holds a lock that these two wait for. Above most real-time programs and threaded interrupts (50), which
+ * recorder, and the one that holds a lock that these two wait for. Above most real-time programs and threaded interrupts (50), which
  * would starve them. */
 #pragma once
 
@@ -9,14 +9,14 @@
 
 #define URGENT_PRIORITY 51
 
-/* For the calling thread, not for what it starts; or back to the usual. 0, or -EPERM without the right to it: nothing has happened. */
+/* For the calling thread, not for what it starts; or back to the normal. 0, or -EPERM without the right to it: nothing has happened. */
 int urgent_set(bool urgent);
 /* For the calling thread and the processes that it forks: a process that had to become urgent by itself would first wait for a CPU. */
 int urgent_set_inherited(void);
 
-/* Raises the calling thread for as long as it holds a lock that urgent threads take, too: a holder of the usual priority gets no CPU
- * beside a storm, and they would wait with it (immediate priority ceiling; Sha, Rajkumar, Lehoczky 1990). Sections do not nest.
- * Without the right to real-time priority nothing happens. A budget that ends meanwhile takes effect at the section's end. */
+/* Raises the calling thread for as long as it holds a lock that urgent threads take, too: a holder of the baseline priority gets no CPU
+ * next to a storm, and they would wait with it (immediate priority ceiling; Sha, Rajkumar, Lehoczky 1990). Sections do not nest.
+ * Without the right to real-time priority nothing happens. A budget that ends in the meantime takes effect at the section's end. */
 struct urgent_section {
 	int policy, priority; /* from before */
 	bool raised;

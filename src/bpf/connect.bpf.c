@@ -53,7 +53,7 @@ int BPF_PROG(on_state, struct sock *sk, int before, int now)
 {
 	if (now != TCP_SYN_SENT && before != TCP_SYN_SENT)
 		return 0;
-	if (sk->sk_protocol != IPPROTO_TCP || now == TCP_SYN_RECV) /* both sides called at once: it goes on */
+	if (sk->sk_protocol != IPPROTO_TCP || now == TCP_SYN_RECV) /* both sides called at once: it continues */
 		return 0;
 	if (now == TCP_SYN_SENT)
 		begin(sk);

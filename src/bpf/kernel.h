@@ -322,7 +322,7 @@ struct bpf_iter_num {
 #define BPF_TASK_ITER_PROC_THREADS 2
 
 /* What rarely happens is laid out behind what mostly does: the programs run amid the kernel's most frequent paths, and share
- * the processor's cache of instructions with them. */
+ * the CPU's cache of instructions with them. */
 #ifndef unlikely
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
 #endif

@@ -3,7 +3,7 @@
 
 #include "bpf/ring-waits.h"
 
-/* The slot is wiped before it is nobody's: who claims it finds it empty. */
+/* The slot is wiped before it is no one's: who claims it finds it empty. */
 static __always_inline void release_slot(struct ring_thread *t)
 {
 	volatile u64 *words = (u64 *)t;

@@ -96,7 +96,7 @@ static __always_inline struct ring_cpu *cpu_at(u32 cpu)
 	return bpf_map_lookup_elem(&cpus, &cpu);
 }
 
-/* Record n is the middle one of its block: copies the block before it from the stage to its place. Whoever was interrupted here for so
+/* Record n is the middle one of its block: copies the block before it from the stage to its place. The one that was interrupted here for so
  * long that the block was written again has copied a mixture, which must say nothing. */
 static __noinline void put_away(struct ring_cpu *c, u32 generation_of_cpu, u64 n)
 {
@@ -175,7 +175,7 @@ static __always_inline struct event *begin(struct ring_cpu **ret_c, u32 thread)
 
 /* --- the context --- */
 
-#define CLOCK_FRESH 1000000   /* ns: for so long the two clocks are taken to run alike */
+#define CLOCK_FRESH 1000000   /* ns: for so long the two clocks are taken to run in the same way */
 #define CLOCK_OLD   100000000 /* ns: after so long nothing is known of their difference */
 
 /* CLOCK_MONOTONIC, from the clock that the scheduler has just read: reading it costs as much as the rest of a record. And
@@ -228,7 +228,7 @@ static __always_inline void charge(struct ring_thread *t, u32 sum, u64 now)
 		t->sum[sum] += passed;
 }
 
-/* By the scheduler's clock: how long it has waited in queues, the wait included that goes on or ends now. */
+/* By the scheduler's clock: how long it has waited in queues, the wait included that continues or ends now. */
 static __always_inline u64 queued_until(struct task_struct *task, u64 clock)
 {
 	u64 since = task->sched_info.last_queued;
@@ -237,7 +237,7 @@ static __always_inline u64 queued_until(struct task_struct *task, u64 clock)
 }
 
 /* It left the CPU untold, some time ago, and has run for `stint` since it last came: of all that was since it came told, the scheduler
- * knows how long it ran and how long it stood in queues. The rest it slept, nobody knows why. */
+ * knows how long it ran and how long it stood in queues. The rest it slept, nothing knows why. */
 static __noinline void settle_untold(struct ring_thread *t, struct task_struct *task, u64 now, u64 clock, u64 stint)
 {
 	u64 ran = task->se.sum_exec_runtime - t->ran_at, queued = queued_until(task, clock) - t->queued_at;

@@ -81,7 +81,7 @@ static __noinline void write_lock(struct ring_cpu *c, u32 cpu, u64 now, u32 thre
 	commit(e, EVENT_LOCK, l->flags);
 }
 
-/* The user stack, where this thread has last waited long: it cannot be had of a sleeper. */
+/* The user stack, where this thread has last waited long: it is not available of a sleeper. */
 static __noinline void note_user_stack(void *ctx, struct ring_thread *t)
 {
 	if (!stacks_on)

@@ -1,6 +1,6 @@
 /* What the flight recorder keeps of each thread, and how programs find it.
  *
- * A thread has the slot that its number says, if nobody else has it (as two whose numbers are RING_THREADS apart); else it hangs on the
+ * A thread has the slot that its number says, if nothing else has it (as two whose numbers are RING_THREADS apart); else it hangs on the
  * thread: asking the kernel for that takes longer than all the rest of a record.
  */
 #pragma once
@@ -32,7 +32,7 @@ static __always_inline struct ring_thread *slot_of(u32 thread)
 	return bpf_map_lookup_elem(&thread_slots, &key);
 }
 
-/* Bit by bit, for numbers of processes that agree in 16 bits: a thread was woken. For whoever reads processes and clears them. */
+/* Bit by bit, for numbers of processes that agree in 16 bits: a thread was woken. For the one that reads processes and clears them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, RING_WOKEN_WORDS);

@@ -20,7 +20,7 @@
 #define FUTEX_LOCK_PI2	  13
 #define FUTEX_TID_MASK	  0x3fffffff
 #define FUTEX_HAS_WAITERS 0x80000000u
-#define LOCK_WORD_WAITED  2 /* glibc: held, and somebody waits */
+#define LOCK_WORD_WAITED  2 /* glibc: held, and something waits */
 #define GLIBC_OWNER	  8 /* pthread_mutex_t.__data.__owner */
 
 static const unsigned char calls[CALLS_ROOM] = {CALLS(CALL_ROW)};
@@ -129,7 +129,7 @@ static __always_inline u8 call_of_file(struct task_struct *task, struct ring_thr
 	return call;
 }
 
-/* What user space had in its registers. The kernel's own function for it costs a call and a return, which some processors are made to
+/* What user space had in its registers. The kernel's own function for it costs a call and a return, which some CPUs are made to
  * predict wrongly each time: 10 ns. */
 static __always_inline struct pt_regs *registers_of(struct task_struct *task)
 {

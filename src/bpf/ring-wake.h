@@ -205,7 +205,7 @@ static __always_inline void end_wait(void *ctx, struct ring_cpu *c, u32 cpu, u64
 	note_quota_clock(task, t);
 }
 
-/* Since 6.12 a thread that goes to sleep may stay in its queue for a while. If load balancing moves it meanwhile, the scheduler notes that
+/* Since 6.12 a thread that goes to sleep may stay in its queue for a while. If load balancing moves it in the meantime, the scheduler notes that
  * it queues from then on, and that stays so when it is taken out: all its sleep will be counted as run_delay. */
 static __always_inline void note_overcount(struct ring_thread *t, struct task_struct *task, u64 clock)
 {

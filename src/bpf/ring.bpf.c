@@ -1,15 +1,15 @@
-/* The flight recorder: every switch, wake-up, interrupt and request, into per-CPU rings that nobody reads until they are
+/* The flight recorder: every switch, wake-up, interrupt and request, into per-CPU rings that nothing reads until they are
  * frozen; and sums of what threads do with their time.
  *
  * A record is reserved by counting up, so an interrupt's records may stand between two of the thread it interrupts. Where
  * sched_* programs run, interrupts are off: the run queue's lock is held, so nothing here allocates (a thread's storage is
  * made at fork, and by `adopt` for those that were there before).
  *
- * Some kernels (seen on 6.18) do not call the tracepoint when certain threads leave: whoever leaves without having come is
+ * Some kernels (seen on 6.18) do not call the tracepoint when certain threads leave: the one that leaves without having come is
  * taken to have come when the scheduler noted it, and that switch is told late. Where it noted nothing (the idle thread), the
  * stint is charged nothing, and it is counted. Sums of such time are the scheduler's own (settle_untold()).
  *
- * A thread's sums are charged when a state ends; `look` adds what goes on.
+ * A thread's sums are charged when a state ends; `look` adds what continues.
  */
 #include "bpf/ring-devices.h"
 #include "bpf/ring-lives.h"

@@ -5,10 +5,10 @@
 
 #define EXTRA_SLOTS	 8192 /* a power of two */
 
-/* What a process has done that the kernel does not add up itself. It has the slot that its number says, if nobody else has it; else
+/* What a process has done that the kernel does not add up itself. It has the slot that its number says, if nothing else has it; else
  * this hangs on the thread group's leader: asking the kernel for that meets a dozen cache misses. */
 struct process_extra {
-	u64 owner; /* in a slot: the number of the process whose it is, which gives it back; 0 = nobody's, and all else is 0 */
+	u64 owner; /* in a slot: the number of the process whose it is, which gives it back; 0 = no one's, and all else is 0 */
 	u64 rx_bytes, tx_bytes, rx_calls, tx_calls;
 	u64 fd_hash; /* of the bitmap of open descriptors when sockets were counted */
 	u64 ran;     /* CPU time of the leader at that moment */
@@ -57,7 +57,7 @@ static __always_inline struct process_extra *extra_of(struct task_struct *task)
 	return slot && slot->owner == (u64)task->tgid ? slot : extra_elsewhere(task, slot);
 }
 
-/* The slot is wiped before it is nobody's: who claims it finds it empty. */
+/* The slot is wiped before it is no one's: who claims it finds it empty. */
 static void release_extra(struct process_extra *extra)
 {
 	volatile u64 *words = (u64 *)extra;

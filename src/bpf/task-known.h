@@ -11,7 +11,7 @@
 
 #define KNOWN_MAX	65536
 #define HOLES_FEW	1024
-#define CHILDREN_MOST	1024 /* of one that ends; of more all processes are told of anew */
+#define CHILDREN_MOST	1024 /* of one that ends; of more all processes are reported of again */
 #define AHEAD		8 /* processes on their way into the cache while one is looked at */
 #define OTHERS_UNKNOWN	1 /* not all of them slept, or they were not looked at */
 #define HAS_ENDED	0 /* as the address of a task */
@@ -42,9 +42,9 @@ struct {
 
 __u64 known_count; /* may be more than there is room for */
 __u64 known_at_first; /* when all were last gone through */
-__u32 lost_sight; /* of somebody who has ended: no address is good any more */
+__u32 lost_sight; /* of something who has ended: no address is good any more */
 __u32 retold;	  /* what `retelling` was at the last walk */
-bool trusts_wakeups; /* whoever was not woken need not even be looked at */
+bool trusts_wakeups; /* the one that was not woken need not even be looked at */
 
 static __always_inline struct known *known_by(u64 i)
 {
@@ -111,7 +111,7 @@ static __always_inline void forget(struct task_struct *task, bool last)
 		lost_sight = 1;
 }
 
-/* It was read in full; a process of which this thread sleeps, or may. One that ends meanwhile may not be seen by its end. */
+/* It was read in full; a process of which this thread sleeps, or may. One that ends in the meantime may not be seen by its end. */
 static __always_inline void remember_known(struct known *k, struct task_struct *leader, u64 looks, u32 others)
 {
 	k->looks = sleeps(leader) ? looks : 0;

@@ -3,7 +3,7 @@
 
 #include "bpf/task-state.h"
 
-#define RECLAIM_SWEEPS	 16 /* after its last sign reclaim is taken to go on for so long */
+#define RECLAIM_SWEEPS	 16 /* after its last sign reclaim is taken to continue for so long */
 #define ASLEEP_MAX	 65536 /* of processes whose numbers agree in 16 bits, one is remembered */
 
 /* A process of which all threads slept when it was last read in full, by its number. It says all that a short record does:

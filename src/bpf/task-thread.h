@@ -88,7 +88,7 @@ static void read_delays(struct task_sample *s, struct task_struct *task)
 		SET(s, DELAY_IRQ, delays->irq_delay);
 }
 
-/* The wait that goes on: the flight recorder charges it when it ends. One for a CPU ends soon, and a quota may take it over. */
+/* The wait that continues: the flight recorder charges it when it ends. One for a CPU ends soon, and a quota may take it over. */
 static __always_inline void add_going_on(struct task_sample *s, const struct ring_thread *t)
 {
 	u8 state = t->state;
@@ -110,7 +110,7 @@ static __always_inline void add_going_on(struct task_sample *s, const struct rin
 		s->v[FEATURE_WAIT_OTHER] += passed;
 }
 
-/* What the flight recorder added up of its time, and waits that go on until now. */
+/* What the flight recorder added up of its time, and waits that continue until now. */
 static __always_inline void read_sums(struct task_sample *s, const struct ring_thread *t)
 {
 	s->v[FEATURE_WAIT_PREEMPTED] = s->v[FEATURE_WAIT_QUOTA] = s->v[FEATURE_WAIT_LOCK] = s->v[FEATURE_WAIT_DISK] =

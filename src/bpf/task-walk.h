@@ -15,7 +15,7 @@ struct {
 } walked SEC(".maps");
 
 __u32 wants_all; /* by user space: that the next walk goes through all tasks */
-/* Where a walk goes on for which there was not room enough: at which process, and after how many of its threads. */
+/* Where a walk continues for which there was not room enough: at which process, and after how many of its threads. */
 __u32 next_known, next_thread;
 __u32 threads_met;
 
@@ -103,7 +103,7 @@ static __always_inline bool record_each(struct task_walk *walk, struct task_stru
 	return room;
 }
 
-/* How they looked is read before all else: whoever runs meanwhile will look otherwise at the next walk. The others are looked at where
+/* How they looked is read before all else: the one that runs in the meantime will look otherwise at the next walk. The others are looked at where
  * the leader slept. */
 static __always_inline bool record_process(struct task_walk *walk, struct task_struct *leader, struct known *k)
 {
@@ -234,7 +234,7 @@ static long wipe(u32 i, void *nothing)
 	return 0;
 }
 
-/* In the kernel's order. Who begins or ends meanwhile comes in or goes as ever. */
+/* In the kernel's order. Who begins or ends in the meantime comes in or goes as ever. */
 static __always_inline void get_to_know_all(void)
 {
 	struct bpf_iter_task it;

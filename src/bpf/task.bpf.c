@@ -4,7 +4,7 @@
  *            processes of a machine sleep from one walk to the next: nothing is said of those
  * on_begin   has it know a new process
  * sweep      the same of all tasks into an iterator's file, for kernels before 6.7
- * on_exit    writes the same record for a thread that ends, into a ring nobody polls: the next tick empties it
+ * on_exit    writes the same record for a thread that ends, into a ring nothing polls: the next tick empties it
  * on_send, on_receive  add up bytes and calls of sockets in storage that hangs on the process
  */
 #include "bpf/task-walk.h"
@@ -119,7 +119,7 @@ static __always_inline void tell_exit(struct task_struct *task, const struct pro
 	s = bpf_ringbuf_reserve(&exits, sizeof(*s), 0);
 	if (!s) {
 		__sync_fetch_and_add(&lost_exits, 1);
-		lost_sight = 1; /* nobody else tells user space that it has gone */
+		lost_sight = 1; /* nothing else tells user space that it has gone */
 		return;
 	}
 	read_identity(s, task);
@@ -143,7 +143,7 @@ static __always_inline void tell_exit(struct task_struct *task, const struct pro
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
-	/* two threads that end at the same moment may both find nobody alive */
+	/* two threads that end at the same moment may both find nothing alive */
 	bool last = task->signal->live.counter == 0;
 	struct process_extra *extra = extra_of(task);
 

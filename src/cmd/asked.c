@@ -112,7 +112,7 @@ bool asked_is_live(const struct common *common, const struct asked *a)
 	return !common->from_file && passed >= 0 && passed < LIVE;
 }
 
-/* The usual window is of recorded time: a machine that was off overnight is compared with the evening before. */
+/* The normal window is of recorded time: a machine that was off overnight is compared with the evening before. */
 static void reach_back(const struct common *common, struct store *store, struct asked *a)
 {
 	int64_t from;

@@ -7,9 +7,9 @@
 #include "rule/cause.h"
 
 struct asked {
-	bool by_the_clock; /* the window is no usual one: nothing before it is asked for */
+	bool by_the_clock; /* the window is no normal one: nothing before it is asked for */
 	bool waits;	   /* for all events, however long that takes */
-	bool by_default;   /* nobody named a window: the verb's own is of recorded time, as the usual one is */
+	bool by_default;   /* nothing named a window: the verb's own is of recorded time, as the normal one is */
 	struct why_request request;
 	struct causes causes;
 	struct facts facts;
@@ -28,7 +28,7 @@ int asked_load_causes(struct asked *a);
 void asked_find_events(const struct common *common, struct asked *a);
 /* The moment has only just passed, on this machine: its processes can be looked at. */
 bool asked_is_live(const struct common *common, const struct asked *a);
-/* Earlier marks that must not be learnt as usual, of the window that is asked about. The usual window (answer.window) is of recorded
+/* Earlier marks that must not be learnt as normally, of the window that is asked about. The normal window (answer.window) is of recorded
  * time, and is made as long as that takes. 0 or -errno. */
 int asked_read_marks(const struct common *common, struct store *store, struct asked *a);
 /* Says what is wrong with a TIME of --at. EXIT_USAGE, or EXIT_CANNOT for -EIO. */

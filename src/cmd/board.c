@@ -19,7 +19,7 @@
 #define RELOAD_AFTER   (600 * NS_PER_SEC)  /* following: what lies before the window is dropped so often */
 #define POINTS_DEFAULT 600
 #define POINTS_MAX     10000
-#define ENDED_AFTER    (30 * NS_PER_SEC) /* without a tick: nobody records any more */
+#define ENDED_AFTER    (30 * NS_PER_SEC) /* without a tick: nothing records any more */
 #define SHARE	       20 /* following: at least so many times what an answer costs lies between two */
 
 const char *board_arg_feature, *board_arg_until;
@@ -59,7 +59,7 @@ static int print_board(struct common *common, const struct board *b, const struc
 	return EXIT_ANSWERED;
 }
 
-/* Now = the newest tick: it is never quite now. Of somebody's recording the end stands for now. */
+/* Now = the newest tick: it is never quite now. Of another one's recording the end stands for now. */
 static int find_now(struct store *store, struct why_request *request, bool of_past)
 {
 	int64_t from, to;
@@ -97,7 +97,7 @@ static int64_t last_tick(const struct board *b)
 	return b->data.ticks.n ? b->data.ticks.v[b->data.ticks.n - 1].wall : 0;
 }
 
-/* One second's ticks are added to what is in memory. Stops when nobody reads any more. */
+/* One second's ticks are added to what is in memory. Stops when nothing reads any more. */
 static int follow(struct common *common, struct store *store, struct why_request *request, const struct board_view *view)
 {
 	struct pollfd reader = {STDOUT_FILENO, 0, 0};
@@ -219,7 +219,7 @@ static int ask_board(struct common *common, struct store *store, struct asked *a
 
 	if (status != EXIT_ANSWERED)
 		return status;
-	if (!view->who || !common->json) /* what is told of one process as JSON has no verdict */
+	if (!view->who || !common->json) /* what is reported of one process as JSON has no verdict */
 		asked_find_events(common, asked);
 	if (client_give_up_rights(common, 0))
 		return EXIT_CANNOT;

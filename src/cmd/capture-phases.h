@@ -1,4 +1,4 @@
-/* What an incident's inspections found, told apart by phase. */
+/* What an incident's inspections found, distinguished by phase. */
 #pragma once
 
 #include "store/store.h"

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 
-#define LEAST 0.005 /* of the time: who waited less before is no victim */
+#define LEAST 0.005 /* of the time: who waited less before is not a victim */
 
 static int take_culprit(struct watch *w, uint32_t pid)
 {

@@ -18,8 +18,8 @@ struct watch {
 	struct process_waits_list look;
 	struct hmap culprits; /* (pid, 0): the process and what descends from it, as far as it was met */
 	struct hmap waited;   /* (pid, 0) -> struct victim: before the victims are chosen everybody else */
-	uint32_t wanted[VICTIMS_MAX]; /* the victims that were asked for; 0 = nobody was */
-	bool by_disk;		      /* the culprit's use is told in bytes of disks */
+	uint32_t wanted[VICTIMS_MAX]; /* the victims that were asked for; 0 = nothing was */
+	bool by_disk;		      /* the culprit's use is reported in bytes of disks */
 	bool chosen;
 	/* of the culprit */
 	uint64_t read_bytes, written_bytes; /* as last read */
@@ -36,7 +36,7 @@ struct victim {
 	double before, phases[2]; /* ns waited: before, let go, held back */
 };
 
-/* Ring and target stay the caller's; the target may get more heads meanwhile. 0 or -errno. */
+/* Ring and target stay the caller's; the target may get more heads in the meantime. 0 or -errno. */
 int watch_open(struct ring *ring, const struct target *t, struct watch *ret);
 void watch_close(struct watch *w);
 int watch_look(struct watch *w, struct trial_sample *ret);

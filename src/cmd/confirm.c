@@ -1,4 +1,4 @@
-/* whyslow confirm: is the accused really the cause? */
+/* whyslow confirm: is the named really the cause? */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -323,7 +323,7 @@ static bool is_same(const struct accused_process *a, const struct process *p)
 	return !a->start || llabs(a->start / tick - (int64_t)p->start) <= 1;
 }
 
-/* Those of the accused that are still there. */
+/* Those of the named that are still there. */
 static int find_target(const struct accused *who, struct target *ret)
 {
 	_cleanup_(processes_free) struct processes heads = {};

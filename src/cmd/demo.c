@@ -1,5 +1,5 @@
 /* A newcomer's first minute: plays one harmless slowdown before a recorder of its own, presses the button and
- * prints the answer beside the truth. */
+ * prints the answer next to the truth. */
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -29,7 +29,7 @@
 #define LIBRARY	      "/library" /* in it: what the editor reads in */
 #define LIBRARY_SIZE  (256 << 20)
 #define SETTLING      3	 /* seconds in which the editor opens its files */
-#define MUCH_LATER    20 /* ms: nobody sees less */
+#define MUCH_LATER    20 /* ms: nothing sees less */
 #define TWICE_CPUS    "CPUS"   /* so many threads that they are in each other's way at once */
 
 /* `arguments` are of one of the lab's programs. */
@@ -93,7 +93,7 @@ static const struct demo *find(const char *name)
 	return NULL;
 }
 
-/* Installed below the prefix, or beside the program in a build folder. */
+/* Installed below the prefix, or next to the program in a build folder. */
 static int find_programs(char *ret, size_t size)
 {
 	static const char *const places[] = {"../lib/whyslow/lab", "../lab/programs"};
@@ -231,7 +231,7 @@ static void lateness_file(const struct play *p, char *ret, size_t size)
 	snprintf(ret, size, "%s/lateness", p->folder);
 }
 
-/* Somebody who is in nobody's way, and says how late it was. */
+/* Something who is in no one's way, and says how late it was. */
 static void start_victim(struct play *p)
 {
 	const char *const arguments[] = {FOLDER LIBRARY, FOLDER "/text", NULL};
@@ -275,7 +275,7 @@ static void tell_victim(const struct play *p, bool answered)
 		puts("This delay is too small to notice: this machine is too fast for this demo. 'whyslow demo cpu' works on every machine.");
 }
 
-/* Who has ended is forgotten: the number may be somebody else's by now. */
+/* Who has ended is forgotten: the number may be another one's by now. */
 static bool has_ended(pid_t *pid)
 {
 	if (*pid > 0 && waitpid(*pid, NULL, WNOHANG) == 0)

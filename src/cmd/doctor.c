@@ -1,4 +1,4 @@
-/* What this kernel and these rights give, and the exact command that mends each gap. */
+/* What this kernel and these rights give, and the exact command that fixes each gap. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@
 static const struct option_row options[] = {{}};
 
 #define CHECKS	   11
-#define ROOM_LEAST 16 /* MB: some hours of a recording, and the log of the database beside it */
+#define ROOM_LEAST 16 /* MB: some hours of a recording, and the log of the database next to it */
 
 struct finding_row {
 	const char *what;
@@ -147,7 +147,7 @@ static void check_urgency(struct finding_row *row)
 	row->remedy = geteuid() ? "sudo whyslow doctor" : "sysctl kernel.sched_rt_runtime_us=950000    # and give the control group a share: cpu.rt_runtime_us";
 }
 
-/* MB that the recorder may still write beside the recording; -1 = not known. */
+/* MB that the recorder may still write next to the recording; -1 = not known. */
 static int64_t room_beside(const char *file)
 {
 	struct statvfs fs;

@@ -1,4 +1,4 @@
-/* whyslow export --format folded: stacks for flame graphs, as text; with --json as a tree, also beside another window's. */
+/* whyslow export --format folded: stacks for flame graphs, as text; with --json as a tree, also next to another window's. */
 #pragma once
 
 #include "cmd/recall.h"

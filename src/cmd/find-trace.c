@@ -41,7 +41,7 @@ static int read_kept(const struct common *common, int64_t mark, struct trace *re
 	return -ENOSTR;
 }
 
-/* A trace; or, of a mark, what was kept beside the recording. */
+/* A trace; or, of a mark, what was kept next to the recording. */
 static int read_from(const char *file, int64_t mark, struct trace *ret)
 {
 	_cleanup_free_ char *folder = mark ? trace_folder(file) : NULL;

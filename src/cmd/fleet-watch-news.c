@@ -15,7 +15,7 @@
 #define CONFIRMED 2	/* rounds one after the other */
 #define POSTS_MAX 32	/* under way; beyond them none is begun */
 
-/* What is told of a server, or of a line of the list. */
+/* What is reported of a server, or of a line of the list. */
 struct standing {
 	char *name;
 	bool silent, unusual;

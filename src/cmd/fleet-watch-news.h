@@ -1,4 +1,4 @@
-/* What 'fleet watch' posts: a server that falls silent or does what it usually does not, and when that is over. Each is one
+/* What 'fleet watch' posts: a server that falls silent or does what it normally does not, and when that is over. Each is one
  * event, as what a machine's own rules post (daemon/hook.h). */
 #pragma once
 

@@ -33,7 +33,7 @@ static const struct option_row options[] = {
 struct telling {
 	const struct common *common;
 	size_t top;
-	struct watch_news *news; /* NULL = nobody is told */
+	struct watch_news *news; /* NULL = nothing is told */
 };
 
 static const char *name_of(const struct watch_host *h)

@@ -51,7 +51,7 @@ int fleet_dispatch(struct common *common, int argc, char **argv);
  * counter's name or a part of it, when no other is needed. The caller frees with fleet_close(). */
 struct fleet *fleet_open(const struct fleet_args *args, const char *location, const char *wanted);
 void fleet_close(struct fleet *f);
-/* Window, usual time, server, counter, statistic and threshold of the options. False after saying what is wrong. */
+/* Window, normal time, server, counter, statistic and threshold of the options. False after saying what is wrong. */
 bool fleet_ask(const struct fleet_args *args, const struct fleet *f, struct fleet_question *ret);
 /* Runs an analysis and prints what it found. Exit status. */
 int fleet_tell(struct common *common, const struct fleet_args *args, const char *analysis, const struct fleet_question *q,

@@ -39,7 +39,7 @@ static void pause_for(int64_t ns)
 	nanosleep(&rest, NULL);
 }
 
-/* The incident's own trace has what came before it was caught, and 5 s of what followed. */
+/* The incident's own trace has what came before it was found, and 5 s of what followed. */
 static int read_kept(const struct common *common, int64_t mark, int64_t ended, struct trace *ret)
 {
 	_cleanup_free_ char *folder = trace_folder(common->config.store_file);

@@ -107,7 +107,7 @@ static bool wait_until(int64_t moment, int stop_fd)
 	return poll(&stop, 1, moment > now ? (int)((moment - now) / NS_PER_MS) : 0) > 0;
 }
 
-/* Until enough was seen, somebody presses Ctrl-C, or the process ends. */
+/* Until enough was seen, something presses Ctrl-C, or the process ends. */
 static int look_on(struct inspecting *i, int stop_fd)
 {
 	const struct look_callbacks callbacks = {take, i};
@@ -200,7 +200,7 @@ static char *to_text(const struct inspection *n, bool json)
 	return text;
 }
 
-/* 0 = that is no number of an incident. */
+/* 0 = that is not a number of an incident. */
 static int64_t kept_with(void)
 {
 	uint64_t id;
@@ -232,7 +232,7 @@ static int keep(const struct common *common, const struct inspection *n, int64_t
 	return r;
 }
 
-/* So that it works also while the machine starves: beside 16 that compute on each CPU, -20 has 84 % of one, -15 had 64 %. */
+/* So that it works also while the machine starves: next to 16 that compute on each CPU, -20 has 84 % of one, -15 had 64 %. */
 static void be_preferred(void)
 {
 	(void)setpriority(PRIO_PROCESS, 0, -20);

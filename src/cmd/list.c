@@ -169,7 +169,7 @@ static int list_alike(struct common *common, struct store *store, const struct m
 	return r < 0 ? EXIT_CANNOT : n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 }
 
-/* Leaves those in whose note, or in what was told of them, the text stands. */
+/* Leaves those in whose note, or in what was reported of them, the text stands. */
 static void search(const struct common *common, struct store *store, struct mark *marks, size_t *n)
 {
 	size_t kept = 0;
@@ -237,7 +237,7 @@ static int newest(struct store *store, int64_t from, int64_t after, const struct
 	return 0;
 }
 
-/* Until nobody reads any more. */
+/* Until nothing reads any more. */
 static int follow(struct common *common, struct store *store)
 {
 	struct pollfd reader = {STDOUT_FILENO, 0, 0};

@@ -54,7 +54,7 @@ static int change_note(const struct common *common, struct store *store, const c
 	return r == 0 ? EXIT_ANSWERED : r == -ENOENT ? EXIT_NOTHING_FOUND : EXIT_CANNOT;
 }
 
-/* For people who are about to try something: it shows among the events of whoever looks next. */
+/* For people who are about to try something: it shows among the events of the one that looks next. */
 static int put_marker(const struct common *common)
 {
 	int r = capture_marker(common->config.store_run_dir, MARKER_FROM_PERSON, arg_trace);
@@ -65,7 +65,7 @@ static int put_marker(const struct common *common)
 	return EXIT_CANNOT;
 }
 
-/* Beside a running recorder the recording itself is left alone: its disk may be what makes the machine slow. */
+/* Next to a running recorder the recording itself is left alone: its disk may be what makes the machine slow. */
 static struct store *open_for_press(const struct common *common)
 {
 	_cleanup_free_ char *error = NULL;

@@ -24,7 +24,7 @@ static struct place place_of(const struct trace *t, const struct trace_mapping *
 	return place;
 }
 
-/* Symbols are appended and sorted at the end: trace_symbol() is not asked meanwhile. */
+/* Symbols are appended and sorted at the end: trace_symbol() is not asked in the meantime. */
 static int name_one(struct naming *n, uint32_t process, uint64_t address, bool called_from)
 {
 	const struct trace_mapping *m = address >> 63 ? NULL : trace_mapping(n->t, process, address);

@@ -1,6 +1,6 @@
 /* Opens the web view in the user's browser; starts `serve` if it does not run yet.
  *
- * The login code comes from the server over its control socket, which proves who serves (daemon/web-control.h), whoever listens on the
+ * The login code comes from the server over its control socket, which proves who serves (daemon/web-control.h), the one that listens on the
  * port. It reaches the browser in a file that only the user reads: a command line is public. The code is good for one login. */
 #include <errno.h>
 #include <fcntl.h>

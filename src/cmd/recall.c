@@ -47,7 +47,7 @@ static int name_places(struct trace *t)
 	return r;
 }
 
-/* Nobody has recorded: a recorder of its own, for as long as asked. */
+/* Nothing has recorded: a recorder of its own, for as long as asked. */
 static int watch_now(int64_t span, struct trace *ret)
 {
 	struct flight_options options = {.ring = {.stacks = true, .profile = true}};

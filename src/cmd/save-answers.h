@@ -1,4 +1,4 @@
-/* Where answers are saved beside their marks: in the recording, if this process may write it; else by a process that was forked before
+/* Where answers are saved next to their marks: in the recording, if this process may write it; else by a process that was forked before
  * rights were given up (client-rights.h), and that writes answers of that one user and nothing else. */
 #pragma once
 

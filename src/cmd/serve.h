@@ -27,8 +27,8 @@ int serve_end_session(const struct common *common, const char *which);
 
 /* --- rights (serve-rights.c) --- */
 
-/* Whose rights a server that root starts by hand goes on with: the user named; else the one who called sudo; else whyslow-web, else
- * nobody. 0, or -errno with *ret_error (caller frees): -ENOENT: there is no such user. */
+/* Whose rights a server that root starts by hand continues with: the user named; else the one who called sudo; else whyslow-web, else
+ * nothing. 0, or -errno with *ret_error (caller frees): -ENOENT: there is no such user. */
 struct serve_user {
 	uid_t uid;
 	gid_t gid;

@@ -92,7 +92,7 @@ static int64_t total_of(const struct exemplar *e, uint32_t vertex, unsigned *ret
 	return path;
 }
 
-/* The request of the sample that shows what is usual for the group, at this vertex and as a whole. */
+/* The request of the sample that shows the baseline for the group, at this vertex and as a whole. */
 static const struct exemplar *exemplar_of(const struct group *g, uint32_t vertex, double usual)
 {
 	double whole = moments_mean(&g->total);
@@ -112,7 +112,7 @@ static const struct exemplar *exemplar_of(const struct group *g, uint32_t vertex
 	return best;
 }
 
-/* A slow and a usual request of the same path side by side: what each vertex took on the critical path. */
+/* A slow and a normal request of the same path side by side: what each vertex took on the critical path. */
 static void print_exemplars(const struct forest *f, const struct bucket_change *c)
 {
 	const struct vertex_change *top = c->vertices.n ? &c->vertices.v[0] : NULL;

@@ -1,4 +1,4 @@
-/* whyslow spans forest --functions: calls of each function (service, operation), whoever called it and in whatever bucket.
+/* whyslow spans forest --functions: calls of each function (service, operation), the one that called it and in whatever bucket.
  * Of tables it is added up where the rows are, over all shards: nothing but sums crosses the wire. */
 #include <errno.h>
 #include <inttypes.h>

@@ -266,7 +266,7 @@ static void print_group(const struct forest *f, const struct judged *j, size_t i
 	putchar('\n');
 }
 
-/* The slowest against what is usual come first; those that cannot be judged last. */
+/* The slowest against the baseline come first; those that cannot be judged last. */
 static int by_z(const void *a, const void *b, void *judged)
 {
 	const struct judged *j = judged;

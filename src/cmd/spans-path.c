@@ -20,7 +20,7 @@ struct single {
 	json_t *traces; /* NULL = text */
 	uint64_t high, low;
 	bool any, found;
-	uint32_t siblings_of;	/* whose children these are; NO_SPAN = nobody's yet */
+	uint32_t siblings_of;	/* whose children these are; NO_SPAN = no one's yet */
 	VEC(int64_t) on_path;	/* ends, ascending */
 	int64_t first_start;
 };
@@ -177,7 +177,7 @@ static void print_trace(struct single *s, const struct span *spans, const uint32
 	}
 }
 
-/* A trace without a root has no path; its spans are told. */
+/* A trace without a root has no path; its spans are reported. */
 static json_t *orphans_json(struct single *s, const struct span *spans, uint32_t n)
 {
 	json_t *all = json_array();

@@ -70,7 +70,7 @@ static uint64_t trouble_of(const struct receiver_counts *counts, const struct re
 	return *(const uint64_t *)((const char *)counts + t->offset);
 }
 
-/* Each trouble when it is first seen. */
+/* Each incident when it is first seen. */
 static void warn_of_troubles(const struct receiver_counts *now, struct receiver_counts *told)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(troubles); i++)

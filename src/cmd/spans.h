@@ -64,7 +64,7 @@ int spans_files(size_t n, char **data, struct file_list *ret);
 int spans_learn(size_t n, char **data);
 /* What was wrong with the input, as warnings. */
 void spans_print_faults(const struct span_faults *faults);
-/* What the reader must know of the input: left out, mended, counted. On standard output; nothing if all was well. */
+/* What the reader must know of the input: left out, fixed, counted. On standard output; nothing if all was well. */
 void spans_print_tally(const struct forest *f);
 json_t *spans_tally_json(const struct forest *f);
 /* "hardware=gen5, workload=d4": caller frees. */

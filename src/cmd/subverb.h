@@ -7,7 +7,7 @@ struct subverb {
 	const char *name, *words, *help; /* as struct verb has them */
 	const struct option_row *options;
 	int (*run)(struct common *common, int argc, char **argv); /* argv[0] is the subverb; options are gone */
-	void (*more)(void); /* prints what --help tells beside the options; may be NULL */
+	void (*more)(void); /* prints what --help tells next to the options; may be NULL */
 };
 
 struct subverbs {

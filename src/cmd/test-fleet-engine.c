@@ -20,7 +20,7 @@ static int missing;
 static struct fleet *local;
 static struct fleet_engine *engine;
 
-/* Ties, negative numbers, constants, spikes, gaps, wholly missing counters, odd names. */
+/* Ties, negative numbers, constants, spikes, gaps, wholly missing counters, unusual names. */
 static double made_up(int server, int counter, int row)
 {
 	double noise = (double)(random() % 10000) / 10000;

@@ -175,7 +175,7 @@ static bool somebody_asks(void)
 	return poll(&in, 1, PATIENCE) > 0;
 }
 
-/* Views pan and zoom: the recording is read and analysed once, not at each step. What cannot be answered is told on
+/* Views pan and zoom: the recording is read and analyzed once, not at each step. What cannot be answered is told on
  * standard error, and here by its exit status. */
 static int answer_questions(const struct common *common, struct recalled *r, struct draw_cache **cache)
 {

@@ -106,7 +106,7 @@ void top_choose_feature(struct top *t)
 	t->stale[ASK_SERIES] = t->feature[0];
 }
 
-/* Likewise: the features are sorted anew each second. */
+/* Likewise: the features are sorted again each second. */
 static void find_feature(struct top *t)
 {
 	const json_t *features = json_object_get(t->answers[ASK_PROCESS], "features"), *feature;

@@ -26,7 +26,7 @@ struct top {
 	bool board_came;       /* there was a board at the moment that was asked about */
 	int64_t ended;	       /* when the live board's answer ended: it is asked again a little later */
 	int64_t at;	       /* wall ns of the moment shown; 0 = live */
-	char at_text[40], window_text[24]; /* no window: nobody named one */
+	char at_text[40], window_text[24]; /* no window: nothing named one */
 	char who[WHO_MAX], feature[FEATURE_MAX]; /* chosen */
 	size_t *listed;
 	char filter[TYPED_MAX], typed[TYPED_MAX], message[200];
@@ -41,7 +41,7 @@ void top_say(struct top *t, const char *format, ...) __attribute__((format(print
 
 /* --- top-panes.c --- */
 
-/* Lists the processes that pass the filter, anew. */
+/* Lists the processes that pass the filter, again. */
 void top_list_processes(struct top *t);
 /* The cursor was moved: what it stands on is chosen, and asked for. */
 void top_choose_process(struct top *t);

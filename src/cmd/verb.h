@@ -15,7 +15,7 @@ enum { EXIT_ANSWERED = 0, EXIT_NOTHING_FOUND = 1, EXIT_USAGE = 2, EXIT_CANNOT = 
 /* What all verbs share; set before a verb runs. */
 struct common {
 	struct config config;
-	const char *config_file; /* NULL = the usual place, if it is there */
+	const char *config_file; /* NULL = the normal place, if it is there */
 	const char *store_file;	 /* --store */
 	const char *from_file;	 /* --from: an exported recording */
 	const char *run_dir;	 /* --run-dir */

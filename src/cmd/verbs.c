@@ -108,7 +108,7 @@ struct store *open_common_store(const struct common *c, enum store_mode mode)
 		return store;
 	if (c->from_file && trace_is_file(c->from_file))
 		log_error("%s holds only events, no counters: 'waits', 'threads', 'cpu' and 'export' read it", c->from_file);
-	else if (asks_recorder(c)) /* the recorder was asked before, if the verb may: it is not for everybody, or nobody listens */
+	else if (asks_recorder(c)) /* the recorder was asked before, if the verb may: it is not for everybody, or nothing listens */
 		log_error("%s; only root can read a recording that root's recorder made", error ? error : strerror(-r));
 	else
 		log_error("%s", error ? error : strerror(-r));

@@ -1,4 +1,4 @@
-/* whyslow waits [PID]: who waited, for what, and who was in the way. */
+/* whyslow waits [PID]: who waited, for what, and which one caused the wait. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

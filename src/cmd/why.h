@@ -26,6 +26,6 @@ extern struct why_args {
 	{OPTION_FLAG, 0, "wait", NULL, &why_args.wait, "use every event of the flight recorder, even if that takes longer"},         \
 	{OPTION_FLAG, 0, "facts", NULL, &why_args.facts, "print the facts that the causes are tested on instead (share/causes)"}
 
-/* Answers for a moment with the options of `why` and prints it. `mark`: somebody pressed the button then; 0 = nobody did.
+/* Answers for a moment with the options of `why` and prints it. `mark`: something pressed the button then; 0 = nothing did.
  * Returns the exit status. */
 int why_at(struct common *common, int64_t wall, int64_t mark);

@@ -1,7 +1,7 @@
 /* Who made whom wait: what src/timeline/blame.c finds and views show.
  *
  * Every nanosecond of every wait is charged once: the sum over a victim's cells of one kind equals its waits of that
- * kind in the window, exactly. What nobody can be named for is charged to BY_UNKNOWN, not left out.
+ * kind in the window, exactly. What nothing can be named for is charged to BY_UNKNOWN, not left out.
  */
 #pragma once
 
@@ -13,25 +13,25 @@
 enum blamed {
 	BY_UNKNOWN,
 	BY_TASK,	 /* a thread; at other levels a process, program or control group */
-	BY_SELF,	 /* the victim's own work stood in the way: its earlier requests, its own memory */
+	BY_SELF,	 /* the victim's own work stood in contention: its earlier requests, its own memory */
 	BY_IRQ,	 /* id: the interrupt's number */
 	BY_SOFTIRQ, /* id: enum of the kernel: 0 HI .. 9 RCU */
-	BY_WAKEUP,	 /* the CPU was idle or on its way: nobody was in the way, the wakeup took that long */
+	BY_WAKEUP,	 /* the CPU was idle or on its way: nothing was in contention, the wakeup took that long */
 	BY_QUOTA,	 /* id: the control group, an index of names */
 	BY_DEVICE,	 /* id: index of disks; it served the request itself, and nothing was ahead of it */
 	BY_REMOTE,	 /* another machine, or who else sends by network */
 	BY_CLOCK,	 /* a timer ended it: what was waited for did not come */
-	BY_OTHERS,	 /* many tasks, each with a small part: they are not told apart */
+	BY_OTHERS,	 /* many tasks, each with a small part: they are not distinguished */
 };
 
 enum blame_flags {
 	BLAME_MODELLED = 1, /* shared by a model, not seen: requests ahead, memory */
 	BLAME_INFERRED = 2, /* the holder was concluded from the wakeup */
-	BLAME_RESTED = 4,   /* meanwhile the culprit slept by its own will */
+	BLAME_RESTED = 4,   /* in the meantime the culprit slept by its own will */
 	BLAME_COARSE = 8,   /* the culprit stands for its process or program, or for whatever it waited for itself: there is too much to tell apart */
 };
 
-/* A victim, who was in its way, and how. */
+/* A victim, who was in contention with it, and how. */
 struct blame_cell {
 	uint32_t victim; /* index of a thread, or of blame_matrix.members at other levels */
 	uint32_t id;	 /* of the culprit */
@@ -94,7 +94,7 @@ struct path_piece {
 	uint32_t thread;
 	uint8_t depth; /* 0 = the thread asked about */
 	uint8_t state; /* enum thread_state */
-	uint8_t culprit; /* of runnable, disk and the like: who was in the way for the longest part */
+	uint8_t culprit; /* of runnable, disk and the like: which one caused the wait for the longest part */
 	uint8_t flags; /* enum step_flags of the walk, as BLAME_INFERRED */
 	uint32_t id;
 	stack_ref kernel_stack, user_stack; /* of a wait of 1 ms or more */

@@ -5,7 +5,7 @@
 #pragma once
 
 #define CAPTURE_KERNEL_FRAMES 64
-#define CAPTURE_STACK_MAX     8192 /* bytes of a user stack: 50 frames of usual functions */
+#define CAPTURE_STACK_MAX     8192 /* bytes of a user stack: 50 frames of normal functions */
 #define CAPTURE_REGISTERS     33   /* in DWARF's numbering (symbol/unwind.h) */
 #define CAPTURE_USER_FRAMES   127
 

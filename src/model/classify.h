@@ -183,7 +183,7 @@ static inline int state_is_runnable(enum thread_state s)
 	return s >= STATE_RUNNABLE && s <= STATE_QUOTA;
 }
 
-/* Waits for something that somebody owes it: what counts as blocked. */
+/* Waits for something that something owes it: what counts as blocked. */
 static inline int state_is_blocked(enum thread_state s)
 {
 	return (s >= STATE_LOCK && s <= STATE_PEER) || s == STATE_OTHER;

@@ -1,4 +1,4 @@
-/* Who had the CPUs: exactly, from the flight recorder's sums, beside what the timer's sampling says. */
+/* Who had the CPUs: exactly, from the flight recorder's sums, next to what the timer's sampling says. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@ struct cpu_row {
 	uint32_t process, thread; /* thread: 0 in a process's row */
 	uint32_t uid, threads;
 	char name[RING_COMM + 1];
-	uint64_t ran;	   /* ns on a CPU, without the interrupts served meanwhile */
+	uint64_t ran;	   /* ns on a CPU, without the interrupts served in the meantime */
 	uint64_t stolen;   /* ns of interrupts served on its time */
 	uint64_t ticks;	   /* ns by the timer's sampling (utime + stime) */
 	uint64_t waited;   /* ns runnable: woken, preempted, held back by a quota */

@@ -57,9 +57,9 @@ void dataset_free(struct dataset *d);
 int dataset_add_tick(struct dataset *d, int64_t boot, int64_t wall, int64_t span);
 /* Defines or redefines a subject from the current tick on; copies `info`. NULL without memory. */
 struct subject *dataset_define(struct dataset *d, const struct entity_info *info);
-/* The next tick begins a segment: whoever is there will be defined again in it. 0 or -ENOMEM. */
+/* The next tick begins a segment: the one that is there will be defined again in it. 0 or -ENOMEM. */
 int dataset_begin_segment(struct dataset *d);
-/* After the last tick: whoever did not end was there until the end of the last segment that knew it. */
+/* After the last tick: the one that did not end was there until the end of the last segment that knew it. */
 void dataset_finish(struct dataset *d);
 /* Takes out the processes that the viewer must not know of, and of the others what is not to be seen (model/visibility.h).
  * 0 or -ENOMEM: then it must not be shown. */

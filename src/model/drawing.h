@@ -1,4 +1,4 @@
-/* A stretch of the timeline as it can be drawn on so many points, whatever happened in between: what timeline/draw.c
+/* An interval of the timeline as it can be drawn on so many points, whatever happened in between: what timeline/draw.c
  * makes and views hand on.
  *
  * A run is one state, or, where states change faster than once a point, a mix of them with their shares: nothing is left
@@ -66,7 +66,7 @@ struct instant {
 	uint32_t thread;
 	const struct interval *interval;
 	struct critical_path chain;	 /* who was waited for, over the interval */
-	struct blame_matrix matrix;	 /* who was in the way of it, at the level of threads */
+	struct blame_matrix matrix;	 /* which one caused the wait of it, at the level of threads */
 };
 
 void drawing_free(struct drawing *d);

@@ -237,7 +237,7 @@ static void hide_arguments(struct entity_info *info)
 	info->cmdline = NULL;
 }
 
-/* What is no process belongs to the machine. */
+/* What is not a process belongs to the machine. */
 static bool has_owner(const struct entity_info *info)
 {
 	return info->kind == ENTITY_PROCESS || info->kind == ENTITY_SHORT_LIVED;

@@ -28,7 +28,7 @@ enum event_kind {
 	EVENT_BLOCK_COMPLETE = 12,
 	EVENT_RECLAIM_BEGIN = 13, /* the thread frees memory itself (direct reclaim) */
 	EVENT_RECLAIM_END = 14,
-	EVENT_MARKER = 15,	  /* an application's or a person's; long texts go on in EVENT_MARKER_TEXT */
+	EVENT_MARKER = 15,	  /* an application's or a person's; long texts continue in EVENT_MARKER_TEXT */
 	EVENT_MARKER_TEXT = 16,
 	EVENT_SAMPLE = 17,	  /* profile: what the thread was executing */
 	EVENT_WAITED = 18,	  /* follows a WAKEUP that ended a wait of 1 ms or more: where the thread slept */

@@ -28,7 +28,7 @@ static const struct {
 	 ENTITY_DISK, "disk.write_time", "disk.writes", false, 1},
 	{{.name = "disk.read_size", .unit = BYTES, .kind = GAUGE, .resource = RESOURCE_IO, .help = "bytes of a read"},
 	 ENTITY_DISK, "disk.read_bytes", "disk.reads", false, 1},
-	/* of the culprit: put there by whoever knows the ranking */
+	/* of the culprit: put there by the one that knows the ranking */
 	{{.name = "share", .unit = PERMILLE, .kind = GAUGE, .resource = RESOURCE_OTHER, .help = "the culprit's share of what all used"},
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
 	{{.name = "explains", .unit = PERMILLE, .kind = GAUGE, .resource = RESOURCE_DELAY,

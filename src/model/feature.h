@@ -63,7 +63,7 @@ const struct feature *features_of(enum entity_kind kind, size_t *ret_n);
 	 1ull << FEATURE_SCHED_NICE | 1ull << FEATURE_QUOTA_THROTTLED | 1ull << FEATURE_NET_RX_BYTES |                 \
 	 1ull << FEATURE_NET_TX_BYTES | 1ull << FEATURE_NET_RX_CALLS | 1ull << FEATURE_NET_TX_CALLS |                  \
 	 1ull << FEATURE_CHILDREN_SHORT | 1ull << FEATURE_CHILDREN_CPU)
-/* Of programs, waits that a sleeper goes on with unread: a reading books all that has passed since the one before, which may be a minute
+/* Of programs, waits that a sleeper continues with unread: a reading books all that has passed since the one before, which may be a minute
  * ago. dataset.c puts a growth into the time it is of. */
 #define FEATURES_READ_LATE \
 	(1ull << FEATURE_WAIT_LOCK | 1ull << FEATURE_WAIT_DISK | 1ull << FEATURE_WAIT_NETWORK | 1ull << FEATURE_WAIT_PEER | 1ull << FEATURE_WAIT_OTHER)

@@ -13,18 +13,18 @@ enum shape { SHAPE_SPIKE, SHAPE_STEP, SHAPE_RAMP, SHAPE_PERIODIC };
 
 enum finding_flags {
 	FINDING_NO_HISTORY = 1,	     /* nothing to compare with */
-	FINDING_LEFT_ONLY_VALUE = 2, /* it never was anything but `usual` before */
+	FINDING_LEFT_ONLY_VALUE = 2, /* it never was anything but `normal` before */
 	FINDING_HIGHEST = 4,	     /* higher than ever in the window */
 	FINDING_NEW = 8,	     /* its program was not there before */
 };
 
 #define SPARK_POINTS 40
 
-/* One feature of one subject, compared with what is usual for it. */
+/* One feature of one subject, compared with the baseline for it. */
 struct deviation {
 	const struct feature *feature;
 	double observed, usual, spread; /* counters as rates per second; NaN where there is no history */
-	double deviation;		/* (observed - usual) / spread */
+	double deviation;		/* (observed - normal) / spread */
 	double score;			/* in the method's own measure; higher = more conspicuous */
 	uint32_t rank;			/* 1 = the highest of the window's values */
 	uint32_t compared;		/* with how many values */
@@ -47,7 +47,7 @@ enum bottleneck {
 	BOTTLENECK_INTERRUPT,
 	BOTTLENECK_REMOTE,
 	BOTTLENECK_SELF,
-	BOTTLENECK_PEER, /* another program of this machine, which does not go on */
+	BOTTLENECK_PEER, /* another program of this machine, which does not continue */
 	BOTTLENECK_UNCLEAR,
 	BOTTLENECK_COUNT
 };
@@ -55,12 +55,12 @@ enum bottleneck {
 enum culprit_kind { CULPRIT_PROCESS, CULPRIT_GROUP, CULPRIT_KERNEL, CULPRIT_CGROUP, CULPRIT_DISK, CULPRIT_HOST, CULPRIT_LIMIT };
 enum culprit_role { ROLE_PRIMARY, ROLE_CONTRIBUTING };
 
-/* Of what others wait beyond their usual, 0..1: the best estimate, and between which it lies. NaN = not known. */
+/* Of what others wait beyond their baseline, 0..1: the best estimate, and between which it lies. NaN = not known. */
 struct explained {
 	double share, low, high;
 };
 
-/* One accused (or one victim), with its features, most conspicuous first. */
+/* One named (or one victim), with its features, most conspicuous first. */
 struct suspect {
 	enum culprit_kind kind;
 	enum culprit_role role;
@@ -72,7 +72,7 @@ struct suspect {
 	VEC(const struct subject *) together;
 	const struct subject *busiest;
 	VEC(const struct subject *) processes; /* of a group: those that were there at the end, its own subject first */
-	bool using;		       /* a victim: somebody was using it, as far as its terminal tells */
+	bool using;		       /* a victim: something was using it, as far as its terminal tells */
 	double score;
 	double probability; /* that it is the one, 0..1; NaN = not known */
 	double guilt; /* in a board: what the default model accuses its program of; 0 = nothing */
@@ -91,13 +91,13 @@ struct ranking {
 	VEC(struct suspect) victims;  /* by what they waited */
 	uint32_t looked_at;	      /* subjects compared */
 	uint32_t left_out;	      /* had too little to compare */
-	double added;	    /* s/s that programs wait beyond their usual; 0 = not known */
+	double added;	    /* s/s that programs wait beyond their baseline; 0 = not known */
 	double unexplained; /* of that, what is on the account of nothing that is listed, 0..1; NaN = not known */
 	double stolen;	    /* of that, what is the hypervisor's */
 };
 
 
-/* How short the machine was of each thing: shares of time, 0..1, during the trouble and usually. */
+/* How short the machine was of each thing: shares of time, 0..1, during the incident and normally. */
 struct pressure {
 	double now[BOTTLENECK_COUNT];
 	double usual[BOTTLENECK_COUNT]; /* NaN without history */
@@ -124,8 +124,8 @@ struct hang {
 struct answer {
 	int64_t at;			    /* the moment asked about, wall ns */
 	int64_t window_start, window_end;   /* what was looked at */
-	int64_t slow_since;		    /* when the trouble began; 0 = not known */
-	int64_t slow_until;		    /* when it ended; 0 = it goes on */
+	int64_t slow_since;		    /* when the incident began; 0 = not known */
+	int64_t slow_until;		    /* when it ended; 0 = it continues */
 	bool slow;
 	bool has_history;
 	bool culprit_is_named; /* the first suspect stands out; else the rest of `ranking` is only what is conspicuous */
@@ -134,14 +134,14 @@ struct answer {
 	double confidence; /* the probability of the first suspect, where one is named; else NaN */
 	enum bottleneck bottleneck;
 	struct pressure pressure;
-	struct suspect busiest; /* nothing is unusual, but programs always wait: who uses most of that; subject NULL = nobody */
+	struct suspect busiest; /* nothing is unusual, but programs always wait: who uses most of that; subject NULL = nothing */
 	VEC(struct hang) hangs; /* the one that is explained best first */
 	bool hang_is_told;	/* the first of them is what the answer says */
 	bool events_are_late;	/* there are events, which are left out so that the answer is in time */
 	char *cause;   /* id in the catalogue (rule/cause.h); NULL = none of the known ones */
 	char *summary; /* one sentence */
 	char *next;    /* what can be done; NULL = nothing known */
-	VEC(struct earlier) similar; /* the most alike first */
+	VEC(struct earlier) similar; /* the most in the same way first */
 	VEC(char *) remarks; /* what the reader must know to judge it: gaps, missing sources */
 	struct ranking ranking;
 };

@@ -23,7 +23,7 @@ struct fleet_question {
 	const struct fleet *reference; /* the "correct" dataset; NULL = the rest of `fleet` */
 	struct fleet_span window;      /* what is to be explained, of `fleet` */
 	struct fleet_span usual;       /* what it is compared with, of `reference` or `fleet`; without the window */
-	const struct fleet_span *left_out; /* of the usual time: known incidents; n_left_out of them */
+	const struct fleet_span *left_out; /* of the baseline time: known incidents; n_left_out of them */
 	size_t n_left_out;
 	enum fleet_statistic statistic;
 	double quantile;  /* 0..1, with FLEET_QUANTILE */
@@ -33,11 +33,11 @@ struct fleet_question {
 	uint32_t max_lag;    /* rows by which a counter may lead or follow; FLEET_LAG_BY_ROWS (explain only) */
 	const struct fleet_findings *judged; /* explain: deviation's findings of the same question, to be used again; NULL = none */
 	bool by_time;	     /* within: compare time points instead of servers */
-	unsigned threads;    /* 0 = as many as processors */
+	unsigned threads;    /* 0 = as many as CPUs */
 };
 
 enum fleet_finding_flags {
-	FLEET_LEFT_ONLY_VALUE = 1, /* it had one value in all of the usual time, and has another now */
+	FLEET_LEFT_ONLY_VALUE = 1, /* it had one value in all of the baseline time, and has another now */
 	FLEET_REGIME_DIFFERS = 2,  /* it lies elsewhere all of the window, and did so when it began */
 	FLEET_HIGHER = 4,
 	FLEET_LOWER = 8,
@@ -52,7 +52,7 @@ struct fleet_finding {
 	int64_t time;  /* of a time point; INT64_MIN = the whole window */
 	double score;  /* in the analysis' own measure; higher = more conspicuous */
 	double observed, usual, spread;
-	double shift, peak, jump; /* each in multiples of what is usual for windows of this length; NaN = not asked */
+	double shift, peak, jump; /* each in multiples of the baseline for windows of this length; NaN = not asked */
 	double r;      /* correlation; NaN = none */
 	int lag;       /* rows by which it leads (positive) or follows (negative) the symptom */
 	double p, q;   /* NaN = none can be given */

@@ -17,7 +17,7 @@ struct fleet_threshold {
 	double expected;
 	bool percent_of; /* `expected` is a percentage of this statistic of all the counter's values */
 	enum threshold_statistic of;
-	char *words; /* as it is told in a finding */
+	char *words; /* as it is reported in a finding */
 };
 
 struct fleet_thresholds {

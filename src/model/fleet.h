@@ -38,7 +38,7 @@ struct fleet_server {
 struct fleet {
 	VEC(struct fleet_server) servers;
 	VEC(struct fleet_counter) counters;
-	int64_t interval;    /* ns: the most usual distance of two rows; 0 = no server has two */
+	int64_t interval;    /* ns: the most normal distance of two rows; 0 = no server has two */
 	VEC(char *) remarks; /* what the reader must know: bad rows, restarts, unmeasured servers */
 	struct hmap server_index, counter_index; /* (hash of the name, 0) -> index + 1 */
 	VEC(void *) blocks; /* memory of the columns */

@@ -8,7 +8,7 @@
 #include "model/capture.h"
 #include "model/tree.h"
 
-/* An instruction, or a place of waiting. Constant texts belong to whoever made the inspection. */
+/* An instruction, or a place of waiting. Constant texts belong to the one that made the inspection. */
 struct inspected_place {
 	const char *function; /* "spin"; "stress+0x11d0", where the function begins, if it has no name */
 	const char *place;    /* "stress+0x11e4" */
@@ -32,7 +32,7 @@ struct inspected_thread {
 	uint64_t cpu_first, cpu_last;  /* ns */
 	uint64_t ready_first, ready_last;
 	/* Shares of the whole time, exact: on a CPU, and ready but without one. NaN = seen only by samples.
-	 * Looks cannot tell the two apart: whoever looks takes a CPU from somebody. */
+	 * Looks cannot tell the two apart: the one that looks takes a CPU from something. */
 	double cpu, ready;
 	uint64_t looks, states[CAPTURE_STATE_COUNT], samples;
 	const char *begins,
@@ -61,10 +61,10 @@ struct inspection {
 	struct path_tree
 		waits; /* looks at waiting threads: what for, then who called, from where it waits outwards */
 	VEC(struct inspected_file) files;
-	/* By the flight recorder: how each thread spent its time, before and while it was looked at, and who was in its way;
+	/* By the flight recorder: how each thread spent its time, before and while it was looked at, and who was in contention with it;
 	 * for people, and as JSON. NULL = none ran. */
 	char *recorded, *recorded_json;
-	VEC(char *) missing; /* what was not seen, and what would mend it */
+	VEC(char *) missing; /* what was not seen, and what would fix it */
 	VEC(char *) remarks; /* what the reader must know */
 	char *summary;
 };

@@ -1,8 +1,8 @@
 /* How a source feeds a fleet: register servers and counters, put values, report what was bad; then finish.
  *
  * Values come in any order: by row, by column, one by one, servers mixed; the rows of a server are sorted in the end.
- * What is told of a counter (kind, unit, help) may come at any time, the first telling counts. Without a kind its
- * behaviour decides: a running sum never falls but at a restart. Nothing a source reads is fatal: a bad row is
+ * What is reported of a counter (kind, unit, help) may come at any time, the first telling counts. Without a kind its
+ * behavior decides: a running sum never falls but at a restart. Nothing a source reads is fatal: a bad row is
  * reported with intake_bad() and left out.
  *
  * One thread at a time.

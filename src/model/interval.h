@@ -24,7 +24,7 @@ enum interval_state {
 	STATE_SOFTIRQ,		    /* has the CPU, which does softirq work */
 	STATE_CONDITION,	    /* a futex without a holder: waits for a signal of another thread */
 	STATE_UNINTERRUPTIBLE,	    /* in the kernel, nothing says on what */
-	STATE_FULL,		    /* would write to a pipe, local socket or terminal, and whoever reads that has left no room */
+	STATE_FULL,		    /* would write to a pipe, local socket or terminal, and the one that reads that has left no room */
 	INTERVAL_STATES
 };
 
@@ -41,7 +41,7 @@ enum wait_for {
 	FOR_MEMORY,
 	FOR_INTERRUPT, /* had the CPU, but interrupts used it */
 	FOR_OTHER,
-	FOR_READER, /* who writes wants to go on: no one waits for work in a write */
+	FOR_READER, /* who writes wants to continue: no one waits for work in a write */
 	FOR_PEER, /* from here on: awaited */
 	FOR_NETWORK,
 	FOR_CONDITION,
@@ -76,7 +76,7 @@ enum waker_kind {
 
 enum interval_flags {
 	INTERVAL_RETRY = 1,	/* a false wakeup ended it: it waits on for the same in the next blocked interval */
-	INTERVAL_MOVED = 2,	/* goes on in the next interval on another CPU */
+	INTERVAL_MOVED = 2,	/* continues in the next interval on another CPU */
 	INTERVAL_INFERRED = 4,	/* its beginning or state was not seen but concluded */
 	INTERVAL_OPEN = 8,	/* the trace ended first */
 };
@@ -140,10 +140,10 @@ struct disk_line {
 	VEC(uint32_t) issued; /* indexes of requests in the order of issue */
 };
 
-/* Somebody was seen holding the lock, from then until the next sighting. */
+/* Something was seen holding the lock, from then until the next sighting. */
 struct sighting {
 	int64_t at;
-	uint32_t holder; /* NOBODY: nobody as far as is known */
+	uint32_t holder; /* NOBODY: nothing as far as is known */
 	uint32_t near;	 /* about where it then was in its intervals */
 	bool inferred;	 /* handed over to it, not seen holding it */
 };

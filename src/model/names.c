@@ -15,7 +15,7 @@ struct text {
 	uint32_t hash;
 };
 
-/* Ids by hash: open addressing, at most half full, ids beside 32 bits of their hash. */
+/* Ids by hash: open addressing, at most half full, ids next to 32 bits of their hash. */
 struct index {
 	uint64_t *slots; /* hash << 32 | id */
 	size_t size, n;
@@ -154,7 +154,7 @@ static uint32_t find_text(const struct names *names, const char *text, size_t n,
 	return 0;
 }
 
-/* Names come from whoever was recorded, and go to terminals. What is known already is clean: it is asked only of what is new. */
+/* Names come from the one that was recorded, and go to terminals. What is known already is clean: it is asked only of what is new. */
 static const char *clean(const char *text, size_t n, char buf[NAME_TEXT_MAX])
 {
 	memcpy(buf, text, n);

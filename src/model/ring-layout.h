@@ -1,13 +1,13 @@
-/* What the flight recorder's BPF programs share with user space beside the events. Freestanding; private to one build:
+/* What the flight recorder's BPF programs share with user space next to the events. Freestanding; private to one build:
  * nothing here is persisted.
  *
  * The ring is one array of events: for each CPU two generations of `slots` each, [(cpu * 2 + generation) * slots, ...).
  * Programs write the generation that user space has chosen. A slot holds the lap of its generation's counter in `cpu` (event.h): a slot
  * of another lap than its position says was overwritten or is torn.
  *
- * A record is not written where it will stay: that memory lies in no cache, and the processor would wait for it at the next atomic
+ * A record is not written where it will stay: that memory lies in no cache, and the CPU would wait for it at the next atomic
  * instruction. It goes to a small stage, of two blocks of records that are used in turn; when a block is full and the next one half so
- * (by then whoever was interrupted amid a record of it has ended it), it is copied to its place as a whole.
+ * (by then the one that was interrupted amid a record of it has ended it), it is copied to its place as a whole.
  */
 #pragma once
 
@@ -18,7 +18,7 @@
 #define RING_BLOCK	 (1 << RING_BLOCK_BITS) /* records */
 #define RING_STAGED	 (2 * RING_BLOCK)
 #define RING_LEVELS	 6     /* a thread's scheduling entity and the groups above it */
-#define RING_LENGTHS	 16    /* run-queue lengths told apart; the last is "15 or more" */
+#define RING_LENGTHS	 16    /* run-queue lengths distinguished; the last is "15 or more" */
 #define RING_SOFTIRQS	 10
 #define RING_BURSTS	 8     /* threads woken by one timer interrupt: 1, 2, 3-4, 5-8 ... */
 #define RING_STACKS	 16384 /* slots of the stack table; a power of two */
@@ -65,7 +65,7 @@ static inline __attribute__((always_inline)) event_u64 ring_put_away_at(event_u6
 
 /* Of every thread. What each switch and wake-up needs stands together. */
 struct ring_thread {
-	event_u64 thread;  /* in a slot: whose it is; 0 = nobody's, and all else is 0 */
+	event_u64 thread;  /* in a slot: whose it is; 0 = no one's, and all else is 0 */
 	event_u64 since;   /* when its state began */
 	event_u8 state;	   /* enum thread_state */
 	event_u8 lock_flags; /* LOCK_ flags; 0 = it waits for no kernel lock */
@@ -189,7 +189,7 @@ struct ring_task {
 	event_u8 lock_flags;
 	event_u8 has_sums;
 	event_u8 spare[2];
-	event_u64 sum[SUM_COUNT]; /* what goes on included */
+	event_u64 sum[SUM_COUNT]; /* what continues included */
 };
 
 static inline __attribute__((always_inline)) enum ring_sum sum_of_state(event_u8 state)

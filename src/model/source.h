@@ -24,7 +24,7 @@ struct source {
 	const char *name;
 	const char *help;
 	/* 0 and *ret_state, or -errno: -EOPNOTSUPP where the machine or the rights do not give it; then *ret_why says
-	 * in words what is missing and what would mend it (static text). It also may where something is had, but for more than usual. */
+	 * in words what is missing and what would fix it (static text). It also may where something is had, but for more than normally. */
 	int (*open)(const struct source_options *options, void **ret_state, const char **ret_why);
 	/* Puts this moment's samples. Errors are the source's own to survive: it puts what it has. */
 	void (*sample)(void *state, struct tick *tick);

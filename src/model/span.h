@@ -40,11 +40,11 @@ struct span {
 	uint8_t flags;			/* enum span_flags */
 };
 
-/* What was wrong with input that was left out or mended. */
+/* What was wrong with input that was left out or fixed. */
 enum span_fault {
 	SPAN_FAULT_SYNTAX,    /* bytes that are not of the format: the rest of the message or line is left out */
 	SPAN_FAULT_ID,	      /* no or impossible trace or span id */
-	SPAN_FAULT_TIME,      /* ends before it starts, or is no time: left out */
+	SPAN_FAULT_TIME,      /* ends before it starts, or is not a time: left out */
 	SPAN_FAULT_FIELD,     /* a field of the wrong type: taken as missing */
 	SPAN_FAULT_TRUNCATED, /* the file ends in the middle */
 	SPAN_FAULT_COUNT
@@ -85,7 +85,7 @@ static inline int64_t span_duration(const struct span *s)
 /* An id as people write it: up to 16 hexadecimal digits are the number; any other text is hashed with the top bit set.
  * 0 for empty text and "0". */
 uint64_t span_id_of_text(const char *text, size_t n);
-/* As above for up to 32 digits or a UUID; the text of one that is no number goes to `names` so that trace_id_text() gives it
+/* As above for up to 32 digits or a UUID; the text of one that is not a number goes to `names` so that trace_id_text() gives it
  * back. */
 void trace_id_of_text(struct names *names, const char *text, size_t n, uint64_t *ret_high, uint64_t *ret_low);
 /* The same without its text being kept: numbers, or a hash. */

@@ -59,7 +59,7 @@ struct task_sample_short {
 /* What a call of the walk leaves behind: records one after the other, shared with user space. */
 struct task_walk {
 	task_u32 used;	     /* bytes of `records` */
-	task_u32 more;	     /* there was not room enough: the next call goes on */
+	task_u32 more;	     /* there was not room enough: the next call continues */
 	task_u32 all;	     /* of whom it says nothing has gone; else it sleeps on */
 	char records[TASK_WALK_SIZE] __attribute__((aligned(8)));
 };

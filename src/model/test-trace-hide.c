@@ -117,7 +117,7 @@ static void moments_of_strangers_do_not_show(void **state)
 	assert_same(&a, &b);
 }
 
-/* Or else whoever asks every millisecond would see the last tick grow, and the first one shrink. */
+/* Or else the one that asks every millisecond would see the last tick grow, and the first one shrink. */
 static void what_lies_in_half_a_tick_does_not_show(void **state)
 {
 	const uint64_t keys[] = {10 * TICK + 650 * MS, 14 * TICK + 120 * MS};
@@ -131,7 +131,7 @@ static void what_lies_in_half_a_tick_does_not_show(void **state)
 	assert_same(&a, &b);
 }
 
-/* Theirs has 40 % of the CPU while nobody else wants it, and its two threads are one. */
+/* Theirs has 40 % of the CPU while nothing else wants it, and its two threads are one. */
 static uint64_t build_busy(struct trace *t, uint64_t burst)
 {
 	uint64_t sum = 0;

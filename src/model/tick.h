@@ -32,7 +32,7 @@ struct sample {
 	struct entity *entity;
 	const int64_t *values;
 	uint64_t present;
-	bool same; /* values and mask are those of the entity's sample before: nobody needs to look */
+	bool same; /* values and mask are those of the entity's sample before: nothing needs to look */
 };
 
 struct tick {
@@ -42,7 +42,7 @@ struct tick {
 	uint32_t asleep;	/* processes left out */
 	uint32_t asleep_threads;
 	uint64_t asleep_values; /* what was measured of them */
-	bool hears_exits;	/* whoever counts processes is told as one ends, ... */
+	bool hears_exits;	/* the one that counts processes is reported as one ends, ... */
 	int64_t lost_exits;	/* ... but of so many, since it began, it was not */
 	int64_t folded_names;	/* entities recorded under another name since recording began (model/name-limit.h) */
 	VEC(struct sample) samples;

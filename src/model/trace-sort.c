@@ -70,7 +70,7 @@ static void merge(const struct event *a, size_t n_a, const struct event *b, size
 	memcpy(out + n_a, b, n_b * sizeof(*b));
 }
 
-/* Merges neighbouring runs until one is left: each CPU's records are one, mostly. */
+/* Merges neighboring runs until one is left: each CPU's records are one, mostly. */
 static void merge_runs(struct event **events, struct event **spare, struct runs *runs)
 {
 	while (runs->starts.n > 2) {

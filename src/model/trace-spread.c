@@ -27,8 +27,8 @@ struct line {
 struct run {
 	uint64_t start, end;
 	int who;
-	uint32_t came, tid;	  /* exec may have changed its number meanwhile */
-	const struct event *left; /* the switch that ended it; NULL = it went on */
+	uint32_t came, tid;	  /* exec may have changed its number in the meantime */
+	const struct event *left; /* the switch that ended it; NULL = it continued */
 };
 
 /* The number of the viewer's threads in a queue changes. */
@@ -250,7 +250,7 @@ static int take_event(struct strangers *s, const struct event *e)
 	switch (e->kind) {
 	case EVENT_SWITCH:
 		return take_switch(s, e);
-	case EVENT_EXEC: /* another than the leader may call it, and goes on under its number */
+	case EVENT_EXEC: /* another than the leader may call it, and continues under its number */
 		if (e->exec.before && s->cpus[e->cpu].known && s->cpus[e->cpu].current == e->exec.before)
 			s->cpus[e->cpu].current = e->thread;
 		return 0;
@@ -442,7 +442,7 @@ static int find_shares(struct deal *d, uint64_t tick)
 	return r;
 }
 
-/* Whose turn it is: who lags most behind his share. */
+/* Whose turn it is: who lags most behind its share. */
 static uint32_t choose(struct deal *d, const struct piece *p)
 {
 	double length = (double)(p->end - p->start), *credit = d->credit + p->kind * d->whos, most = -INFINITY;

@@ -4,7 +4,7 @@
  * of the kernel) and the idle thread had of a CPU in a tick is added up, and spread evenly over what is left of that tick, in slices.
  * What a stranger had while one of the viewer's threads stood in that CPU's queue is added up and spread apart from the rest: so the
  * wait is still charged to those who caused it. Of a tick that the trace has only a part of, nothing is taken: its neighbor's
- * sums stand in for it, or else whoever asks again and again would see the part grow.
+ * sums stand in for it, or else the one that asks again and again would see the part grow.
  */
 #pragma once
 

@@ -15,7 +15,7 @@
 struct tree_node {
 	const char *name; /* the tree's own copy */
 	uint64_t total, self;
-	uint32_t parent, child, next; /* indices; 0 = none (the root is nobody's child) */
+	uint32_t parent, child, next; /* indices; 0 = none (the root is no one's child) */
 	uint32_t depth;
 };
 

@@ -14,7 +14,7 @@ extern const char *const trial_verdict_names[]; /* "unclear", "yes", "no" */
 
 /* Shares are of one thread's time: 0.5 = half a second a second; those of several threads add up. */
 struct trial_sample {
-	int64_t at; /* ns since the trial began, the middle of the stretch */
+	int64_t at; /* ns since the trial began, the middle of the interval */
 	int phase;  /* -1 before the first one, TRIAL_PHASES after the last one */
 	bool held;
 	bool settling; /* just after a change: in the chart, not in the phase's figures */

@@ -36,7 +36,7 @@ static bool same_name(const char *host, size_t n, const char *name)
 }
 
 /* A page of elsewhere can have its own name point here, but not send another Host than that name: addresses, this
- * machine's names and those it was told of are fine. */
+ * machine's names and those it was reported of are fine. */
 static bool is_own_host(const struct http_server *s, const char *host)
 {
 	size_t n = host_length(host);
@@ -144,7 +144,7 @@ static const struct http_refusal *examine_user(struct http_incoming *q, struct M
 	return NULL;
 }
 
-/* Counts it among those under way, of which there may be so many. Public ones are not: whoever asks for those could fill them. */
+/* Counts it among those under way, of which there may be so many. Public ones are not: the one that asks for those could fill them. */
 static bool is_one_too_many(struct http_incoming *q)
 {
 	q->counted = true;

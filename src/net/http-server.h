@@ -2,7 +2,7 @@
  *
  * Nothing is answered without "Authorization: Bearer TOKEN", save for routes that are public. TOKEN is a line of the token file, or a
  * session: POST /login exchanges a login code (net/sessions.h) or a token for one, POST /logout ends it. There are no cookies: browsers
- * send those to every port of a host, whoever listens there. Without a certificate it listens on this machine only. A request with a
+ * send those to every port of a host, the one that listens there. Without a certificate it listens on this machine only. A request with a
  * foreign Host (a name that was made to point here) or Origin is refused; there is no CORS. Routes are a const table; each request runs
  * in a thread of its own; at most `requests_max` at a time, the next ones get 503 with Retry-After, nothing is queued. What half-open
  * and slow connections may take is net/gate.h.

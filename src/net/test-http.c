@@ -342,7 +342,7 @@ static void events_stream(void **state)
 	both_free(&b);
 }
 
-/* While the first request is being answered: what a second one is told. */
+/* While the first request is being answered: what a second one is reported. */
 static int ask_second(const void *bytes, size_t n, void *data)
 {
 	struct both *second = data;
@@ -625,7 +625,7 @@ static void certificates_are_checked(void **state)
 	assert_non_null(strstr(ask_over_tls("expired", "expired"), "has expired"));
 }
 
-/* It is told from three weeks before. */
+/* It is reported from three weeks before. */
 static void an_end_of_a_certificate_is_told(void **state)
 {
 	_cleanup_str_ struct str said = {};

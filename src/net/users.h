@@ -14,7 +14,7 @@
 
 #include "net/digest.h"
 
-#define TOKEN_LENGTH_MIN 24 /* characters: nobody guesses as many */
+#define TOKEN_LENGTH_MIN 24 /* characters: nothing guesses as many */
 #define TOKEN_USER_MAX	 64
 
 /* What may be asked for; each scope includes those below it. */

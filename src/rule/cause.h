@@ -1,4 +1,4 @@
-/* Causes: what a pattern of findings usually means, in words, and what can be done. One file each; users add their own.
+/* Causes: what a pattern of findings normally means, in words, and what can be done. One file each; users add their own.
  *
  *   # a job that builds an index reads everything once
  *   cause file-index
@@ -12,9 +12,9 @@
  *     unattributed                      no program is named
  *     culprit named PATTERN             its name, its executable or its unit
  *     culprit is KIND                   process group kernel cgroup disk host limit
- *     kernel said PATTERN               a message of the kernel during the trouble
-victims] QUANTITY up | down | either       against its usual |  *     [culprit | victims] QUANTITY up | down | either       against its baseline | victims] QUANTITY up | down | either       against its usual
-victims] QUANTITY up | down | either       against its usual |  *     [culprit | victims] QUANTITY up | down | either       against its baseline | victims] [any | every | average | minimum | maximum] QUANTITY OP VALUE
+ *     kernel said PATTERN               a message of the kernel during the incident
+victims] QUANTITY up | down | either       against its baseline |  *     [culprit | victims] QUANTITY up | down | either       against its baseline | victims] QUANTITY up | down | either       against its baseline
+victims] QUANTITY up | down | either       against its baseline |  *     [culprit | victims] QUANTITY up | down | either       against its baseline | victims] [any | every | average | minimum | maximum] QUANTITY OP VALUE
  *     ... OP NUMBER % of normal
  *   of fleet: only  PATTERN up | down | either, of the unusual counters of one server
  *

@@ -1,4 +1,4 @@
-/* The state machine of "Chasing Heisenbugs" (figure 3), literally: one event is caught once, however it dips.
+/* The state machine of "Chasing Heisenbugs" (figure 3), literally: one event is reported once, however it dips.
  *
  *   Normal       -- high ----------------------------------------------> High
  *   High         -- not high ------------------------------------------> Normal
@@ -8,7 +8,7 @@
  *   Normal-Wait  -- low for `down` ------------------------------------> Normal       END
  *
  * With one threshold, low is not high. With two, a value between them is neither: in Normal-Wait it starts
- * `down` anew. A pure function of state and sample: it reads no clock.
+ * `down` again. A pure function of state and sample: it reads no clock.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ enum trigger_state { TRIGGER_NORMAL, TRIGGER_HIGH, TRIGGER_DIAGNOSIS, TRIGGER_NO
 enum trigger_action {
 	TRIGGER_NOTHING,
 	TRIGGER_BEGIN,	 /* start the diagnosis */
-	TRIGGER_COLLECT, /* it goes on */
+	TRIGGER_COLLECT, /* it continues */
 	TRIGGER_PAUSE,	 /* it dips: a phase ends */
 	TRIGGER_RESUME,	 /* it is back: another phase begins */
 	TRIGGER_END,	 /* it is over; the last phase ended with the last PAUSE */

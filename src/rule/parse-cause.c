@@ -298,6 +298,6 @@ int causes_load(const char *folder, struct causes *ret, char **ret_error)
 {
 	int r = folder ? read_causes(folder, ret, ret_error) : 0;
 
-	/* where the administrator keeps them to himself, users have those compiled in */
+	/* where the administrator keeps them to itself, users have those compiled in */
 	return r < 0 && r != -ENOENT && r != -EACCES ? r : causes_default(ret);
 }

@@ -2,7 +2,7 @@
  *
  *   # the machine, for some time, with a lower threshold for its end
  *   memory: when psi.memory.full > 10 % for 3 s until < 2 % for 10 s capture, notify
- *   # each process by itself; machine features may stand beside those of the process
+ *   # each process by itself; machine features may stand next to those of the process
  *   hog: when process u1 >= 85 % and psi.cpu.some > 20 % for 5 s capture
  *   when process name = "tracker*" user != root io.read_bytes > 50 MB/s for 40 s run "logger slow disk"
  *   when disk name = sda disk.busy > 90 % 5 times in 60 s capture, post "https://chat.example/hooks/4711"
@@ -23,7 +23,7 @@
  * NUMBER [UNIT] | NUMBER % of STATISTIC ACTION      capture | notify | report | run "COMMAND" | post "URL"
  *
  * u1 is CPU time over time (of one CPU), u2 = u1 over the machine's CPUs ("Chasing Heisenbugs", equations 1
- * and 2): of the machine, or of a process. Lines end nothing: a rule goes on until the next one begins.
+ * and 2): of the machine, or of a process. Lines end nothing: a rule continues until the next one begins.
  */
 #pragma once
 
@@ -84,7 +84,7 @@ struct comparison {
 	enum rule_question question;
 	enum rule_owner owner;
 	int direction; /* ASK_DIRECTION: 1 up, -1 down, 0 either; ASK_SHORT, ASK_KIND: which */
-	bool of_usual; /* `value` is a percentage of what is usual */
+	bool of_usual; /* `value` is a percentage of the baseline */
 	bool z_score; /* (value - mean) / standard deviation of the view's values */
 	enum rule_statistic statistic;
 	double quantile; /* 0..1 */
@@ -155,7 +155,7 @@ const char *rule_operator_text(enum rule_operator o);
 bool rule_compare(enum rule_operator o, double value, double with);
 
 enum truth { FALSE_, TRUE_, UNKNOWN_ };
-/* Of one comparison: whoever holds the values decides. */
+/* Of one comparison: the one that holds the values decides. */
 typedef enum truth (*comparison_test)(const struct comparison *c, void *data);
 /* Three-valued: a missing value makes unknown only what hangs on it. */
 enum truth condition_holds(const struct condition *c, comparison_test test, void *data);

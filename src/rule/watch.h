@@ -25,10 +25,10 @@ typedef void (*watch_report)(const struct watch_event *event, void *data);
 
 /* `rules` must outlive it. 0 or -ENOMEM. */
 int watch_new(const struct rules *rules, struct watch **ret);
-/* Processes of this program but `pid` are caught only by rules that say which processes they mean: those that ask the recorder compute
+/* Processes of this program but `pid` are found only by rules that say which processes they mean: those that ask the recorder compute
  * because of the question. 0 or -ENOMEM. */
 int watch_leave_out(struct watch *w, const char *exe, uint32_t pid);
-/* Ends all events that go on, through `report` (may be NULL). */
+/* Ends all events that continue, through `report` (may be NULL). */
 void watch_free(struct watch *w, watch_report report, void *data);
 /* Evaluates all rules. The entities' `previous` values must still be those of the tick before. */
 void watch_tick(struct watch *w, const struct tick *tick, watch_report report, void *data);

@@ -1,4 +1,4 @@
-/* A note where the machine started, with its kernel: "usual" may differ from there on.
+/* A note where the machine started, with its kernel: "normal" may differ from there on.
  *
  *   /proc/uptime                2948.75 5576.38
  *   /proc/sys/kernel/osrelease  6.18.44

@@ -5,7 +5,7 @@
  *   memory.events   low 0 / high 7 / max 3 / oom 1 / oom_kill 1
  *   cpu.pressure    some avg10=0.00 avg60=0.00 avg300=0.00 total=11
  *
- * Version 1 has a tree for each controller, told apart by their folder; one group there is the same path in several:
+ * Version 1 has a tree for each controller, distinguished by their folder; one group there is the same path in several:
  *
  *   cpuacct/cpuacct.usage  1234567 (ns)       cpu/cpu.stat  nr_throttled 2 / throttled_time 51000000 (ns)
  *   memory/memory.usage_in_bytes 73728        memory/memory.limit_in_bytes  9223372036854771712 (no limit)

@@ -1,6 +1,6 @@
 /* Counters in ClickHouse: clickhouse://[USER@]HOST[:PORT]/DATABASE[/TABLE] (docs/clickhouse.md).
  *
- *   flat           server String, counter String, time Int64 (ns since 1970), value Float64; beside it, where it is there,
+ *   flat           server String, counter String, time Int64 (ns since 1970), value Float64; next to it, where it is there,
  *                  fleet_counters: counter, kind ('gauge', 'counter' = a running sum, 'rate'), unit, help
  *   OpenTelemetry  otel_metrics_gauge and otel_metrics_sum, as the Collector's exporter makes them
  *

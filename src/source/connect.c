@@ -1,5 +1,5 @@
 /* How long TCP connections take to open, by BPF (connect.bpf.c). Snmp counts them; how long they take the kernel tells
- * nobody. */
+ * nothing. */
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>

@@ -88,7 +88,7 @@ static int take_sample(struct table *t, const char *piece, size_t n, struct samp
 	return 0;
 }
 
-/* A header row has words: its first field is no number and no time, and (but for the first row, where names may look
+/* A header row has words: its first field is not a number and no time, and (but for the first row, where names may look
  * like numbers) no other field is a number. */
 static bool is_header(const struct sample *s, size_t row)
 {

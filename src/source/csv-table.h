@@ -17,7 +17,7 @@ struct column {
 	uint32_t place; /* in `values` */
 };
 
-/* Neighbouring places that go to one server. */
+/* Neighboring places that go to one server. */
 struct group {
 	int server;
 	uint32_t first, n;
@@ -56,7 +56,7 @@ struct table {
 	const char *wrong;
 };
 
-/* Which of the usual delimiters stands most often in a line. */
+/* Which of the baseline delimiters stands most often in a line. */
 char csv_find_delimiter(const char *line, size_t n);
 
 /* Whether the user asked for this counter. */

@@ -1,4 +1,4 @@
-/* Who a process is: what cannot be had from counters. Read once when it begins and after each exec.
+/* Who a process is: what is not available from counters. Read once when it begins and after each exec.
  *
  * Reading another process's command line takes its memory lock, and so may block for as long as a thread of that process waits for a
  * dead disk: process_describe() belongs into a helper's thread (base/helper-thread.h). What process_describe_program() reads takes no
@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* Whoever starts a process chooses these texts, and a recording keeps them for each process: the longest that is read, and that
+/* The one that starts a process chooses these texts, and a recording keeps them for each process: the longest that is read, and that
  * is kept, bytes without the NUL.
  *
  *   cmdline    the first CMDLINE_MAX bytes, then "..."

@@ -4,7 +4,7 @@
  *
  * After the name: reads, merged, sectors, ms; writes, merged, sectors, ms; in flight; ms busy; ms weighted by the
  * queue; since 4.18 discards, merged, sectors, ms; since 5.5 flushes, ms. A sector here is 512 bytes, whatever the
- * disk's are. Partitions are left out (their disk has it all), and so are pseudo disks nobody has used yet.
+ * disk's are. Partitions are left out (their disk has it all), and so are pseudo disks nothing has used yet.
  */
 #include <errno.h>
 #include <limits.h>

@@ -4,7 +4,7 @@
  *   tmpfs /tmp tmpfs rw,nosuid,nodev 0 0
  *   server:/export /home/a\040b nfs4 rw,vers=4.2 0 0
  *
- * A dead server hangs whoever asks its mount, for ever. So only types that live on this machine are asked, and none
+ * A dead server hangs the one that asks its mount, for ever. So only types that live on this machine are asked, and none
  * whose mount point lies below one of another type: the way there leads through it. A device mounted in several
  * places is asked once, at the first.
  */

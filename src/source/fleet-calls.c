@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 
-#define LINES_MAX 1000000 /* more is no file of calls */
+#define LINES_MAX 1000000 /* more is not a file of calls */
 
 /* The next field of a line: text without quotes and blanks around it; NULL at the end. */
 static char *next_field(char **rest)

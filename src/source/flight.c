@@ -17,7 +17,7 @@ static int open_tracefs(const struct ring_options *options, struct flight *f, co
 	return tracefs_open(&trace, &f->tracefs, ret_why);
 }
 
-/* Without rights, or without memory, the other way would fail as well; and the first reason is the one to be told. */
+/* Without rights, or without memory, the other way would fail as well; and the first reason is the one to be reported. */
 static bool may_fall_back(int r)
 {
 	return r != -EPERM && r != -EACCES && r != -ENOMEM;

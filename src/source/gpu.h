@@ -33,7 +33,7 @@ struct gpu_process {
 bool gpu_is_there(const char *sys_root);
 /* From the text of one fdinfo file. 0, or -ENODATA when it is no DRM client's. */
 int gpu_parse_fdinfo(const char *text, struct gpu_client *ret);
-/* Whether this tick has to look at the process: so that nobody opens its directory for nothing. */
+/* Whether this tick has to look at the process: so that nothing opens its directory for nothing. */
 static inline bool gpu_is_due(const struct gpu_process *p, uint32_t pid, uint64_t tick)
 {
 	return !p->looked || p->uses || (tick + pid) % GPU_LOOK_EVERY == 0;

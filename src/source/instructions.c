@@ -39,7 +39,7 @@ const char *instructions_missing(const char *sys_root)
 	return is_there("perf") ? NULL : "every instruction: the CPU can trace them, but perf is not here (apt-get install linux-perf)";
 }
 
-/* Its standard output is the pipe's end, or nowhere; what it complains of is nobody's business here. */
+/* Its standard output is the pipe's end, or nowhere; what it complains of is no one's business here. */
 static int start(char **argv, int output, pid_t *ret)
 {
 	posix_spawn_file_actions_t files;

@@ -8,7 +8,7 @@
 
 typedef void (*instructions_each)(uint32_t tid, uint64_t address, void *data);
 
-/* NULL where it can be had; else why not, and what to do (static text). sys_root: "/sys". */
+/* NULL where it can be used; else why not, and what to do (static text). sys_root: "/sys". */
 const char *instructions_missing(const char *sys_root);
 /* Traces for `span` ns, then decodes: that takes many times as long, but at most a minute. 0; -ENOENT without perf or where
  * it gave nothing; -errno. */

@@ -1,6 +1,6 @@
 /* Kernel messages that matter, from /dev/kmsg (Documentation/ABI/testing/dev-kmsg): a record a read,
  *
- *   3,1176,41530923,-;Out of memory: Killed process 4215 (guilty) total-vm:812340kB, anon-rss:800112kB, ...
+ *   3,1176,41530923,-;Out of memory: Killed process 4215 (the culprit) total-vm:812340kB, anon-rss:800112kB, ...
  *    SUBSYSTEM=acpi
  *
  * priority and facility, number, time, flags; then the message; lines that begin with a blank say more about it.
@@ -109,7 +109,7 @@ static void kmsg_sample(void *state, struct tick *tick)
 	for (int i = 0; i < READS_MAX; i++) {
 		ssize_t n = read(src->fd, text, sizeof(text) - 1);
 
-		/* EPIPE: the ring overtook us; the next read goes on behind the gap */
+		/* EPIPE: the ring overtook us; the next read continues behind the gap */
 		if (n < 0 && (errno == EPIPE || errno == EINTR))
 			continue;
 		if (n <= 0)

@@ -5,7 +5,7 @@
 
 struct look_proc;
 
-/* 0; -ESRCH; -EACCES, -EPERM; -ENOMEM. Samples are only to be had of a living machine's /proc. */
+/* 0; -ESRCH; -EACCES, -EPERM; -ENOMEM. Samples are only available of a living machine's /proc. */
 int look_proc_open(const char *proc_root, uint32_t pid, unsigned frequency, struct look_proc **ret);
 void look_proc_close(struct look_proc *l);
 /* As their namesakes of look.h; `scratch` is handed to the callback for each thread. */

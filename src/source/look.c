@@ -14,13 +14,13 @@
 #include "source/samples.h"
 
 /* At 500 samples a second and 8 KiB each, 4 MiB hold a second: who looks at a machine that crawls waits for
- * a CPU himself. With many CPUs, where few of them run the process, a quarter of that. */
+ * a CPU itself. With many CPUs, where few of them run the process, a quarter of that. */
 #define BUFFER_PAGES	 1024
 #define BUFFER_PAGES_MIN 256
 #define BUFFER_PAGES_ALL 16384
 
 struct look {
-	struct look_proc *proc; /* not NULL: there is no BPF to be had, and nothing of what follows */
+	struct look_proc *proc; /* not NULL: there is no BPF available, and nothing of what follows */
 	struct inspect_bpf *skel;
 	struct bpf_link *iter, *files;
 	struct samples *samples;

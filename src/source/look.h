@@ -1,5 +1,5 @@
 /* One process looked at closely: its threads on the CPUs, by a sampling clock, and all of them at single
- * moments. Neither stops it, and no process is traced. By BPF; where that cannot be had (others than root, kernels
+ * moments. Neither stops it, and no process is traced. By BPF; where that is not available (others than root, kernels
  * without it) through /proc and perf, for less, which look_missing() says. */
 #pragma once
 
@@ -34,5 +34,5 @@ uint64_t look_lost(const struct look *l);
 /* The files read and written most, by bytes; returns how many, at most `max`. */
 unsigned look_files(const struct look *l, struct capture_file *ret, unsigned max);
 #define LOOK_MISSING_MAX 8
-/* What is not seen, a line each, with what would mend it (static text). Returns how many. */
+/* What is not seen, a line each, with what would fix it (static text). Returns how many. */
 unsigned look_missing(const struct look *l, const char *ret[LOOK_MISSING_MAX]);

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 
-#define NUMBER_MAX 63 /* longer ones are cut before the exponent could matter: nobody writes them */
+#define NUMBER_MAX 63 /* longer ones are cut before the exponent could matter: nothing writes them */
 
 static bool means_nothing(const char *text)
 {

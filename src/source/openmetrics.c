@@ -181,7 +181,7 @@ static void take_label(const struct page *p, struct sample *s, const char *name,
 	}
 }
 
-/* Behind "{": all labels. Where the sample goes on, or NULL. */
+/* Behind "{": all labels. Where the sample continues, or NULL. */
 static char *take_labels(const struct page *p, struct sample *s, char *at)
 {
 	bool any = false;

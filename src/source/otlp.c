@@ -294,7 +294,7 @@ static bool usable(struct span_reader *r, const struct place *place, const struc
 	return true;
 }
 
-/* A ResourceSpans. Its resource is read when the first span is one of this reader's part; what is wrong with it is told by
+/* A ResourceSpans. Its resource is read when the first span is one of this reader's part; what is wrong with it is reported by
  * the reader that has the first of all. */
 struct block {
 	struct field resource; /* bytes NULL = none */

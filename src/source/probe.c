@@ -2,11 +2,11 @@
  * disk and the start of a process take.
  *
  * A thread of normal priority waits for the sampler's nudge, which comes with every tick: no timer of its
- * own, so that an idle machine is woken no more often. Read and fork are done only beside pressure on the
+ * own, so that an idle machine is woken no more often. Read and fork are done only next to pressure on the
  * machine. What is still waiting at the next tick counts as long as it waited so far, and nothing new is
  * begun.
  *
- * To wake a thread on a CPU that idles costs the recorder as much as all of a small machine's counters. Where nobody waits for
+ * To wake a thread on a CPU that idles costs the recorder as much as all of a small machine's counters. Where nothing waits for
  * anything and the thread came at once, it will do so again: it then is woken every few ticks only, and in between it counts
  * as it was.
  */
@@ -27,7 +27,7 @@
 #include "source/system.h"
 
 #define BLOCK	 4096
-#define PRESSURE 0.05 /* share of the time in which somebody waited: above it the machine does not idle */
+#define PRESSURE 0.05 /* share of the time in which something waited: above it the machine does not idle */
 #define AT_ONCE	 NS_PER_MS
 #define SELDOM	 4 /* ticks */
 

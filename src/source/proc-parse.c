@@ -41,7 +41,7 @@ static uint64_t field(struct fields *f, int number)
 	return value;
 }
 
-/* 4215 (guilty) R 4210 4200 4190 34816 4200 4194304 155 0 0 0 1205 3 0 0 20 0 1 0 531442 2703360 417 ... \n
+/* 4215 (the culprit) R 4210 4200 4190 34816 4200 4194304 155 0 0 0 1205 3 0 0 20 0 1 0 531442 2703360 417 ... \n
  * The name may hold anything, brackets and spaces too; the last bracket ends it. */
 int proc_parse_stat(const char *text, struct proc_stat *ret)
 {

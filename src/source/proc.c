@@ -1,8 +1,8 @@
-/* Processes by /proc, where BPF cannot be had: an old kernel, or no rights.
+/* Processes by /proc, where BPF is not available: an old kernel, or no rights.
  *
  * Some 30 us a process, ten times as much as the sweep and more, for less: what the kernel does not show of a process is
  * absent. /proc/PID/{stat,io} tell of all threads, living and ended; schedstat and the context switches in
- * status tell of one thread. So schedstat is read of each thread, and what a thread had done when last seen goes on
+ * status tell of one thread. So schedstat is read of each thread, and what a thread had done when last seen continues
  * counting after it ended; context switches are absent once a process has had two threads. A process's directory is
  * kept open: a path is walked once, and a reused pid cannot be mistaken.
  */

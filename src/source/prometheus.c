@@ -327,7 +327,7 @@ static char *base_of(const char *location)
 	return NULL;
 }
 
-/* Answers that somebody kept. */
+/* Answers that something kept. */
 static int load_files(const struct fleet_input *input, struct intake *into, char **ret_error)
 {
 	struct server s = {.input = input, .into = into, .ret_error = ret_error};

@@ -36,12 +36,12 @@ static void *beat(void *argument)
 	struct pulse *p = argument;
 	bool stop = false;
 
-	/* whoever started us may have a priority that people's programs do not have */
+	/* the one that started us may have a priority that people's programs do not have */
 	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 0);
 	while (!stop) {
 		int64_t now;
 
-		sleep_until(p->due); /* nobody else writes it */
+		sleep_until(p->due); /* nothing else writes it */
 		now = monotonic_now();
 		pthread_mutex_lock(&p->lock);
 		p->late += (double)(now - p->due);

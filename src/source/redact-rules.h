@@ -77,7 +77,7 @@ static const struct secret_rule rules[] = {
 	{"pdftk", "input_pw", WORDS, 0, FIRST, 0}, {"xfreerdp", "/p:", JOINED, 0, 0, 0}, {"rdesktop", "-p", APART, 0, 0, 0},
 };
 
-/* What takes a secret from its standard input: whoever echoes into it, echoes one. */
+/* What takes a secret from its standard input: the one that echoes into it, echoes one. */
 static const char *const secret_readers[] = {
 	"sudo -S", "sudo -kS", "sudo -Sk", "--password-stdin", "--stdin", "--passphrase-fd", "--with-token", "chpasswd", "cryptsetup", "smbpasswd", "su -c",
 };

@@ -37,7 +37,7 @@ static const char *const prefixes[] = {"ghp_",	"gho_",	 "ghu_",  "ghs_", "ghr_",
 				       "xoxa-", "xapp-", "hvs.", "npm_", "pypi-", "sk-",	 "sk_live_", "AIza", "eyJ",
 				       "SG.",	"dop_v1_", "tskey-", "ya29."};
 
-/* Options that say where a secret comes from, and have none beside them. */
+/* Options that say where a secret comes from, and have none next to them. */
 static const char *const flags[] = {"--ask-", "--no-", "--with-", "--use-", "--prompt-", "--auth-user-pass"};
 
 /* Words behind which a word that looks like chance is a secret. */
@@ -149,7 +149,7 @@ static char *value_end(const struct argument *a, const char *name, char *value, 
 	return stop;
 }
 
-/* NAME=SECRET, "NAME": "SECRET", NAME: SECRET; `sep` is the = or :. Where to go on. */
+/* NAME=SECRET, "NAME": "SECRET", NAME: SECRET; `sep` is the = or :. Where to continue. */
 static char *redact_assigned(const struct argument *a, char *sep)
 {
 	char *last = sep > a->piece && is_quote(sep[-1]) ? sep - 1 : sep;

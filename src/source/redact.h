@@ -1,4 +1,4 @@
-/* Secrets in command lines: found by how they are usually given, never by what they are.
+/* Secrets in command lines: found by how they are normally given, never by what they are.
  *
  *   --password X   --password=X   DB_PASSWORD=X   {"token": "X"}   ?a=1&token=X   Authorization: Bearer X
  *   https://user:X@host   mysql -pX   curl -u user:X

@@ -27,7 +27,7 @@ static void sort_in(struct event *events, size_t n)
 	events[n] = e;
 }
 
-/* Whoever writes a slot again first says that it holds nothing, and then of which lap it is: what still says the same
+/* The one that writes a slot again first says that it holds nothing, and then of which lap it is: what still says the same
  * after it was copied was whole. */
 static bool copy_slot(const struct event *slot, uint16_t lap, struct event *ret)
 {

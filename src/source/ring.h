@@ -1,7 +1,7 @@
 /* The flight recorder: loads the BPF programs that write it, and reads what is there at a moment into a trace.
  *
  * When a generation of the ring's memory is full the programs are turned to the other, so that there is always one
- * generation's worth of past. A freeze copies both as they were at one moment, while recording goes on, and changes nothing:
+ * generation's worth of past. A freeze copies both as they were at one moment, while recording continues, and changes nothing:
  * what comes after it has the same past.
  *
  * Another process (root) joins a ring by the numbers of its maps: it sees its sums, and cannot freeze it.
@@ -29,7 +29,7 @@ struct ring_options {
 /* 1 % of the memory, at most 64 MiB. */
 uint64_t ring_default_bytes(void);
 
-/* 0, or -errno with *ret_why in words: what is missing and what would mend it (static text). */
+/* 0, or -errno with *ret_why in words: what is missing and what would fix it (static text). */
 int ring_open(const struct ring_options *options, struct ring **ret, const char **ret_why);
 int ring_attach(struct ring *r);
 /* Do all programs run? From any thread. */

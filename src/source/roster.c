@@ -81,7 +81,7 @@ static bool end(struct roster *r, struct member *m, struct tick *tick)
 {
 	if (VEC_PUSH(r->gone, m) < 0)
 		return false;
-	if (m->entity->info.id) /* else nobody ever heard of it */
+	if (m->entity->info.id) /* else none ever heard of it */
 		(void)VEC_PUSH(tick->ended, m->entity);
 	return true;
 }

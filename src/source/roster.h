@@ -1,7 +1,7 @@
 /* The entities of one kind that come and go by name: CPUs, disks, mounts, interfaces, control groups, sensors.
  *
  * A sample goes: roster_begin(), roster_see() for each name that is there, roster_put(). Who was not seen has ended.
- * Nobody counts as born: a name may appear long after its counters began (an interface renamed, a CPU switched on
+ * Nothing counts as born: a name may appear long after its counters began (an interface renamed, a CPU switched on
  * again, a group found late), and a first sample counted from 0 would be a spike that never was.
  */
 #pragma once
@@ -17,7 +17,7 @@ struct member {
 	uint64_t sample;  /* the roster's number of the sample that saw it last */
 	uint64_t present; /* kept from sample to sample, as the values are */
 	bool ignored;	  /* known, but not to be recorded */
-	bool same;	  /* values and mask are those that were put last: nobody needs to look */
+	bool same;	  /* values and mask are those that were put last: nothing needs to look */
 	void *own;	  /* the source's */
 	int64_t values[];
 };

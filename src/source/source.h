@@ -4,7 +4,7 @@
 #include "model/source.h"
 
 extern const struct source source_task; /* processes, by BPF */
-extern const struct source source_proc; /* processes, by /proc, where BPF cannot be had */
+extern const struct source source_proc; /* processes, by /proc, where BPF is not available */
 
 extern const struct source source_disk, source_filesystem, source_interface, source_cgroup, source_sensor;
 extern const struct source source_kmsg, source_packages, source_boot; /* notes on the time axis */

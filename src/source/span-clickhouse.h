@@ -1,11 +1,11 @@
 /* Spans in ClickHouse: clickhouse://[USER@]HOST[:PORT]/DATABASE[/TABLE] (docs/clickhouse.md).
  *
  * Which column is which field is the mapping's, as in a CSV file, so that OpenTelemetry's otel_traces and the flat table
- * `spans` of the documentation are read alike. Attributes are a Map (ResourceAttributes, SpanAttributes), or for servers
+ * `spans` of the documentation are read in the same way. Attributes are a Map (ResourceAttributes, SpanAttributes), or for servers
  * without it Nested(key, value) (resource, attribute); columns the mapping names are attributes as well. Times are ns since
  * 1970 in an integer, or DateTime64.
  *
- * A trace is told by its id: the first twelve bits of cityHash64() of it are its cell, one of SPAN_CELLS. A table whose
+ * A trace is reported by its id: the first twelve bits of cityHash64() of it are its cell, one of SPAN_CELLS. A table whose
  * order begins with a column `cell` of them gives some cells without reading the others.
  */
 #pragma once

@@ -75,7 +75,7 @@ static bool unit_named(struct text_field rest, int64_t *ret)
 	return false;
 }
 
-/* Of a whole name, "DurationNano" or somebody's own "took_us": what stands apart at its end, or a whole word. */
+/* Of a whole name, "DurationNano" or another one's own "took_us": what stands apart at its end, or a whole word. */
 static int64_t unit_at_end(struct text_field name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {

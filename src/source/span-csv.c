@@ -304,7 +304,7 @@ static int64_t next_line(struct input *in)
 	}
 }
 
-/* Can it be told without splitting the line that it belongs to another reader's part? */
+/* Can it be reported without splitting the line that it belongs to another reader's part? */
 static bool is_of_others(const struct span_reader *r, const struct table *t, const char *line, size_t n)
 {
 	const char *end = line + n;
@@ -361,7 +361,7 @@ static struct timed_row timed_row_of(const struct span_columns *c, const struct 
 	return row;
 }
 
-/* The first lines' times and calls, in at most GUESS_ROWS rows. Those of other readers are among them: all are to guess alike. */
+/* The first lines' times and calls, in at most GUESS_ROWS rows. Those of other readers are among them: all are to guess in the same way. */
 static size_t first_rows(struct table *t, struct input *in, struct timed_row *rows, int64_t *unit, bool *of_text)
 {
 	const struct span_columns *c = &t->columns;

@@ -98,7 +98,7 @@ static size_t read_piece(struct stream *s, uint8_t *to, int *ret_end)
 	return n;
 }
 
-/* Reads the next piece into its slot, which nobody looks at any more; the lock is held, but not while it reads. */
+/* Reads the next piece into its slot, which nothing looks at any more; the lock is held, but not while it reads. */
 static int produce(struct input_file *f)
 {
 	struct slot *s = &f->slots[f->produced % f->n_slots];
@@ -216,7 +216,7 @@ static int make_room(struct input *in, size_t n)
 /* What is left of what is looked at becomes the tail before the next piece. */
 static int next_piece(struct input *in)
 {
-	uint64_t taken = in->file->taken[in->reader]; /* nobody else writes it */
+	uint64_t taken = in->file->taken[in->reader]; /* nothing else writes it */
 	size_t left = in->n - in->at;
 	int r = make_room(in, left + JOINED);
 

@@ -1,7 +1,7 @@
 /* A file of spans, plain or packed (gzip, zstd, xz), read in pieces: by one reader, or by several that each look at all of it.
  *
  * A reader sees the pieces where they lie; only what straddles two of them is copied. Several readers may share the reading and
- * the unpacking: whoever comes first to the end of what is there brings the next piece, and nobody runs ahead of the slowest
+ * the unpacking: the one that comes first to the end of what is there brings the next piece, and nothing runs ahead of the slowest
  * by more than INPUT_AHEAD of them.
  */
 #pragma once

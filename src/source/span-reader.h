@@ -96,6 +96,6 @@ struct span_source {
 
 extern const struct span_source source_otlp, source_otlp_json, source_zipkin, source_jaeger, source_span_csv;
 extern const struct span_source *const span_sources[]; /* NULL-terminated */
-/* NULL if nothing recognises it. Looks at the first bytes only. */
+/* NULL if nothing recognizes it. Looks at the first bytes only. */
 const struct span_source *span_source_of(struct input *in);
 const struct span_source *span_source_named(const char *name);

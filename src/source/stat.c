@@ -13,7 +13,7 @@
  * idle and iowait of a CPU may step back a little.
  *
  * Time in interrupts belongs to no process: two entities of the kernel's, "hardirq" and "softirq", carry it, so that
- * rankings see them beside processes.
+ * rankings see them next to processes.
  *
  * From /sys/devices/system/cpu/cpuN: cpufreq/scaling_cur_freq in kHz, thermal_throttle/core_throttle_count.
  */

@@ -1,4 +1,4 @@
-/* A file in pieces of whole lines; gzip, zstd and xz are recognised by their first bytes and unpacked on the way. */
+/* A file in pieces of whole lines; gzip, zstd and xz are recognized by their first bytes and unpacked on the way. */
 #pragma once
 
 #include <stdbool.h>

@@ -38,7 +38,7 @@ struct place {
 	uint32_t threads;
 	bool slept;   /* that sweep said only that it sleeps on, or nothing */
 	bool same;    /* nothing has changed since the tick before */
-	bool settled; /* ... and whoever encodes the ticks knows it as it is */
+	bool settled; /* ... and the one that encodes the ticks knows it as it is */
 	bool look_again; /* something has, since the sweep */
 	bool dead;	 /* its process's last thread has ended */
 };
@@ -91,7 +91,7 @@ struct task_source {
 	struct task_bpf *skel;
 	struct bpf_link *iter;
 	struct task_walk *walked; /* NULL = by the iterator only */
-	const struct ring *flight; /* it notes who is woken, once it is attached; NULL = nobody does */
+	const struct ring *flight; /* it notes who is woken, once it is attached; NULL = nothing does */
 	const struct ring *sums;   /* it adds up the time of threads; NULL = nothing does */
 	uint32_t freezes; /* of `sums`, at the last reading of sleepers */
 	uint32_t sleepers_read; /* the tick of that */
@@ -103,7 +103,7 @@ struct task_source {
 	uint64_t lost;
 	const char *proc_root;
 	bool has_gpu;	/* the machine */
-	bool recording; /* a tick has been taken: whoever appears from now on was born */
+	bool recording; /* a tick has been taken: the one that appears from now on was born */
 	uint32_t own_pid;
 	struct hmap processes;	 /* (pid, start) -> struct process */
 	struct hmap by_pid;	 /* (pid, 0) -> the newest of that number */
@@ -158,7 +158,7 @@ int task_load(struct task_source *src, const struct source_options *options, con
 
 /* Reads every living process into its `now`. */
 void task_sweep(struct task_source *src, struct tick *tick);
-/* One that nobody knew, without an entity; NULL without memory. */
+/* One that nothing knew, without an entity; NULL without memory. */
 struct process *task_add_process(struct task_source *src, const struct task_sample *s);
 
 /* Empties the ring of last words. */

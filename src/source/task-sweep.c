@@ -282,7 +282,7 @@ static void read_sleepers_if_asked(struct task_source *src)
 
 void task_sweep(struct task_source *src, struct tick *tick)
 {
-	bool heard = src->flight && ring_is_attached(src->flight); /* whoever is woken after this sweep */
+	bool heard = src->flight && ring_is_attached(src->flight); /* the one that is woken after this sweep */
 	struct timespec own;
 
 	src->cursor = 0;

@@ -4,7 +4,7 @@
  * holds, the kernel's iterator. Most processes sleep on: of those nothing is touched but their place in the roll, which
  * stands in the order in which the kernel tells of them, and mostly the walk says nothing of them at all (bpf/task-visits.h).
  *
- * Sums never fall: a thread's counters go on counting in `ended` after it ends. A thread may be in the sweep *and*
+ * Sums never fall: a thread's counters continue counting in `ended` after it ends. A thread may be in the sweep *and*
  * announce its exit before the ring is emptied; then its last word is kept for the next tick, so that no tick counts
  * it twice (seen_in_sweep). The exit is announced before the kernel takes the thread's memory and files down, so a
  * later sweep may see a thread again whose last word was counted (announced), or have seen it do more than its last word
@@ -40,7 +40,7 @@ static void process_free(struct process *p)
 
 /* A wait is charged when it ends, so it may be longer than a tick, but hardly than a minute or two. The kernel charges a
  * task that began to wait before delay accounting was switched on from the machine's start. From Linux 6.12 on, it charges
- * a wait for a disk whose task was left in its queue for a while (DELAY_DEQUEUE; the start is then noted of whoever runs)
+ * a wait for a disk whose task was left in its queue for a while (DELAY_DEQUEUE; the start is then noted of the one that runs)
  * from the start of an earlier one: of those, only threads that were blocked at the last sweep can have waited longer
  * than since then. What threads took with them when they ended is theirs since who knows when. */
 static int64_t longest_wait(const struct task_source *src, const struct process *p, int feature, int64_t elapsed)
@@ -162,7 +162,7 @@ static void put_sleeper(struct tick *tick, struct place *place)
 	tick->asleep_values += (uint64_t)__builtin_popcountll(place->present);
 }
 
-/* Of whom nothing is told by a walk that did not go through all, and who has not spoken its last word, sleeps on. */
+/* Of whom nothing is reported by a walk that did not go through all, and who has not spoken its last word, sleeps on. */
 static bool lives(const struct task_source *src, struct place *place)
 {
 	bool as_before = place->tick == src->tick - 1 && !place->look_again;
@@ -195,7 +195,7 @@ static void put_processes(struct task_source *src, struct tick *tick)
 	}
 }
 
-/* The roll keeps its order; whoever moves is touched, so it is not done for every one that ends. */
+/* The roll keeps its order; the one that moves is touched, so it is not done for every one that ends. */
 static void close_ranks(struct task_source *src)
 {
 	size_t n = 0;

@@ -90,7 +90,7 @@ static void a_quiet_groups_pressure_is_seen_within_sixteen_samples(void **state)
 	tree_free(&t);
 }
 
-/* Beside the machine's own sample, which comes before it. */
+/* Next to the machine's own sample, which comes before it. */
 static void sample_beside(struct tree *t, struct entity *machine, const int64_t *values)
 {
 	tick_begin(&t->tick, t->tick.boot + NS_PER_SEC, 1790000000 * NS_PER_SEC);
@@ -118,7 +118,7 @@ static void a_busy_groups_pressure_is_read_where_the_machines_has_grown(void **s
 	check_value(&t, ENTITY_CGROUP, NGINX, "cgroup.psi_cpu", 4 * MS);
 	check_value(&t, ENTITY_CGROUP, NGINX, "cgroup.psi_memory", 6 * MS);
 	check_value(&t, ENTITY_CGROUP, NGINX, "cgroup.memory_max", 3);
-	for (int i = 0; i < 16; i++) /* in the end all is read beside which the machine's has grown at all */
+	for (int i = 0; i < 16; i++) /* in the end all is read next to which the machine's has grown at all */
 		sample_beside(&t, machine, values);
 	check_value(&t, ENTITY_CGROUP, NGINX, "cgroup.psi_cpu", 904 * MS);
 	check_value(&t, ENTITY_CGROUP, NGINX, "cgroup.psi_memory", 6 * MS);

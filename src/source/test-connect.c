@@ -1,6 +1,6 @@
 /* Live: a connection that waits for its answer for a known time moves tcp.handshake* by that. Needs root.
  *
- * A listener with a backlog of 0 holds one connection that nobody accepted; the SYN of the next is dropped, and answered
+ * A listener with a backlog of 0 holds one connection that nothing accepted; the SYN of the next is dropped, and answered
  * when it is sent again, a second later. */
 #include "base/test.h"
 
@@ -46,7 +46,7 @@ static socklen_t loopback(int family, struct sockaddr_storage *address)
 	return family == AF_INET ? sizeof(*four) : sizeof(*six);
 }
 
-/* -1 where the family is not to be had. */
+/* -1 where the family is not available. */
 static int listen_at(int family, struct sockaddr_storage *address)
 {
 	socklen_t n = loopback(family, address);
@@ -122,7 +122,7 @@ static void measure(int family)
 	connect_reader.read(after.source, NULL, after.values, &after.present);
 	assert_true(took.most > NS_PER_SEC / 2); /* it had to ask again */
 	longest = after.values[FEATURE_SYS_TCP_HANDSHAKE_LONGEST];
-	/* others of this machine may open connections meanwhile */
+	/* others of this machine may open connections in the meantime */
 	assert_true(longest >= took.least);
 	assert_true(after.values[FEATURE_SYS_TCP_HANDSHAKES] - before.values[FEATURE_SYS_TCP_HANDSHAKES] >= 2);
 	assert_true(after.values[FEATURE_SYS_TCP_HANDSHAKE_TIME] - before.values[FEATURE_SYS_TCP_HANDSHAKE_TIME] >= took.least);
@@ -160,7 +160,7 @@ static void what_is_refused_has_ended(void **state)
 		connect_reader.close(before.source);
 		skip();
 	}
-	close(listener); /* nobody listens there any more */
+	close(listener); /* nothing listens there any more */
 	close(begin_connect(AF_INET, &address));
 	after = before;
 	connect_reader.read(after.source, NULL, after.values, &after.present);

@@ -102,7 +102,7 @@ static void an_interface_that_vanishes_has_ended(void **state)
 	tree_free(&t);
 }
 
-/* The fixture mounts a laptop's root where every machine has one, and others where nobody may look: a server's share,
+/* The fixture mounts a laptop's root where every machine has one, and others where nothing may look: a server's share,
  * a stick below it, the root's device once more. */
 static void only_local_file_systems_are_asked_and_once(void **state)
 {

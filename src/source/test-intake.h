@@ -120,7 +120,7 @@ static inline char *read_fixture(const char *name, size_t *ret_n)
 	return bytes;
 }
 
-/* Changes some bytes, cuts out or repeats a part: what a damaged or odd file looks like. */
+/* Changes some bytes, cuts out or repeats a part: what a damaged or unusual file looks like. */
 static inline size_t mutate(char *bytes, size_t n, int round)
 {
 	for (int i = 0; i < 1 + round % 4; i++)

@@ -24,7 +24,7 @@ static void *hold_a_cpu(void *argument)
 	return argument;
 }
 
-/* Nobody of normal priority runs on any CPU for that long. The caller must be real-time itself, on top. */
+/* Nothing of normal priority runs on any CPU for that long. The caller must be real-time itself, on top. */
 static void hold_all_cpus(pthread_t *threads, long n)
 {
 	struct sched_param param = {.sched_priority = 10};

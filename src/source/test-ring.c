@@ -121,7 +121,7 @@ static void the_last_records_are_on_the_stage(void **state)
 {
 	_cleanup_(trace_clear) struct trace t = {};
 	static struct half_staged h;
-	uint64_t live = 200 + 50; /* others write meanwhile */
+	uint64_t live = 200 + 50; /* others write in the meantime */
 
 	(void)state;
 	trace_begin(&t, 1);
@@ -198,7 +198,7 @@ static void a_life_is_told_from_fork_to_exit(void **state)
 	ring_close(r);
 }
 
-/* Whoever looks must not cost a later mark its past. */
+/* The one that looks must not cost a later mark its past. */
 static void freezes_leave_the_past_where_it_is(void **state)
 {
 	struct ring *r = open_or_skip();

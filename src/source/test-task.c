@@ -24,9 +24,9 @@
 #include "source/source.h"
 
 #define MORE_THAN_THE_RING_HOLDS 10000
-#define OTHERS_MOST		 500 /* of the rest of the machine may end meanwhile, and be lost */
+#define OTHERS_MOST		 500 /* of the rest of the machine may end in the meantime, and be lost */
 
-/* Every process's sums at the tick before, to see that none falls and that nobody ends twice. */
+/* Every process's sums at the tick before, to see that none falls and that nothing ends twice. */
 struct past {
 	int64_t values[PROCESS_FEATURE_COUNT];
 	uint64_t present;

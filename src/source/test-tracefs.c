@@ -1,4 +1,4 @@
-/* The kernel's own trace buffers read as the flight recorder's events: format files recorded from a machine, pages put together
+/* Ftrace read as the flight recorder's events: format files recorded from a machine, pages put together
  * record by record; and where the kernel allows it, an instance that is made, read and removed. */
 #include <dirent.h>
 #include <stdio.h>
@@ -374,7 +374,7 @@ static void threads_and_processes_are_told_apart(void **state)
 
 static struct tracefs *open_or_skip(void)
 {
-	struct tracefs_options options = {.bytes = 64 << 20}; /* other tests may switch a lot meanwhile */
+	struct tracefs_options options = {.bytes = 64 << 20}; /* other tests may switch a lot in the meantime */
 	const char *why = NULL;
 	struct tracefs *f;
 
@@ -444,7 +444,7 @@ static void what_a_killed_recorder_left_is_swept(void **state)
 
 	(void)state;
 	assert_int_equal(stat("/proc/self/ns/pid", &ns), 0);
-	/* this process's number, and another start: somebody who had it before */
+	/* this process's number, and another start: something who had it before */
 	snprintf(path, sizeof(path), "/sys/kernel/tracing/instances/whyslow-%llu-%d-12345-0", (unsigned long long)ns.st_ino, (int)getpid());
 	assert_int_equal(mkdir(path, 0700), 0);
 	assert_int_equal(own_instances(), there + 1);

@@ -1,4 +1,4 @@
-/* Live: the walk, by itself and beside the flight recorder, and the kernel's iterator tell the same. Needs root. */
+/* Live: the walk, by itself and next to the flight recorder, and the kernel's iterator tell the same. Needs root. */
 #include "base/test.h"
 
 #include <dlfcn.h>
@@ -38,7 +38,7 @@ struct eye {
 	struct tick tick;
 };
 
-/* `ring`: of whoever tells what threads wait for, NULL = nobody does. */
+/* `ring`: of the one that tells what threads wait for, NULL = nothing does. */
 static void eye_open(struct eye *eye, struct ring *ring, bool iterator)
 {
 	struct source_options options = {.proc_root = "/proc", .sys_root = "/sys", .sockets = true, .ring = ring, .iterator = iterator};
@@ -169,7 +169,7 @@ static void tell_the_same(struct ring *ring)
 		eye_look(&iterator);
 		compare(&walk, &iterator, sleepers);
 		compare(&iterator, &walk, sleepers);
-		/* one ends and one begins: the order in which they are told of changes */
+		/* one ends and one begins: the order in which they are reported of changes */
 		end_sleeper(sleepers[i % SLEEPERS]);
 		sleepers[i % SLEEPERS] = start_sleeper(i % 2 * 3);
 		usleep(TICK_PAUSE_US);
@@ -434,7 +434,7 @@ static void who_is_refused_the_walk_says_so_and_goes_on(void **state)
 	eye_close(&eye);
 }
 
-/* --- waits that go on --- */
+/* --- waits that continue --- */
 
 static void a_wait_that_goes_on_is_read_when_a_question_is_asked(void **state)
 {

@@ -106,7 +106,7 @@ static bool take_text(const struct listed *l, const char *tid, const char *file,
 	return read_whole(l->task, path, buf);
 }
 
-/* A thread that ends meanwhile is left out. */
+/* A thread that ends in the meantime is left out. */
 static int take_thread(const struct listed *l, const char *tid, int64_t boot_offset, struct trace *t)
 {
 	struct trace_thread thread = l->shared;

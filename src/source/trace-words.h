@@ -1,4 +1,4 @@
-/* What a trace says beside its events: the machine, and what processes are called. */
+/* What a trace says next to its events: the machine, and what processes are called. */
 #pragma once
 
 #include "model/trace.h"

@@ -1,4 +1,4 @@
-/* How records of the kernel's trace buffers lie in memory, as the kernel's own format files tell it; nothing of it is known
+/* How records of ftrace lie in memory, as the kernel's own format files tell it; nothing of it is known
  * beforehand but names.
  *
  * events/header_page:

@@ -39,7 +39,7 @@ struct kept {
 struct tracefs {
 	char *tracing, *instance; /* paths */
 	bool mounted;		  /* by us */
-	int root;		  /* held open: whoever mounted it does not take it away */
+	int root;		  /* held open: the one that mounted it does not take it away */
 	struct tracefs_layout layout;
 	struct kept *cpus;
 	uint32_t n_cpus;
@@ -263,7 +263,7 @@ void tracefs_close(struct tracefs *f)
 	}
 	close_fd(&f->root);
 	if (f->mounted)
-		(void)umount(TRACING); /* busy: somebody else has come to use it */
+		(void)umount(TRACING); /* busy: another one has come to use it */
 	for (uint32_t i = 0; f->cpus && i < f->n_cpus; i++)
 		free(f->cpus[i].pages);
 	free(f->cpus);

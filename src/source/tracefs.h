@@ -1,11 +1,11 @@
-/* The flight recorder where BPF cannot be had: a trace instance of the kernel's own, which overwrites the oldest, turned into the
+/* The flight recorder where BPF is not available: a trace instance of the kernel's own, which overwrites the oldest, turned into the
  * same events.
  *
  * It costs more and tells less (tracefs_missing()). Its records are taken out of the kernel by reading; what a freeze has read is
  * kept, as far as half the memory goes, for the next one: recording never stops.
  *
  * The instance is a folder below /sys/kernel/tracing/instances with the owner's name in it. It outlives a recorder that is killed;
- * whoever opens the next one removes those whose owner is gone.
+ * the one that opens the next one removes those whose owner is gone.
  */
 #pragma once
 

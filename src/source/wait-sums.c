@@ -18,7 +18,7 @@ struct wait_sums {
 	struct hmap threads; /* (tid, start) -> struct seen */
 	int64_t opened, looked;
 	uint64_t round;
-	/* of the look that goes on */
+	/* of the look that continues */
 	struct process_waits_list *out;
 	struct hmap processes; /* (pid, 0) -> index + 1 into out */
 	int error;

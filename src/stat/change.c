@@ -28,7 +28,7 @@ struct segment {
 	double gain;	 /* weighted sum of squares that it explains */
 };
 
-/* What neighbours differ by, robustly: nobody's change of level is in it more than twice. */
+/* What neighbors differ by, robustly: no one's change of level is in it more than twice. */
 static double spread_of_neighbours(const struct points *p, double *room)
 {
 	for (size_t i = 0; i + 1 < p->n; i++)
@@ -37,7 +37,7 @@ static double spread_of_neighbours(const struct points *p, double *room)
 	return quantile_sorted(room, p->n - 1, 0.5) / (0.6745 * M_SQRT2);
 }
 
-/* Two levels: [from, to) and the rest; to = n: one change. Of all segments, or of those that go on to the end. About the mean of all
+/* Two levels: [from, to) and the rest; to = n: one change. Of all segments, or of those that continue to the end. About the mean of all
  * both levels' shares of the squares are the same sum's, over the one's weight and over the other's. */
 static struct segment best_segment(const struct points *p, bool lasting, double *weights, double *sums)
 {
@@ -115,7 +115,7 @@ static double share_of_greater(const struct points *p, double gain, double *room
 	return fmin(1.0 / (PERMUTATIONS + 1), -expm1(-exp(-(gain - mean) / scale - 0.5772156649)));
 }
 
-/* How much more windows that are alike their neighbours wander than independent ones: (1 + rho) / (1 - rho) of what the
+/* How much more windows that are in the same way their neighbors wander than independent ones: (1 + rho) / (1 - rho) of what the
  * levels leave over. */
 static double wandering(const struct points *p, const struct segment *s)
 {
@@ -147,7 +147,7 @@ static void weigh(const struct window *windows, struct points *p, double *room)
 		const struct window *w = &windows[p->window[i]];
 		double sampling = w->variance / w->count;
 
-		/* neighbours differ by sampling too; the greater of the two is what a window varies by */
+		/* neighbors differ by sampling too; the greater of the two is what a window varies by */
 		p->weight[i] = 1 / fmax(fmax(spread * spread, sampling), 1e-12 * w->mean * w->mean + 1e-300);
 	}
 }
@@ -268,7 +268,7 @@ static double fit_both(struct points *p, const double *value, double period, dou
 	return squares_of(p) - ret->gain;
 }
 
-/* The change of level beside a cycle: its gain is what it explains beyond the cycle alone. `p` becomes the values without the cycle,
+/* The change of level next to a cycle: its gain is what it explains beyond the cycle alone. `p` becomes the values without the cycle,
  * `alone` what the cycle alone leaves over: without a change that is noise. */
 static struct segment best_beside_cycle(struct points *p, double period, double *alone, double *weights, double *sums)
 {
@@ -295,7 +295,7 @@ static struct segment best_beside_cycle(struct points *p, double period, double 
 
 /* One change and what was before, or two and a level that came back: [2, 30) lower and [30, n) higher differ in two windows only, and
  * chance decides which of them explains more. The second change is to be worth what it costs (two parameters by Schwarz's criterion,
- * where neighbours are alike as much more). */
+ * where neighbors are in the same way as much more). */
 static struct segment without_needless_end(const struct points *p, struct segment best, double wander, double *room, double *room2)
 {
 	struct segment any = best_segment(p, false, room, room2), lasting = best_segment(p, true, room, room2);

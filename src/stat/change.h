@@ -13,19 +13,19 @@ struct window {
 
 struct change {
 	size_t at;	       /* the first window of the new level */
-	size_t until;	       /* the first window of the old level again; n = it goes on */
+	size_t until;	       /* the first window of the old level again; n = it continues */
 	double before, during; /* the mean by count, and by how much more the new level is without the cycle's part in it */
 	double z;	       /* of the change, in deviations of what windows differ by */
 	double p;	       /* of the greatest of all splits */
 };
 
 /* The split (or the two) of n windows that explains most, by weighted least squares: the CUSUM statistic of Page and
- * Hinkley with two changes allowed. Windows vary by sampling and by themselves (a daily cycle, neighbours alike): the
- * spread is learnt from differences of neighbouring windows, which a few changes cannot move, and p is that of the
+ * Hinkley with two changes allowed. Windows vary by sampling and by themselves (a daily cycle, neighbors in the same way): the
+ * spread is learnt from differences of neighboring windows, which a few changes cannot move, and p is that of the
  * greatest of all splits, by permutation (beyond 499 of them by the distribution of their maxima, and as soon as ten were
- * greater by those; seeded, the same for the same input), where neighbours that are alike count for as much less as their
+ * greater by those; seeded, the same for the same input), where neighbors that are in the same way count for as much less as their
  * autocorrelation says. That a level came back is told only where that explains more than chance would.
  * Windows may also follow a cycle of `period` of them (those of a day; 0 = none), which half of one shows: then a change
- * is what two levels beside the cycle explain better than the cycle alone, and p is by permutation of what the cycle leaves over.
+ * is what two levels next to the cycle explain better than the cycle alone, and p is by permutation of what the cycle leaves over.
  * Returns whether p <= level and fills *ret (always, where there are four windows or more with something in them). */
 bool change_find(const struct window *windows, size_t n, double period, double level, struct change *ret);

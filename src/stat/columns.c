@@ -324,7 +324,7 @@ static size_t gather(const struct piece *pieces, size_t n, float *to)
 	return kept;
 }
 
-/* Value at rank `at` (0 = least, fractions between neighbours) of n numbers. */
+/* Value at rank `at` (0 = least, fractions between neighbors) of n numbers. */
 static double value_at(float *v, size_t n, double at)
 {
 	size_t k = (size_t)at;

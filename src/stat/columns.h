@@ -27,7 +27,7 @@ void select_room_free(struct select_room *room);
 
 /* The median: the mean of the two middles when the count is even. NaN also without memory. */
 double median_of(const struct piece *pieces, size_t n, struct select_room *room);
-/* Quantile q in 0..1, linear between neighbours (Hyndman-Fan type 7). */
+/* Quantile q in 0..1, linear between neighbors (Hyndman-Fan type 7). */
 double quantile_of_pieces(const struct piece *pieces, size_t n, double q, struct select_room *room);
 /* The k-th smallest of n > k numbers (no NaN); what v holds afterwards is undefined. */
 float select_kth(float *v, size_t n, size_t k);

@@ -23,6 +23,6 @@ struct lagged {
 /* Over lags -most .. most; lag 0 where nothing is better by more than 0.01. */
 struct lagged pearson_lagged(const float *x, const float *y, size_t n, uint32_t most);
 /* How often a circularly shifted x does as well over all lags: p = (1 + as well) / (1 + shifts), over at most `shifts`
- * shifts that are spread evenly and farther than the lags. Shifts keep each series' autocorrelation, which the usual p
+ * shifts that are spread evenly and farther than the lags. Shifts keep each series' autocorrelation, which the normal p
  * does not know of. NaN if n is too small for ten of them. `room` has 2n places. */
 double shift_p(const float *x, const float *y, size_t n, uint32_t most, uint32_t shifts, double r, float *room);

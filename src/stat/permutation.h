@@ -15,7 +15,7 @@ struct shift {
 	double estimate;  /* Hodges, Lehmann 1963: the median of all n_a * n_b differences a - b */
 	double low, high; /* of the interval */
 	double coverage;  /* what the interval really covers, 0..1: the least that is not below what was asked
-			   * for, or, where  the groups are too small for that, the most that can be had */
+			   * for, or, where  the groups are too small for that, the most that can be used */
 };
 /* The shift of a against b, with the interval of the exact Mann-Whitney test (Moses 1953). 0; -EDOM where
  * permutation_p() is NaN; -ENOMEM. */

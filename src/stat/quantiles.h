@@ -1,8 +1,8 @@
 /* Six quantiles and two moments of a series: small enough to keep for every series of every ten minutes, and
  * mergeable.
  *
- * The distribution between two neighbouring quantiles is taken as uniform (a piecewise linear CDF; equal
- * neighbours are a jump). A merge is the mixture of the parts, weighted by n. Moments merge exactly. A merged
+ * The distribution between two neighboring quantiles is taken as uniform (a piecewise linear CDF; equal
+ * neighbors are a jump). A merge is the mixture of the parts, weighted by n. Moments merge exactly. A merged
  * quantile is off by at most `error` in rank: each part's CDF is known at its own six points, and between two
  * of them to within their distance; merges of merges add up.
  */

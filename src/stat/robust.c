@@ -99,7 +99,7 @@ static void sort_all(double *values, size_t n)
 
 size_t sort_values(double *values, size_t n)
 {
-	if (n && !is_sorted(values, n)) /* nothing but zeros is usual */
+	if (n && !is_sorted(values, n)) /* nothing but zeros is normal */
 		sort_all(values, n);
 	while (n && isnan(values[n - 1]))
 		n--;

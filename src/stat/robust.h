@@ -7,7 +7,7 @@
 size_t sort_values(double *values, size_t n);
 /* For qsort() and bsearch() over doubles; NaN last. */
 int compare_values(const void *a, const void *b);
-/* Quantile q in 0..1 of sorted values, linear between neighbours (Hyndman-Fan type 7). */
+/* Quantile q in 0..1 of sorted values, linear between neighbors (Hyndman-Fan type 7). */
 double quantile_sorted(const double *sorted, size_t n, double q);
 struct weighted_value {
 	double value, weight;
@@ -15,7 +15,7 @@ struct weighted_value {
 /* For qsort(). */
 int compare_weighted(const void *a, const void *b);
 /* Quantile q in 0..1 of n values sorted by value, weights > 0: each stands in the middle of its weight, linear between
- * neighbours. */
+ * neighbors. */
 double quantile_weighted(const struct weighted_value *sorted, size_t n, double q);
 /* IQR / 1.349: the standard deviation of a Gaussian with that interquartile range. */
 double iqr_scale_sorted(const double *sorted, size_t n);

@@ -99,7 +99,7 @@ static void a_leader_is_found_with_its_lag(void **state)
 	assert_true(shift_p(x, y, 200, 5, 99, l.r, room) <= 0.01 + 1e-9);
 }
 
-/* Two slow waves of nearly one frequency correlate highly by nature: the usual p would call that sure. */
+/* Two slow waves of nearly one frequency correlate highly by nature: the normal p would call that sure. */
 static void surrogates_know_autocorrelation(void **state)
 {
 	float x[300], y[300], room[600];

@@ -70,7 +70,7 @@ static void the_interval_of_four_and_four(void **state)
 	assert_int_equal(shift_find(a, 4, b, 4, 0.94, &s), 0);
 	assert_true(s.low == 2 && s.high == 14 && fabs(s.coverage - (1 - 4.0 / 70)) < 1e-12);
 	assert_int_equal(shift_find(a, 4, b, 4, 0.9999, &s),
-			 0); /* cannot be had of so few: the most there is */
+			 0); /* is not available of so few: the most there is */
 	assert_true(s.low == 1 && fabs(s.coverage - (1 - 2.0 / 70)) < 1e-12);
 	assert_int_equal(shift_find(a, 0, b, 4, 0.94, &s), -EDOM);
 }

@@ -90,7 +90,7 @@ void choose_base(const struct subject *s, struct activity *a, const struct colum
 /* --- rounded --- */
 
 /* The code of a value that lies within 1 % of it, and makes what is to be carried as small as can be: the nearest, or the
- * neighbour of that. `before`: what is carried without this value. */
+ * neighbor of that. `before`: what is carried without this value. */
 static uint16_t round_value(const struct scale *s, int64_t v, int64_t before, int64_t *ret_carry)
 {
 	unsigned code = scale_code(s, v), other;

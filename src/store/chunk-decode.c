@@ -30,7 +30,7 @@ static bool decode_places(struct token_reader *t, size_t n, size_t n_base, bool 
 	return true;
 }
 
-/* What decoding a chunk has beside its directory. */
+/* What decoding a chunk has next to its directory. */
 struct decoder {
 	struct chunk *chunk;
 	struct token_reader gaps, values;

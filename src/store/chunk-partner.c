@@ -32,7 +32,7 @@ static uint64_t cost_of(const struct writer *w, const struct series *s, const ui
 	return bits;
 }
 
-/* The usual difference of two columns' levels, of the series that are tried. */
+/* The normal difference of two columns' levels, of the series that are tried. */
 static int32_t usual_ratio(const struct writer *w, const struct column *column, int partner, const size_t *tried, size_t n)
 {
 	int64_t sum = 0, values = 0;

@@ -47,7 +47,7 @@ static int define(struct chunk *c, struct member *m, struct reader definition, u
 	known = dataset_subject(c->into, info.id);
 	if (info.kind != m->kind || (known && known->info.kind != info.kind)) {
 		entity_info_free(&info);
-		return -EBADMSG; /* nobody becomes another kind of thing */
+		return -EBADMSG; /* nothing becomes another kind of thing */
 	}
 	info.present = translate(&c->kinds[m->kind], info.present);
 	if (filter && filter->features)
@@ -111,7 +111,7 @@ static int plan_notes(struct chunk *c)
 	return 0;
 }
 
-/* Values stand one behind the other: from a point up to the last that is needed all are decoded, beside their partners. */
+/* Values stand one behind the other: from a point up to the last that is needed all are decoded, next to their partners. */
 static void plan_partner(struct chunk_column *column)
 {
 	column->partner->valued = true;

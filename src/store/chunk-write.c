@@ -88,7 +88,7 @@ static void put_rounded(struct writer *w, size_t subject, const struct column *c
 
 /* --- columns --- */
 
-/* The directory goes in planes, so that zstd sees like beside like. */
+/* The directory goes in planes, so that zstd sees like next to like. */
 struct directory {
 	struct str subjects, counts, bases, rests;
 };

@@ -1,5 +1,5 @@
 /* A chunk that is being written: who changed what in which ticks, and by how much, rounded (chunk-activity.c), which column
- * stands beside which (chunk-partner.c), and all of it as bytes (chunk-write.c). */
+ * stands next to which (chunk-partner.c), and all of it as bytes (chunk-write.c). */
 #pragma once
 
 #include "base/str.h"
@@ -38,7 +38,7 @@ struct column {
 	size_t feature, n_series, n_values;
 	bool first;    /* read first: it stands before all that are not, and so depends on none of them */
 	int partner;   /* feature of a column before it; -1 = none */
-	int32_t ratio; /* usual difference of levels */
+	int32_t ratio; /* normal difference of levels */
 	unsigned depth; /* partners behind it */
 };
 

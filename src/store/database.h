@@ -1,10 +1,10 @@
 /* Opens SQLite files, so that a file can hold rows and do nothing else.
  *
  * Every SQLite file of whyslow is opened here: recordings, RUN/marks.db, stores of spans, loaded fleets. Another person may have
- * made any of them. SQLite itself would roll back a journal that lies beside the file, and delete the "super-journal" that it
+ * made any of them. SQLite itself would roll back a journal that lies next to the file, and delete the "super-journal" that it
  * names, which may be any file of the reader; it would run views and triggers that the file brings along. Here
  *   - no super-journal is opened or deleted, and nothing but NAME-journal and NAME-wal is ever deleted (a VFS of its own);
- *   - a foreign file is opened read-only and immutable: nothing beside it is read, no lock is taken, nothing is written;
+ *   - a foreign file is opened read-only and immutable: nothing next to it is read, no lock is taken, nothing is written;
  *   - views, triggers, extensions and recursive queries are refused, and the tables must be those that are expected;
  *   - a statement on a foreign file ends after a number of steps that grows with the size of the file.
  */
@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 enum database_access {
-	DATABASE_FOREIGN,  /* may be from anywhere; nobody writes it now */
+	DATABASE_FOREIGN,  /* may be from anywhere; nothing writes it now */
 	DATABASE_READONLY, /* this machine's own, perhaps written by another process at the same time */
 	DATABASE_RECOVER,  /* the same, and what a killed writer left is rolled back */
 	DATABASE_CREATE,   /* to write */

@@ -77,7 +77,7 @@ static void normalise(const uint32_t *weights, uint32_t *freq, unsigned n)
 }
 
 /* How many symbols up to the last that occurs; then for each 0 if it does not, or 1 + how far its logarithm lies from that of
- * the one before, with its sign folded in: what follows each other is alike. */
+ * the one before, with its sign folded in: what follows each other is in the same way. */
 static void make_model(struct model *m, struct str *out)
 {
 	uint32_t weights[ENTROPY_SYMBOLS] = {};

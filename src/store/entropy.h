@@ -68,7 +68,7 @@ struct token_reader {
 	struct token_model *memory;
 };
 
-/* Opens what tokens_write() wrote: the reader borrows `bytes`. relative: each frequency is told by how far it lies from the one
+/* Opens what tokens_write() wrote: the reader borrows `bytes`. relative: each frequency is reported by how far it lies from the one
  * before, as it has been since chunks of version 2. 0, -EBADMSG, -ENOMEM. */
 int tokens_open(struct token_reader *t, struct reader *tables, struct reader *bytes, bool relative);
 void token_reader_free(struct token_reader *t);

@@ -131,7 +131,7 @@ static int take_left_out(void *data, size_t n, char *const *f)
 			    "makes rates", left_out);
 }
 
-/* The usual distance of two rows: of one counter, the median over servers. */
+/* The normal distance of two rows: of one counter, the median over servers. */
 static int find_interval(struct fleet_engine *e)
 {
 	const struct clickhouse_parameter p[] = {{"table", {.text = e->table}}, {"counter", {.text = e->fleet->counters.v[0].name}}, {}};

@@ -27,7 +27,7 @@ const char *fleet_engine_error(const struct fleet_engine *e);
 const struct fleet *fleet_engine_fleet(const struct fleet_engine *e);
 
 /* As the analysis of that name run on the same data. question->fleet is fleet_engine_fleet(); question->reference is NULL
- * (the `usual` time of the same table), or fleet_engine_fleet() of `reference`. 0, -EOPNOTSUPP (an analysis, or Spearman,
+ * (the `normal` time of the same table), or fleet_engine_fleet() of `reference`. 0, -EOPNOTSUPP (an analysis, or Spearman,
  * that only the local engine has), -EINVAL, -ENODATA, or of clickhouse_query(); then fleet_engine_error() has words. */
 int fleet_engine_run(struct fleet_engine *e, struct fleet_engine *reference, const char *analysis,
 		     const struct fleet_question *q, struct fleet_findings *ret);

@@ -361,7 +361,7 @@ static void search_free(struct search *s)
 	VEC_FREE(s->targets);
 }
 
-/* The two neighbours between which a statistic of n values lies, and how far it is to the second. */
+/* The two neighbors between which a statistic of n values lies, and how far it is to the second. */
 static double neighbours(const struct fleet_question *q, uint64_t n, uint64_t k[2])
 {
 	double h = (double)(n - 1) * q->quantile;

@@ -232,7 +232,7 @@ static int write_all(sqlite3 *db, const struct fleet *f)
 	return r == 0 ? execute(db, "COMMIT") : r;
 }
 
-/* A half written file never has the name: it is written beside it and renamed. */
+/* A half written file never has the name: it is written next to it and renamed. */
 int fleet_store_write(const struct fleet *f, const char *path, char **ret_error)
 {
 	_cleanup_free_ char *beside = NULL;

@@ -10,7 +10,7 @@
 #define FRAME_KEY     1
 #define NS_PER_US     1000ll
 
-/* Floor division: -1 byte of a signed value must not round to 0 from below and above alike. */
+/* Floor division: -1 byte of a signed value must not round to 0 from below and above in the same way. */
 static inline int64_t quantise(int64_t value, int64_t quantum)
 {
 	if (quantum == 1)
@@ -60,7 +60,7 @@ static void encode_sample(struct frame_encoder *enc, const struct sample *sample
 	str_clear(diffs);
 	for (uint64_t left = differing(sample, n_features) | relisted; left; left &= left - 1) {
 		size_t i = (size_t)__builtin_ctzll(left);
-		/* not to be had at this moment: as it was */
+		/* not available at this moment: as it was */
 		int64_t now = sample->present >> i & 1 ? sample->values[i] : e->previous[i], diff;
 
 		if (!encode_value(enc, e, &features[i], i, now, relisted >> i & 1, &diff))
@@ -95,7 +95,7 @@ static void define(struct frame_encoder *enc, const struct sample *sample, bool 
 {
 	struct entity *e = sample->entity;
 
-	/* one that was away when the segment began comes back as another: in this segment nobody knows its levels */
+	/* one that was away when the segment began comes back as another: in this segment nothing knows its levels */
 	if (!e->info.id || (e->segment && e->segment != enc->segment && !key)) {
 		e->info.id = enc->next_id++;
 		e->measured &= counters_of(e->info.kind);
@@ -205,7 +205,7 @@ static int64_t level_before(const struct series *s)
 	return s->n ? s->value[s->n - 1] : 0;
 }
 
-/* Levels are running sums within a segment; a key frame starts them anew. */
+/* Levels are running sums within a segment; a key frame starts them again. */
 static int put_value(struct decoding *dec, struct subject *s, size_t feature, int64_t diff, bool key)
 {
 	struct series *series = &s->series[feature];
@@ -246,7 +246,7 @@ static int decode_definitions(struct decoding *dec, struct reader in)
 		s = dataset_subject(dec->into, info.id);
 		if (s && s->info.kind != info.kind) {
 			entity_info_free(&info);
-			return -EBADMSG; /* nobody becomes another kind of thing */
+			return -EBADMSG; /* nothing becomes another kind of thing */
 		}
 		most = dec->filter && dec->filter->most ? dec->filter->most[info.kind] : UINT64_MAX;
 		features = dec->filter && dec->filter->features ? dec->filter->features(&info, dec->filter->data) : UINT64_MAX;

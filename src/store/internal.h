@@ -37,7 +37,7 @@ struct store {
 	"mark(id INTEGER PRIMARY KEY AUTOINCREMENT, wall INTEGER, last INTEGER, presses INTEGER,"         \
 	" uid INTEGER, note TEXT, feedback INTEGER DEFAULT 0, undone INTEGER DEFAULT 0);"
 
-/* Inspections made when something was caught; of the newest CAPTURED_MAX incidents. */
+/* Inspections made when a rule found something; of the newest CAPTURED_MAX incidents. */
 #define CAPTURE_TABLE \
 	"inspection(mark INTEGER, wall INTEGER, pid INTEGER, phase INTEGER, summary TEXT, text BLOB, json BLOB,"         \
 	" PRIMARY KEY(mark, pid, phase));"
@@ -83,12 +83,12 @@ bool store_use_reserve(const struct store *s);
 /* database_check() of one of the handle's files. */
 int store_check_tables(struct store *s, const char *schema_name, const struct database_shape *of, bool empty);
 /* Makes a file for its owner alone, if it is not there: command lines and notes of all users are in it. One that is there
- * is not opened: closing it would drop the locks that another handle of this process holds on it (POSIX), and whoever
+ * is not opened: closing it would drop the locks that another handle of this process holds on it (POSIX), and the one that
  * reads it next would take it for abandoned and delete the log with what is not in the file yet. */
 void store_make_private(const char *file);
 
 /* Any user may press the button and ask about any mark, and each answer reads them all. The oldest go: a user's own beyond MARKS_OF_ONE;
- * of all users but root beyond MARKS_OF_USERS; what rules caught beyond MARKS_CAUGHT; answers kept for users beyond ANSWERS_KEPT. */
+ * of all users but root beyond MARKS_OF_USERS; what rules found beyond MARKS_CAUGHT; answers kept for users beyond ANSWERS_KEPT. */
 #define MARKS_OF_ONE   "1000"
 #define MARKS_OF_USERS "5000"
 #define MARKS_CAUGHT   "5000"
@@ -115,7 +115,7 @@ static inline struct mark_value mark_bytes(const void *at, size_t n)
 	return (struct mark_value){.kind = MARK_BYTES, .number = (int64_t)n, .at = at};
 }
 /* Runs such a statement, which returns nothing, with the values of its parameters in order. A recorder may begin or end
- * meanwhile: what is written then is not lost. */
+ * in the meantime: what is written then is not lost. */
 int store_change_marks(struct store *s, const char *format, const struct mark_value *values, size_t n);
 /* Those of `from`'s recorder into the file of `to`. */
 int store_copy_marks(struct store *from, struct store *to);

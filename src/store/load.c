@@ -467,7 +467,7 @@ void extract_close(struct extract *e)
 }
 
 /* A segment is compacted into a chunk before its journal file goes. So what is open is read first, then the
- * chunks in one transaction, then of the open ones those that did not become a chunk meanwhile: each exactly
+ * chunks in one transaction, then of the open ones those that did not become a chunk in the meantime: each exactly
  * once. */
 static int extract_open(struct store *s, int64_t from, int64_t to, const uint64_t *most, bool heads, struct extract **ret)
 {

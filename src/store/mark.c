@@ -13,7 +13,7 @@
 #include "store/internal.h"
 #include "store/store.h"
 
-#define GOES_ON (-1) /* in place of presses: caught, and not over yet */
+#define GOES_ON (-1) /* in place of presses: found by a rule, and not over yet */
 
 void mark_free(struct mark *m)
 {
@@ -28,7 +28,7 @@ void marks_free(struct mark *marks, size_t n)
 	free(marks);
 }
 
-/* Marks are pressed while the disk is starved, so while a recorder runs they live beside its journal: RUN/marks.db,
+/* Marks are pressed while the disk is starved, so while a recorder runs they live next to its journal: RUN/marks.db,
  * attached as "run", and the writer copies them to the store when it next writes. */
 static const char *schema_of(const struct store *s)
 {
@@ -278,7 +278,7 @@ static int remove_file(const char *path)
 	return 0;
 }
 
-/* Between what was saved and the end of the file nobody writes to it: the lock is held. */
+/* Between what was saved and the end of the file nothing writes to it: the lock is held. */
 static int remove_if_saved(struct store *s, const char *path, bool *ret_removed)
 {
 	int64_t version;
@@ -493,7 +493,7 @@ int store_tell(struct store *s, int64_t mark, uint32_t uid, const char *json)
 					      " WHERE uid <> 0 ORDER BY mark DESC LIMIT " ANSWERS_KEPT ")", NULL, 0);
 }
 
-/* Newer ones are beside the journal. */
+/* Newer ones are next to the journal. */
 static char *read_told(struct store *s, const char *sql, sqlite3_stmt **kept, int64_t mark, uint32_t uid)
 {
 	const char *text;

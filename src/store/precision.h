@@ -1,6 +1,6 @@
 /* How exactly a chunk keeps a number.
  *
- * Growths of counters: a scale that is exact up to 133 quanta and then goes on in steps of at most 1.5 %, so
+ * Growths of counters: a scale that is exact up to 133 quanta and then continues in steps of at most 1.5 %, so
  * that the nearest step is at most 0.75 % away. Levels of gauges: exact, as 16 codes an octave with the remaining bits behind them.
  */
 #pragma once

@@ -1,6 +1,6 @@
 /* What is expected next of a series of codes: a running mean, and how far off it was lately. Reader and
  * writer run the same one, so the distance from the mean is all that has to be written, under the model of
- * the usual distance. */
+ * the normal distance. */
 #pragma once
 
 #include <stdbool.h>

@@ -22,7 +22,7 @@ void store_make_reserve(const struct store *s)
 	_cleanup_close_ int fd = path ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
 
 	if (fd >= 0 && posix_fallocate(fd, 0, RESERVE) != 0)
-		(void)unlink(path); /* half of it helps nobody */
+		(void)unlink(path); /* half of it helps nothing */
 }
 
 bool store_use_reserve(const struct store *s)

@@ -1,8 +1,8 @@
-/* What workers learnt of the traces of each shard, in ClickHouse beside the spans: a piece's call forest is one row.
+/* What workers learnt of the traces of each shard, in ClickHouse next to the spans: a piece's call forest is one row.
  *
  * A row says whose question it answers (how buckets are made, which time ...), of which shard and which of how many pieces,
  * and how many rows of spans it was made of. A piece written again replaces itself, whole or not at all: so a worker may be
- * killed at any moment, started again, or run beside others. Rows are read over all shards where there is a table
+ * killed at any moment, started again, or run next to others. Rows are read over all shards where there is a table
  * `span_parts_all` (Distributed), which is made where the URL names a cluster.
  */
 #pragma once
@@ -29,7 +29,7 @@ struct span_piece {
 
 /* Writes a piece. When this returns 0 it is there. */
 int span_parts_put(struct span_parts *p, const struct span_piece *piece);
-/* This shard's pieces of a question into how many, 0 if nobody began; rows[i] of those that are done (of `most` at most),
+/* This shard's pieces of a question into how many, 0 if nothing began; rows[i] of those that are done (of `most` at most),
  * -1 of others. */
 int span_parts_done(struct span_parts *p, const char *question, int64_t *ret_pieces, int64_t *rows, size_t most);
 

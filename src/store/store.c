@@ -60,7 +60,7 @@ const char *store_reason(const struct store *s, int r)
 	return s && s->error ? s->error : error_words(r);
 }
 
-/* Says what failed and what would mend it; returns the errno. */
+/* Says what failed and what would fix it; returns the errno. */
 int store_fail(struct store *s, int code, const char *what)
 {
 	int r = database_errno(code);
@@ -222,7 +222,7 @@ static int reopen(struct store *s, enum database_access access)
 	return code == SQLITE_OK ? 0 : store_fail(s, code, "cannot open");
 }
 
-/* On a medium that cannot be written there is no shared memory for the WAL: nobody else writes there either. */
+/* On a medium that cannot be written there is no shared memory for the WAL: nothing else writes there either. */
 static int open_to_read(struct store *s, int64_t *ret_version)
 {
 	int r = s->run_dir ? reopen(s, DATABASE_RECOVER) : database_is_whole(s->file, &s->error);

@@ -24,14 +24,14 @@ struct store_paths {
 	const char *run_dir; /* where the journal is; NULL = none */
 };
 
-/* MARK: to read, and to write marks; beside a running recorder that touches no disk. */
+/* MARK: to read, and to write marks; next to a running recorder that touches no disk. */
 enum store_mode { STORE_READ, STORE_MARK, STORE_WRITE };
 
 /* The marks alone of the recorder that runs: no disk is touched, and no lock of the recording is waited for. Of the functions below
  * those about marks may be called. As store_open(); -ENOENT: no recorder runs. */
 int store_open_press(const char *run_dir, struct store **ret, char **ret_error);
 /* -ENOENT: nothing recorded there. -EPROTONOSUPPORT: written by a newer version. -EUCLEAN: damaged. -ENOSPC, -EROFS,
- * -EACCES as usual. *ret_error (caller frees) says it in words. */
+ * -EACCES as normally. *ret_error (caller frees) says it in words. */
 int store_open(const struct store_paths *paths, enum store_mode mode, struct store **ret, char **ret_error);
 void store_close(struct store *s);
 const char *store_error(const struct store *s);
@@ -64,7 +64,7 @@ int store_extract(struct store *s, int64_t from, int64_t to, struct extract **re
 int extract_load(struct extract *e, const struct load_filter *filter, struct dataset *into, unsigned *ret_damaged);
 void extract_close(struct extract *e);
 
-/* What is kept beside the chunks of each series that changed, and longer than they are: by the hour and by the day, for
+/* What is kept next to the chunks of each series that changed, and longer than they are: by the hour and by the day, for
  * each program. */
 enum summary_tier { SUMMARY_SEGMENT = 0, SUMMARY_HOUR = 1, SUMMARY_DAY = 2 };
 struct summary {
@@ -117,7 +117,7 @@ struct retention {
 	int64_t age;	/* ns; 0 = for ever */
 	uint64_t bytes; /* 0 = without limit */
 };
-/* Also on a full disk: a reserve beside the file (FILE.reserve, 1 MiB) is used up for it, and made again when there is room.
+/* Also on a full disk: a reserve next to the file (FILE.reserve, 1 MiB) is used up for it, and made again when there is room.
  * Deletes the oldest segments beyond age or size. Marks are kept; hours and days go after a year, or beyond a tenth of
  * the size. */
 int store_retain(struct store *s, const struct retention *keep, int64_t now);
@@ -132,7 +132,7 @@ int store_size(struct store *s, struct store_size *ret);
 int store_export(struct store *s, const char *to, char **ret_error);
 
 /* The recorder keeps marks in RUN/marks.db while it runs: a press must not wait for a starved disk. Copies are made
- * when marks changed since the last time (store_save_marks()). Handles that were opened meanwhile find the marks again when they have moved. */
+ * when marks changed since the last time (store_save_marks()). Handles that were opened in the meantime find the marks again when they have moved. */
 int store_open_marks(struct store *s);
 int store_save_marks(struct store *s);
 int store_close_marks(struct store *s);
@@ -145,8 +145,8 @@ struct mark {
 	int64_t id;
 	int64_t wall;	 /* first press, ns */
 	int64_t last;	 /* last press of the same event */
-	uint32_t presses; /* 0 = nobody's: a rule caught it, from `wall` to `last` */
-	bool goes_on;	  /* caught, and not over yet: `last` is when more was told of it */
+	uint32_t presses; /* 0 = no one's: a rule found it, from `wall` to `last` */
+	bool goes_on;	  /* found by a rule, and not over yet: `last` is when more was reported of it */
 	uint32_t uid;
 	enum feedback feedback;
 	char *note; /* may be NULL */
@@ -156,11 +156,11 @@ void marks_free(struct mark *marks, size_t n);
 
 /* A press. One within 5 s after the last press of the newest mark by the same user is the same event. *ret_id. */
 int store_mark(struct store *s, int64_t wall, uint32_t uid, const char *note, int64_t *ret_id);
-/* Something that a rule caught, and that goes on: listed and shown like a mark, but nobody can take it back. */
+/* Something that a rule found, and that continues: listed and shown like a mark, but nothing can take it back. */
 int store_caught(struct store *s, int64_t wall, const char *note, int64_t *ret_id);
-/* It went on until `wall`. -ENOENT. */
+/* It continued until `wall`. -ENOENT. */
 int store_caught_more(struct store *s, int64_t id, int64_t wall, const char *note, bool over);
-/* Whatever still goes on went on until `wall` at least: whoever watched was killed. `remark` is put behind the notes. */
+/* Whatever still continues continued until `wall` at least: the one that watched was killed. `remark` is put behind the notes. */
 int store_caught_end(struct store *s, int64_t wall, const char *remark);
 /* A process that was inspected for an incident: the report for people and for programs. One a process and phase of the
  * incident. */
@@ -175,7 +175,7 @@ void capture_free(struct capture *c);
 int store_capture(struct store *s, const struct capture *c);
 /* Of one incident, oldest first; the caller frees each and the array. Damaged ones are left out. */
 int store_captures(struct store *s, int64_t mark, struct capture **ret, size_t *ret_n);
-/* What was answered for a mark to a user, as JSON; replaces what was told before. 0 or -errno. */
+/* What was answered for a mark to a user, as JSON; replaces the saved answer before. 0 or -errno. */
 int store_tell(struct store *s, int64_t mark, uint32_t uid, const char *json);
 /* NULL where nothing was. The caller frees. */
 char *store_told(struct store *s, int64_t mark, uint32_t uid);
@@ -184,7 +184,7 @@ static inline bool mark_is_caught(const struct mark *m)
 	return m->presses == 0;
 }
 /* -ENOENT without such a mark. uid: whose it must be; 0 may change everybody's. What a
- * rule caught may be judged by anybody. */
+ * rule found may be judged by anybody. */
 int store_mark_note(struct store *s, int64_t id, uint32_t uid, const char *note);
 int store_mark_feedback(struct store *s, int64_t id, uint32_t uid, enum feedback feedback);
 /* What this user said of a mark's answer; of what others said nothing. */

@@ -378,7 +378,7 @@ int store_history(struct store *s, enum entity_kind kind, int feature, int64_t f
 		r = read_history(&names, kind, feature, sqlite3_column_blob(stmt, 2), (size_t)sqlite3_column_bytes(stmt, 2), &room, &h);
 		if (r == 0)
 			r = each(&h, data);
-		else if (r == -EBADMSG) /* as if it were not there: whoever asks reads the segment itself */
+		else if (r == -EBADMSG) /* as if it were not there: the one that asks reads the segment itself */
 			r = 0;
 	}
 	if (r == 0)

@@ -1,4 +1,4 @@
-/* Rows of summaries as bytes: like beside like (a plane each), then zstd. Written by summary.c, read by summary-read.c. */
+/* Rows of summaries as bytes: like next to like (a plane each), then zstd. Written by summary.c, read by summary-read.c. */
 #pragma once
 
 #include <string.h>

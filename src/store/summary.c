@@ -13,7 +13,7 @@
 #define DAY_MS	       86400000ll
 #define INSERT_SUMMARY "INSERT OR REPLACE INTO summary(tier, start, until, bytes) VALUES(?, ?, ?, ?)"
 
-/* --- rows as bytes: like beside like, then zstd --- */
+/* --- rows as bytes: like next to like, then zstd --- */
 
 static void put_row(struct str planes[PLANES], const struct row *row, const struct row *before)
 {

@@ -215,7 +215,7 @@ static void a_filter_gives_what_it_asks_for_and_nothing_else(void **state)
 	assert_int_equal(chunk_write(&all, &chunk), 0);
 	for (unsigned seed = 0; seed < 20; seed++) {
 		uint64_t features = seed ? 1ull << draw(PROCESS_FEATURE_COUNT) | 1ull << draw(PROCESS_FEATURE_COUNT)
-					 : 1ull << FEATURE_IO_READ_CHARS; /* which is kept beside another */
+					 : 1ull << FEATURE_IO_READ_CHARS; /* which is kept next to another */
 		const uint64_t most[ENTITY_KIND_END] = {[ENTITY_PROCESS] = features};
 		struct load_filter filter = {some, &features, seed % 2 ? NULL : most};
 		struct dataset from_chunk = {}, from_frames = {};
@@ -293,7 +293,7 @@ static void values_are_read_from_points_on(void **state)
 	str_free(&bytes);
 }
 
-/* Of whom nothing may be wanted, that he was there, and from when to when. */
+/* Of whom nothing may be wanted, that it was there, and from when to when. */
 static void without_any_feature_there_are_still_entities(void **state)
 {
 	const uint64_t nothing[ENTITY_KIND_END] = {};

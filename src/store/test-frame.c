@@ -93,7 +93,7 @@ static void a_window_knows_levels_from_before(void **state)
 	str_free(&frames);
 }
 
-/* A process that outlives a recorder is two subjects: the first must not go on beside the second. */
+/* A process that outlives a recorder is two subjects: the first must not continue next to the second. */
 static void a_stopped_recorder_follows_nobody(void **state)
 {
 	struct str first = record(-1);
@@ -241,7 +241,7 @@ static void a_sleeper_is_there_in_key_frames_and_by_its_new_name(void **state)
 	str_free(&segment);
 }
 
-/* A counter that can be measured only from some moment on, and a level that is not to be had when a segment begins. */
+/* A counter that can be measured only from some moment on, and a level that is not available when a segment begins. */
 static void what_comes_and_goes_is_right_when_it_is_there(void **state)
 {
 	static const uint64_t cpu_bit = 1ull << FEATURE_CPU_TIME, threads_bit = 1ull << FEATURE_THREADS;

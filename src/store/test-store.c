@@ -818,7 +818,7 @@ static void only_the_owner_and_root_change_a_mark(void **state)
 	assert_int_equal(store_mark_note(f->store, id, 0, "gone"), -ENOENT);
 }
 
-/* Beside the presses: never joined with one, never taken back, and judged by whoever sat there. */
+/* Next to the presses: never joined with one, never taken back, and judged by the one that sat there. */
 static void what_a_rule_caught_is_listed_like_a_mark(void **state)
 {
 	struct fixture *f = *state;
@@ -968,7 +968,7 @@ static bool has_run_file(const struct fixture *f, const char *name)
 	return access(path, F_OK) == 0;
 }
 
-/* The next recorder's file has the same name: an older log beside it would be read as its own. */
+/* The next recorder's file has the same name: an older log next to it would be read as its own. */
 static void marks_leave_no_log_and_take_no_other_ones(void **state)
 {
 	struct fixture *f = *state;
@@ -988,7 +988,7 @@ static void marks_leave_no_log_and_take_no_other_ones(void **state)
 	assert_int_equal(store_close_marks(f->store), 0);
 }
 
-/* A recorder that was killed leaves its marks beside the journal; the next one says until when it is known of. */
+/* A recorder that was killed leaves its marks next to the journal; the next one says until when it is known of. */
 static void what_a_killed_recorder_had_caught_is_ended(void **state)
 {
 	struct fixture *f = *state;
@@ -1013,7 +1013,7 @@ static void what_a_killed_recorder_had_caught_is_ended(void **state)
 	mark_free(&m);
 }
 
-/* Asked by another process: does somebody hold a lock on the file? */
+/* Asked by another process: does something hold a lock on the file? */
 static bool is_locked(const char *file)
 {
 	int status = 0;
@@ -1029,7 +1029,7 @@ static bool is_locked(const char *file)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 7;
 }
 
-/* Else the next reader takes the recording for abandoned, and deletes the log that the recorder goes on writing. */
+/* Else the next reader takes the recording for abandoned, and deletes the log that the recorder continues writing. */
 static void a_second_handle_takes_no_locks_away(void **state)
 {
 	struct fixture *f = *state;
@@ -1076,7 +1076,7 @@ static void captures_are_kept_with_their_incident(void **state)
 	c.mark = 4;
 	assert_int_equal(store_capture(f->store, &c), 0);
 	c.mark = 3;
-	c.phase = 2; /* what it did after a dip stands beside what it did before */
+	c.phase = 2; /* what it did after a dip stands next to what it did before */
 	c.wall++;
 	assert_int_equal(store_capture(f->store, &c), 0);
 	assert_int_equal(store_captures(f->store, 3, &list, &n), 0);

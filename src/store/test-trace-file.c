@@ -207,7 +207,7 @@ static int64_t press(struct store *store, const char *folder, uint32_t uid)
 static void strangers_do_not_evict_the_traces_of_root(void **state)
 {
 	char folder[] = "/tmp/whyslow-traces-XXXXXX", file[80], command[60], *error = NULL;
-	struct store_paths paths = {file, folder}; /* as a recorder has it: its journal beside */
+	struct store_paths paths = {file, folder}; /* as a recorder has it: its journal next to */
 	struct store *store;
 	int64_t of_root[2], of_user, last = 0;
 

@@ -15,7 +15,7 @@
 /* Writes to a file, pipe or socket. 0 or -errno. */
 int trace_write(const struct trace *t, int fd);
 /* Reads what trace_write() wrote, to its end, and finishes the trace. 0, or -errno with *ret_error in words (the caller
- * frees): -EBADMSG for what is no trace, is damaged or cut off (where is said), -EPROTONOSUPPORT for a newer version. */
+ * frees): -EBADMSG for what is not a trace, is damaged or cut off (where is said), -EPROTONOSUPPORT for a newer version. */
 int trace_read(int fd, struct trace *ret, char **ret_error);
 /* Opens `path` first. */
 int trace_read_file(const char *path, struct trace *ret, char **ret_error);

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* beside the store's file; the caller frees. NULL without memory. */
+/* next to the store's file; the caller frees. NULL without memory. */
 char *trace_folder(const char *store_file);
 char *trace_file_of(const char *folder, int64_t mark);
 /* Deletes the oldest until all together have at most so many bytes; `keep` is not deleted (0 = none). Any user may press the button:

@@ -192,7 +192,7 @@ static void put_word(struct str *out, uint64_t word)
 	str_append(out, &word, sizeof(word));
 }
 
-/* As columns: neighbours in time differ little, and so do those of one kind. */
+/* As columns: neighbors in time differ little, and so do those of one kind. */
 static void put_events(struct str *out, const struct event *e, size_t n)
 {
 	uint64_t before = 0;

@@ -4,7 +4,7 @@
 
 #include "symbol/symbolize.h"
 
-#define MANGLED_MAX 4096 /* templates of templates: beyond it nobody reads the name */
+#define MANGLED_MAX 4096 /* templates of templates: beyond it nothing reads the name */
 
 char *demangle(const char *name)
 {

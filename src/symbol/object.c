@@ -353,7 +353,7 @@ static struct source_line innermost(struct object *o, uint64_t address)
 	return l;
 }
 
-/* Each inlined call gives its own name to the line found so far, and goes on where it was called from. */
+/* Each inlined call gives its own name to the line found so far, and continues where it was called from. */
 static size_t add_calls(Dwarf_Die *unit, Dwarf_Die *scopes, int n_scopes, struct source_line *ret, size_t max)
 {
 	size_t n = 1;

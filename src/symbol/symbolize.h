@@ -29,7 +29,7 @@ enum nameless {
 	NAMELESS_STRIPPED, /* the file names no function there */
 	NAMELESS_GONE,	   /* the file cannot be opened any more */
 	NAMELESS_REPLACED, /* another build lies there now */
-	NAMELESS_NO_ELF,   /* generated code without a perf map, or a file that is no program */
+	NAMELESS_NO_ELF,   /* generated code without a perf map, or a file that is not a program */
 	NAMELESS_HIDDEN,   /* the kernel's addresses are hidden from us */
 	NAMELESS_OUTSIDE,  /* no code is mapped there */
 	NAMELESS_DAMAGED,  /* the file is no sound program, or takes too long to read */

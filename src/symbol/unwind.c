@@ -126,7 +126,7 @@ static struct chain *take_chain(struct reader *answer, size_t max)
 }
 
 /* Eight bytes at a time: of a stack of 8 KiB it costs a microsecond, a walk thirty. A process that makes two of its own
- * stacks hash alike confuses its own chains. */
+ * stacks hash in the same way confuses its own chains. */
 static uint64_t hash_words(uint64_t hash, const void *bytes, size_t n, uint64_t factor)
 {
 	const uint8_t *at = bytes;

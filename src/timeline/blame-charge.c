@@ -6,7 +6,7 @@
 
 #define MEMO_TICK	  100000000ll
 #define SAMPLES		  4 /* of who had the CPU in a wait whose segments are too many: few, but of each of many waits */
-#define RECLAIM_LOOK_BACK 1000000000ll	/* whoever allocated in the second before made memory short */
+#define RECLAIM_LOOK_BACK 1000000000ll	/* the one that allocated in the second before made memory short */
 #define DIRTY_LOOK_BACK	  30000000000ll /* dirty_expire_centisecs: pages are written at that age at the latest */
 
 static bool is_page_out(const struct timeline *t, uint32_t thread)
@@ -188,7 +188,7 @@ static void charge_samples(struct charger *c, const struct queue_cells *known, c
 	c->segments[c->step->interval->cpu] = (uint32_t)near;
 }
 
-/* What the CPU did meanwhile: of a thread queued on it, or interrupted on it. */
+/* What the CPU did in the meantime: of a thread queued on it, or interrupted on it. */
 static void charge_cpu(struct charger *c, const struct step *step)
 {
 	const struct interval *i = step->interval;
@@ -227,7 +227,7 @@ static void charge_thread(struct charger *c, const struct step *step, uint8_t fl
 	charge_to(c, step->thread == step->victim ? BY_SELF : BY_TASK, step->thread, step->to - step->from, flags);
 }
 
-/* A wait in which nobody could be followed: what ended it. */
+/* A wait in which nothing could be followed: what ended it. */
 static void charge_ended(struct charger *c, const struct step *step)
 {
 	int64_t ns = step->to - step->from;

@@ -72,7 +72,7 @@ static inline void charge_to(struct charger *c, enum blamed by, uint32_t id, int
 		c->charge(c->user, c->step, by, id, ns, flags | (c->step->flags & STEP_INFERRED ? BLAME_INFERRED : 0));
 }
 
-/* Charges ns in proportion to the weights: nothing is lost by rounding. False when there is nobody. */
+/* Charges ns in proportion to the weights: nothing is lost by rounding. False when there is none. */
 bool owners_charge(struct charger *c, const struct owners *o, int64_t ns);
 /* A thread's part; what the kernel does for others is charged on: paging out to those who freed memory in the second
  * before, writing back to those who dirtied pages in the half minute before, in proportion. */

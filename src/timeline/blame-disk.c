@@ -3,7 +3,7 @@
  *   insert ........ issue ....... complete .. wakeup
  *   those in flight  those ahead   the wakeup's own time
  *
- * While a request waits to be issued, those in flight stand in its way; once it is in flight, those that were issued
+ * While a request waits to be issued, those in flight stand in contention with it; once it is in flight, those that were issued
  * before it, then those it shares the device with, and the device itself. Several share in proportion to the time they spent
  * there and to what such a request costs: the order in which a device works is not to be seen, so this is a model. A thread that blocks without a request of its own (no free tag, a
  * page another one is writing) waits for those in flight.
@@ -37,7 +37,7 @@ static int64_t overlap(const struct disk_request *r, int64_t from, int64_t to)
 	return end > start ? end - start : 0;
 }
 
-/* A cache flush that the kernel sends has no data and nobody's name: it is the device's own time. */
+/* A cache flush that the kernel sends has no data and no one's name: it is the device's own time. */
 static bool is_bare_flush(const struct charger *c, const struct disk_request *r)
 {
 	return r->bytes == 0 && (r->owner == NOBODY || c->timeline->threads.v[r->owner].kernel);
@@ -116,7 +116,7 @@ static void add_ahead(struct charger *c, struct owners *o, const struct disk_req
 	}
 }
 
-/* Nothing is ahead of it any more: the device works on it, and on what came later beside it. */
+/* Nothing is ahead of it any more: the device works on it, and on what came later next to it. */
 static void charge_beside(struct charger *c, const struct disk_request *r, int64_t from, int64_t to)
 {
 	const struct disk_line *disk = &c->timeline->disks.v[r->disk];

@@ -9,13 +9,13 @@
 #include "timeline/blame-charge.h"
 
 /* Cells by what makes them different, in an open-addressing table of indexes. Victims come one after the other, so the
- * table has only the present one's cells and stays in the processor's cache. */
+ * table has only the present one's cells and stays in the CPU's cache. */
 struct cells {
 	struct blame_matrix *matrix;
 	const struct timeline *timeline;
 	uint32_t *member_of; /* by thread: what it counts as at the matrix's level */
 	uint32_t *stands_for; /* by member: who is named in its place as a culprit; NULL = itself */
-	enum detail { DETAIL_ALL, DETAIL_PROCESSES, DETAIL_PROGRAMS, DETAIL_LARGEST } detail; /* how far culprits are told apart */
+	enum detail { DETAIL_ALL, DETAIL_PROCESSES, DETAIL_PROGRAMS, DETAIL_LARGEST } detail; /* how far culprits are distinguished */
 	uint32_t *slots; /* index + 1; up to known.first: free */
 	size_t size;	 /* a power of two */
 	struct queue_cells known; /* `first`: cells before belong to victims that are done */

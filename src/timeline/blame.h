@@ -1,4 +1,4 @@
-/* Each wait charged to whoever was in the way (model/blame.h says what comes out).
+/* Each wait charged to the one that was in contention (model/blame.h says what comes out).
  *
  * Run queue: the segments of the CPU the victim was queued on. Locks, pipes, children: the walk (wait-walk.h), then the
  * rule of the state in which the last of the chain was. Disk: blame-disk.c. Memory: those who freed memory in the second
@@ -9,7 +9,7 @@
 #include "model/blame.h"
 
 /* 48 bytes each. Where thousands of threads wait in one queue there are as many cells as pairs of them. From so many cells on, culprits
- * are no longer told apart by thread, then no longer by process (BLAME_COARSE), and then each victim keeps its largest cells, and the
+ * are no longer distinguished by thread, then no longer by process (BLAME_COARSE), and then each victim keeps its largest cells, and the
  * others become one for each kind of wait (BY_OTHERS). No time is lost. */
 #define BLAME_CELLS_MAX	   (256u << 10)
 #define BLAME_LARGEST	   32	      /* cells of one victim, then */

@@ -1,6 +1,6 @@
 /* Level of detail: one line of the timeline as runs (model/drawing.h).
  *
- * The intervals themselves are walked at every question; there is no pyramid of sums beside them. All of a frozen ring
+ * The intervals themselves are walked at every question; there is no pyramid of sums next to them. All of a frozen ring
  * is walked in some ten milliseconds (bench/web), what is visible of it in less, and a pyramid would have to be built
  * for each freeze before the first look.
  */
@@ -28,6 +28,6 @@ struct detail {
 int detail_thread(struct detail *d, const struct thread_line *thread, struct drawn_line *line);
 /* Several threads as one: at each point what all of them did together. */
 int detail_group(struct detail *d, const struct timeline *t, const uint32_t *threads, size_t n, struct drawn_line *line);
-/* `chosen`: the process (tgid) whose own use is told apart; 0 = nobody's. */
+/* `chosen`: the process (tgid) whose own use is distinguished; 0 = no one's. */
 int detail_cpu(struct detail *d, const struct timeline *t, uint32_t cpu, uint32_t chosen, struct drawn_line *line);
 void detail_free(struct detail *d);

@@ -7,7 +7,7 @@ struct draw_question {
 	int64_t from, to;
 	uint32_t points;
 	size_t first, count; /* which rows */
-	uint32_t chosen;     /* the process whose use of CPUs is told apart; 0 = none */
+	uint32_t chosen;     /* the process whose use of CPUs is distinguished; 0 = none */
 	uint32_t path;	     /* whose critical path; NOBODY = none */
 };
 

@@ -136,7 +136,7 @@ struct forest_tally {
 	uint64_t requests;	  /* traces with a root */
 	uint64_t orphans;	  /* spans whose parent is not there */
 	uint64_t orphan_traces;	  /* traces without a root: never taken as requests */
-	uint64_t more_roots;	  /* spans beside the first root of a trace */
+	uint64_t more_roots;	  /* spans next to the first root of a trace */
 	uint64_t duplicates;
 	uint64_t clamped;	  /* children cut to their parent's time */
 	uint64_t outside;	  /* children wholly outside of it: asynchronous */

@@ -17,7 +17,7 @@ struct server {
 	const struct timeline *t;
 	uint32_t thread, asker; /* NOBODY: it owes nothing */
 	int64_t asked, since;	/* since when it is known to owe the answer without a break */
-	int64_t from;		/* since when it sleeps; 0 = it went on. A timer's wakeup does not end that: it looked, and slept on */
+	int64_t from;		/* since when it sleeps; 0 = it continued. A timer's wakeup does not end that: it looked, and slept on */
 	size_t first;		/* of what it waited for this answer */
 };
 
@@ -213,7 +213,7 @@ static bool has_or_wants_cpu(const struct interval *x)
 /* A server as the trace ends: it does one thing, and since when. */
 struct server_end {
 	int64_t since;
-	bool idle; /* it waits for anybody; else it is held up, stopped or computes, and nobody need wake it to ask it */
+	bool idle; /* it waits for anybody; else it is held up, stopped or computes, and none need wake it to ask it */
 };
 
 /* False: it is not known. */
@@ -232,7 +232,7 @@ static bool find_end(const struct timeline *t, uint32_t thread, struct server_en
 	return true;
 }
 
-/* Who computes may do so for others: those it answers meanwhile. */
+/* Who computes may do so for others: those it answers in the meantime. */
 static bool answers_others(const struct timeline *t, uint32_t server, int64_t since)
 {
 	for (uint32_t i = 0; i < t->threads.n; i++)
@@ -255,7 +255,7 @@ static bool longer_than_ever(const struct timeline *t, uint32_t server, uint32_t
 	return true;
 }
 
-/* Since when the server owes the asker an answer; the timeline's end: it does not. Whom nobody wakes because it does not wait for requests
+/* Since when the server owes the asker an answer; the timeline's end: it does not. Whom nothing wakes because it does not wait for requests
  * is asked all the same. */
 static int64_t owes_since(const struct timeline *t, uint32_t server, const struct server_end *end, const struct asker *a)
 {
@@ -288,7 +288,7 @@ static uint32_t held_up_by(const struct timeline *t, uint32_t thread)
 	return NOBODY;
 }
 
-/* Who is to blame that the server does not go on: at the end of the chain. A circle ends where it began. */
+/* Who is to blame that the server does not continue: at the end of the chain. A circle ends where it began. */
 static uint32_t end_of_chain(const struct timeline *t, uint32_t server)
 {
 	for (int depth = 0; depth < CHAIN; depth++) {

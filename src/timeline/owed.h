@@ -1,5 +1,5 @@
-/* Servers that sleep although they owe somebody an answer: another program woke one (asked it), and before it woke that one in its turn (answered)
- * it slept until another process of its own program let it go on, which it had not asked for anything. Such is a lock between the processes
+/* Servers that sleep although they owe something an answer: another program woke one (asked it), and before it woke that one in its turn (answered)
+ * it slept until another process of its own program let it continue, which it had not asked for anything. Such is a lock between the processes
  * of a database, whatever call they wait in; an event loop that waits for work looks the same but for that it owes nothing. */
 #pragma once
 

@@ -12,7 +12,7 @@ struct path_walk {
 	int error;
 };
 
-/* The piece's culprit is whoever has the largest part of it. */
+/* The piece's culprit is the one that has the largest part of it. */
 static void note_culprit(void *user, const struct step *step, enum blamed by, uint32_t id, int64_t ns, uint8_t flags)
 {
 	struct path_walk *w = user;

@@ -1,5 +1,5 @@
 /* The critical path of a thread over a window: at every moment the one thing that, done sooner, would have let the
- * thread go on sooner. The walk's steps (wait-walk.h), joined where they go on, each with who was in the way. */
+ * thread continue sooner. The walk's steps (wait-walk.h), joined where they continue, each with which one caused the wait. */
 #pragma once
 
 #include "model/blame.h"

@@ -1,8 +1,8 @@
-/* Which calls nobody waits for, learnt over many traces (after Chow et al., "The Mystery Machine", OSDI 2014: a hypothesis
+/* Which calls nothing waits for, learnt over many traces (after Chow et al., "The Mystery Machine", OSDI 2014: a hypothesis
  * lives until a counter-example).
  *
  * That a caller waits for what it calls is assumed of every edge (caller's function, callee's function). A call speaks
- * against it that goes on after its caller ended, for more than 1 % of the caller's time; between two processes, whose clocks
+ * against it that continues after its caller ended, for more than 1 % of the caller's time; between two processes, whose clocks
  * may differ, one that lasts more than 10 % longer than its caller. An edge against which EDGE_SHARE of its calls speak, and at least EDGE_LEAST, is
  * asynchronous: in every trace, also where the call happened to end in time. Such calls are off the critical path.
  */

@@ -18,7 +18,7 @@ struct set_record {
 	uint32_t joined;   /* the set, with what the inventories add */
 };
 
-/* A table beside the spans: rows of attributes by the value of one attribute. */
+/* A table next to the spans: rows of attributes by the value of one attribute. */
 struct inventory {
 	uint32_t key;
 	struct hmap rows; /* value -> set id */

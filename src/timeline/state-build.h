@@ -16,7 +16,7 @@ struct wake {
 
 /* One thread, now. */
 struct thread_now {
-	struct interval open; /* has begun, and goes on */
+	struct interval open; /* has begun, and continues */
 	struct wake early;    /* came while it still ran; at = 0: none */
 	int64_t stint;	      /* since when it runs */
 	int64_t throttled;    /* ns of its wait in which its group was; for the switch-in that follows */
@@ -99,7 +99,7 @@ void on_lock(struct build *b, const struct event *e);
 void thread_woken(struct build *b, uint32_t thread, const struct wake *wake);
 /* What the thread that leaves its CPU is about to wait for: fills in the open interval. May add a lock's holder: `now` may move. */
 void thread_blocks(struct build *b, uint32_t thread, const struct event *e, uint8_t state);
-/* Who waits in a call that gives data away waits for whoever is to take it; on the network it may be the line that is full. */
+/* Who waits in a call that gives data away waits for the one that is to take it; on the network it may be the line that is full. */
 uint8_t state_of_giving(const struct build *b, uint8_t state, uint8_t call, int16_t syscall);
 /* The state of a wait, made finer; and the lock it is for. May add its holder: `now` may move. */
 uint8_t refine_wait(struct build *b, uint32_t thread, uint8_t state, struct wait_facts facts, uint64_t object, int64_t time,

@@ -40,7 +40,7 @@ static bool runs_on(const struct build *b, uint32_t thread, uint16_t cpu)
 	return state_table[open->state].group == GROUP_RUNNING && open->cpu == cpu;
 }
 
-/* Events were lost: whoever was thought to run here left, nobody knows when and why. */
+/* Events were lost: the one that was thought to run here left, nothing knows when and why. */
 static void evict(struct build *b, uint16_t cpu, uint32_t known, int64_t time)
 {
 	b->t->faults.broken_switches++;
@@ -148,7 +148,7 @@ static void settle_senders(struct build *b, const struct event *e, int64_t start
 		bool earlier = wake->at < start && cpu->net_end && wake->at - cpu->net_end < CLOCKS_NS;
 		uint32_t who = earlier ? cpu->net_sender : sender;
 
-		if (who == NOBODY || who != wake->current) /* nobody sends on another one's account */
+		if (who == NOBODY || who != wake->current) /* nothing sends on another one's account */
 			continue;
 		x->waker_kind = WAKER_TASK;
 		x->waker = who;
@@ -206,7 +206,7 @@ void on_migrate(struct build *b, const struct event *e)
 	now->open.near = (uint32_t)b->t->cpus.v[e->migrate.to].segments.n - 1;
 }
 
-/* A thread that is not the leader calls exec: it goes on under the leader's number. */
+/* A thread that is not the leader calls exec: it continues under the leader's number. */
 void on_exec(struct build *b, const struct event *e)
 {
 	struct cpu_now *cpu = &b->cpus[e->cpu];

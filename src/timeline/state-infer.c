@@ -1,7 +1,7 @@
 /* What threads did before their first event, concluded from the rest of the trace. */
 #include "timeline/state-build.h"
 
-/* Nobody stands in a run queue while its CPU is idle: up to then it is not known what it did. */
+/* Nothing stands in a run queue while its CPU is idle: up to then it is not known what it did. */
 static void doubt_queueing(struct build *b, struct thread_line *line, size_t index)
 {
 	struct interval *i = &line->intervals.v[index];

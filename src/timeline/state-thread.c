@@ -170,7 +170,7 @@ static void finish_silent(struct build *b, uint32_t thread)
 }
 
 /* The kernel does not tell every switch (bpf/ring.bpf.c). By its events a thread is in a run queue to the end, though it ended before, or the
- * freeze found it waiting for something else without having seen it leave either: it had a CPU meanwhile, and since when it was not in the
+ * freeze found it waiting for something else without having seen it leave either: it had a CPU in the meantime, and since when it was not in the
  * queue any more is not known. */
 static void correct_queueing(struct build *b, uint32_t thread)
 {

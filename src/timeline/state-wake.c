@@ -66,7 +66,7 @@ static uint32_t translate(struct build *b, uint32_t sleeper, uint32_t number, in
 	return (uint32_t)known - 1;
 }
 
-/* Who holds the lock as the LOCK record read it; NOBODY when that cannot be a holder. What lies beside a futex word that
+/* Who holds the lock as the LOCK record read it; NOBODY when that cannot be a holder. What lies next to a futex word that
  * is no lock may look like any number: only a thread of the same process is believed, unless the kernel keeps the word. */
 static uint32_t read_holder(struct build *b, uint32_t sleeper, int64_t time)
 {
@@ -116,7 +116,7 @@ uint8_t refine_wait(struct build *b, uint32_t thread, uint8_t state, struct wait
 	}
 	*ret_lock = lock;
 	*ret_holder = holder;
-	/* between two holders the word beside it is 0: what once had a holder is a lock */
+	/* between two holders the word next to it is 0: what once had a holder is a lock */
 	return state == STATE_LOCK && facts.call != CALL_FILE_LOCK && lock == NOBODY ? STATE_CONDITION : state;
 }
 
@@ -266,7 +266,7 @@ void on_wakeup(struct build *b, const struct event *e)
 	if (wake.kind == WAKER_TASK)
 		wake.waker = e->wakeup.waker ? build_thread(b, e->wakeup.waker, (int64_t)e->time) : NOBODY;
 	if (wake.kind == WAKER_TASK && wake.waker == NOBODY)
-		wake.kind = WAKER_IRQ; /* the idle thread wakes nobody of its own accord */
+		wake.kind = WAKER_IRQ; /* the idle thread wakes nothing of its own accord */
 	now = &b->now.v[thread];
 	if (e->flags & WAKEUP_NEW && !now->seen)
 		now->open.start = wake.at;

@@ -87,7 +87,7 @@ static void priority_inversion(void **state)
 	assert_int_equal(charged(&s, A, FOR_LOCK, BY_TASK, B), 50);
 }
 
-/* A convoy: the lock goes from hand to hand, and who waits longest is charged to all who had it meanwhile. */
+/* A convoy: the lock goes from hand to hand, and who waits longest is charged to all who had it in the meantime. */
 static void convoy(void **state)
 {
 	STORY(s, 4);
@@ -395,7 +395,7 @@ static void blocked_writing_is_no_waiting_for_work(void **state)
 			assert_int_equal(s.blame.cells.v[i].ns, 700 * US);
 }
 
-/* What a lock of a file is has no owner that the waiter could read: whoever gave it away had it. */
+/* What a lock of a file is has no owner that the waiter could read: the one that gave it away had it. */
 static void lock_of_a_file(void **state)
 {
 	STORY(s, 2);
@@ -445,7 +445,7 @@ static void deadlock(void **state)
 	assert_true(s.blame.cycles >= 2);
 }
 
-/* A futex word that is no lock: what lies beside it is not believed, the waker is, and said to be inferred. */
+/* A futex word that is no lock: what lies next to it is not believed, the waker is, and said to be inferred. */
 static void condition(void **state)
 {
 	STORY(s, 2);

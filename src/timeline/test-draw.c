@@ -190,7 +190,7 @@ static void an_instant_has_its_chain(void **state)
 	assert_int_equal(i.interval->state, STATE_PEER);
 	assert_int_equal(i.interval->start, 100 * US);
 	assert_int_equal(i.interval->end, 600 * US);
-	assert_int_equal(s.line.threads.v[i.chain.pieces.v[0].thread].tid, B); /* it ran meanwhile */
+	assert_int_equal(s.line.threads.v[i.chain.pieces.v[0].thread].tid, B); /* it ran in the meantime */
 	assert_int_equal(draw_instant(&s.line, thread[0], 5000 * US, &(struct instant){}), -ENODATA);
 	instant_free(&i);
 	free(thread);

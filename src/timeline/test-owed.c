@@ -177,7 +177,7 @@ static void an_answer_may_take_a_moment(void **state)
 	assert_int_equal(owed_to_the_end(&s, 900000), 0);
 }
 
-/* As a screen that is drawn on: it is told, and has nothing to say to that. */
+/* As a screen that is drawn on: it is reported, and has nothing to say to that. */
 static void who_never_answered_owes_no_answer(void **state)
 {
 	STORY(s);
@@ -256,7 +256,7 @@ static void who_computes_for_others_is_busy(void **state)
 	assert_int_equal(owed_to_the_end(&s, 2000000), 0);
 }
 
-/* It is told by the recorder at the freeze: C has the lock of the file that B wants. */
+/* It is reported by the recorder at the freeze: C has the lock of the file that B wants. */
 static void who_holds_the_lock_is_charged(void **state)
 {
 	_cleanup_(owed_waits_free) struct owed_waits found = {};

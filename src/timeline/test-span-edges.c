@@ -25,7 +25,7 @@ static struct span span(uint64_t id, uint64_t parent, const char *service, const
 			     .resource = text(service), .start = start, .end = end};
 }
 
-/* A checkout that reads a cart and sends a mail; nobody waits for the mail. */
+/* A checkout that reads a cart and sends a mail; nothing waits for the mail. */
 static void checkout(struct span spans[3], int64_t mail_end)
 {
 	spans[0] = span(1, 0, "shop", "checkout", 0, 1000);

@@ -17,7 +17,7 @@ static void a_sleep_ends_in_the_run_queue(void **state)
 	assert_int_equal(in_state(&s, A, STATE_PEER), 200);
 	assert_int_equal(in_state(&s, A, STATE_RUNNABLE), 50);
 	assert_int_equal(in_state(&s, B, STATE_PREEMPTED_SLICE), 650);
-	/* B stood in the queue when the trace began: nobody woke it */
+	/* B stood in the queue when the trace began: nothing woke it */
 	assert_int_equal(in_state(&s, B, STATE_RUNNABLE), 99);
 }
 
@@ -49,7 +49,7 @@ static void interrupts_are_stolen_from_who_runs(void **state)
 	interrupt(&s, EVENT_IRQ, 320, 330, 0, A, 25); /* within the soft interrupt that ends later */
 	interrupt(&s, EVENT_SOFTIRQ, 300, 400, 0, A, 3);
 	leave_for(&s, 500, 0, A, 0, CALL_SLEEP, 0);
-	interrupt(&s, EVENT_IRQ, 600, 640, 0, 0, 24); /* from nobody */
+	interrupt(&s, EVENT_IRQ, 600, 640, 0, 0, 24); /* from none */
 	tell(&s, 1000);
 	assert_int_equal(in_state(&s, A, STATE_IRQ), 40);
 	assert_int_equal(in_state(&s, A, STATE_SOFTIRQ), 90);
@@ -189,7 +189,7 @@ static void lost_switches_are_counted_and_survived(void **state)
 	assert_int_equal(in_state(&s, B, STATE_TIMER), 700);
 }
 
-/* All three are woken while D runs, and nothing more is told of them; only C is still queued at the freeze. */
+/* All three are woken while D runs, and nothing more is reported of them; only C is still queued at the freeze. */
 static void nobody_queues_beyond_what_is_known_of_him(void **state)
 {
 	struct trace_thread gone = {.tid = A, .tgid = A, .comm = "gone", .end = 300 * US, .flags = THREAD_HAS_ENDED, .state = STATE_ENDED};

@@ -461,7 +461,7 @@ void trace_path(struct tree *t, enum path_rule rule)
 	}
 }
 
-/* The span's children on the path go on the stack so that the last returning one comes off first. */
+/* The span's children on the path continue the stack so that the last returning one comes off first. */
 uint32_t path_list(const struct tree *t, uint32_t *list)
 {
 	uint32_t n = 0, depth = 0;

@@ -55,7 +55,7 @@ struct tree {
 	uint32_t *child;
 	uint32_t *order; /* spans that hang below the root, parents first; `reached` of them */
 	uint8_t *flags;
-	const struct span_edges *asynchronous; /* calls that nobody waits for, whenever they end; lent, may be NULL */
+	const struct span_edges *asynchronous; /* calls that nothing waits for, whenever they end; lent, may be NULL */
 	const struct names *names; /* of the spans' resources: CRISP asks for their hosts; lent, may be NULL */
 	bool topmost; /* a trace without a root begins with its longest span whose parent is not there */
 	uint32_t reached;

@@ -67,7 +67,7 @@ static void follow_inferred(struct walk *w, const struct interval *i, uint32_t t
 }
 
 /* The holder at the beginning was read by the waiter itself; later ones are what other waiters read and what wakeups
- * say. Where nobody is known to hold it, whoever ended the wait did. */
+ * say. Where nothing is known to hold it, the one that ended the wait did. */
 static void follow_holders(struct walk *w, const struct interval *i, int64_t from, int64_t to)
 {
 	const struct lock_line *lock = &w->timeline->locks.v[i->object];
@@ -80,7 +80,7 @@ static void follow_holders(struct walk *w, const struct interval *i, int64_t fro
 	while (from < to) {
 		bool more = next < n && lock->sightings.v[next].at < to && walk_work_take(w->walker->work);
 		int64_t until = more ? lock->sightings.v[next].at : to;
-		/* one who was handed the lock and now waits in front of it, or nobody: the waker had it */
+		/* one who was handed the lock and now waits in front of it, or none: the waker had it */
 		uint32_t holder = now.holder == NOBODY || now.holder == w->chain[w->depth] ? last : now.holder;
 
 		if (holder != now.holder)
@@ -144,7 +144,7 @@ static void stay(struct walk *w, const struct interval *i, int64_t from, int64_t
 	put(w, i, from, to, 0);
 }
 
-/* Whoever ended it wrote or read pages for those who wanted memory: they are known otherwise. */
+/* The one that ended it wrote or read pages for those who wanted memory: they are known otherwise. */
 static void follow_nobody(struct walk *w, const struct interval *i, int64_t from, int64_t to)
 {
 	put(w, i, from, to, STEP_BLOCKED);

@@ -1,12 +1,12 @@
 /* One walk over intervals: what was a thread doing from when to when, and where it waited for another thread, what was
- * that one doing meanwhile, and so on to the end. The critical path (path.h) prints the steps, blame (blame.h) charges
+ * that one doing in the meantime, and so on to the end. The critical path (path.h) prints the steps, blame (blame.h) charges
  * them; both are Perfetto's walk: the blocked part [a, b) of a thread that W woke becomes W's [a, b) one deeper, so
  * that times only shrink on the way down.
  *
  * A lock with known holders is followed through them instead of its waker: split where the holder changes. A wakeup
  * from interrupt context is not followed: `current` was a bystander.
  *
- * Among thousands of threads that wake one another, a wait leads through everything that all of them did meanwhile: waits x events
+ * Among thousands of threads that wake one another, a wait leads through everything that all of them did in the meantime: waits x events
  * visits. walk_work bounds that. A chain that has used up its part ends at the thread where it is (STEP_CUT).
  */
 #pragma once
@@ -19,7 +19,7 @@ enum step_flags {
 	STEP_CYCLE = 1,	   /* came back to a thread that is already in the chain */
 	STEP_DEEP = 2,	   /* the chain is longer than WALK_DEPTH */
 	STEP_INFERRED = 4, /* somewhere on the way a holder was concluded, not seen */
-	STEP_BLOCKED = 8,  /* ends in a wait: nobody is known that could be followed */
+	STEP_BLOCKED = 8,  /* ends in a wait: nothing is known that could be followed */
 	STEP_CUT = 16,	   /* ends at this thread because the work is bounded: what it waited for is not looked at */
 };
 

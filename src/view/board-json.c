@@ -47,7 +47,7 @@ static json_t *who_json(const struct board *b, const struct suspect *s)
 	_cleanup_free_ char *label = entity_label(info);
 	int64_t born = b->data.ticks.v[s->subject->first].wall;
 
-	/* guilt: the name of culprit_score until 0.2 */
+	/* score: the name of culprit_score until 0.2 */
 	return json_pack("{s:I, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "pid", (json_int_t)info->pid,
 			 "start_time", (json_int_t)info->start, "kind", culprit_kind_name(s->kind), "name", text_json(info->name),
 			 "label", text_json(label), "exe", text_json(info->exe), "cmdline", text_json(info->cmdline), "unit",

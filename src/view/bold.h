@@ -1,4 +1,4 @@
-/* Words that stand out, where the terminal has colours. */
+/* Words that stand out, where the terminal has colors. */
 #pragma once
 
 #include <stdbool.h>

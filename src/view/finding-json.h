@@ -1,4 +1,4 @@
-/* Findings as JSON: what why, board and others print alike. Every function returns a new reference, or NULL without
+/* Findings as JSON: what why, board and others print in the same way. Every function returns a new reference, or NULL without
  * memory. */
 #pragma once
 

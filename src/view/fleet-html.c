@@ -8,7 +8,7 @@
 #define WIDTH	720
 #define HEIGHT	150
 #define BUCKETS 360 /* of each curve its least and most value are drawn: two a pixel column */
-#define OTHERS	12  /* servers beside the one named: more is a grey area */
+#define OTHERS	12  /* servers next to the one named: more is a gray area */
 
 static const char head[] =
 	"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">"

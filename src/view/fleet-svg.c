@@ -138,7 +138,7 @@ static void time_chart(const struct fleet_view *v, FILE *out)
 		label(x_of(i * (v->rows.n - 1) / 5, v->rows.n), format_rfc3339(v->rows.v[i * (v->rows.n - 1) / 5].time, buf, sizeof(buf)), out);
 }
 
-#define CELLS_MAX 240 /* of a row: more could not be told apart */
+#define CELLS_MAX 240 /* of a row: more could not be distinguished */
 
 static void heat_map(const struct fleet_view *v, FILE *out)
 {

@@ -18,7 +18,7 @@ json_t *fleet_findings_json(const struct fleet *f, const struct fleet_findings *
 
 void fleet_view_text(const struct fleet_view *v, FILE *out);
 void fleet_view_csv(const struct fleet_view *v, FILE *out);
-/* Stock chart (server view), bands over time (time view), servers x time as colours (detail view). */
+/* Stock chart (server view), bands over time (time view), servers x time as colors (detail view). */
 void fleet_view_svg(const struct fleet_view *v, FILE *out);
 json_t *fleet_view_json(const struct fleet_view *v);
 

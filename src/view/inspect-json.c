@@ -38,7 +38,7 @@ static json_t *thread(const struct inspected_thread *t)
 		places(&t->instructions, t->samples), "waits", places(&t->waits, waited));
 }
 
-/* Nodes deeper than jansson prints (its parser stops at 2048, and nobody reads them) are not reached: trees
+/* Nodes deeper than jansson prints (its parser stops at 2048, and nothing reads them) are not reached: trees
  * end at 256. */
 static json_t *node(const struct path_tree *t, uint32_t index)
 {

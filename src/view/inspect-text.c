@@ -108,7 +108,7 @@ static void print_threads(const struct inspection *n, FILE *out)
 	fputc('\n', out);
 }
 
-/* A node's only child, that has all its weight, goes on the same line. */
+/* A node's only child, that has all its weight, continues the same line. */
 static uint32_t print_line(const struct path_tree *t, uint32_t node, const char *arrow, FILE *out)
 {
 	fputs(t->nodes.v[node].name, out);

@@ -28,7 +28,7 @@ static void put_name_part(const char *text, FILE *out)
 		fputc(*text == '.' || *text == '-' ? '_' : *text, out);
 }
 
-/* A counter's growth a second, as a gauge: what is recorded is growth, and a counter that began anew with each scrape's
+/* A counter's growth a second, as a gauge: what is recorded is growth, and a counter that began again with each scrape's
  * window would be none. */
 static void put_metric_name(const struct feature *f, enum entity_kind kind, FILE *out)
 {
@@ -104,7 +104,7 @@ static void put_family(const struct dataset *d, enum entity_kind kind, size_t f,
 
 /* --- processes that lived for less than a sample --- */
 
-/* All of one name, whoever started them: there may be as many groups as there are parents, and a scrape of a busy machine
+/* All of one name, the one that started them: there may be as many groups as there are parents, and a scrape of a busy machine
  * would be mostly theirs. */
 struct brief {
 	const char *name;

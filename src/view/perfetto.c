@@ -281,7 +281,7 @@ static uint32_t context_flags(uint8_t kind)
 	return kind == WAKER_TIMER || kind == WAKER_IRQ || kind == WAKER_BLOCK ? 0x08 : kind == WAKER_NETWORK ? 0x10 : 0;
 }
 
-/* `next` begins with the thread in a run queue, and `i` was none: somebody woke it. */
+/* `next` begins with the thread in a run queue, and `i` was none: something woke it. */
 static void put_waking(struct writer *w, const struct thread_line *line, const struct interval *i, const struct interval *next)
 {
 	_cleanup_(str_free) struct str s = {};

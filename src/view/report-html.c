@@ -45,7 +45,7 @@ static void escape(const char *text, FILE *out)
 
 /* --- what is left out --- */
 
-/* Lines of a report that name what somebody did with a program rather than the program. */
+/* Lines of a report that name what something did with a program rather than the program. */
 static bool is_private(const char *line)
 {
 	static const char *const begins[] = {"Command ", "Group "};

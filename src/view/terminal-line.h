@@ -1,11 +1,11 @@
-/* Lines of the terminal view (terminal.c): what does not fit in one is cut off at its end, where ncurses would go on in the next. */
+/* Lines of the terminal view (terminal.c): what does not fit in one is cut off at its end, where ncurses would continue in the next. */
 #pragma once
 
 #include <stddef.h>
 
 enum colour { RED = 1, GREEN, DIM, CURVE, HEAD };
 
-/* After newterm(). Without colours (NO_COLOR, a terminal that has none) what must stand out still does. */
+/* After newterm(). Without colors (NO_COLOR, a terminal that has none) what must stand out still does. */
 void line_colours(void);
 /* As attron() takes it. */
 int line_look(enum colour c);

@@ -54,7 +54,7 @@ static size_t count(const char *text, const char *of)
 	return n;
 }
 
-/* However many programs and parents there are: the heaviest by name, whoever started them, and the sum of the others. */
+/* However many programs and parents there are: the heaviest by name, the one that started them, and the sum of the others. */
 static void what_lives_shortly_is_bounded(void **state)
 {
 	struct dataset d = {};

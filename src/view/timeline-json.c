@@ -76,7 +76,7 @@ static uint32_t place_of(struct people *p, uint32_t thread)
 	return p->place[thread] - 1;
 }
 
-/* Each run: units since the last one's end, units it is long, what; of CPUs then who + 1, 0 = several or nobody. */
+/* Each run: units since the last one's end, units it is long, what; of CPUs then who + 1, 0 = several or none. */
 static json_t *runs_json(const struct drawing *d, const struct drawn_line *line, int64_t unit, struct people *people)
 {
 	_cleanup_str_ struct str bytes = {};

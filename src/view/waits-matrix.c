@@ -32,7 +32,7 @@ static bool counts(const struct waits_options *o, const struct blame_cell *c)
 	return o->all || wait_is_contended(c->wait);
 }
 
-/* Itself in the way is the diagonal: one column for a task as culprit of others and of itself. */
+/* Itself in contention is the diagonal: one column for a task as culprit of others and by its own. */
 static uint64_t culprit_key(const struct blame_cell *c)
 {
 	switch ((enum blamed)c->culprit) {

@@ -16,7 +16,7 @@ char *short_span(int64_t ns, char *buf, size_t n);
 char *thread_label(const struct timeline *t, uint32_t thread, char *buf, size_t n);
 /* A victim, culprit or via of a matrix at its level. */
 char *member_label(const struct timeline *t, const struct blame_matrix *m, uint32_t id, char *buf, size_t n);
-/* Whoever a cell charges: "ffmpeg (4215)", "interrupt 24", "the disk itself" ... */
+/* The one that a cell charges: "ffmpeg (4215)", "interrupt 24", "the disk itself" ... */
 char *culprit_label(const struct timeline *t, const struct blame_matrix *m, const struct blame_cell *c, char *buf, size_t n);
 const char *blamed_name(enum blamed by); /* as in JSON */
 const char *softirq_name(uint32_t vector);

@@ -44,7 +44,7 @@ static bool summarize_chain(const struct wait_chain *c, struct str *out)
 	return true;
 }
 
-/* An event loop's wait for events, a worker's for work is no trouble. */
+/* An event loop's wait for events, a worker's for work is no incident. */
 static bool counts(const struct program_waits *p, const struct blame_cell *c)
 {
 	return (double)c->ns >= CELL_LEAST * (double)(p->by_process.to - p->by_process.from) && c->culprit != BY_CLOCK;

@@ -82,7 +82,7 @@ static void put_factors(const struct suspect *s, FILE *out)
 	}
 }
 
-/* What is on nobody's account, and what is the hypervisor's. */
+/* What is on no one's account, and what is the hypervisor's. */
 static void put_unexplained(const struct answer *a, FILE *out)
 {
 	const struct ranking *r = &a->ranking;
@@ -152,7 +152,7 @@ static void put_pressure(const struct answer *a, FILE *out)
 	fputc('\n', out);
 }
 
-/* "waited for a processor 69 % of the time"; of several threads and processes how many at a time. */
+/* "waited for a CPU 69 % of the time"; of several threads and processes how many at a time. */
 static void put_wait(const struct deviation *f, FILE *out)
 {
 	static const struct {

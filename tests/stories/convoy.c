@@ -55,7 +55,7 @@ int main(void)
 			because += to > from ? to - from : 0;
 		}
 	}
-	/* whoever holds it may itself want for a CPU, so "via" counts as well */
+	/* the one that holds it may itself want for a CPU, so "via" counts as well */
 	truth("lock", "via", "culprit", waited, because);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* Figure 3, with network work in the place of interrupts: packets sent on one CPU are received on another (rps_cpus of lo),
- * which takes the time of whoever runs there: the holder of the victim's lock. Each packet goes to many sockets, so that
+ * which takes the time of the one that runs there: the holder of the victim's lock. Each packet goes to many sockets, so that
  * receiving it takes long: in a virtual machine the interrupt that begins it costs the holder some us more, which are the
  * hypervisor's, and no program within sees them. */
 #include <arpa/inet.h>
@@ -11,7 +11,7 @@
 static struct contest contest;
 static int64_t held, stolen;
 
-/* It does nothing but look at the clock: where that jumps, the CPU was somebody else's. */
+/* It does nothing but look at the clock: where that jumps, the CPU was another one's. */
 static void hold_and_watch(int64_t span)
 {
 	int64_t last = now(), end = last + span, at;

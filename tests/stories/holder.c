@@ -15,7 +15,7 @@ static void *run_holder(void *unused)
 	while (!contest.stop) {
 		pthread_mutex_lock(&contest.lock);
 		sem_post(&contest.locked);
-		compute(4 * MS); /* the victim blocks meanwhile */
+		compute(4 * MS); /* the victim blocks in the meantime */
 		sem_post(&intrude);
 		compute(4 * MS);
 		pthread_mutex_unlock(&contest.lock);

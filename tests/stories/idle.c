@@ -1,4 +1,4 @@
-/* An event loop without work: it waits for nobody. */
+/* An event loop without work: it waits for none. */
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 

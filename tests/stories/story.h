@@ -1,5 +1,5 @@
 /* What the stories share. Each is a small program in which one thread waits for another, knows how long and whose doing it
- * was, and prints that as one line of JSON; tests/stories/tell compares it with what whyslow says. Threads are told apart
+ * was, and prints that as one line of JSON; tests/stories/tell compares it with what whyslow says. Threads are distinguished
  * by their names. */
 #pragma once
 

@@ -74,7 +74,7 @@ static void write_beside(const char *disk, struct writes *w)
 		pthread_join(big[i], NULL);
 }
 
-/* Others use the machine's disk too, so what a write usually takes is asked again and again in between. */
+/* Others use the machine's disk too, so what a write normally takes is asked again and again in between. */
 int main(int argc, char **argv)
 {
 	int fd = argc > 1 ? open(argv[1], O_WRONLY | O_DIRECT | O_DSYNC) : -1;

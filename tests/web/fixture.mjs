@@ -1,5 +1,5 @@
 // What the panes' tests look at: a recording with two marks and their events, traced requests, a fleet. The data have known answers:
-// guilty holds the lock and the CPU (make-incident), agent 1.7.0 is slow on gen6 (make-spans), web-03 gets more requests than it can
+// the culprit holds the lock and the CPU (make-incident), agent 1.7.0 is slow on gen6 (make-spans), web-03 gets more requests than it can
 // serve (below).
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";

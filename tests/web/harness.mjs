@@ -45,7 +45,7 @@ export async function newPage(browser, options = {}) {
 
 export async function noSeriousFindings(page, what) {
 	if (!await page.evaluate(() => Boolean(globalThis.axe))) {
-		const cdp = await page.context().newCDPSession(page); // the page's policy lets nobody else bring a program
+		const cdp = await page.context().newCDPSession(page); // the page's policy lets nothing else bring a program
 		await cdp.send("Runtime.evaluate", { expression: axe });
 	}
 	const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
@@ -62,7 +62,7 @@ export async function atEverySize(page, name, also = () => null) {
 		const what = `${name} ${width} ${colorScheme}`;
 		await page.setViewportSize({ width, height: 900 });
 		await page.emulateMedia({ colorScheme });
-		// drawn anew: what watches sizes is told after a frame, and draws in the next one
+		// drawn again: what watches sizes is told after a frame, and draws in the next one
 		await page.evaluate(() => new Promise((done) => { let n = 3; const next = () => (n-- ? requestAnimationFrame(next) : done()); next(); }));
 		await nothingWiderThanThePage(page, what);
 		await noSeriousFindings(page, what);

@@ -1,5 +1,5 @@
 // The web view on a living recorder: live.mjs WHYSLOW. Needs root. Two programs burn one CPU and so keep each
-// other from it; somebody presses the page's button; the answer, the timeline, the blame, the flame graph and the way back to the
+// other from it; something presses the page's button; the answer, the timeline, the blame, the flame graph and the way back to the
 // moment show it. Nothing is timed: whatever the machine does besides, these two wait for each other.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -104,7 +104,7 @@ async function now(p, pids) {
 	await p.locator(`#blame td.heat[title^="guilty (${pids.guilty}) because of innocent (${pids.innocent})"]`).waitFor();
 }
 
-// When nobody records any more, the page says so instead of waiting for ever.
+// When nothing records any more, the page says so instead of waiting for ever.
 async function ended(p, recorder) {
 	await p.goto(`${new URL(p.url()).origin}/#view=machine`);
 	await p.locator("#process-list tbody tr").first().waitFor();

@@ -21,7 +21,7 @@ const inAddress = (p, key, value) => p.waitForFunction(([k, v]) => (new URLSearc
 async function blame(p, address) {
 	await go(p, address, "view=blame&mark=1");
 	await p.locator("#blame td.heat").first().waitFor();
-	// the editor waited for the lock that guilty holds: half of that time guilty ran, half of it waited itself
+	// the editor waited for the lock that the culprit holds: half of that time the culprit ran, half of it waited itself
 	await p.selectOption("#blame select >> nth=2", "lock");
 	await inAddress(p, "wait", "lock");
 	const cell = p.locator('#blame td.heat[title^="editor (103) because of guilty (101)"]');
@@ -66,12 +66,12 @@ async function flame(p, address) {
 	await go(p, address, "view=flame&mark=1");
 	await p.locator("#flame tbody tr", { hasText: "guilty" }).waitFor();
 	assert.match(await text(p, "#flame .said"), /^all: 2\.4\d s, 100 % of all/); // 6 samples a period, 20 periods, 49 a second
-	// zoom by the list: guilty, main, index_files; every step is in the address
+	// zoom by the list: the culprit, main, index_files; every step is in the address
 	for (const name of ["guilty", "main", "index_files"]) await p.locator(`#flame tr[data-key="${name}"]`).click();
 	await inAddress(p, "frame", "guilty;main;index_files");
 	assert.match(await text(p, "#flame .said"), /^index_files: 1\.22 s, 50 % of all/);
 	await p.locator('#flame tr[data-key="sort_table"]').waitFor();
-	// by keyboard within the graph: out, down to the widest child, to its neighbour
+	// by keyboard within the graph: out, down to the widest child, to its neighbor
 	await p.locator("#flame canvas").focus();
 	await p.keyboard.press("Escape");
 	await inAddress(p, "frame", "");
@@ -89,7 +89,7 @@ async function flame(p, address) {
 	await p.keyboard.type("draw");
 	await p.waitForFunction(() => document.querySelector("#flame .said").textContent.includes("“draw” is in 33 %"));
 	await p.locator('#flame input[type="search"]').fill("");
-	// beside the other one: `rebuild` is new there
+	// next to the other one: `rebuild` is new there
 	await go(p, address, "view=flame&mark=2&base=1&frame=guilty;main;index_files;sort_table");
 	await p.locator('#flame tr[data-key="rebuild"]').waitFor();
 	assert.match(await text(p, '#flame tr[data-key="rebuild"]'), /rebuild\s+816 ms.*\+816 ms$/s);
@@ -128,7 +128,7 @@ async function incidents(p, address) {
 	assert.match(execFileSync(whyslow, ["list", "--store", file("r.db"), "--run-dir", folder], { encoding: "utf8" }), /-- it was the indexer/);
 	await p.locator("#incident .feedback button", { hasText: "right" }).click();
 	await p.locator("#incident-list tr", { hasText: "right" }).waitFor();
-	// another one beside it, and the ways into the panes
+	// another one next to it, and the ways into the panes
 	await p.locator("#incident .row select").selectOption("1");
 	await p.locator("#other h2", { hasText: "Mark 1" }).waitFor();
 	await p.locator("#other a", { hasText: "difference" }).click();
@@ -211,7 +211,7 @@ async function fleet(p, address) {
 	await p.fill("#rule", "when any queue in detail view > 10 report");
 	await p.locator("#fleet .pane-status", { hasText: `${END - BEGIN} violations in ` }).waitFor();
 	await p.locator("#fleet .broken-key").waitFor();
-	// by keyboard: a cell is told, 0 shows the whole time
+	// by keyboard: a cell is reported, 0 shows the whole time
 	await p.locator("#fleet .heat-holder canvas").focus();
 	await p.keyboard.press("ArrowDown");
 	await p.keyboard.press("ArrowRight");

@@ -1,5 +1,5 @@
 // picture.mjs WHYSLOW RECORDING with MARK, FOLDER and PICTURES (names; none = all) in the environment: the pictures of README.md, of a mark of a
-// recording whose first accused has a pid: FOLDER/machine.png, timeline.png (who of it waited most, and the critical path), blame.png.
+// recording whose first named has a pid: FOLDER/machine.png, timeline.png (who of it waited most, and the critical path), blame.png.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

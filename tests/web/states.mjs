@@ -12,7 +12,7 @@ import { launch, newPage, nothingWiderThanThePage, problems, serve } from "./har
 
 const [whyslow, makeRecording, makeIncident, makeSpans] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "whyslow-states-"));
-const PAGES = 2; // states that are tried beside each other
+const PAGES = 2; // states that are tried next to each other
 const QUIET = 80; // ms without a question, an answer, another address, and without anything that is put off: nothing more comes by itself
 const PUT_OFF = 1000; // ms: timers of less are waited for
 const PATIENT = 3000; // on a starved machine it may all the same: whatever was found is looked at once more with so much
@@ -63,7 +63,7 @@ function watch(putOff) {
 	addEventListener("popstate", touch);
 }
 
-// What somebody who looks, and somebody who listens, is told.
+// What something who looks, and something who listens, is reported.
 function told() {
 	const shown = (e) => e.checkVisibility({ visibilityProperty: true });
 	const name = (e) => e.getAttribute("aria-label") ?? e.labels?.[0]?.innerText.split("\n")[0] ?? e.id;
@@ -75,7 +75,7 @@ function told() {
 		...[...main.querySelectorAll("canvas")].filter(shown).map((c) => `drawing ${c.getAttribute("aria-label")}`)];
 }
 
-// What can be done: one of many that are alike, two of a few. Marks each with a number and returns what it is.
+// What can be done: one of many that are in the same way, two of a few. Marks each with a number and returns what it is.
 function doable() {
 	const shown = (e) => e.checkVisibility({ visibilityProperty: true }) && e.getBoundingClientRect().width > 0;
 	const ACTS = /^(It is slow now|keep note|right|wrong|fixed|Is it really the cause\?|Freeze again|Log out)$/; // they change or ask the machine, not the view; login.mjs logs out
@@ -110,13 +110,13 @@ function focused() {
 function missed() {
 	const shown = (e) => e.checkVisibility({ visibilityProperty: true }) && e.getBoundingClientRect().width > 0;
 	const all = [...document.querySelectorAll("button, select, input, textarea, a[href], [tabindex='0'], [role=grid], [role=button]")].filter((e) => shown(e) && !e.closest("main[hidden]"));
-	// of many there is one stop, from which arrows go on; a grid has one in its body
+	// of many there is one stop, from which arrows continue; a grid has one in its body
 	const stop = (e) => e.reached || (e.getAttribute("tabindex") === "-1" && e.closest("svg, tr, table, [role=grid]") && [...e.closest("svg, table, [role=grid]").querySelectorAll("*")].some((x) => x.reached)) ||
 		(e.matches("[role=grid]") && (!e.tBodies[0]?.rows.length || [...e.tBodies[0].querySelectorAll("*")].some((x) => x.reached)));
 	return all.filter((e) => !stop(e)).map((e) => `${e.tagName.toLowerCase()} ${(e.getAttribute("aria-label") ?? e.textContent).trim().slice(0, 50)}`);
 }
 
-// --- beside it ---
+// --- next to it ---
 
 const settled = (p) => p.waitForFunction((quiet) => globalThis.seen?.asked && globalThis.seen.open === 0 && globalThis.seen.timers.size === 0 && performance.now() - globalThis.seen.last > quiet && !document.querySelector("main:not([hidden])[aria-busy=true]") && !/^(reading|freezing|asking|counting|looking)/.test([...document.querySelectorAll("[role=status]")].map((e) => e.textContent).find(Boolean) ?? ""), patience.get(p) ?? QUIET, { polling: 20 });
 const snapshot = async (p) => { await settled(p); return p.evaluate(told); };
@@ -184,7 +184,7 @@ async function tryAll(p, address, name, start) {
 	for (const [i, what] of list.entries())
 		await twice(p, async (complain) => {
 			before = patience.get(p) === QUIET && before ? before : await open(p, address, start);
-			const now = await p.evaluate(doable); // the page was loaded anew
+			const now = await p.evaluate(doable); // the page was loaded again
 			if (now[i]?.name !== what.name) complain(`${name}: what can be done has changed: ${what.name} is ${now[i]?.name}`);
 			else before = await tryOne(p, before, i, what, (text) => complain(`${name}: ${what.name}: ${text}`));
 		});

@@ -128,7 +128,7 @@ async function filterAndFold(p) {
 	await p.waitForFunction(() => document.querySelectorAll("#timeline .name").length === 5);
 }
 
-// The editor waits for a lock of the kernel that guilty holds: its interval says so, and the path leads there.
+// The editor waits for a lock of the kernel that the culprit holds: its interval says so, and the path leads there.
 async function knownIncident() {
 	const address = await served(incident), p = await open(address, "");
 	const a = await api(p, "timeline?points=2000&filter=editor");

@@ -90,7 +90,7 @@ async function pressed(p) {
 	assert.match(p.url(), /mark=1/);
 }
 
-// The curve: Ctrl + wheel comes closer, a click asks about a moment while the same stretch stays in sight, a double click shows all of it.
+// The curve: Ctrl + wheel comes closer, a click asks about a moment while the same interval stays in sight, a double click shows all of it.
 async function onTheCurve(p, address, at) {
 	const pid = await p.evaluate((t) => asked(`/api/v1/board?at=@${t}&window=4h`).then((r) => r.json()).then((b) => b.processes.find((x) => x.since === null && x.kind === "process").pid), at); // there all the time
 	await p.goto(`${address}#at=@${at}&pid=${pid}`);
@@ -98,7 +98,7 @@ async function onTheCurve(p, address, at) {
 	assert.match(await p.locator("#chart .u-legend").textContent(), new RegExp(`Time.*${await p.evaluate((t) => new Date(t * 1000).toTimeString().slice(0, 5), at)}`), "figures of the moment stand there before anybody points");
 	const over = async () => {
 		for (;;) {
-			const box = await p.locator("#chart .u-over").boundingBox(); // none while it is drawn anew
+			const box = await p.locator("#chart .u-over").boundingBox(); // none while it is drawn again
 			if (box) return [box.x + box.width * 0.5, box.y + 60];
 		}
 	};
@@ -120,7 +120,7 @@ async function onTheCurve(p, address, at) {
 	assert.equal(part("at"), asked, "a double click asks about no moment");
 }
 
-// The server ends and comes back: the page says so in words, and goes on by itself.
+// The server ends and comes back: the page says so in words, and continues by itself.
 async function serverGoes(p, address, at) {
 	await p.goto(`${address}#at=@${at}`);
 	await p.locator("#lives p").first().waitFor();
@@ -128,12 +128,12 @@ async function serverGoes(p, address, at) {
 	process.kill("SIGTERM");
 	await new Promise((then) => process.once("exit", then));
 	await p.locator("#status.error", { hasText: "whyslow serve does not answer" }).waitFor();
-	await p.click("#earlier"); // what is asked meanwhile is answered later
+	await p.click("#earlier"); // what is asked in the meantime is answered later
 	server = await serve(whyslow, folder, ["--store", store], listen);
 	await p.waitForFunction((old) => document.getElementById("status").textContent === "" && new Date(document.getElementById("at").value).getTime() / 1000 < old - 5, at, { timeout: 60000 });
 }
 
-// Where nothing is recorded yet the page says that, and goes on asking; it does not take the server for gone.
+// Where nothing is recorded yet the page says that, and continues asking; it does not take the server for gone.
 async function nothingRecorded() {
 	const empty = await serve(whyslow, folder, ["--store", join(folder, "none.db")]);
 	const p = await newPage(browser);
@@ -182,7 +182,7 @@ async function showTrial(p) {
 	assert.equal(held, stretches);
 }
 
-// Whoever has ended cannot be held back, and the server says so.
+// The one that has ended cannot be held back, and the server says so.
 async function refusesToHoldTheDead(p) {
 	const answer = await p.evaluate(async () => {
 		const { tell } = await import("/api.js");
@@ -241,7 +241,7 @@ try {
 	await noSeriousFindings(p, "proof of an incident");
 	await nothingRecorded();
 	await serverGoes(p, address, at);
-	// a mark on a recording that ended long ago has no answer, and the page says so: that is no error of the page
+	// a mark on a recording that ended long ago has no answer, and the page says so: that is not an error of the page
 	assert.deepEqual(problems.filter((t) => !/status of 40[04]|net::ERR_/.test(t)), []);
 	console.log("the web view works");
 } finally {
