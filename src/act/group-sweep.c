@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "act/hold-file.h"
-#include "act/place.h"
+#include "act/cgroup-place.h"
 #include "base/cleanup.h"
 #include "base/folder.h"
 

@@ -110,7 +110,7 @@ void hold_write(const struct hold *h, struct str *out)
 	str_putc(out, '\n');
 	str_printf(out, "by\t%u\t%" PRId64 "\t%d\n", h->by, h->since, h->kept);
 	str_printf(out, "owner\t%u\t%" PRIu64 "\t%u\t%" PRIu64 "\n", h->owner, h->owner_start, h->guardian,
-		   h->guardian_start);
+		   h->hold_watchdog_start);
 	for (size_t i = 0; i < h->threads.n; i++)
 		put_thread(&h->threads.v[i], out);
 	for (size_t i = 0; i < h->steps.n; i++)
@@ -302,7 +302,7 @@ static int take_line(struct hold *h, char **w, size_t n)
 		h->owner = (uint32_t)number(w[1]);
 		h->owner_start = number(w[2]);
 		h->guardian = (uint32_t)number(w[3]);
-		h->guardian_start = number(w[4]);
+		h->hold_watchdog_start = number(w[4]);
 		return 0;
 	}
 	return strcmp(w[0], "thread") == 0 && n == 12 ? take_thread(h, w) : take_step(h, w, n);
@@ -446,7 +446,7 @@ static void remove_unfinished(const char *run_dir)
 static bool has_owner(const char *proc_root, const struct hold *h)
 {
 	return (h->owner && process_lives(proc_root, h->owner, h->owner_start)) ||
-	       (h->guardian && process_lives(proc_root, h->guardian, h->guardian_start));
+	       (h->guardian && process_lives(proc_root, h->guardian, h->hold_watchdog_start));
 }
 
 static int sweep_one(const char *proc_root, const char *run_dir, const char *boot, struct hold *h)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "act/hold-file.h"
-#include "act/place.h"
+#include "act/cgroup-place.h"
 #include "act/unit.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -176,17 +176,17 @@ static int plan_unit(const struct hold_request *q, const struct target *t, struc
 /* --- groups below their own --- */
 
 struct places {
-	VEC(struct place) list;
+	VEC(struct cgroup_place) list;
 };
 
 static void places_free(struct places *p)
 {
 	for (size_t i = 0; i < p->list.n; i++)
-		place_free(&p->list.v[i]);
+		cgroup_place_free(&p->list.v[i]);
 	VEC_FREE(p->list);
 }
 
-static bool has_place(const struct places *p, const struct place *one)
+static bool has_place(const struct places *p, const struct cgroup_place *one)
 {
 	for (size_t i = 0; i < p->list.n; i++)
 		if (strcmp(p->list.v[i].path, one->path) == 0)
@@ -194,11 +194,11 @@ static bool has_place(const struct places *p, const struct place *one)
 	return false;
 }
 
-static int find_place(const char *proc_root, uint32_t pid, const char *controller, struct place *ret)
+static int find_place(const char *proc_root, uint32_t pid, const char *controller, struct cgroup_place *ret)
 {
-	int r = place_find(proc_root, pid, controller, ret);
+	int r = cgroup_place_find(proc_root, pid, controller, ret);
 
-	return r == -ENOENT ? place_find(proc_root, pid, "", ret) : r;
+	return r == -ENOENT ? cgroup_place_find(proc_root, pid, "", ret) : r;
 }
 
 /* Where the heads are, each place once: in the hierarchy of this controller, or else in version 2's. A head that has just ended
@@ -206,7 +206,7 @@ static int find_place(const char *proc_root, uint32_t pid, const char *controlle
 static int find_places(const char *proc_root, const struct hold *h, const char *controller, struct places *ret)
 {
 	for (size_t i = 0; i < h->heads.list.n; i++) {
-		struct place p;
+		struct cgroup_place p;
 		int r = find_place(proc_root, h->heads.list.v[i].pid, controller, &p);
 
 		if (r == -ESRCH)
@@ -214,7 +214,7 @@ static int find_places(const char *proc_root, const struct hold *h, const char *
 		if (r == 0 && !has_place(ret, &p))
 			r = VEC_PUSH(ret->list, p);
 		else if (r == 0)
-			place_free(&p);
+			cgroup_place_free(&p);
 		if (r < 0)
 			return r;
 	}
@@ -241,24 +241,24 @@ static void put_places(struct str *words, const struct hold *h, const struct pla
 		str_printf(words, " in each of %zu control groups (%s, below %s own)", p->list.n, file, own);
 }
 
-static char *group_of(const struct place *p, const struct hold *h)
+static char *group_of(const struct cgroup_place *p, const struct hold *h)
 {
 	return text("%s/" PLACE_OF_HOLDS "%s", p->path, h->id);
 }
 
-static int add_group(struct hold *h, const struct place *p)
+static int add_group(struct hold *h, const struct cgroup_place *p)
 {
 	return add_step(h, STEP_MOVE, group_of(p, h), NULL, strdup(p->path));
 }
 
-static int add_write(struct hold *h, const struct place *p, const char *file, char *value, char *before)
+static int add_write(struct hold *h, const struct cgroup_place *p, const char *file, char *value, char *before)
 {
 	_cleanup_free_ char *group = group_of(p, h);
 
 	return add_step(h, STEP_WRITE, group ? text("%s/%s", group, file) : NULL, value, before);
 }
 
-static int limit_cpu_of(struct hold *h, const struct place *p, int quota)
+static int limit_cpu_of(struct hold *h, const struct cgroup_place *p, int quota)
 {
 	int r = p->unified && !place_hands_on(p, "cpu") ? -EOPNOTSUPP : add_group(h, p);
 
@@ -283,7 +283,7 @@ static int limit_cpu(const struct hold_request *q, struct hold *h, struct str *w
 	return 0;
 }
 
-static int limit_one_disk(struct hold *h, const struct place *p, const char *disk, int rate)
+static int limit_one_disk(struct hold *h, const struct cgroup_place *p, const char *disk, int rate)
 {
 	int r;
 
@@ -296,7 +296,7 @@ static int limit_one_disk(struct hold *h, const struct place *p, const char *dis
 				 text("%s 0", disk));
 }
 
-static int limit_disks_of(struct hold *h, const struct place *p, const struct disks *disks, int rate)
+static int limit_disks_of(struct hold *h, const struct cgroup_place *p, const struct disks *disks, int rate)
 {
 	int r = p->unified && !place_hands_on(p, "io") ? -EOPNOTSUPP : add_group(h, p);
 
@@ -347,7 +347,7 @@ static int plan_freeze(const struct hold_request *q, struct hold *h, struct str 
 	int r = find_freezers(q->proc_root, h, &places);
 
 	for (size_t i = 0; r == 0 && i < places.list.n; i++) {
-		const struct place *p = &places.list.v[i];
+		const struct cgroup_place *p = &places.list.v[i];
 
 		r = add_group(h, p);
 		if (r == 0)

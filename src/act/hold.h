@@ -63,7 +63,7 @@ struct hold {
 	uint32_t by;		  /* uid */
 	int64_t since;		  /* wall ns */
 	uint32_t owner, guardian; /* pids; while one of them lives it is theirs to undo */
-	uint64_t owner_start, guardian_start;
+	uint64_t owner_start, hold_watchdog_start;
 	VEC(struct hold_step) steps;
 	VEC(struct hold_thread) threads;
 };

@@ -11,7 +11,7 @@
 
 #include "act/experiment.h"
 #include "act/hold-file.h"
-#include "act/place.h"
+#include "act/cgroup-place.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/folder.h"
@@ -61,7 +61,7 @@ static void put_process(unsigned pid, unsigned parent, const char *name, const c
 
 static void groups_of_both_versions_are_found(void **state)
 {
-	struct place p;
+	struct cgroup_place p;
 
 	(void)state;
 	put("7/cgroup",
@@ -69,26 +69,26 @@ static void groups_of_both_versions_are_found(void **state)
 	put("self/mountinfo", "26 25 0:26 / /c/cpu rw,relatime - cgroup cgroup rw,cpu,cpuacct\n"
 			      "27 25 0:27 / /c/set rw,relatime - cgroup cgroup rw,cpuset\n"
 			      "37 25 0:34 / /c/unified rw,relatime shared:9 - cgroup2 cgroup2 rw\n");
-	assert_int_equal(place_find(root, 7, "cpu", &p), 0);
+	assert_int_equal(cgroup_place_find(root, 7, "cpu", &p), 0);
 	assert_string_equal(p.path, "/c/cpu/a.slice");
 	assert_false(p.unified);
-	place_free(&p);
-	assert_int_equal(place_find(root, 7, "cpuset", &p), 0); /* not the one whose name begins in the same way */
+	cgroup_place_free(&p);
+	assert_int_equal(cgroup_place_find(root, 7, "cpuset", &p), 0); /* not the one whose name begins in the same way */
 	assert_string_equal(p.path, "/c/set");
-	place_free(&p);
-	assert_int_equal(place_find(root, 7, "", &p), 0);
+	cgroup_place_free(&p);
+	assert_int_equal(cgroup_place_find(root, 7, "", &p), 0);
 	assert_string_equal(p.path, "/c/unified/a.slice/b.service");
 	assert_true(p.unified);
-	place_free(&p);
-	assert_int_equal(place_find(root, 7, "freezer", &p), -ENOENT);
-	assert_int_equal(place_find(root, 8, "cpu", &p), -ESRCH);
+	cgroup_place_free(&p);
+	assert_int_equal(cgroup_place_find(root, 7, "freezer", &p), -ENOENT);
+	assert_int_equal(cgroup_place_find(root, 8, "cpu", &p), -ESRCH);
 	/* within a container only a part is mounted, and a group outside of it cannot be reached */
 	put("self/mountinfo", "26 25 0:26 /a.slice /c/cpu rw - cgroup cgroup rw,cpu,cpuacct\n37 25 0:34 "
 			      "/other /c/unified rw - cgroup2 cgroup2 rw\n");
-	assert_int_equal(place_find(root, 7, "cpu", &p), 0);
+	assert_int_equal(cgroup_place_find(root, 7, "cpu", &p), 0);
 	assert_string_equal(p.path, "/c/cpu");
-	place_free(&p);
-	assert_int_equal(place_find(root, 7, "", &p), -ENOENT);
+	cgroup_place_free(&p);
+	assert_int_equal(cgroup_place_find(root, 7, "", &p), -ENOENT);
 }
 
 /* Something's hold of this process continues: the next one begins next to it, the one that the first one's user is. */
@@ -111,13 +111,13 @@ static void a_group_that_a_hold_made_is_left(void **state)
 	put("self/mountinfo", "37 25 0:34 / /c rw - cgroup2 cgroup2 rw\n");
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char text[128];
-		struct place p;
+		struct cgroup_place p;
 
 		snprintf(text, sizeof(text), "0::%s\n", cases[i].group);
 		put("7/cgroup", text);
-		assert_int_equal(place_find(root, 7, "", &p), 0);
+		assert_int_equal(cgroup_place_find(root, 7, "", &p), 0);
 		assert_string_equal(p.path, cases[i].found);
-		place_free(&p);
+		cgroup_place_free(&p);
 	}
 }
 
@@ -253,7 +253,7 @@ static void a_hold_is_read_as_it_was_written(void **state)
 			 .owner = 11,
 			 .owner_start = 12,
 			 .guardian = 13,
-			 .guardian_start = 1ull << 40};
+			 .hold_watchdog_start = 1ull << 40};
 	struct process first = {.pid = 7, .start = 100, .name = "a) b\n\t\\x (c", .group = 3, .session = 4}, second = {.pid = 6, .start = 90, .name = "-"};
 	struct hold back;
 
@@ -279,7 +279,7 @@ static void a_hold_is_read_as_it_was_written(void **state)
 	assert_true(back.of == SHORT_DISK && back.way == WAY_FREEZE &&
 		    back.kept && back.by == 1000 && back.since == -5);
 	assert_true(back.owner == 11 && back.owner_start == 12 && back.guardian == 13 &&
-		    back.guardian_start == 1ull << 40);
+		    back.hold_watchdog_start == 1ull << 40);
 	assert_int_equal(back.steps.n, 1);
 	assert_string_equal(back.steps.v[0].path, "/a b\t\n\\x2d");
 	assert_string_equal(back.steps.v[0].before, "-");

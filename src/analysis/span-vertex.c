@@ -78,12 +78,12 @@ static bool surely_greater(const struct moments *a, const struct moments *b, dou
 /* One host whose calls take much longer than the others', when the others have not changed as much. */
 static bool single_host(const struct forest *f, uint32_t bucket, uint32_t vertex, struct vertex_change *v)
 {
-	const struct place *worst = NULL;
+	const struct forest_place *worst = NULL;
 	struct moments others = {};
 	size_t hosts = 0;
 
 	for (size_t i = 0; i < f->places.n; i++) {
-		const struct place *p = &f->places.v[i];
+		const struct forest_place *p = &f->places.v[i];
 
 		if (p->bucket != bucket || p->vertex != vertex || p->path.samples < 5)
 			continue;

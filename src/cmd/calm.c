@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "act/custody.h"
+#include "act/guarded-hold.h"
 #include "act/hold-file.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -86,17 +86,17 @@ static int calm(const struct common *common, const uint32_t *pids, size_t n)
 		.way = arg_way ? find_name(arg_way, hold_way_names, WAY_COUNT) : -1};
 	_cleanup_(target_free) struct target t = {};
 	_cleanup_free_ char *words = NULL;
-	struct custody *c = NULL;
+	struct guarded_hold *c = NULL;
 	int r = find_target(pids, n, &t);
 
 	if (r == 0)
-		r = custody_begin(&q, &t, &c, &words);
+		r = guarded_hold_begin(&q, &t, &c, &words);
 	if (r == 0) {
-		r = custody_hold(c);
+		r = guarded_hold_apply(c);
 		if (r < 0)
-			(void)custody_end(c, false);
+			(void)guarded_hold_end(c, false);
 		else
-			r = custody_end(c, true);
+			r = guarded_hold_end(c, true);
 	}
 	if (r < 0) {
 		if (r == -ESRCH)
@@ -112,7 +112,7 @@ static int calm(const struct common *common, const uint32_t *pids, size_t n)
 static int undo(const struct common *common, uint32_t pid)
 {
 	size_t n;
-	int r = custody_release(PROC, common->config.store_run_dir, pid, common->viewer.uid, &n);
+	int r = guarded_hold_release(PROC, common->config.store_run_dir, pid, common->viewer.uid, &n);
 
 	if (r < 0) {
 		log_error("cannot release everything: %s", strerror(-r));

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "act/custody.h"
+#include "act/guarded-hold.h"
 #include "act/experiment.h"
 #include "answer/judge-trial.h"
 #include "base/cleanup.h"
@@ -55,7 +55,7 @@ struct trial_run {
 	struct target target;
 	int of; /* enum hold_short; -1 = by what it uses */
 	struct watch watch;
-	struct custody *custody;
+	struct guarded_hold *custody;
 	struct trial trial;
 	sigset_t ends;
 	char *words; /* why it could not be held */
@@ -125,7 +125,7 @@ static int take_joined(struct trial_run *t)
 	t->trial.joined += (uint32_t)(now.heads.list.n - before);
 	if (now.heads.list.n > before)
 		r = target_refuse(PROC, &now, &rights, &t->words);
-	return r < 0 ? r : custody_join(t->custody, &now);
+	return r < 0 ? r : guarded_hold_join(t->custody, &now);
 }
 
 static int change(void *data, bool held)
@@ -137,10 +137,10 @@ static int change(void *data, bool held)
 	if (!t->custody)
 		return 0;
 	if (!held)
-		return custody_let_go(t->custody);
+		return guarded_hold_let_go(t->custody);
 	if (t->target.open)
 		r = take_joined(t);
-	return r < 0 ? r : custody_hold(t->custody);
+	return r < 0 ? r : guarded_hold_apply(t->custody);
 }
 
 static void tell(const struct trial_sample *s)
@@ -163,7 +163,7 @@ static int look(void *data, struct trial_sample *s)
 
 	tell(s);
 	if (r == 0 && t->custody)
-		r = custody_alive(t->custody);
+		r = guarded_hold_alive(t->custody);
 	/* of a program that begins processes again and again some other may be there */
 	if (r == 0 && !processes_live(PROC, &t->target.heads))
 		r = t->target.open ? take_joined(t) : -ESRCH;
@@ -200,12 +200,12 @@ static int ready(void *data)
 
 	t->watch.by_disk = q.of == SHORT_DISK;
 	if (r == 0)
-		r = custody_begin(&q, &t->target, &t->custody, &t->words);
+		r = guarded_hold_begin(&q, &t->target, &t->custody, &t->words);
 	if (r < 0)
 		return r;
 	t->trial.of = hold_short_names[q.of];
-	t->trial.way = hold_way_names[custody_of(t->custody)->way];
-	t->trial.unit = *custody_of(t->custody)->unit ? strdup(custody_of(t->custody)->unit) : NULL;
+	t->trial.way = hold_way_names[guarded_hold_of(t->custody)->way];
+	t->trial.unit = *guarded_hold_of(t->custody)->unit ? strdup(guarded_hold_of(t->custody)->unit) : NULL;
 	t->trial.how = TAKE(t->words);
 	return t->trial.how ? 0 : -ENOMEM;
 }
@@ -233,7 +233,7 @@ static void draw_order(struct trial *t)
 static int finish(struct trial_run *t, int r)
 {
 	struct trial *trial = &t->trial;
-	int given = t->custody ? custody_end(t->custody, false) : 0;
+	int given = t->custody ? guarded_hold_end(t->custody, false) : 0;
 
 	t->custody = NULL;
 	if (given < 0)

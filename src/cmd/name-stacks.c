@@ -14,10 +14,10 @@ struct naming {
 	struct hmap asked; /* (process, address) -> anything */
 };
 
-static struct place place_of(const struct trace *t, const struct trace_mapping *m, uint64_t address)
+static struct code_place place_of(const struct trace *t, const struct trace_mapping *m, uint64_t address)
 {
 	const struct trace_module *module = &t->modules.v[m->module];
-	struct place place = {.path = module->path, .offset = address - m->start + m->offset};
+	struct code_place place = {.path = module->path, .offset = address - m->start + m->offset};
 
 	place.build_id.size = module->build_id_size;
 	memcpy(place.build_id.bytes, module->build_id, module->build_id_size);
@@ -31,7 +31,7 @@ static int name_one(struct naming *n, uint32_t process, uint64_t address, bool c
 	struct symbol symbols[8];
 	struct trace_symbol named = {process, address, NULL};
 	_cleanup_str_ struct str text = {};
-	struct place place;
+	struct code_place place;
 	size_t found;
 
 	if (!m || m->module >= n->t->modules.n || hmap_get(&n->asked, process, address))

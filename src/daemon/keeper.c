@@ -54,7 +54,7 @@ static void watch_all(const struct keeper *k, struct watched *w)
 		return;
 	for (size_t i = 0; i < n; i++) {
 		watch_process(w, list[i].owner, list[i].owner_start);
-		watch_process(w, list[i].guardian, list[i].guardian_start);
+		watch_process(w, list[i].guardian, list[i].hold_watchdog_start);
 		for (size_t h = 0; list[i].kept && h < list[i].heads.list.n; h++)
 			watch_process(w, list[i].heads.list.v[h].pid, list[i].heads.list.v[h].start);
 		hold_free(&list[i]);

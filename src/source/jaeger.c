@@ -14,13 +14,13 @@
 
 #include "source/span-json.h"
 
-struct place {
+struct jaeger_position {
 	const char *name;
 	uint64_t offset;
 	const char *trace;
 };
 
-static void complain(struct span_reader *r, const struct place *place, const json_t *span, enum span_fault fault,
+static void complain(struct span_reader *r, const struct jaeger_position *place, const json_t *span, enum span_fault fault,
 		     const char *what)
 {
 	const char *id = json_string_value(json_object_get(span, "spanID"));
@@ -138,7 +138,7 @@ static void read_process(struct span_reader *r, const json_t *json, struct proce
 	process->set = reader_resource(r, &process->service);
 }
 
-static int read_span(struct span_reader *r, const struct place *place, const json_t *json,
+static int read_span(struct span_reader *r, const struct jaeger_position *place, const json_t *json,
 		     const struct process *processes, size_t n_processes)
 {
 	struct span span = {.weight = SPAN_WEIGHT_ONE};
@@ -188,7 +188,7 @@ static int read_span(struct span_reader *r, const struct place *place, const jso
 
 static int read_spans(struct span_reader *r, const char *name, uint64_t offset, json_t *trace)
 {
-	struct place place = {name, offset, json_string_value(json_object_get(trace, "traceID"))};
+	struct jaeger_position place = {name, offset, json_string_value(json_object_get(trace, "traceID"))};
 	json_t *table = json_object_get(trace, "processes"), *json;
 	size_t n = json_object_size(table), i = 0;
 	struct process *processes = calloc(n + 1, sizeof(*processes));
@@ -218,7 +218,7 @@ static int read_spans(struct span_reader *r, const char *name, uint64_t offset, 
 static int read_trace(struct span_reader *r, const char *name, uint64_t offset, json_t *json)
 {
 	json_t *source = json_object_get(json, "_source"), *data = json_object_get(json, "data");
-	struct place place = {name, offset, "of its own"};
+	struct jaeger_position place = {name, offset, "of its own"};
 
 	if (json_is_object(source))
 		json = source;

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "source/span-json.h"
 
-struct place {
+struct otlp_json_position {
 	const char *name;
 	uint64_t offset;
 	const struct spelling *keys;
@@ -25,7 +25,7 @@ static const struct spelling {
 /* Lists of ResourceSpans, and objects that hold them. */
 static const char *const lists[] = {"resourceSpans", "resource_spans", "batches", "result", "trace", NULL};
 
-static void complain(struct span_reader *r, const struct place *place, const json_t *span, enum span_fault fault,
+static void complain(struct span_reader *r, const struct otlp_json_position *place, const json_t *span, enum span_fault fault,
 		     const char *what)
 {
 	const char *id = json_string_value(json_object_get(span, place->keys->span));
@@ -84,7 +84,7 @@ static void read_state(const json_t *json, const struct spelling *keys, struct s
 	span->weight = reader_weight(r, json_is_string(state) ? json_string_value(state) : "", json_string_length(state));
 }
 
-static int read_span(struct span_reader *r, const struct place *place, const json_t *json, uint32_t resource,
+static int read_span(struct span_reader *r, const struct otlp_json_position *place, const json_t *json, uint32_t resource,
 		     uint32_t service)
 {
 	struct span span = {.resource = resource, .service = service};
@@ -115,7 +115,7 @@ static int read_span(struct span_reader *r, const struct place *place, const jso
 	return reader_put(r, &span);
 }
 
-static int read_scopes(struct span_reader *r, const struct place *place, const json_t *scopes, uint32_t set,
+static int read_scopes(struct span_reader *r, const struct otlp_json_position *place, const json_t *scopes, uint32_t set,
 		       uint32_t service)
 {
 	const json_t *scope, *span;
@@ -143,7 +143,7 @@ static const json_t *list_of(const json_t *json)
 
 static int read_block(struct span_reader *r, const char *name, uint64_t offset, json_t *block)
 {
-	struct place place = {name, offset, json_object_get(block, snake.scopes) ? &snake : &camel};
+	struct otlp_json_position place = {name, offset, json_object_get(block, snake.scopes) ? &snake : &camel};
 	const json_t *scopes = json_object_get(block, place.keys->scopes), *list = list_of(block);
 	uint32_t set, service;
 	json_t *one;

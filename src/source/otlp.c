@@ -267,13 +267,13 @@ static int read_attributes(struct span_reader *r, const struct span_fields *foun
 	return result;
 }
 
-struct place {
+struct otlp_position {
 	const char *name;
 	uint64_t offset;     /* of `base` in the file */
 	const uint8_t *base;
 };
 
-static void complain(struct span_reader *r, const struct place *place, const uint8_t *at, enum span_fault fault,
+static void complain(struct span_reader *r, const struct otlp_position *place, const uint8_t *at, enum span_fault fault,
 		     const char *what)
 {
 	if (fault != SPAN_FAULT_SYNTAX || !r->part)
@@ -281,7 +281,7 @@ static void complain(struct span_reader *r, const struct place *place, const uin
 			   place->offset + (uint64_t)(at - place->base), what);
 }
 
-static bool usable(struct span_reader *r, const struct place *place, const struct field *f, const struct span *span)
+static bool usable(struct span_reader *r, const struct otlp_position *place, const struct field *f, const struct span *span)
 {
 	if ((!span->trace_low && !span->trace_high) || !span->id) {
 		complain(r, place, f->bytes, SPAN_FAULT_ID, "a span without a trace id or an id of its own");
@@ -309,7 +309,7 @@ static void begin_block(struct block *b, bool takes)
 	b->begun = true;
 }
 
-static void know_resource(struct span_reader *r, const struct place *place, struct block *b)
+static void know_resource(struct span_reader *r, const struct otlp_position *place, struct block *b)
 {
 	b->known = true;
 	if (b->resource.bytes && read_resource(r, &b->resource, &b->set, &b->service) < 0 && b->first)
@@ -331,7 +331,7 @@ static void read_trace_id(const struct field *trace, struct span *span)
 	span->trace_low = big_endian(trace->bytes + high, trace->n - high);
 }
 
-static int read_span(struct span_reader *r, const struct place *place, const struct field *f, struct block *block)
+static int read_span(struct span_reader *r, const struct otlp_position *place, const struct field *f, struct block *block)
 {
 	struct span span = {};
 	struct span_fields found = {};
@@ -362,7 +362,7 @@ static int read_span(struct span_reader *r, const struct place *place, const str
 	return reader_put(r, &span);
 }
 
-static int read_scope(struct span_reader *r, const struct place *place, const struct field *scope, struct block *block)
+static int read_scope(struct span_reader *r, const struct otlp_position *place, const struct field *scope, struct block *block)
 {
 	struct message m = inside(scope);
 	struct field f;
@@ -384,7 +384,7 @@ static int read_scope(struct span_reader *r, const struct place *place, const st
 	return result;
 }
 
-static int read_resource_spans(struct span_reader *r, const struct place *place, const struct field *block)
+static int read_resource_spans(struct span_reader *r, const struct otlp_position *place, const struct field *block)
 {
 	struct message m = inside(block);
 	struct field f;
@@ -409,7 +409,7 @@ static int read_resource_spans(struct span_reader *r, const struct place *place,
 
 int otlp_message(struct span_reader *r, const char *name, uint64_t offset, const uint8_t *bytes, size_t n)
 {
-	struct place place = {name, offset, bytes};
+	struct otlp_position place = {name, offset, bytes};
 	struct message m = {bytes, bytes + n};
 	struct field f;
 	int result;

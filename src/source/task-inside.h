@@ -28,7 +28,7 @@
 #define SWEEP_READ_SIZE (64 << 10) /* of the buffer */
 
 /* A process's place among those that live: all that a tick touches of one that sleeps on. */
-struct place {
+struct process_slot {
 	struct process *process; /* NULL = it has gone */
 	struct entity *entity;
 	uint64_t start;
@@ -111,7 +111,7 @@ struct task_source {
 	struct fair_share group_share;
 	unsigned users_with_others; /* that have a group for what finds no room */
 	VEC(struct short_lived *) groups, past_groups; /* those of this tick; those that ended with the one before */
-	VEC(struct place) roll;
+	VEC(struct process_slot) roll;
 	size_t cursor, holes;	 /* the place last found; places of those that have gone */
 	VEC(struct process *) unseen; /* known only by an exit */
 	VEC(struct ran) ran;	       /* of the records in hand */
@@ -123,21 +123,21 @@ struct task_source {
 	VEC(struct process *) gone;
 };
 
-static inline struct place *place_of(struct task_source *src, const struct process *p)
+static inline struct process_slot *place_of(struct task_source *src, const struct process *p)
 {
 	return p->place ? &src->roll.v[p->place - 1] : NULL;
 }
 
 static inline bool was_seen(struct task_source *src, const struct process *p)
 {
-	const struct place *place = place_of(src, p);
+	const struct process_slot *place = place_of(src, p);
 
 	return place && place->tick == src->tick;
 }
 
 static inline void look_again(struct task_source *src, struct process *p)
 {
-	struct place *place = place_of(src, p);
+	struct process_slot *place = place_of(src, p);
 
 	if (place) {
 		place->same = place->settled = false;

@@ -56,13 +56,13 @@ struct process *task_add_process(struct task_source *src, const struct task_samp
 	return p;
 }
 
-static bool stands_at(const struct place *place, const struct task_sample *s)
+static bool stands_at(const struct process_slot *place, const struct task_sample *s)
 {
 	return place->pid == s->pid && place->start == s->start && place->process;
 }
 
 /* The kernel tells of tasks in one order, and the roll has it: the next one is nearly always the next. */
-static struct place *find_place(struct task_source *src, const struct task_sample *s)
+static struct process_slot *find_place(struct task_source *src, const struct task_sample *s)
 {
 	size_t end = src->cursor + ROLL_LOOK_AHEAD < src->roll.n ? src->cursor + ROLL_LOOK_AHEAD : src->roll.n;
 	struct process *p;
@@ -79,9 +79,9 @@ static struct place *find_place(struct task_source *src, const struct task_sampl
 	return &src->roll.v[src->cursor];
 }
 
-static struct place *find_or_add_place(struct task_source *src, const struct task_sample *s)
+static struct process_slot *find_or_add_place(struct task_source *src, const struct task_sample *s)
 {
-	struct place *place = find_place(src, s);
+	struct process_slot *place = find_place(src, s);
 	struct process *p;
 
 	if (place)
@@ -89,7 +89,7 @@ static struct place *find_or_add_place(struct task_source *src, const struct tas
 	p = hmap_get(&src->processes, s->pid, s->start);
 	if (!p)
 		p = task_add_process(src, s);
-	if (!p || VEC_PUSH(src->roll, (struct place){.process = p, .start = s->start, .pid = s->pid}) < 0)
+	if (!p || VEC_PUSH(src->roll, (struct process_slot){.process = p, .start = s->start, .pid = s->pid}) < 0)
 		return NULL;
 	p->place = src->roll.n;
 	return &src->roll.v[src->roll.n - 1];
@@ -124,7 +124,7 @@ static void follow_identity(struct task_source *src, struct tick *tick, struct p
 
 static void count_thread(struct task_source *src, struct tick *tick, const struct task_sample *s)
 {
-	struct place *place = find_or_add_place(src, s);
+	struct process_slot *place = find_or_add_place(src, s);
 	struct process *p;
 
 	if (!place)
@@ -151,7 +151,7 @@ static void count_thread(struct task_source *src, struct tick *tick, const struc
 /* `now` still holds what the last full record said. */
 static void count_sleeper(struct task_source *src, const struct task_sample *s)
 {
-	struct place *place = find_place(src, s);
+	struct process_slot *place = find_place(src, s);
 
 	if (!place)
 		return;
@@ -190,7 +190,7 @@ static void fetch(const void *from, size_t n)
  * at once: their misses then take the time of a few. */
 static void fetch_one_that_ran(struct task_source *src, struct tick *tick, const struct task_sample *s)
 {
-	const struct place *place = find_place(src, s);
+	const struct process_slot *place = find_place(src, s);
 
 	if (place)
 		fetch(place->process, sizeof(*place->process));

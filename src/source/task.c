@@ -113,7 +113,7 @@ static void read_gpu(struct task_source *src, struct process *p)
 	p->present |= 1ull << FEATURE_GPU_TIME | 1ull << FEATURE_GPU_MEMORY;
 }
 
-static void put_living(struct task_source *src, struct tick *tick, struct place *place)
+static void put_living(struct task_source *src, struct tick *tick, struct process_slot *place)
 {
 	struct process *p = place->process;
 
@@ -129,7 +129,7 @@ static void put_living(struct task_source *src, struct tick *tick, struct place 
 	tick_put(tick, p->entity, p->now, p->present);
 }
 
-static void put_ended(struct task_source *src, struct tick *tick, struct place *place)
+static void put_ended(struct task_source *src, struct tick *tick, struct process_slot *place)
 {
 	struct process *p = place->process;
 
@@ -144,12 +144,12 @@ static void put_ended(struct task_source *src, struct tick *tick, struct place *
 		task_count_short_lived(src, p);
 	}
 	(void)VEC_PUSH(src->gone, p);
-	*place = (struct place){};
+	*place = (struct process_slot){};
 	src->holes++;
 }
 
 /* One that sleeps on is not even touched, where that will do. */
-static void put_sleeper(struct tick *tick, struct place *place)
+static void put_sleeper(struct tick *tick, struct process_slot *place)
 {
 	if (!place->settled)
 		place->settled = entity_is_settled(place->entity);
@@ -163,7 +163,7 @@ static void put_sleeper(struct tick *tick, struct place *place)
 }
 
 /* Of whom nothing is reported by a walk that did not go through all, and who has not spoken its last word, sleeps on. */
-static bool lives(const struct task_source *src, struct place *place)
+static bool lives(const struct task_source *src, struct process_slot *place)
 {
 	bool as_before = place->tick == src->tick - 1 && !place->look_again;
 
@@ -181,7 +181,7 @@ static bool lives(const struct task_source *src, struct place *place)
 static void put_processes(struct task_source *src, struct tick *tick)
 {
 	for (size_t i = 0; i < src->roll.n; i++) {
-		struct place *place = &src->roll.v[i];
+		struct process_slot *place = &src->roll.v[i];
 
 		if (!place->process)
 			continue;

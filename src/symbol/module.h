@@ -21,7 +21,7 @@ struct build_id {
 	uint8_t bytes[BUILD_ID_MAX];
 };
 
-struct place {
+struct code_place {
 	const char *path; /* as its process saw it; NULL = memory without a file */
 	struct build_id build_id;
 	uint64_t offset; /* in the file, bytes; without a file the address */

@@ -272,7 +272,7 @@ static uint64_t hash_id(const struct build_id *id)
 }
 
 /* The program itself may have been upgraded since while its debug file is still there. */
-static struct opened open_stored(struct symbolizer *s, uint64_t key, uint64_t key2, const struct place *p)
+static struct opened open_stored(struct symbolizer *s, uint64_t key, uint64_t key2, const struct code_place *p)
 {
 	bool vdso = strcmp(p->path, "[vdso]") == 0;
 	struct opened found = open_file(s, key, key2, vdso ? vdso_open() : open_below(s->root, p->path), p->path, &p->build_id), debug;
@@ -292,7 +292,7 @@ static struct opened *find_opened(struct symbolizer *s, uint64_t key, uint64_t k
 	return known;
 }
 
-static struct opened *stored_object(struct symbolizer *s, const struct place *p)
+static struct opened *stored_object(struct symbolizer *s, const struct code_place *p)
 {
 	uint64_t key = hash_text(p->path), key2 = hash_id(&p->build_id);
 	struct opened *known = find_opened(s, key, key2);
@@ -388,7 +388,7 @@ static size_t remember(struct symbolizer *s, uint64_t key, uint64_t key2, const 
 	return n;
 }
 
-size_t symbolize_place(struct symbolizer *s, const struct place *place, struct symbol *ret, size_t max)
+size_t symbolize_place(struct symbolizer *s, const struct code_place *place, struct symbol *ret, size_t max)
 {
 	struct symbol symbols[INLINES_MAX];
 	const struct opened *o;
@@ -492,7 +492,7 @@ static size_t name_living(struct symbolizer *s, const struct modules *process, c
 	const struct opened *o;
 
 	if (module->kind == MODULE_VDSO)
-		return symbolize_place(s, &(struct place){.path = "[vdso]", .offset = address - module->low},
+		return symbolize_place(s, &(struct code_place){.path = "[vdso]", .offset = address - module->low},
 				       ret, INLINES_MAX);
 	if (module->kind == MODULE_MEMORY)
 		return name_generated(s, process, module->path, address, ret);

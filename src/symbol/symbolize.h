@@ -57,7 +57,7 @@ void symbolizer_free(struct symbolizer *s);
 
 /* Of a stored place. The innermost inlined call first; always at least one, at most `max` (>= 1). For a frame
  * that made a call give the return address less one, so that the line is the call's. */
-size_t symbolize_place(struct symbolizer *s, const struct place *place, struct symbol *ret, size_t max);
+size_t symbolize_place(struct symbolizer *s, const struct code_place *place, struct symbol *ret, size_t max);
 /* Of a living process (user space): opens its very files, reads its perf map. */
 size_t symbolize_process(struct symbolizer *s, const struct modules *process, uint64_t address, struct symbol *ret,
 			 size_t max);

@@ -165,10 +165,10 @@ static void shell(const char *format, ...)
 }
 
 /* What a recording keeps of an address, long after the process: path, build-id, offset. */
-static struct place stored_place(const char *program, const char *path)
+static struct code_place stored_place(const char *program, const char *path)
 {
 	_cleanup_close_ int fd = open(program, O_RDONLY);
-	struct place p = {.path = path, .offset = nm_address(STRESS "/stress", "busy_start") + 2};
+	struct code_place p = {.path = path, .offset = nm_address(STRESS "/stress", "busy_start") + 2};
 
 	assert_int_equal(build_id_read(fd, &p.build_id), 0);
 	return p;
@@ -177,7 +177,7 @@ static struct place stored_place(const char *program, const char *path)
 static void a_separate_debug_file_is_found_by_build_id(void **state)
 {
 	_cleanup_free_ char *root = make_root();
-	struct place p = stored_place(STRESS "/stress-stripped", "/usr/bin/stress");
+	struct code_place p = stored_place(STRESS "/stress-stripped", "/usr/bin/stress");
 	struct symbolizer *s = new_symbolizer(root);
 	char hex[2 * BUILD_ID_MAX + 1];
 	struct symbol symbols[4];
@@ -197,7 +197,7 @@ static void a_separate_debug_file_is_found_by_build_id(void **state)
 static void a_replaced_file_is_not_believed(void **state)
 {
 	_cleanup_free_ char *root = make_root();
-	struct place p = stored_place(STRESS "/stress", "/usr/bin/stress");
+	struct code_place p = stored_place(STRESS "/stress", "/usr/bin/stress");
 	struct symbolizer *s = new_symbolizer(root);
 	struct symbol symbols[4];
 

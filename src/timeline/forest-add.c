@@ -318,7 +318,7 @@ static int add_span(struct forest_builder *b, struct group *g, uint32_t bucket, 
 	uint32_t v = b->vertex[i], host = host_of(b, spans, i);
 	int64_t duration = t->end[i] - t->start[i], own = duration, called = 0;
 	struct cell *cell;
-	struct place *place;
+	struct forest_place *place;
 
 	if (t->count[i]) {
 		own -= children_busy(b, g, spans, i, weight);

@@ -519,7 +519,7 @@ static void get_body(struct parser *p)
 	for (size_t i = 0; i < n && !p->in.bad && !p->error; i++) {
 		uint64_t bucket = read_varint(&p->in);
 		uint32_t vertex = get_vertex(p);
-		struct place *place;
+		struct forest_place *place;
 
 		p->in.bad |= bucket >= p->f.buckets.n;
 		place = p->in.bad ? NULL : forest_place(&p->f, (uint32_t)bucket, vertex, get_text(p));

@@ -160,11 +160,11 @@ static int merge_bucket(struct translation *t, const struct bucket *from)
 static int merge_places(struct translation *t)
 {
 	for (size_t i = 0; i < t->from->places.n; i++) {
-		const struct place *from = &t->from->places.v[i];
+		const struct forest_place *from = &t->from->places.v[i];
 		const struct bucket *old = &t->from->buckets.v[from->bucket];
 		uint32_t values[FOREST_DIMENSIONS] = {};
 		struct bucket *b;
-		struct place *to;
+		struct forest_place *to;
 
 		for (uint32_t d = 0; d < t->from->n_dimensions; d++)
 			values[d] = text_of(t, old->values[d]);

@@ -167,7 +167,7 @@ static int by_values(const void *a, const void *b, void *context)
 
 static int by_place(const void *a, const void *b, void *context)
 {
-	const struct place *x = a, *y = b;
+	const struct forest_place *x = a, *y = b;
 
 	if (x->bucket != y->bucket)
 		return x->bucket < y->bucket ? -1 : 1;

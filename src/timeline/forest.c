@@ -292,7 +292,7 @@ void forest_prefetch_place(const struct forest *f, uint32_t bucket, uint32_t ver
 	hmap_prefetch(&f->place_of, place_key(bucket, vertex), host);
 }
 
-struct place *forest_place(struct forest *f, uint32_t bucket, uint32_t vertex, uint32_t host)
+struct forest_place *forest_place(struct forest *f, uint32_t bucket, uint32_t vertex, uint32_t host)
 {
 	uint64_t key = place_key(bucket, vertex);
 	uint32_t at = index_of(&f->place_of, key, host);
@@ -303,7 +303,7 @@ struct place *forest_place(struct forest *f, uint32_t bucket, uint32_t vertex, u
 		f->tally.other_places++;
 		return NULL;
 	}
-	if (VEC_PUSH(f->places, (struct place){.bucket = bucket, .vertex = vertex, .host = host}) < 0 ||
+	if (VEC_PUSH(f->places, (struct forest_place){.bucket = bucket, .vertex = vertex, .host = host}) < 0 ||
 	    put_index(&f->place_of, key, host, f->places.n - 1) < 0)
 		return NULL;
 	return &f->places.v[f->places.n - 1];

@@ -124,7 +124,7 @@ struct bucket {
 };
 
 /* One host, shard or instance of a service at one vertex: where a single slow one hides. */
-struct place {
+struct forest_place {
 	uint32_t bucket, vertex; /* indices */
 	uint32_t host;		 /* text */
 	struct moments path; /* exclusive time of its calls, ns */
@@ -156,7 +156,7 @@ struct forest {
 	struct forest_tally tally;
 	VEC(struct vertex) vertices; /* a parent comes before its children */
 	VEC(struct bucket) buckets;
-	VEC(struct place) places;
+	VEC(struct forest_place) places;
 	/* private */
 	struct hmap vertex_of, bucket_of, place_of;
 	uint32_t n_leaves;
@@ -184,7 +184,7 @@ struct slot_cell *slot_cell(struct slot *s, uint32_t vertex, size_t hint);
 int slot_add(struct slot *s, const struct slot_cell *part, uint32_t vertex, size_t hint);
 struct leaf *forest_leaf(struct forest *f, struct group *g, uint32_t set);
 void forest_prefetch_place(const struct forest *f, uint32_t bucket, uint32_t vertex, uint32_t host);
-struct place *forest_place(struct forest *f, uint32_t bucket, uint32_t vertex, uint32_t host);
+struct forest_place *forest_place(struct forest *f, uint32_t bucket, uint32_t vertex, uint32_t host);
 /* Would this request be kept? Then the caller fills and keeps the exemplar. */
 bool forest_samples(const struct group *g, uint64_t high, uint64_t low);
 bool forest_is_slowest(const struct group *g, int64_t duration, uint64_t high, uint64_t low);

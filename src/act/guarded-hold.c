@@ -1,4 +1,4 @@
-#include "act/custody.h"
+#include "act/guarded-hold.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #define UNDO_TRIES  300 /* of 200 ms: the service manager, too, may be starved */
 #define STACK_TOUCH (64 << 10)
 
-struct custody {
+struct guarded_hold {
 	struct hold_request request;
 	struct hold hold;
 	struct target target;
@@ -41,7 +41,7 @@ static void sleep_ms(int ms)
 }
 
 /* Nothing sees what it would say: the recorder tries again where it cannot. */
-static void give_back(const struct custody *c)
+static void give_back(const struct guarded_hold *c)
 {
 	for (int i = 0; i < UNDO_TRIES; i++) {
 		struct hold h;
@@ -111,7 +111,7 @@ static bool is_left_alone(int fd)
 
 	while (!told_to_end) {
 		char c;
-		int n = poll(&p, 1, CUSTODY_PATIENCE);
+		int n = poll(&p, 1, HOLD_WATCHDOG_PATIENCE);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -138,7 +138,7 @@ static void close_others(int keep, int keep_too)
 	(void)open("/dev/null", O_RDWR);
 }
 
-static void __attribute__((noreturn)) guard(const struct custody *c, int fd)
+static void __attribute__((noreturn)) guard(const struct guarded_hold *c, int fd)
 {
 	setsid();
 	(void)prctl(PR_SET_NAME, "whyslow-guard");
@@ -151,7 +151,7 @@ static void __attribute__((noreturn)) guard(const struct custody *c, int fd)
 	_exit(0);
 }
 
-static int start_guardian(struct custody *c)
+static int start_hold_watchdog(struct guarded_hold *c)
 {
 	struct process self, guardian;
 	int ends[2], r;
@@ -173,11 +173,11 @@ static int start_guardian(struct custody *c)
 	c->hold.owner = self.pid;
 	c->hold.owner_start = self.start;
 	c->hold.guardian = guardian.pid;
-	c->hold.guardian_start = guardian.start;
+	c->hold.hold_watchdog_start = guardian.start;
 	return r;
 }
 
-static bool guardian_lives(struct custody *c)
+static bool hold_watchdog_lives(struct guarded_hold *c)
 {
 	return c->guardian > 0 && waitpid(c->guardian, NULL, WNOHANG) == 0;
 }
@@ -195,7 +195,7 @@ static int take_lock(const char *run_dir, uint32_t uid, int *ret)
 	return r;
 }
 
-static void custody_free(struct custody *c)
+static void guarded_hold_free(struct guarded_hold *c)
 {
 	if (!c)
 		return;
@@ -220,7 +220,7 @@ static bool is_held(const struct target *t, const struct hold *h)
 
 /* Root's goes before a user's: that one finds its file gone, and ends. Undone twice, as it may be doing its steps just now: those it
  * does later still it undoes itself. */
-static int take_over(const struct custody *c, struct hold *h)
+static int take_over(const struct guarded_hold *c, struct hold *h)
 {
 	int r = hold_undo(c->proc_root, h);
 
@@ -229,14 +229,14 @@ static int take_over(const struct custody *c, struct hold *h)
 	return r < 0 ? r : hold_undo(c->proc_root, h);
 }
 
-static bool goes_before(const struct custody *c, const struct hold *h)
+static bool goes_before(const struct guarded_hold *c, const struct hold *h)
 {
 	return c->request.rights.viewer == 0 && h->by != 0 && !h->kept;
 }
 
 /* Held for good already, by itself or by its unit; or by another user's custody. 1 = what was in contention was given back: what was
  * planned so far goes by how things were before. */
-static int check_free(const struct custody *c, const struct hold *h, char **ret_words)
+static int check_free(const struct guarded_hold *c, const struct hold *h, char **ret_words)
 {
 	struct hold *list;
 	size_t n;
@@ -264,7 +264,7 @@ static int check_free(const struct custody *c, const struct hold *h, char **ret_
 	return r;
 }
 
-int custody_join(struct custody *c, const struct target *t)
+int guarded_hold_join(struct guarded_hold *c, const struct target *t)
 {
 	struct processes heads;
 
@@ -279,14 +279,14 @@ int custody_join(struct custody *c, const struct target *t)
 }
 
 /* Root has taken it over. */
-static bool is_taken(const struct custody *c)
+static bool is_taken(const struct guarded_hold *c)
 {
 	return c->written && c->hold.by != 0 && !hold_file_exists(c->run_dir, c->hold.id);
 }
 
-int custody_hold(struct custody *c)
+int guarded_hold_apply(struct guarded_hold *c)
 {
-	int r = guardian_lives(c) && !is_taken(c) ? custody_alive(c) : -EOWNERDEAD;
+	int r = hold_watchdog_lives(c) && !is_taken(c) ? guarded_hold_alive(c) : -EOWNERDEAD;
 
 	/* its threads come and go */
 	if (r == 0 && c->hold.way == WAY_CLASS) {
@@ -311,26 +311,26 @@ int custody_hold(struct custody *c)
 	return r;
 }
 
-int custody_let_go(struct custody *c)
+int guarded_hold_let_go(struct guarded_hold *c)
 {
 	return c->written && !is_taken(c) ? hold_undo(c->proc_root, &c->hold) : 0;
 }
 
-int custody_alive(struct custody *c)
+int guarded_hold_alive(struct guarded_hold *c)
 {
-	if (!guardian_lives(c))
+	if (!hold_watchdog_lives(c))
 		return -EOWNERDEAD;
 	return write(c->pipe, "h", 1) == 1 ? 0 : -EOWNERDEAD;
 }
 
-const struct hold *custody_of(const struct custody *c)
+const struct hold *guarded_hold_of(const struct guarded_hold *c)
 {
 	return &c->hold;
 }
 
-int custody_end(struct custody *c, bool keep)
+int guarded_hold_end(struct guarded_hold *c, bool keep)
 {
-	int r = !keep ? custody_let_go(c) : is_taken(c) ? -EOWNERDEAD : 0;
+	int r = !keep ? guarded_hold_let_go(c) : is_taken(c) ? -EOWNERDEAD : 0;
 
 	if (keep && r == 0) {
 		c->hold.kept = true;
@@ -342,12 +342,12 @@ int custody_end(struct custody *c, bool keep)
 	/* where it could not be given back the hold watchdog continues trying */
 	if (r == 0)
 		(void)!write(c->pipe, "q", 1);
-	custody_free(c);
+	guarded_hold_free(c);
 	return r;
 }
 
 /* Plans a way and tries it out; one that cannot be done gives way to the next. */
-static int find_way(struct custody *c, char **ret_words)
+static int find_way(struct guarded_hold *c, char **ret_words)
 {
 	struct hold who = c->hold;
 	int r;
@@ -368,12 +368,12 @@ static int find_way(struct custody *c, char **ret_words)
 		c->hold.owner = who.owner;
 		c->hold.owner_start = who.owner_start;
 		c->hold.guardian = who.guardian;
-		c->hold.guardian_start = who.guardian_start;
-		r = custody_hold(c);
+		c->hold.hold_watchdog_start = who.hold_watchdog_start;
+		r = guarded_hold_apply(c);
 		if (r == 0)
-			r = custody_let_go(c);
+			r = guarded_hold_let_go(c);
 		else
-			(void)custody_let_go(c);
+			(void)guarded_hold_let_go(c);
 		if (r == 0 || r == -ESRCH || r == -EOWNERDEAD || c->request.way >= 0)
 			break;
 		c->request.without |= 1u << c->hold.way;
@@ -386,9 +386,9 @@ static int find_way(struct custody *c, char **ret_words)
 		     : 0;
 }
 
-static int new_custody(const struct hold_request *q, struct custody **ret)
+static int new_guarded_hold(const struct hold_request *q, struct guarded_hold **ret)
 {
-	struct custody *c = calloc(1, sizeof(*c));
+	struct guarded_hold *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return -ENOMEM;
@@ -402,16 +402,16 @@ static int new_custody(const struct hold_request *q, struct custody **ret)
 	return c->proc_root && c->run_dir ? 0 : -ENOMEM;
 }
 
-int custody_begin(const struct hold_request *q, const struct target *t, struct custody **ret,
+int guarded_hold_begin(const struct hold_request *q, const struct target *t, struct guarded_hold **ret,
 		  char **ret_words)
 {
-	struct custody *c = NULL;
+	struct guarded_hold *c = NULL;
 	int r;
 
 	*ret_words = NULL;
 	r = target_refuse(q->proc_root, t, &q->rights, ret_words);
 	if (r == 0)
-		r = new_custody(q, &c);
+		r = new_guarded_hold(q, &c);
 	if (r == 0)
 		r = take_lock(q->run_dir, q->rights.viewer, &c->lock);
 	if (r == 0) {
@@ -423,15 +423,15 @@ int custody_begin(const struct hold_request *q, const struct target *t, struct c
 		const struct process *head = target_head(&c->target);
 
 		hold_name(&c->hold, head, q->rights.viewer);
-		r = start_guardian(c);
+		r = start_hold_watchdog(c);
 	}
 	if (r == 0)
 		r = find_way(c, ret_words);
 	if (r < 0) {
 		if (c && c->written)
-			(void)custody_end(c, false);
+			(void)guarded_hold_end(c, false);
 		else
-			custody_free(c);
+			guarded_hold_free(c);
 		if (!*ret_words)
 			(void)fail_with(ret_words, r, "%s",
 					r == -EBUSY ? "you are holding back another process: wait for it"
@@ -442,7 +442,7 @@ int custody_begin(const struct hold_request *q, const struct target *t, struct c
 	return 0;
 }
 
-int custody_release(const char *proc_root, const char *run_dir, uint32_t pid, uint32_t viewer, size_t *ret_n)
+int guarded_hold_release(const char *proc_root, const char *run_dir, uint32_t pid, uint32_t viewer, size_t *ret_n)
 {
 	_cleanup_close_ int lock = -1;
 	struct hold *list;

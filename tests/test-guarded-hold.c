@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "act/custody.h"
+#include "act/guarded-hold.h"
 #include "act/hold-file.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -153,30 +153,30 @@ static struct hold_request request(enum hold_way way)
 static void __attribute__((noreturn)) seize(const struct trees *trees, enum hold_way way)
 {
 	struct hold_request q = request(way);
-	struct custody *c;
+	struct guarded_hold *c;
 	struct target t;
 	char *words;
 
 	find_trees(trees, &t);
-	if (custody_begin(&q, &t, &c, &words) < 0)
+	if (guarded_hold_begin(&q, &t, &c, &words) < 0)
 		_exit(1);
 	for (;;)
-		if (custody_hold(c) < 0 || custody_let_go(c) < 0)
+		if (guarded_hold_apply(c) < 0 || guarded_hold_let_go(c) < 0)
 			_exit(2);
 }
 
 static bool can(enum hold_way way, const struct trees *trees)
 {
 	struct hold_request q = request(way);
-	struct custody *c;
+	struct guarded_hold *c;
 	struct target t;
 	char *words = NULL;
 	int r;
 
 	find_trees(trees, &t);
-	r = custody_begin(&q, &t, &c, &words);
+	r = guarded_hold_begin(&q, &t, &c, &words);
 	if (r == 0)
-		assert_int_equal(custody_end(c, false), 0);
+		assert_int_equal(guarded_hold_end(c, false), 0);
 	else
 		print_message("%s: %s\n", hold_way_names[way], words ? words : strerror(-r));
 	free(words);
@@ -286,13 +286,13 @@ static void standing_still_it_is_undone(void **state)
 	read_state(&trees, &before);
 	holder = fork();
 	if (holder == 0) {
-		struct custody *c;
+		struct guarded_hold *c;
 		struct target t;
 		char *words;
 
 		find_trees(&trees, &t);
-		if (custody_begin(&q, &t, &c, &words) < 0 ||
-		    custody_hold(c) < 0)
+		if (guarded_hold_begin(&q, &t, &c, &words) < 0 ||
+		    guarded_hold_apply(c) < 0)
 			_exit(1);
 		for (;;)
 			pause();
@@ -301,7 +301,7 @@ static void standing_still_it_is_undone(void **state)
 		poll(NULL, 0, 5);
 	stopped = monotonic_now();
 	while (!is_back(&trees, &before)) {
-		assert_true(monotonic_now() - stopped < PATIENCE + CUSTODY_PATIENCE * NS_PER_MS);
+		assert_true(monotonic_now() - stopped < PATIENCE + HOLD_WATCHDOG_PATIENCE * NS_PER_MS);
 		poll(NULL, 0, 20);
 	}
 	kill(holder, SIGKILL);
@@ -309,7 +309,7 @@ static void standing_still_it_is_undone(void **state)
 	end_trees(&trees);
 }
 
-static int begin_as(uint32_t uid, enum hold_way way, const struct trees *trees, struct custody **ret)
+static int begin_as(uint32_t uid, enum hold_way way, const struct trees *trees, struct guarded_hold **ret)
 {
 	struct hold_request q = request(way);
 	_cleanup_free_ char *words = NULL;
@@ -318,7 +318,7 @@ static int begin_as(uint32_t uid, enum hold_way way, const struct trees *trees, 
 
 	q.rights.viewer = uid;
 	find_trees(trees, &t);
-	r = custody_begin(&q, &t, ret, &words);
+	r = guarded_hold_begin(&q, &t, ret, &words);
 	if (r < 0)
 		print_message("%s\n", words ? words : strerror(-r));
 	target_free(&t);
@@ -333,7 +333,7 @@ static void root_goes_before_a_user(void **state)
 	(void)state;
 	for (size_t w = 0; w < ARRAY_SIZE(ways); w++) {
 		struct trees theirs = start_trees_of(1, NOBODY), mine = start_trees(1);
-		struct custody *user, *root, *other;
+		struct guarded_hold *user, *root, *other;
 		struct state before;
 
 		read_state(&theirs, &before);
@@ -342,15 +342,15 @@ static void root_goes_before_a_user(void **state)
 			end_trees(&mine);
 			continue;
 		}
-		assert_int_equal(custody_hold(user), 0);
+		assert_int_equal(guarded_hold_apply(user), 0);
 		assert_int_equal(begin_as(0, WAY_CLASS, &mine, &other), 0);
-		assert_int_equal(custody_end(other, false), 0);
+		assert_int_equal(guarded_hold_end(other, false), 0);
 		assert_int_equal(begin_as(0, ways[w], &theirs, &root), 0);
-		assert_int_equal(custody_hold(user), -EOWNERDEAD);
-		assert_int_equal(custody_hold(root), 0);
-		assert_int_equal(custody_end(user, false), 0);
+		assert_int_equal(guarded_hold_apply(user), -EOWNERDEAD);
+		assert_int_equal(guarded_hold_apply(root), 0);
+		assert_int_equal(guarded_hold_end(user, false), 0);
 		assert_false(is_back(&theirs, &before)); /* root's stays */
-		assert_int_equal(custody_end(root, false), 0);
+		assert_int_equal(guarded_hold_end(root, false), 0);
 		assert_true(is_back(&theirs, &before));
 		end_trees(&theirs);
 		end_trees(&mine);
@@ -362,7 +362,7 @@ static void younger_children_come_back_too(void **state)
 {
 	static const enum hold_way ways[] = {WAY_CLASS, WAY_LIMIT};
 	_cleanup_free_ char *words = NULL;
-	struct custody *c;
+	struct guarded_hold *c;
 
 	(void)state;
 	for (size_t w = 0; w < ARRAY_SIZE(ways); w++) {
@@ -382,15 +382,15 @@ static void younger_children_come_back_too(void **state)
 		assert_int_equal(target_find(PROC, (uint32_t)pid, &t), 0);
 		free(words);
 		words = NULL;
-		if (custody_begin(&q, &t, &c, &words) < 0) {
+		if (guarded_hold_begin(&q, &t, &c, &words) < 0) {
 			print_message("%s: %s\n", hold_way_names[ways[w]], words);
 			end_trees(&trees);
 			target_free(&t);
 			continue;
 		}
-		assert_int_equal(custody_hold(c), 0);
+		assert_int_equal(guarded_hold_apply(c), 0);
 		poll(NULL, 0, 900);
-		assert_int_equal(custody_end(c, false), 0);
+		assert_int_equal(guarded_hold_end(c, false), 0);
 		assert_int_equal(target_find(PROC, (uint32_t)pid, &after), 0);
 		for (size_t i = 0; i < after.members.list.n; i++)
 			assert_int_equal(sched_getscheduler((pid_t)after.members.list.v[i].pid), SCHED_OTHER);
@@ -420,12 +420,12 @@ static void who_joins_is_held_and_given_back_too(void **state)
 	struct trees trees = start_trees(1), both;
 	struct state before, held;
 	_cleanup_free_ char *words = NULL;
-	struct custody *c;
+	struct guarded_hold *c;
 	struct target t;
 
 	(void)state;
 	find_trees(&trees, &t);
-	if (custody_begin(&q, &t, &c, &words) < 0) {
+	if (guarded_hold_begin(&q, &t, &c, &words) < 0) {
 		print_message("%s\n", words);
 		end_trees(&trees);
 		target_free(&t);
@@ -437,12 +437,12 @@ static void who_joins_is_held_and_given_back_too(void **state)
 	read_state(&both, &before);
 	assert_int_equal(before.n, 6);
 	find_trees(&both, &t);
-	assert_int_equal(custody_join(c, &t), 0);
-	assert_int_equal(custody_hold(c), 0);
+	assert_int_equal(guarded_hold_join(c, &t), 0);
+	assert_int_equal(guarded_hold_apply(c), 0);
 	read_state(&both, &held);
 	for (size_t i = 0; i < held.n; i++)
 		assert_non_null(strstr(held.groups[i], "whyslow"));
-	assert_int_equal(custody_end(c, false), 0);
+	assert_int_equal(guarded_hold_end(c, false), 0);
 	assert_true(is_back(&both, &before));
 	target_free(&t);
 	end_trees(&both);
@@ -453,7 +453,7 @@ static void kept_ones_stay_until_given_back(void **state)
 	struct hold_request q = request(WAY_CLASS);
 	struct trees trees = start_trees(HEADS);
 	struct state before;
-	struct custody *c;
+	struct guarded_hold *c;
 	struct target t;
 	char *words = NULL;
 	size_t n;
@@ -461,18 +461,18 @@ static void kept_ones_stay_until_given_back(void **state)
 	(void)state;
 	read_state(&trees, &before);
 	find_trees(&trees, &t);
-	assert_int_equal(custody_begin(&q, &t, &c, &words), 0);
-	assert_int_equal(custody_hold(c), 0);
-	assert_int_equal(custody_end(c, true), 0);
+	assert_int_equal(guarded_hold_begin(&q, &t, &c, &words), 0);
+	assert_int_equal(guarded_hold_apply(c), 0);
+	assert_int_equal(guarded_hold_end(c, true), 0);
 	assert_int_equal(hold_sweep(PROC, run_dir), 0);
 	for (size_t i = 0; i < HEADS; i++)
 		assert_int_equal(sched_getscheduler(trees.head[i]), SCHED_IDLE);
 	free(words);
 	/* nothing takes it a second time, and none else's user gives it back */
-	assert_int_equal(custody_begin(&q, &t, &c, &words), -EBUSY);
-	assert_int_equal(custody_release(PROC, run_dir, (uint32_t)trees.head[0], 12345, &n), 0);
+	assert_int_equal(guarded_hold_begin(&q, &t, &c, &words), -EBUSY);
+	assert_int_equal(guarded_hold_release(PROC, run_dir, (uint32_t)trees.head[0], 12345, &n), 0);
 	assert_int_equal(n, 0);
-	assert_int_equal(custody_release(PROC, run_dir, (uint32_t)trees.head[1], 0, &n), 0);
+	assert_int_equal(guarded_hold_release(PROC, run_dir, (uint32_t)trees.head[1], 0, &n), 0);
 	assert_int_equal(n, 1);
 	assert_true(is_back(&trees, &before));
 	free(words);

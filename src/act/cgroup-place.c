@@ -1,4 +1,4 @@
-#include "act/place.h"
+#include "act/cgroup-place.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -9,11 +9,11 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 
-void place_free(struct place *p)
+void cgroup_place_free(struct cgroup_place *p)
 {
 	free(p->path);
 	free(p->mount);
-	*p = (struct place){};
+	*p = (struct cgroup_place){};
 }
 
 /* Whether a comma-separated list has this word. */
@@ -108,7 +108,7 @@ static void leave_holds(char *path)
 		slash[slash == path] = '\0';
 }
 
-int place_find(const char *proc_root, uint32_t pid, const char *controller, struct place *ret)
+int cgroup_place_find(const char *proc_root, uint32_t pid, const char *controller, struct cgroup_place *ret)
 {
 	_cleanup_free_ char *path = NULL, *mount = NULL, *root = NULL;
 	const char *below;
@@ -122,16 +122,16 @@ int place_find(const char *proc_root, uint32_t pid, const char *controller, stru
 	below = strcmp(root, "/") == 0 ? path : text_starts(path, root) ? path + strlen(root) : NULL;
 	if (!below || strstr(below, "/..") || strpbrk(below, "\t\n"))
 		return -ENOENT;
-	*ret = (struct place){.mount = TAKE(mount), .unified = !*controller};
+	*ret = (struct cgroup_place){.mount = TAKE(mount), .unified = !*controller};
 	if (asprintf(&ret->path, "%s%s", ret->mount, strcmp(below, "/") == 0 ? "" : below) < 0) {
 		ret->path = NULL;
-		place_free(ret);
+		cgroup_place_free(ret);
 		return -ENOMEM;
 	}
 	return 0;
 }
 
-bool place_hands_on(const struct place *p, const char *controller)
+bool place_hands_on(const struct cgroup_place *p, const char *controller)
 {
 	_cleanup_free_ char *name = NULL;
 	_cleanup_fclose_ FILE *f = NULL;
