@@ -31,7 +31,7 @@
 #define OTHERS	     0.1
 #define TIE	     1e-4 /* what a whole CPU adds: less than any deviation worth seeing */
 
-struct look {
+struct past_comparison {
 	const struct dataset *d;
 	const struct question *q;
 	struct blocks blocks;
@@ -45,7 +45,7 @@ static bool is_process(const struct subject *s)
 	return s->info.kind == ENTITY_PROCESS || s->info.kind == ENTITY_KERNEL;
 }
 
-static int find_predecessors(struct look *l)
+static int find_predecessors(struct past_comparison *l)
 {
 	for (size_t i = 0; i < l->d->subjects.n; i++) {
 		struct subject *s = l->d->subjects.v[i], *known;
@@ -63,7 +63,7 @@ static int find_predecessors(struct look *l)
 }
 
 /* Blocks in which the subject was there from beginning to end and from which may be learnt, sorted. */
-static size_t collect(struct look *l, const struct subject *s, size_t f)
+static size_t collect(struct past_comparison *l, const struct subject *s, size_t f)
 {
 	const struct blocks *b = &l->blocks;
 	size_t n = 0;
@@ -77,7 +77,7 @@ static size_t collect(struct look *l, const struct subject *s, size_t f)
 	return sort_values(l->sorted, n);
 }
 
-static double value_now(const struct look *l, const struct subject *s, size_t f)
+static double value_now(const struct past_comparison *l, const struct subject *s, size_t f)
 {
 	uint32_t from = s->first > l->now_from ? s->first : l->now_from;
 
@@ -114,7 +114,7 @@ static double score_for(const struct deviation *dev)
 	return is_use(dev->feature) ? score : score / 2;
 }
 
-static void compare(const struct look *l, size_t n, struct deviation *dev)
+static void compare(const struct past_comparison *l, size_t n, struct deviation *dev)
 {
 
 	dev->usual = quantile_sorted(l->sorted, n, 0.5);
@@ -131,7 +131,7 @@ static void compare(const struct look *l, size_t n, struct deviation *dev)
 }
 
 /* The machine was watched, and nothing of this program was there. */
-static void compare_with_nothing(const struct look *l, struct deviation *dev)
+static void compare_with_nothing(const struct past_comparison *l, struct deviation *dev)
 {
 	dev->usual = 0;
 	dev->spread = noticeable(dev->feature);
@@ -142,7 +142,7 @@ static void compare_with_nothing(const struct look *l, struct deviation *dev)
 	dev->score = is_use(dev->feature) ? score_for(dev) : 0;
 }
 
-static int describe_feature(struct look *l, const struct subject *s, const struct subject *predecessor, size_t f,
+static int describe_feature(struct past_comparison *l, const struct subject *s, const struct subject *predecessor, size_t f,
 			    struct suspect *ret)
 {
 	struct deviation dev = {.feature = &s->features[f], .usual = NAN, .spread = NAN, .deviation = NAN};
@@ -176,7 +176,7 @@ static double score_of(const struct suspect *s)
 	return s->features.n ? most + OTHERS * (sum - most) / (double)s->features.n : 0;
 }
 
-static int describe(struct look *l, const struct subject *s, struct suspect *ret)
+static int describe(struct past_comparison *l, const struct subject *s, struct suspect *ret)
 {
 	const struct subject *predecessor = hmap_get(&l->predecessor, hash_text(s->program), 0);
 	int r = 0;
@@ -190,7 +190,7 @@ static int describe(struct look *l, const struct subject *s, struct suspect *ret
 	return r;
 }
 
-static int describe_all(struct look *l, struct ranking *ret)
+static int describe_all(struct past_comparison *l, struct ranking *ret)
 {
 	for (size_t i = 0; i < l->d->subjects.n; i++) {
 		const struct subject *s = l->d->subjects.v[i];
@@ -213,7 +213,7 @@ static int describe_all(struct look *l, struct ranking *ret)
 	return 0;
 }
 
-static int prepare(struct look *l)
+static int prepare(struct past_comparison *l)
 {
 	int64_t recorded = blocks_recorded(l->d, l->q), length = recorded / BLOCKS_MAX;
 	int r = blocks_cut(&l->blocks, l->d, l->q, length < BLOCK_MIN_NS ? BLOCK_MIN_NS : length);
@@ -230,7 +230,7 @@ static int prepare(struct look *l)
 
 static int unusual_rank(const struct dataset *d, const struct question *q, struct ranking *ret)
 {
-	struct look l = {.d = d, .q = q};
+	struct past_comparison l = {.d = d, .q = q};
 	int r = prepare(&l);
 
 	ret->method = "unusual";

@@ -39,14 +39,14 @@ static int measure(const struct dataset *d, const struct why_request *request, i
 	return 0;
 }
 
-void look_free(struct look *l)
+void incident_search_free(struct incident_search *l)
 {
 	charges_free(&l->charges);
 	answer_free(&l->answer);
-	*l = (struct look){};
+	*l = (struct incident_search){};
 }
 
-static void judge_look(struct look *l, const struct dataset *d, const struct why_request *request)
+static void judge_look(struct incident_search *l, const struct dataset *d, const struct why_request *request)
 {
 	const struct question *q = &l->q;
 	struct answer *a = &l->answer;
@@ -65,11 +65,11 @@ static void judge_look(struct look *l, const struct dataset *d, const struct why
 
 /* q: the moment asked about and what is learnt from. 0 or -ENOMEM; *ret is the caller's either way. */
 static int look_at(const struct dataset *d, const struct why_request *request, const struct question *q,
-		   int64_t reaction, struct look *ret)
+		   int64_t reaction, struct incident_search *ret)
 {
 	int r;
 
-	*ret = (struct look){.q = *q, .answer.confidence = NAN};
+	*ret = (struct incident_search){.q = *q, .answer.confidence = NAN};
 	r = measure(d, request, reaction, &ret->q, &ret->there);
 	if (r == 0 && request->trace && request->method == &method_blame)
 		r = charges_of_trace(request->trace, d, ret->q.focus, ret->q.at, &ret->charges);
@@ -82,21 +82,21 @@ static int look_at(const struct dataset *d, const struct why_request *request, c
 }
 
 /* What was looked at takes the place of what was before. */
-static void replace_look(struct look *l, struct look *by)
+static void replace_look(struct incident_search *l, struct incident_search *by)
 {
-	look_free(l);
+	incident_search_free(l);
 	*l = *by;
 	l->q.charges = &l->charges;
 }
 
 /* In a young recording a trouble may reach back to its beginning, and nothing is left to compare with. Either it began before,
  * or the machine is always like that and somebody came on top: who is new in the last seconds, beside those before? */
-static int look_at_what_is_new(const struct dataset *d, const struct why_request *request, const struct question *q, struct look *ret)
+static int look_at_what_is_new(const struct dataset *d, const struct why_request *request, const struct question *q, struct incident_search *ret)
 {
 	uint32_t at = ret->q.at, latest = pressure_tick_before(d, at, LATEST);
 	uint32_t middle = at - (at - pressure_tick_before(d, at, YOUNG)) / 2;
 	struct why_request lately = *request;
-	struct look here;
+	struct incident_search here;
 	int r;
 
 	lately.since = d->ticks.v[latest > middle ? latest : middle].wall;
@@ -112,19 +112,19 @@ static int look_at_what_is_new(const struct dataset *d, const struct why_request
 
 /* Where the pressures point to a moment shortly before, and nobody stands out there, it may be something else
  * that somebody pressed the button for: then the moment of the press is looked at. */
-static int look_at_the_press(const struct dataset *d, const struct why_request *request, const struct question *q, struct look *ret)
+static int look_at_the_press(const struct dataset *d, const struct why_request *request, const struct question *q, struct incident_search *ret)
 {
-	struct look here;
+	struct incident_search here;
 	int r = look_at(d, request, q, 0, &here);
 
 	if (r == 0 && here.answer.culprit_is_named)
 		replace_look(ret, &here);
 	else
-		look_free(&here);
+		incident_search_free(&here);
 	return r;
 }
 
-int look_for_culprit(const struct dataset *d, const struct why_request *request, const struct question *q, struct look *ret)
+int look_for_culprit(const struct dataset *d, const struct why_request *request, const struct question *q, struct incident_search *ret)
 {
 	int r = look_at(d, request, q, PRESSURE_REACTION, ret);
 

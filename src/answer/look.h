@@ -5,7 +5,7 @@
 #include "answer/pressure.h"
 #include "answer/why.h"
 
-struct look {
+struct incident_search {
 	struct question q;
 	struct shortages there;
 	struct charges charges;
@@ -13,8 +13,8 @@ struct look {
 	bool pressed;
 };
 
-void look_free(struct look *l);
+void incident_search_free(struct incident_search *l);
 
 /* q: the moment asked about, what is learnt from and how more is read; the request's method is set. 0 or -ENOMEM; the caller
  * frees *ret either way. */
-int look_for_culprit(const struct dataset *d, const struct why_request *request, const struct question *q, struct look *ret);
+int look_for_culprit(const struct dataset *d, const struct why_request *request, const struct question *q, struct incident_search *ret);

@@ -404,7 +404,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 			     .widen = loader ? widen : NULL,
 			     .older = loader && loader->past->from ? older : NULL,
 			     .context = loader};
-	_cleanup_(look_free) struct look look = {};
+	_cleanup_(incident_search_free) struct incident_search look = {};
 	_cleanup_free_ double *waited = NULL;
 	_cleanup_free_ bool *excluded = NULL;
 	int at = dataset_find_wall(d, request->at), result;

@@ -175,7 +175,7 @@ static __always_inline u8 find_call(struct task_struct *task, struct departure *
 	d->syscall = number;
 	if (unlikely(number >= CALLS_MAX))
 		return number == (u32)-1 ? CALL_FAULT : CALL_OTHER;
-	/* for verifiers that have lost sight of the comparison (6.1); written so that the compiler cannot know better */
+	/* for verifiers that have lost sight of the comparison (6.1); written so that the compiler cannot track_pid better */
 	asm volatile("%0 &= 511" : "+r"(number));
 	return calls[number] ? calls[number] : CALL_OTHER;
 }

@@ -15,7 +15,7 @@
 #define AHEAD		8 /* processes on their way into the cache while one is looked at */
 #define OTHERS_UNKNOWN	1 /* not all of them slept, or they were not looked at */
 #define HAS_ENDED	0 /* as the address of a task */
-#define ONLY_NUMBER	1
+#define PID_ONLY	1
 
 struct known {
 	u64 task;   /* address of its leader, good for nothing but to be looked at */
@@ -42,8 +42,8 @@ struct {
 
 __u64 known_count; /* may be more than there is room for */
 __u64 known_at_first; /* when all were last gone through */
-__u32 lost_sight; /* of something who has ended: no address is good any more */
-__u32 retold;	  /* what `retelling` was at the last walk */
+__u32 tracking_incomplete; /* of something who has ended: no address is good any more */
+__u32 reported_generation;	  /* what `report_generation` was at the last walk */
 bool trusts_wakeups; /* the one that was not woken need not even be looked at */
 
 static __always_inline struct known *known_by(u64 i)
@@ -87,14 +87,14 @@ static __always_inline struct known *new_known(u32 pid)
 }
 
 /* It will be visited, and found by its number. */
-static __always_inline void know(u32 pid)
+static __always_inline void track_pid(u32 pid)
 {
 	struct known *k = known_of(pid) ?: new_known(pid);
 
 	if (!k)
 		return;
 	k->looks = 0;
-	*(volatile u64 *)&k->task = ONLY_NUMBER;
+	*(volatile u64 *)&k->task = PID_ONLY;
 }
 
 /* Of a process: its last thread ends, or the leader before the others; that is found by its number from now on, if it is. */
@@ -106,9 +106,9 @@ static __always_inline void forget(struct task_struct *task, bool last)
 		return;
 	k = known_of(task->tgid);
 	if (k)
-		*(volatile u64 *)&k->task = last ? HAS_ENDED : ONLY_NUMBER;
+		*(volatile u64 *)&k->task = last ? HAS_ENDED : PID_ONLY;
 	else
-		lost_sight = 1;
+		tracking_incomplete = 1;
 }
 
 /* It was read in full; a process of which this thread sleeps, or may. One that ends in the meantime may not be seen by its end. */
@@ -120,7 +120,7 @@ static __always_inline void remember_known(struct known *k, struct task_struct *
 		return;
 	(void)__sync_lock_test_and_set(&k->task, (u64)leader);
 	if (leader->flags & PF_EXITING)
-		k->task = ONLY_NUMBER;
+		k->task = PID_ONLY;
 }
 
 /* Places in a list of children, as numbers. */
@@ -143,7 +143,7 @@ static long tell_child_anew(u32 i, struct child_scan *scan)
 }
 
 /* They get another parent, and most sleep. */
-static __always_inline void tell_children_anew(struct task_struct *parent)
+static __always_inline void invalidate_children(struct task_struct *parent)
 {
 	struct child_scan scan = {};
 
@@ -154,7 +154,7 @@ static __always_inline void tell_children_anew(struct task_struct *parent)
 	if (walks)
 		bpf_loop(CHILDREN_MOST, tell_child_anew, &scan, 0);
 	if (scan.at != scan.head)
-		__sync_fetch_and_add(&retelling, 1);
+		__sync_fetch_and_add(&report_generation, 1);
 }
 
 static __always_inline bool was_woken(const struct known *k)

@@ -30,9 +30,9 @@ static bool reclaims(void)
 
 /* Nothing of a thread that has not run since (its exact CPU time stands still) has changed but what others do to it: they
  * change its priority, take its memory away. What is rarer waits for the next full reading. */
-static u64 looks_of(struct task_struct *task)
+static u64 state_fingerprint(struct task_struct *task)
 {
-	u64 looks = task->se.sum_exec_runtime * MIX + task->static_prio + ((u64)retelling << 16);
+	u64 looks = task->se.sum_exec_runtime * MIX + task->static_prio + ((u64)report_generation << 16);
 	struct mm_struct *mm;
 
 	if (bpf_core_field_exists(struct mm_struct___old, rss_stat.count) || !reclaims())
@@ -48,7 +48,7 @@ static __always_inline bool has_slept(const struct asleep *before, const struct 
 }
 
 /* ... and still does, and nothing else asks for a full record. */
-static __always_inline bool sleeps_on(const struct asleep *before, struct task_struct *task)
+static __always_inline bool sleeps_unchanged(const struct asleep *before, struct task_struct *task)
 {
 	return ((sweep_number + before->pid) & RESCAN_MASK) && !task->on_cpu && task->__state;
 }
@@ -83,7 +83,7 @@ static void remember_alone(struct asleep *before, struct task_struct *task)
 {
 	before->task = 0;
 	if (sleeps(task) && is_alone(task))
-		remember(before, task, looks_of(task), 0);
+		remember(before, task, state_fingerprint(task), 0);
 }
 
 static void fill_short(struct task_sample_short *s, const struct asleep *before)

@@ -15,7 +15,7 @@
 __u64 lost_exits;	     /* the ring was full */
 __u64 sweep_number;    /* counted by user space */
 __u32 hears_wakeups;   /* by user space: since before the last sweep the flight recorder has noted who was woken */
-__u32 retelling;       /* raised when processes changed their parent: all are reported of again */
+__u32 report_generation;       /* raised when processes changed their parent: all are reported of again */
 __u64 reclaim_until;   /* so many sweeps memory may still be taken from processes, whether they run or not */
 __u64 missed_sweeps;   /* the record did not fit the iterator's buffer */
 const volatile bool count_sockets = true;

@@ -68,7 +68,7 @@ static long look_at_thread(u32 i, struct thread_scan *scan)
 /* Looks of all threads but the leader together, where all sleep: without one of these or the leader running it gets no more of
  * them, and none ends. Not by the iterator, which takes hold of each thread: that costs as much as a record. (A function
  * of its own to the verifier, which takes seconds to go through all of it else.) */
-__noinline u32 looks_of_others(u64 address_of_leader)
+__noinline u32 fingerprint_of_others(u64 address_of_leader)
 {
 	const struct task_struct *leader = bpf_rdonly_cast((void *)address_of_leader, bpf_core_type_id_kernel(struct task_struct));
 	struct thread_scan scan = {};
@@ -107,7 +107,7 @@ static __always_inline bool record_each(struct task_walk *walk, struct task_stru
  * the leader slept. */
 static __always_inline bool record_process(struct task_walk *walk, struct task_struct *leader, struct known *k)
 {
-	u64 looks = looks_of(leader);
+	u64 looks = state_fingerprint(leader);
 	u32 used = walk->used, others = 0;
 	bool room;
 
@@ -119,7 +119,7 @@ static __always_inline bool record_process(struct task_walk *walk, struct task_s
 		}
 	} else {
 		/* as a number, which the compiler must not take for the pointer that it equals */
-		others = k->task == (u64)leader && k->looks == looks ? looks_of_others(*(volatile u64 *)&k->task) : OTHERS_UNKNOWN;
+		others = k->task == (u64)leader && k->looks == looks ? fingerprint_of_others(*(volatile u64 *)&k->task) : OTHERS_UNKNOWN;
 		room = record_each(walk, leader);
 	}
 	if (room)
@@ -141,7 +141,7 @@ __noinline u32 record_unheld(u64 address, u32 at)
 	walk = bpf_map_lookup_elem(&walked, &zero);
 	if (!walk || !k || leader->flags & PF_EXITING || !is_alone(leader))
 		return 0;
-	looks = looks_of(leader);
+	looks = state_fingerprint(leader);
 	s = place_of(walk);
 	if (!s || !fill_full_from_slots(s, leader))
 		return 0;
@@ -161,7 +161,7 @@ static __always_inline bool visit(struct task_walk *walk, struct known *k, u32 a
 		k->task = HAS_ENDED;
 		return true;
 	}
-	if (address != ONLY_NUMBER && record_unheld(address, at))
+	if (address != PID_ONLY && record_unheld(address, at))
 		return true;
 	leader = bpf_task_from_pid(k->pid);
 	if (!leader) {
@@ -177,16 +177,16 @@ static __always_inline bool sleeps_on_known(const struct known *k, u64 address)
 {
 	struct task_struct *leader = bpf_rdonly_cast((void *)address, bpf_core_type_id_kernel(struct task_struct));
 
-	if (address == ONLY_NUMBER || !k->looks || k->others == OTHERS_UNKNOWN || !((sweep_number + k->pid) & RESCAN_MASK))
+	if (address == PID_ONLY || !k->looks || k->others == OTHERS_UNKNOWN || !((sweep_number + k->pid) & RESCAN_MASK))
 		return false;
 	if (trusts_wakeups) {
 		if (!was_woken(k))
 			return true;
 		clear_woken(k); /* before it is looked at: who is woken from here on is seen by the next walk */
 	}
-	if (looks_of(leader) != k->looks || is_queued(leader))
+	if (state_fingerprint(leader) != k->looks || is_queued(leader))
 		return false;
-	return !k->others || looks_of_others(address) == k->others;
+	return !k->others || fingerprint_of_others(address) == k->others;
 }
 
 /* Since the last walk others have used the caches: what is looked at of the one that comes in a while is on its way already, and
@@ -196,7 +196,7 @@ static __always_inline void fetch(u64 at)
 	const struct known *k = known_by(at);
 	struct task_struct *leader;
 
-	if (!k || k->task <= ONLY_NUMBER || (trusts_wakeups && !was_woken(k)))
+	if (!k || k->task <= PID_ONLY || (trusts_wakeups && !was_woken(k)))
 		return;
 	leader = bpf_rdonly_cast((void *)k->task, bpf_core_type_id_kernel(struct task_struct));
 	asm volatile("" : : "r"(leader->static_prio), "r"(leader->se.sum_exec_runtime));
@@ -235,17 +235,17 @@ static long wipe(u32 i, void *nothing)
 }
 
 /* In the kernel's order. Who begins or ends in the meantime comes in or goes as ever. */
-static __always_inline void get_to_know_all(void)
+static __always_inline void rescan_all(void)
 {
 	struct bpf_iter_task it;
 	struct task_struct *task;
 
-	lost_sight = 0;
+	tracking_incomplete = 0;
 	bpf_loop(known_count < KNOWN_MAX ? known_count : KNOWN_MAX, wipe, NULL, 0);
 	known_count = 0;
 	bpf_iter_task_new(&it, NULL, BPF_TASK_ITER_ALL_PROCS);
 	while ((task = bpf_iter_task_next(&it)))
-		know(task->pid);
+		track_pid(task->pid);
 	bpf_iter_task_destroy(&it);
 	known_at_first = known_count;
 }
@@ -253,11 +253,11 @@ static __always_inline void get_to_know_all(void)
 /* Of others' doing are only new parents, and memory that is taken away. */
 static __always_inline void decide_whom_to_trust(void)
 {
-	trusts_wakeups = hears_wakeups && retold == retelling && !reclaims();
-	retold = retelling;
+	trusts_wakeups = hears_wakeups && reported_generation == report_generation && !reclaims();
+	reported_generation = report_generation;
 }
 
-static __always_inline bool must_get_to_know_all(void)
+static __always_inline bool must_rescan_all(void)
 {
-	return wants_all || lost_sight || known_count > KNOWN_MAX || known_count > 2 * known_at_first + HOLES_FEW;
+	return wants_all || tracking_incomplete || known_count > KNOWN_MAX || known_count > 2 * known_at_first + HOLES_FEW;
 }

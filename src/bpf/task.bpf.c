@@ -2,7 +2,7 @@
  *
  * walk       writes a record of each living thread into memory shared with user space, which sums them by process. Most
  *            processes of a machine sleep from one walk to the next: nothing is said of those
- * on_begin   has it know a new process
+ * on_begin   has it track_pid a new process
  * sweep      the same of all tasks into an iterator's file, for kernels before 6.7
  * on_exit    writes the same record for a thread that ends, into a ring nothing polls: the next tick empties it
  * on_send, on_receive  add up bytes and calls of sockets in storage that hangs on the process
@@ -69,7 +69,7 @@ int sweep(struct bpf_iter__task *ctx)
 	before = asleep_of(task);
 	if (!before)
 		return 0;
-	if (has_slept(before, task, looks_of(task)) && sleeps_on(before, task))
+	if (has_slept(before, task, state_fingerprint(task)) && sleeps_unchanged(before, task))
 		r = write_short(ctx->meta->seq, before);
 	else
 		r = task->exit_state ? 0 : write_full(ctx->meta->seq, task, before);
@@ -93,12 +93,12 @@ int walk(void *ctx)
 	walk->used = 0;
 	walk->more = 0;
 	if (!goes_on) {
-		walk->all = must_get_to_know_all();
+		walk->all = must_rescan_all();
 		decide_whom_to_trust();
 	}
 	bpf_rcu_read_lock();
 	if (walk->all && !goes_on)
-		get_to_know_all();
+		rescan_all();
 	visit_known(walk);
 	bpf_rcu_read_unlock();
 	return 0;
@@ -108,7 +108,7 @@ SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_begin, struct task_struct *task)
 {
 	if (task->pid == task->tgid)
-		know(task->pid);
+		track_pid(task->pid);
 	return 0;
 }
 
@@ -119,14 +119,14 @@ static __always_inline void tell_exit(struct task_struct *task, const struct pro
 	s = bpf_ringbuf_reserve(&exits, sizeof(*s), 0);
 	if (!s) {
 		__sync_fetch_and_add(&lost_exits, 1);
-		lost_sight = 1; /* nothing else tells user space that it has gone */
+		tracking_incomplete = 1; /* nothing else tells user space that it has gone */
 		return;
 	}
 	read_identity(s, task);
 	s->flags |= TASK_IS_EXIT;
 	if (last) {
 		s->flags |= TASK_GROUP_DEAD;
-		tell_children_anew(task);
+		invalidate_children(task);
 	}
 	s->size = TASK_SAMPLE_FULL;
 	read_thread(s, task, has_sums ? thread_of(task) : NULL, false);

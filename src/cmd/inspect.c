@@ -18,7 +18,7 @@
 #include "cmd/verb.h"
 #include "source/describe.h"
 #include "source/instructions.h"
-#include "source/look.h"
+#include "source/thread-sampler.h"
 #include "view/inspect.h"
 
 #define LOOK_EVERY	  (50 * NS_PER_MS)
@@ -51,7 +51,7 @@ static const struct option_row options[] = {
 
 struct inspecting {
 	struct inspector *inspector;
-	struct look *look;
+	struct thread_sampler *look;
 	uint32_t pid;
 	struct capture_thread scratch;
 	bool traces; /* every instruction, instead of samples */
@@ -110,7 +110,7 @@ static bool wait_until(int64_t moment, int stop_fd)
 /* Until enough was seen, something presses Ctrl-C, or the process ends. */
 static int look_on(struct inspecting *i, int stop_fd)
 {
-	const struct look_callbacks callbacks = {take, i};
+	const struct thread_sampler_callbacks callbacks = {take, i};
 	int64_t end = arg_seconds ? boot_now() + arg_seconds : INT64_MAX;
 	uint64_t rounds = 0, most = arg_seconds || !arg_samples ? UINT64_MAX : arg_samples;
 	int r = 1;
@@ -118,16 +118,16 @@ static int look_on(struct inspecting *i, int stop_fd)
 	while (rounds < most && boot_now() < end) {
 		int64_t now = boot_now();
 
-		r = look_at_threads(i->look, &callbacks);
+		r = thread_sampler_read(i->look, &callbacks);
 		if (r <= 0)
 			break;
 		inspector_end_look(i->inspector, boot_now());
 		rounds++;
-		look_take_samples(i->look, &callbacks);
+		thread_sampler_take_samples(i->look, &callbacks);
 		if (wait_until(next_moment(now), stop_fd))
 			break;
 	}
-	look_take_samples(i->look, &callbacks);
+	thread_sampler_take_samples(i->look, &callbacks);
 	if (r >= 0 && rounds)
 		trace_instructions(i);
 	return r < 0 ? r : rounds ? 0 : -ESRCH;
@@ -143,8 +143,8 @@ static void describe(struct inspecting *i)
 
 static void tell_missing(const struct inspecting *i, struct inspection *n)
 {
-	const char *missing[LOOK_MISSING_MAX + 1];
-	unsigned count = look_missing(i->look, missing);
+	const char *missing[THREAD_SAMPLER_MISSING_MAX + 1];
+	unsigned count = thread_sampler_missing(i->look, missing);
 
 	if (i->no_instructions)
 		missing[count++] = i->no_instructions;
@@ -159,10 +159,10 @@ static void tell_missing(const struct inspecting *i, struct inspection *n)
 static int finish(struct inspecting *i, struct inspection *ret)
 {
 	struct capture_file files[FILES_SHOWN];
-	struct inspected_counts counts = {.files = files, .lost = look_lost(i->look)};
+	struct inspected_counts counts = {.files = files, .lost = thread_sampler_lost(i->look)};
 	int r;
 
-	counts.n_files = look_files(i->look, files, FILES_SHOWN);
+	counts.n_files = thread_sampler_files(i->look, files, FILES_SHOWN);
 	r = inspector_finish(i->inspector, &counts, ret);
 	if (r == 0)
 		tell_missing(i, ret);
@@ -251,11 +251,11 @@ static unsigned frequency(void)
 
 static int open_both(struct inspecting *i)
 {
-	const struct look_options look = {i->pid, frequency(), "/proc"};
+	const struct thread_sampler_options look = {i->pid, frequency(), "/proc"};
 	int r = inspector_new("/proc", i->pid, &i->inspector);
 
 	if (r == 0)
-		r = look_open(&look, &i->look);
+		r = thread_sampler_open(&look, &i->look);
 	if (r == -ESRCH)
 		log_error(arg_keep ? "process %u ended before it could be inspected" : "there is no process %u", i->pid);
 	else if (r < 0)
@@ -300,7 +300,7 @@ static int run(struct common *common, int argc, char **argv)
 		print(common, &result);
 	inspection_free(&result);
 	inspector_free(i.inspector);
-	look_close(i.look);
+	thread_sampler_close(i.look);
 	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 

@@ -34,7 +34,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "source/describe.h"
-#include "source/roster.h"
+#include "source/entity-set.h"
 #include "source/source.h"
 #include "source/system.h"
 #include "source/text.h"
@@ -55,7 +55,7 @@ enum tree { ONLY = 0, CPUACCT = 0, MEMORY, UNIFIED, CPU, TREES_MAX };
 struct group_file {
 	enum tree tree;
 	const char *name;
-	void (*take)(const char *text, struct member *m);
+	void (*take)(const char *text, struct entity_slot *m);
 	int beside;   /* the machine's feature that grows whenever this file changes, and at least as much */
 	int64_t late; /* growth of that one below which the file is not read; 0 = it changes without */
 	bool is_part; /* it is a part of that one; else it is read at every walk, in case it changed without after all */
@@ -77,13 +77,13 @@ struct group {
 struct cgroup_source {
 	const struct layout *layout;
 	char *root;
-	struct roster groups;
+	struct entity_set groups;
 	int root_stat; /* < 0 = not there */
 	uint64_t n_groups;
 	uint64_t samples, since_walk;
 };
 
-static void take_scaled(const char *text, const char *label, struct member *m, int feature, uint64_t scale)
+static void take_scaled(const char *text, const char *label, struct entity_slot *m, int feature, uint64_t scale)
 {
 	uint64_t value;
 
@@ -92,7 +92,7 @@ static void take_scaled(const char *text, const char *label, struct member *m, i
 }
 
 /* Of either version: each has some of these lines. */
-static void take_cpu_stat(const char *text, struct member *m)
+static void take_cpu_stat(const char *text, struct entity_slot *m)
 {
 	take_scaled(text, "usage_usec", m, FEATURE_CG_CPU, 1000);
 	take_scaled(text, "nr_throttled", m, FEATURE_CG_THROTTLES, 1);
@@ -100,7 +100,7 @@ static void take_cpu_stat(const char *text, struct member *m)
 	take_scaled(text, "throttled_time", m, FEATURE_CG_THROTTLED, 1);
 }
 
-static void take_alone(const char *text, struct member *m, int feature)
+static void take_alone(const char *text, struct entity_slot *m, int feature)
 {
 	uint64_t value;
 
@@ -108,30 +108,30 @@ static void take_alone(const char *text, struct member *m, int feature)
 		member_set(m, feature, value);
 }
 
-static void take_usage(const char *text, struct member *m)
+static void take_usage(const char *text, struct entity_slot *m)
 {
 	take_alone(text, m, FEATURE_CG_CPU);
 }
 
-static void take_memory(const char *text, struct member *m)
+static void take_memory(const char *text, struct entity_slot *m)
 {
 	take_alone(text, m, FEATURE_CG_MEMORY);
 }
 
-static void take_fail_count(const char *text, struct member *m)
+static void take_fail_count(const char *text, struct entity_slot *m)
 {
 	take_alone(text, m, FEATURE_CG_MEMORY_MAX);
 }
 
 /* Version 1's oom_control has the last of these lines. */
-static void take_memory_events(const char *text, struct member *m)
+static void take_memory_events(const char *text, struct entity_slot *m)
 {
 	take_scaled(text, "high", m, FEATURE_CG_MEMORY_HIGH, 1);
 	take_scaled(text, "max", m, FEATURE_CG_MEMORY_MAX, 1);
 	take_scaled(text, "oom_kill", m, FEATURE_CG_OOM_KILLS, 1);
 }
 
-static void take_pressure(const char *text, struct member *m, int feature)
+static void take_pressure(const char *text, struct entity_slot *m, int feature)
 {
 	uint64_t ns;
 
@@ -139,17 +139,17 @@ static void take_pressure(const char *text, struct member *m, int feature)
 		member_set(m, feature, ns);
 }
 
-static void take_cpu_pressure(const char *text, struct member *m)
+static void take_cpu_pressure(const char *text, struct entity_slot *m)
 {
 	take_pressure(text, m, FEATURE_CG_PSI_CPU);
 }
 
-static void take_io_pressure(const char *text, struct member *m)
+static void take_io_pressure(const char *text, struct entity_slot *m)
 {
 	take_pressure(text, m, FEATURE_CG_PSI_IO);
 }
 
-static void take_memory_pressure(const char *text, struct member *m)
+static void take_memory_pressure(const char *text, struct entity_slot *m)
 {
 	take_pressure(text, m, FEATURE_CG_PSI_MEMORY);
 }
@@ -201,7 +201,7 @@ static struct group *group_new(void)
 }
 
 /* False where it has no files: in a tree in which it was not seen. */
-static bool find_file(const struct cgroup_source *src, const struct member *m, enum tree tree, const char *name,
+static bool find_file(const struct cgroup_source *src, const struct entity_slot *m, enum tree tree, const char *name,
 		      char *path, size_t size)
 {
 	const struct group *g = m->own;
@@ -211,7 +211,7 @@ static bool find_file(const struct cgroup_source *src, const struct member *m, e
 }
 
 /* A controller may be switched on for a group at any time: what is not there is tried again at every walk. */
-static void open_files(const struct cgroup_source *src, struct member *m)
+static void open_files(const struct cgroup_source *src, struct entity_slot *m)
 {
 	struct group *g = m->own;
 
@@ -226,7 +226,7 @@ static void open_files(const struct cgroup_source *src, struct member *m)
 	}
 }
 
-static void read_limit(const struct cgroup_source *src, struct member *m)
+static void read_limit(const struct cgroup_source *src, struct entity_slot *m)
 {
 	char path[PATH_MAX], text[32];
 	const char *at = text;
@@ -250,7 +250,7 @@ static void describe(struct entity *e)
 static void see_group(struct cgroup_source *src, enum tree tree, const char *path)
 {
 	bool is_new;
-	struct member *m = roster_see(&src->groups, path, strlen(path), &is_new);
+	struct entity_slot *m = entity_set_see(&src->groups, path, strlen(path), &is_new);
 	struct group *g = m ? m->own : NULL;
 
 	if (m && is_new) {
@@ -322,9 +322,9 @@ static void walk_trees(struct cgroup_source *src)
 	for (enum tree i = 0; i < TREES_MAX && src->layout->trees[i]; i++)
 		walk_tree(src, i);
 	for (size_t i = 0; i < src->groups.members.n; i++) {
-		struct member *m = src->groups.members.v[i];
+		struct entity_slot *m = src->groups.members.v[i];
 
-		if (!m->own || !roster_saw(&src->groups, m))
+		if (!m->own || !entity_set_saw(&src->groups, m))
 			continue;
 		open_files(src, m);
 		read_limit(src, m);
@@ -351,7 +351,7 @@ static bool has_changed(const struct group_file *file, int64_t when_read, const 
 }
 
 /* False when the group was removed: the kernel then says ENODEV. */
-static bool read_file(const struct group_file *file, size_t i, struct member *m, const struct sample *machine)
+static bool read_file(const struct group_file *file, size_t i, struct entity_slot *m, const struct sample *machine)
 {
 	struct group *g = m->own;
 	char text[1024];
@@ -364,7 +364,7 @@ static bool read_file(const struct group_file *file, size_t i, struct member *m,
 	return n != -ENODEV;
 }
 
-static bool read_group(const struct cgroup_source *src, struct member *m, const struct sample *machine, bool all)
+static bool read_group(const struct cgroup_source *src, struct entity_slot *m, const struct sample *machine, bool all)
 {
 	const struct group *g = m->own;
 	int64_t cpu = m->values[FEATURE_CG_CPU], memory = m->values[FEATURE_CG_MEMORY];
@@ -417,26 +417,26 @@ static void cgroup_sample(void *state, struct tick *tick)
 	bool walked = must_walk(src);
 	const struct sample *machine = find_machine(tick);
 
-	roster_begin(&src->groups);
+	entity_set_begin(&src->groups);
 	if (walked)
 		walk_trees(src);
 	for (size_t i = 0; i < src->groups.members.n; i++) {
-		struct member *m = src->groups.members.v[i];
-		bool was_found = !walked || roster_saw(&src->groups, m);
+		struct entity_slot *m = src->groups.members.v[i];
+		bool was_found = !walked || entity_set_saw(&src->groups, m);
 		bool full_look = walked || (src->samples + i) % QUIET_EVERY == 0;
 
-		roster_fetch(&src->groups, i);
+		entity_set_fetch(&src->groups, i);
 		m->same = !walked;
 		m->sample = was_found && read_group(src, m, machine, full_look) ? src->groups.sample : 0;
 	}
-	roster_put(&src->groups, tick);
+	entity_set_put(&src->groups, tick);
 }
 
 static void cgroup_close(void *state)
 {
 	struct cgroup_source *src = state;
 
-	roster_free(&src->groups);
+	entity_set_free(&src->groups);
 	if (src->root_stat >= 0)
 		close(src->root_stat);
 	free(src->root);
@@ -477,7 +477,7 @@ static int cgroup_open(const struct source_options *options, void **ret_state, c
 		free(src);
 		return -ENOMEM;
 	}
-	src->groups = (struct roster){.kind = ENTITY_CGROUP, .max = most_groups(), .release = group_release};
+	src->groups = (struct entity_set){.kind = ENTITY_CGROUP, .max = most_groups(), .release = group_release};
 	src->layout = find_layout(src->root);
 	src->root_stat = attribute_open(src->root, "cgroup.stat");
 	(void)number_of_groups_changed(src);

@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "source/roster.h"
+#include "source/entity-set.h"
 #include "source/source.h"
 #include "source/text.h"
 
@@ -58,7 +58,7 @@ struct disk_source {
 	struct text_file file;
 	const char *sys_root;
 	bool has_sysfs;
-	struct roster disks;
+	struct entity_set disks;
 };
 
 static void disk_close(void *state)
@@ -66,7 +66,7 @@ static void disk_close(void *state)
 	struct disk_source *src = state;
 
 	text_file_close(&src->file);
-	roster_free(&src->disks);
+	entity_set_free(&src->disks);
 	free(src);
 }
 
@@ -84,7 +84,7 @@ static int disk_open(const struct source_options *options, void **ret_state, con
 	snprintf(path, sizeof(path), "%s/block", options->sys_root);
 	src->has_sysfs = access(path, F_OK) == 0;
 	src->sys_root = options->sys_root;
-	src->disks = (struct roster){.kind = ENTITY_DISK, .max = DISKS_MAX};
+	src->disks = (struct entity_set){.kind = ENTITY_DISK, .max = DISKS_MAX};
 	*ret_state = src;
 	return 0;
 }
@@ -119,7 +119,7 @@ static void read_disk(struct disk_source *src, const char *line)
 {
 	const char *at = line, *name, *end;
 	uint64_t numbers[2], columns[COLUMNS];
-	struct member *m;
+	struct entity_slot *m;
 	bool is_new;
 	size_t n;
 
@@ -130,7 +130,7 @@ static void read_disk(struct disk_source *src, const char *line)
 	n = scan_numbers(&at, columns, COLUMNS);
 	if (end == name || n <= WAIT_MS || is_unused_pseudo_disk(name, columns))
 		return;
-	m = roster_see(&src->disks, name, (size_t)(end - name), &is_new);
+	m = entity_set_see(&src->disks, name, (size_t)(end - name), &is_new);
 	if (!m)
 		return;
 	if (is_new)
@@ -145,10 +145,10 @@ static void disk_sample(void *state, struct tick *tick)
 
 	if (text_file_read(&src->file) < 0)
 		return;
-	roster_begin(&src->disks);
+	entity_set_begin(&src->disks);
 	for (const char *line = src->file.data; *line; line = next_line(line))
 		read_disk(src, line);
-	roster_put(&src->disks, tick);
+	entity_set_put(&src->disks, tick);
 }
 
 const struct source source_disk = {

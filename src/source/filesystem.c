@@ -14,7 +14,7 @@
 #include <sys/statvfs.h>
 
 #include "base/cleanup.h"
-#include "source/roster.h"
+#include "source/entity-set.h"
 #include "source/source.h"
 #include "source/text.h"
 
@@ -40,7 +40,7 @@ struct mount {
 
 struct filesystem_source {
 	struct text_file file;
-	struct roster filesystems;
+	struct entity_set filesystems;
 	VEC(struct mount) mounts;
 };
 
@@ -140,11 +140,11 @@ static void list_mounts(struct filesystem_source *src)
 static void ask(struct filesystem_source *src, const struct mount *mount)
 {
 	struct statvfs fs;
-	struct member *m;
+	struct entity_slot *m;
 
 	if (statvfs(mount->point, &fs) < 0 || fs.f_blocks == 0)
 		return;
-	m = roster_see(&src->filesystems, mount->point, strlen(mount->point), NULL);
+	m = entity_set_see(&src->filesystems, mount->point, strlen(mount->point), NULL);
 	if (!m)
 		return;
 	member_set(m, FEATURE_FS_SIZE, (uint64_t)fs.f_blocks * fs.f_frsize);
@@ -160,11 +160,11 @@ static void filesystem_sample(void *state, struct tick *tick)
 	if (text_file_read(&src->file) < 0)
 		return;
 	list_mounts(src);
-	roster_begin(&src->filesystems);
+	entity_set_begin(&src->filesystems);
 	for (size_t i = 0; i < src->mounts.n; i++)
 		if (is_worth_asking(&src->mounts.v[i]) && can_be_asked(src, i))
 			ask(src, &src->mounts.v[i]);
-	roster_put(&src->filesystems, tick);
+	entity_set_put(&src->filesystems, tick);
 }
 
 static void filesystem_close(void *state)
@@ -172,7 +172,7 @@ static void filesystem_close(void *state)
 	struct filesystem_source *src = state;
 
 	text_file_close(&src->file);
-	roster_free(&src->filesystems);
+	entity_set_free(&src->filesystems);
 	VEC_FREE(src->mounts);
 	free(src);
 }
@@ -187,7 +187,7 @@ static int filesystem_open(const struct source_options *options, void **ret_stat
 		*ret_why = "no /proc/self/mounts: the fullness of file systems cannot be seen";
 		return r;
 	}
-	src->filesystems = (struct roster){.kind = ENTITY_FILESYSTEM, .max = FILESYSTEMS_MAX};
+	src->filesystems = (struct entity_set){.kind = ENTITY_FILESYSTEM, .max = FILESYSTEMS_MAX};
 	*ret_state = src;
 	return 0;
 }

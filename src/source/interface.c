@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/roster.h"
+#include "source/entity-set.h"
 #include "source/source.h"
 #include "source/text.h"
 
@@ -20,7 +20,7 @@ enum { RX_BYTES, RX_PACKETS, RX_ERRORS, RX_DROPS, TX_BYTES = 8, TX_PACKETS, TX_E
 
 struct interface_source {
 	struct text_file file;
-	struct roster interfaces;
+	struct entity_set interfaces;
 };
 
 static void interface_close(void *state)
@@ -28,7 +28,7 @@ static void interface_close(void *state)
 	struct interface_source *src = state;
 
 	text_file_close(&src->file);
-	roster_free(&src->interfaces);
+	entity_set_free(&src->interfaces);
 	free(src);
 }
 
@@ -42,7 +42,7 @@ static int interface_open(const struct source_options *options, void **ret_state
 		*ret_why = "no /proc/net/dev: network interfaces cannot be seen";
 		return r;
 	}
-	src->interfaces = (struct roster){.kind = ENTITY_INTERFACE, .max = INTERFACES_MAX};
+	src->interfaces = (struct entity_set){.kind = ENTITY_INTERFACE, .max = INTERFACES_MAX};
 	*ret_state = src;
 	return 0;
 }
@@ -52,14 +52,14 @@ static void read_interface(struct interface_source *src, const char *line)
 {
 	const char *name = skip_blanks(line), *colon = memrchr(name, ':', strcspn(name, "\n")), *at;
 	uint64_t v[COLUMNS];
-	struct member *m;
+	struct entity_slot *m;
 
 	if (!colon)
 		return;
 	at = colon + 1;
 	if (scan_numbers(&at, v, COLUMNS) != COLUMNS || (!v[RX_PACKETS] && !v[TX_PACKETS]))
 		return;
-	m = roster_see(&src->interfaces, name, (size_t)(colon - name), NULL);
+	m = entity_set_see(&src->interfaces, name, (size_t)(colon - name), NULL);
 	if (!m)
 		return;
 	member_set(m, FEATURE_IF_RX_BYTES, v[RX_BYTES]);
@@ -76,10 +76,10 @@ static void interface_sample(void *state, struct tick *tick)
 
 	if (text_file_read(&src->file) < 0)
 		return;
-	roster_begin(&src->interfaces);
+	entity_set_begin(&src->interfaces);
 	for (const char *line = src->file.data; *line; line = next_line(line))
 		read_interface(src, line);
-	roster_put(&src->interfaces, tick);
+	entity_set_put(&src->interfaces, tick);
 }
 
 const struct source source_interface = {

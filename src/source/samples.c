@@ -194,7 +194,7 @@ static void take_stack(struct capture_thread *t, struct cursor *c)
 }
 
 static void take_sample(struct samples *s, struct capture_thread *t, const uint8_t *bytes, size_t n,
-			const struct look_callbacks *callbacks)
+			const struct thread_sampler_callbacks *callbacks)
 {
 	struct cursor c = {bytes, bytes + n};
 	uint64_t ids = take_word(&c);
@@ -222,7 +222,7 @@ static void copy_out(const struct buffer *b, uint64_t at, void *into, size_t n)
 	memcpy((uint8_t *)into + first, data, n - first);
 }
 
-static void drain(struct samples *s, const struct buffer *b, struct capture_thread *scratch, const struct look_callbacks *c)
+static void drain(struct samples *s, const struct buffer *b, struct capture_thread *scratch, const struct thread_sampler_callbacks *c)
 {
 	uint64_t head = __atomic_load_n(&b->page->data_head, __ATOMIC_ACQUIRE), tail = b->page->data_tail;
 
@@ -246,7 +246,7 @@ static void drain(struct samples *s, const struct buffer *b, struct capture_thre
 	}
 }
 
-void samples_take(struct samples *s, struct capture_thread *scratch, const struct look_callbacks *c)
+void samples_take(struct samples *s, struct capture_thread *scratch, const struct thread_sampler_callbacks *c)
 {
 	for (size_t i = 0; i < s->buffers.n; i++)
 		drain(s, &s->buffers.v[i], scratch, c);

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "model/capture.h"
-#include "source/look.h"
+#include "source/thread-sampler.h"
 
 struct samples;
 
@@ -25,6 +25,6 @@ int samples_add(struct samples *s, int tid, int cpu, int bpf_program);
 /* From now on. 0 or -errno. */
 int samples_enable(struct samples *s);
 /* Those that came since the last call. `scratch` is used for each. */
-void samples_take(struct samples *s, struct capture_thread *scratch, const struct look_callbacks *c);
+void samples_take(struct samples *s, struct capture_thread *scratch, const struct thread_sampler_callbacks *c);
 /* For which the kernel had no room. */
 uint64_t samples_lost(const struct samples *s);

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "source/roster.h"
+#include "source/entity-set.h"
 #include "source/source.h"
 #include "source/text.h"
 
@@ -27,7 +27,7 @@ struct sensor {
 
 struct sensor_source {
 	const char *sys_root;
-	struct roster sensors;
+	struct entity_set sensors;
 	uint64_t samples;
 };
 
@@ -43,7 +43,7 @@ static void sensor_release(void *own)
 static void add(struct sensor_source *src, const char *name, int fd, int feature)
 {
 	bool is_new = false;
-	struct member *m = roster_see(&src->sensors, name, strlen(name), &is_new);
+	struct entity_slot *m = entity_set_see(&src->sensors, name, strlen(name), &is_new);
 	struct sensor *sensor = m && is_new ? malloc(sizeof(*sensor)) : NULL;
 
 	if (!sensor) {
@@ -116,7 +116,7 @@ static void search(struct sensor_source *src)
 
 /* False when the sensor is gone. One that cannot tell just now (a sleeping device says EAGAIN or ENODATA) keeps its
  * place and is not measured. */
-static bool read_sensor(struct member *m)
+static bool read_sensor(struct entity_slot *m)
 {
 	const struct sensor *sensor = m->own;
 	char text[64];
@@ -139,22 +139,22 @@ static void sensor_sample(void *state, struct tick *tick)
 {
 	struct sensor_source *src = state;
 
-	roster_begin(&src->sensors);
+	entity_set_begin(&src->sensors);
 	if (src->samples++ % SEARCH_EVERY == 0)
 		search(src);
 	for (size_t i = 0; i < src->sensors.members.n; i++) {
-		struct member *m = src->sensors.members.v[i];
+		struct entity_slot *m = src->sensors.members.v[i];
 
 		m->sample = read_sensor(m) ? src->sensors.sample : 0;
 	}
-	roster_put(&src->sensors, tick);
+	entity_set_put(&src->sensors, tick);
 }
 
 static void sensor_close(void *state)
 {
 	struct sensor_source *src = state;
 
-	roster_free(&src->sensors);
+	entity_set_free(&src->sensors);
 	free(src);
 }
 
@@ -165,7 +165,7 @@ static int sensor_open(const struct source_options *options, void **ret_state, c
 	if (!src)
 		return -ENOMEM;
 	src->sys_root = options->sys_root;
-	src->sensors = (struct roster){.kind = ENTITY_SENSOR, .max = SENSORS_MAX, .release = sensor_release};
+	src->sensors = (struct entity_set){.kind = ENTITY_SENSOR, .max = SENSORS_MAX, .release = sensor_release};
 	search(src);
 	if (!src->sensors.members.n) {
 		sensor_close(src);

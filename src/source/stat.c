@@ -25,7 +25,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "source/roster.h"
+#include "source/entity-set.h"
 #include "source/system.h"
 #include "source/text.h"
 
@@ -60,7 +60,7 @@ struct kernel_work {
 struct stat {
 	struct text_file file;
 	const char *sys_root;
-	struct roster cpus;
+	struct entity_set cpus;
 	struct kernel_work hardirq, softirq;
 	uint64_t samples;
 };
@@ -84,7 +84,7 @@ static void stat_close(void *state)
 {
 	struct stat *s = state;
 
-	roster_free(&s->cpus);
+	entity_set_free(&s->cpus);
 	entity_free(s->hardirq.entity);
 	entity_free(s->softirq.entity);
 	text_file_close(&s->file);
@@ -101,7 +101,7 @@ static int stat_open(const struct source_options *options, void **ret_state)
 		return r;
 	}
 	s->sys_root = options->sys_root;
-	s->cpus = (struct roster){.kind = ENTITY_CPU, .max = CPUS_MAX, .release = cpu_release};
+	s->cpus = (struct entity_set){.kind = ENTITY_CPU, .max = CPUS_MAX, .release = cpu_release};
 	s->hardirq.entity = entity_new(ENTITY_KERNEL, "hardirq");
 	s->softirq.entity = entity_new(ENTITY_KERNEL, "softirq");
 	if (!s->hardirq.entity || !s->softirq.entity) {
@@ -126,7 +126,7 @@ static struct cpu *cpu_open(const char *sys_root, const char *name)
 	return cpu;
 }
 
-static void take_attribute(struct member *m, int fd, int feature, uint64_t scale)
+static void take_attribute(struct entity_slot *m, int fd, int feature, uint64_t scale)
 {
 	char text[32];
 	const char *at = text;
@@ -148,7 +148,7 @@ static void read_cpu(struct stat *s, const char *line)
 	uint64_t ticks[COLUMNS];
 	size_t n = scan_numbers(&at, ticks, COLUMNS);
 	bool is_new;
-	struct member *m = n ? roster_see(&s->cpus, line, (size_t)(end - line), &is_new) : NULL;
+	struct entity_slot *m = n ? entity_set_see(&s->cpus, line, (size_t)(end - line), &is_new) : NULL;
 	const struct cpu *cpu;
 
 	if (!m)
@@ -202,7 +202,7 @@ static void stat_read(void *state, struct tick *tick, int64_t *values, uint64_t 
 	if (text_file_read(&s->file) < 0)
 		return;
 	s->samples++;
-	roster_begin(&s->cpus);
+	entity_set_begin(&s->cpus);
 	for (const char *line = s->file.data; *line; line = next_line(line)) {
 		if (!text_starts(line, "cpu"))
 			read_line(line, values, present);
@@ -211,7 +211,7 @@ static void stat_read(void *state, struct tick *tick, int64_t *values, uint64_t 
 		else
 			read_cpu(s, line);
 	}
-	roster_put(&s->cpus, tick);
+	entity_set_put(&s->cpus, tick);
 }
 
 const struct system_reader stat_reader = {

@@ -277,7 +277,7 @@ static void read_sleepers_if_asked(struct task_source *src)
 		return;
 	src->freezes = freezes;
 	src->sleepers_read = src->tick;
-	__sync_fetch_and_add(&src->skel->bss->retelling, 1);
+	__sync_fetch_and_add(&src->skel->bss->report_generation, 1);
 }
 
 void task_sweep(struct task_source *src, struct tick *tick)

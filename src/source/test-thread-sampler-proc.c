@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "source/look-proc.h"
+#include "source/thread-sampler-proc.h"
 
 static char root[] = "/tmp/whyslow-look-XXXXXX";
 
@@ -50,17 +50,17 @@ static const struct capture_thread *find(const struct seen *seen, unsigned tid)
 static struct seen look(unsigned *ret_missing)
 {
 	struct seen seen = {};
-	const struct look_callbacks callbacks = {keep, &seen};
-	const char *missing[LOOK_MISSING_MAX];
+	const struct thread_sampler_callbacks callbacks = {keep, &seen};
+	const char *missing[THREAD_SAMPLER_MISSING_MAX];
 	struct capture_thread scratch = {};
-	struct look_proc *l;
+	struct thread_sampler_proc *l;
 	int n;
 
-	assert_int_equal(look_proc_open(root, 4711, 99, &l), 0);
-	n = look_proc_at_threads(l, &scratch, &callbacks);
+	assert_int_equal(thread_sampler_proc_open(root, 4711, 99, &l), 0);
+	n = thread_sampler_proc_read(l, &scratch, &callbacks);
 	assert_int_equal(n, seen.n);
-	*ret_missing = look_proc_missing(l, missing);
-	look_proc_close(l);
+	*ret_missing = thread_sampler_proc_missing(l, missing);
+	thread_sampler_proc_close(l);
 	return seen;
 }
 
@@ -153,10 +153,10 @@ static void odd_text_does_no_harm(void **state)
 
 static void nobody_there(void **state)
 {
-	struct look_proc *l;
+	struct thread_sampler_proc *l;
 
 	(void)state;
-	assert_int_equal(look_proc_open(root, 4712, 99, &l), -ESRCH);
+	assert_int_equal(thread_sampler_proc_open(root, 4712, 99, &l), -ESRCH);
 }
 
 static int set_up(void **state)

@@ -1,11 +1,11 @@
-#include "source/roster.h"
+#include "source/entity-set.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 
-static void member_free(struct roster *r, struct member *m)
+static void member_free(struct entity_set *r, struct entity_slot *m)
 {
 	if (m->own && r->release)
 		r->release(m->own);
@@ -13,7 +13,7 @@ static void member_free(struct roster *r, struct member *m)
 	free(m);
 }
 
-void roster_begin(struct roster *r)
+void entity_set_begin(struct entity_set *r)
 {
 	for (size_t i = 0; i < r->gone.n; i++)
 		member_free(r, r->gone.v[i]);
@@ -22,14 +22,14 @@ void roster_begin(struct roster *r)
 	r->next = 0;
 }
 
-static bool is_named(const struct member *m, const char *name, size_t n)
+static bool is_named(const struct entity_slot *m, const char *name, size_t n)
 {
 	const char *own = m->entity->info.name;
 
 	return strncmp(own, name, n) == 0 && own[n] == '\0';
 }
 
-static struct member *find(struct roster *r, const char *name, size_t n)
+static struct entity_slot *find(struct entity_set *r, const char *name, size_t n)
 {
 	for (size_t i = 0; i < r->members.n; i++) {
 		size_t at = (r->next + i) % r->members.n;
@@ -42,11 +42,11 @@ static struct member *find(struct roster *r, const char *name, size_t n)
 	return NULL;
 }
 
-static struct member *add(struct roster *r, const char *name, size_t n)
+static struct entity_slot *add(struct entity_set *r, const char *name, size_t n)
 {
 	_cleanup_free_ char *text = strndup(name, n);
 	size_t n_features;
-	struct member *m;
+	struct entity_slot *m;
 
 	features_of(r->kind, &n_features);
 	m = text && r->members.n < r->max ? calloc(1, sizeof(*m) + n_features * sizeof(m->values[0])) : NULL;
@@ -61,9 +61,9 @@ static struct member *add(struct roster *r, const char *name, size_t n)
 	return m;
 }
 
-struct member *roster_see(struct roster *r, const char *name, size_t n, bool *ret_new)
+struct entity_slot *entity_set_see(struct entity_set *r, const char *name, size_t n, bool *ret_new)
 {
-	struct member *m = find(r, name, n);
+	struct entity_slot *m = find(r, name, n);
 	bool is_new = !m;
 
 	if (is_new)
@@ -77,7 +77,7 @@ struct member *roster_see(struct roster *r, const char *name, size_t n, bool *re
 }
 
 /* False without memory: then it stays, and ends at the next sample. */
-static bool end(struct roster *r, struct member *m, struct tick *tick)
+static bool end(struct entity_set *r, struct entity_slot *m, struct tick *tick)
 {
 	if (VEC_PUSH(r->gone, m) < 0)
 		return false;
@@ -86,23 +86,23 @@ static bool end(struct roster *r, struct member *m, struct tick *tick)
 	return true;
 }
 
-void roster_put(struct roster *r, struct tick *tick)
+void entity_set_put(struct entity_set *r, struct tick *tick)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < r->members.n; i++) {
-		struct member *m = r->members.v[i];
+		struct entity_slot *m = r->members.v[i];
 
-		if (!roster_saw(r, m) && end(r, m, tick))
+		if (!entity_set_saw(r, m) && end(r, m, tick))
 			continue;
 		r->members.v[kept++] = m;
-		if (roster_saw(r, m) && !m->ignored)
+		if (entity_set_saw(r, m) && !m->ignored)
 			(m->same ? tick_put_same : tick_put)(tick, m->entity, m->values, m->present);
 	}
 	r->members.n = kept;
 }
 
-void roster_free(struct roster *r)
+void entity_set_free(struct entity_set *r)
 {
 	for (size_t i = 0; i < r->members.n; i++)
 		member_free(r, r->members.v[i]);

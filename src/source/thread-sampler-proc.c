@@ -1,4 +1,4 @@
-#include "source/look-proc.h"
+#include "source/thread-sampler-proc.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -29,7 +29,7 @@
 #define STACK_BYTES   2048
 #define SAMPLED_MAX   64   /* threads: each takes locked memory, of which users have little */
 
-struct look_proc {
+struct thread_sampler_proc {
 	char *task; /* "/proc/4711/task" */
 	uint32_t pid;
 	bool living; /* it is this machine's /proc */
@@ -42,7 +42,7 @@ struct look_proc {
 
 /* --- samples --- */
 
-static int begin_samples(struct look_proc *l, unsigned frequency, bool user_only)
+static int begin_samples(struct thread_sampler_proc *l, unsigned frequency, bool user_only)
 {
 	const struct samples_options options = {.frequency = frequency < FREQUENCY_MAX ? frequency : FREQUENCY_MAX,
 						.buffer_pages = BUFFER_PAGES,
@@ -56,7 +56,7 @@ static int begin_samples(struct look_proc *l, unsigned frequency, bool user_only
 }
 
 /* A thread that came since has a clock of its own from now on. */
-static void sample(struct look_proc *l, uint32_t tid)
+static void sample(struct thread_sampler_proc *l, uint32_t tid)
 {
 	if (l->no_samples || l->sampled.n >= SAMPLED_MAX || hmap_get(&l->sampled, tid, 0))
 		return;
@@ -65,7 +65,7 @@ static void sample(struct look_proc *l, uint32_t tid)
 }
 
 /* Root may see the kernel's part, others what their own programs run; some machines allow neither. */
-static void open_samples(struct look_proc *l, unsigned frequency)
+static void open_samples(struct thread_sampler_proc *l, unsigned frequency)
 {
 	int r = l->living ? begin_samples(l, frequency, false) : -EOPNOTSUPP;
 
@@ -83,7 +83,7 @@ static void open_samples(struct look_proc *l, unsigned frequency)
 
 /* --- /proc --- */
 
-static int take_text(const struct look_proc *l, const char *tid, const char *name, char *buf, size_t size)
+static int take_text(const struct thread_sampler_proc *l, const char *tid, const char *name, char *buf, size_t size)
 {
 	char path[300];
 
@@ -108,7 +108,7 @@ static unsigned int state_of(char letter)
 
 /* "4711 (tokio (x) 1) S 1 4711 4711 0 -1 4194304 95 0 0 0 7 3 0 0 20 0 9 0 123456 ...": the name may hold anything; of the
  * fields behind it the 1st is the state, the 12th and 13th are CPU ticks, the 20th is the start. False if it has ended. */
-static bool take_stat(const struct look_proc *l, const char *tid, struct capture_thread *t)
+static bool take_stat(const struct thread_sampler_proc *l, const char *tid, struct capture_thread *t)
 {
 	char text[STAT_MAX], state;
 	unsigned long long user, system, start;
@@ -131,7 +131,7 @@ static bool take_stat(const struct look_proc *l, const char *tid, struct capture
 }
 
 /* "1234567 890 12": ns on a CPU, ns ready without one, times */
-static void take_times(struct look_proc *l, const char *tid, struct capture_thread *t)
+static void take_times(struct thread_sampler_proc *l, const char *tid, struct capture_thread *t)
 {
 	char text[128];
 	unsigned long long ran, ready;
@@ -145,7 +145,7 @@ static void take_times(struct look_proc *l, const char *tid, struct capture_thre
 	}
 }
 
-static void copy_stack(struct look_proc *l, struct capture_thread *t)
+static void copy_stack(struct thread_sampler_proc *l, struct capture_thread *t)
 {
 	size_t wanted[] = {CAPTURE_STACK_MAX, 4096, 2048, 1024, 512};
 
@@ -163,7 +163,7 @@ static void copy_stack(struct look_proc *l, struct capture_thread *t)
 
 /* "7 0x7ffd... 0x1 0x2710 0x8 0x0 0x3 0x7ffd32f0 0x7f1c9a": number, six arguments, stack pointer, program counter;
  * "-1 SP PC" in a page fault; "running" */
-static void take_call(struct look_proc *l, const char *tid, struct capture_thread *t)
+static void take_call(struct thread_sampler_proc *l, const char *tid, struct capture_thread *t)
 {
 	char text[256];
 	unsigned long long arguments[6];
@@ -188,7 +188,7 @@ static void take_call(struct look_proc *l, const char *tid, struct capture_threa
 }
 
 /* "futex_do_wait", or "0" */
-static void take_wchan(struct look_proc *l, const char *tid, struct capture_thread *t)
+static void take_wchan(struct thread_sampler_proc *l, const char *tid, struct capture_thread *t)
 {
 	char text[sizeof(t->waits_in)];
 
@@ -197,7 +197,7 @@ static void take_wchan(struct look_proc *l, const char *tid, struct capture_thre
 		memcpy(t->waits_in, text, sizeof(text));
 }
 
-static bool take_thread(struct look_proc *l, const char *tid, struct capture_thread *t)
+static bool take_thread(struct thread_sampler_proc *l, const char *tid, struct capture_thread *t)
 {
 	uint64_t number;
 
@@ -212,7 +212,7 @@ static bool take_thread(struct look_proc *l, const char *tid, struct capture_thr
 	return true;
 }
 
-int look_proc_at_threads(struct look_proc *l, struct capture_thread *scratch, const struct look_callbacks *c)
+int thread_sampler_proc_read(struct thread_sampler_proc *l, struct capture_thread *scratch, const struct thread_sampler_callbacks *c)
 {
 	DIR *folder = opendir(l->task);
 	int threads = 0;
@@ -230,19 +230,19 @@ int look_proc_at_threads(struct look_proc *l, struct capture_thread *scratch, co
 	return threads;
 }
 
-void look_proc_take_samples(struct look_proc *l, struct capture_thread *scratch, const struct look_callbacks *c)
+void thread_sampler_proc_take_samples(struct thread_sampler_proc *l, struct capture_thread *scratch, const struct thread_sampler_callbacks *c)
 {
 	scratch->waits_in[0] = '\0';
 	if (!l->no_samples)
 		samples_take(l->samples, scratch, c);
 }
 
-uint64_t look_proc_lost(const struct look_proc *l)
+uint64_t thread_sampler_proc_lost(const struct thread_sampler_proc *l)
 {
 	return l->samples ? samples_lost(l->samples) : 0;
 }
 
-unsigned look_proc_missing(const struct look_proc *l, const char *ret[LOOK_MISSING_MAX])
+unsigned thread_sampler_proc_missing(const struct thread_sampler_proc *l, const char *ret[THREAD_SAMPLER_MISSING_MAX])
 {
 	unsigned n = 0;
 
@@ -263,9 +263,9 @@ unsigned look_proc_missing(const struct look_proc *l, const char *ret[LOOK_MISSI
 	return n;
 }
 
-int look_proc_open(const char *proc_root, uint32_t pid, unsigned frequency, struct look_proc **ret)
+int thread_sampler_proc_open(const char *proc_root, uint32_t pid, unsigned frequency, struct thread_sampler_proc **ret)
 {
-	struct look_proc *l = calloc(1, sizeof(*l));
+	struct thread_sampler_proc *l = calloc(1, sizeof(*l));
 	long ticks = sysconf(_SC_CLK_TCK);
 
 	if (!l)
@@ -275,13 +275,13 @@ int look_proc_open(const char *proc_root, uint32_t pid, unsigned frequency, stru
 	l->living = strcmp(proc_root, "/proc") == 0;
 	if (asprintf(&l->task, "%s/%u/task", proc_root, pid) < 0) {
 		l->task = NULL;
-		look_proc_close(l);
+		thread_sampler_proc_close(l);
 		return -ENOMEM;
 	}
 	if (access(l->task, R_OK | X_OK) < 0) {
 		int r = errno == ENOENT ? -ESRCH : -errno;
 
-		look_proc_close(l);
+		thread_sampler_proc_close(l);
 		return r;
 	}
 	open_samples(l, frequency);
@@ -289,7 +289,7 @@ int look_proc_open(const char *proc_root, uint32_t pid, unsigned frequency, stru
 	return 0;
 }
 
-void look_proc_close(struct look_proc *l)
+void thread_sampler_proc_close(struct thread_sampler_proc *l)
 {
 	if (!l)
 		return;

@@ -1,4 +1,4 @@
-#include "source/look.h"
+#include "source/thread-sampler.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "inspect.skel.h"
-#include "source/look-proc.h"
+#include "source/thread-sampler-proc.h"
 #include "source/samples.h"
 
 /* At 500 samples a second and 8 KiB each, 4 MiB hold a second: who looks at a machine that crawls waits for
@@ -19,15 +19,15 @@
 #define BUFFER_PAGES_MIN 256
 #define BUFFER_PAGES_ALL 16384
 
-struct look {
-	struct look_proc *proc; /* not NULL: there is no BPF available, and nothing of what follows */
+struct thread_sampler {
+	struct thread_sampler_proc *proc; /* not NULL: there is no BPF available, and nothing of what follows */
 	struct inspect_bpf *skel;
 	struct bpf_link *iter, *files;
 	struct samples *samples;
 	struct capture_thread thread;
 };
 
-static int open_cpus(struct look *l, unsigned frequency)
+static int open_cpus(struct thread_sampler *l, unsigned frequency)
 {
 	int n = libbpf_num_possible_cpus(), r;
 	const struct samples_options options = {.frequency = frequency,
@@ -44,7 +44,7 @@ static int open_cpus(struct look *l, unsigned frequency)
 	return r == 0 ? samples_enable(l->samples) : r;
 }
 
-static int load(struct look *l, uint32_t pid, bool files)
+static int load(struct thread_sampler *l, uint32_t pid, bool files)
 {
 	int r;
 
@@ -67,7 +67,7 @@ static int no_print(enum libbpf_print_level level, const char *format, va_list a
 	return 0;
 }
 
-static int attach_iterator(struct look *l, uint32_t pid)
+static int attach_iterator(struct thread_sampler *l, uint32_t pid)
 {
 	union bpf_iter_link_info info = {.task.pid = pid};
 	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info, .link_info_len = sizeof(info));
@@ -78,7 +78,7 @@ static int attach_iterator(struct look *l, uint32_t pid)
 	return l->iter ? 0 : -errno;
 }
 
-static int open_bpf(struct look *l, const struct look_options *options)
+static int open_bpf(struct thread_sampler *l, const struct thread_sampler_options *options)
 {
 	libbpf_print_fn_t print = libbpf_set_print(no_print);
 	int r = load(l, options->pid, true);
@@ -95,7 +95,7 @@ static int open_bpf(struct look *l, const struct look_options *options)
 	return r;
 }
 
-static void close_bpf(struct look *l)
+static void close_bpf(struct thread_sampler *l)
 {
 	samples_free(l->samples);
 	bpf_link__destroy(l->iter);
@@ -106,9 +106,9 @@ static void close_bpf(struct look *l)
 	l->skel = NULL;
 }
 
-int look_open(const struct look_options *options, struct look **ret)
+int thread_sampler_open(const struct thread_sampler_options *options, struct thread_sampler **ret)
 {
-	struct look *l = calloc(1, sizeof(*l));
+	struct thread_sampler *l = calloc(1, sizeof(*l));
 	int r;
 
 	if (!l)
@@ -116,22 +116,22 @@ int look_open(const struct look_options *options, struct look **ret)
 	r = open_bpf(l, options);
 	if (r < 0) {
 		close_bpf(l);
-		r = look_proc_open(options->proc_root, options->pid, options->frequency, &l->proc);
+		r = thread_sampler_proc_open(options->proc_root, options->pid, options->frequency, &l->proc);
 	}
 	if (r < 0) {
-		look_close(l);
+		thread_sampler_close(l);
 		return r;
 	}
 	*ret = l;
 	return 0;
 }
 
-void look_close(struct look *l)
+void thread_sampler_close(struct thread_sampler *l)
 {
 	if (!l)
 		return;
 	close_bpf(l);
-	look_proc_close(l->proc);
+	thread_sampler_proc_close(l->proc);
 	free(l);
 }
 
@@ -153,13 +153,13 @@ static int read_all(int fd, void *into, size_t n)
 	return 1;
 }
 
-int look_at_threads(struct look *l, const struct look_callbacks *c)
+int thread_sampler_read(struct thread_sampler *l, const struct thread_sampler_callbacks *c)
 {
 	_cleanup_close_ int fd = -1;
 	int threads = 0, r;
 
 	if (l->proc)
-		return look_proc_at_threads(l->proc, &l->thread, c);
+		return thread_sampler_proc_read(l->proc, &l->thread, c);
 	fd = bpf_iter_create(bpf_link__fd(l->iter));
 	if (fd < 0)
 		return -errno;
@@ -170,17 +170,17 @@ int look_at_threads(struct look *l, const struct look_callbacks *c)
 	return r < 0 ? r : threads;
 }
 
-void look_take_samples(struct look *l, const struct look_callbacks *c)
+void thread_sampler_take_samples(struct thread_sampler *l, const struct thread_sampler_callbacks *c)
 {
 	if (l->proc)
-		look_proc_take_samples(l->proc, &l->thread, c);
+		thread_sampler_proc_take_samples(l->proc, &l->thread, c);
 	else
 		samples_take(l->samples, &l->thread, c);
 }
 
-uint64_t look_lost(const struct look *l)
+uint64_t thread_sampler_lost(const struct thread_sampler *l)
 {
-	return l->proc ? look_proc_lost(l->proc) : samples_lost(l->samples);
+	return l->proc ? thread_sampler_proc_lost(l->proc) : samples_lost(l->samples);
 }
 
 static int by_bytes(const void *left, const void *right)
@@ -191,7 +191,7 @@ static int by_bytes(const void *left, const void *right)
 	return x > y ? -1 : x < y;
 }
 
-unsigned look_files(const struct look *l, struct capture_file *ret, unsigned max)
+unsigned thread_sampler_files(const struct thread_sampler *l, struct capture_file *ret, unsigned max)
 {
 	int fd = l->proc ? -1 : bpf_map__fd(l->skel->maps.files);
 	VEC(struct capture_file) all = {};
@@ -216,12 +216,12 @@ unsigned look_files(const struct look *l, struct capture_file *ret, unsigned max
 	return n;
 }
 
-unsigned look_missing(const struct look *l, const char *ret[LOOK_MISSING_MAX])
+unsigned thread_sampler_missing(const struct thread_sampler *l, const char *ret[THREAD_SAMPLER_MISSING_MAX])
 {
 	unsigned n = 0;
 
 	if (l->proc)
-		return look_proc_missing(l->proc, ret);
+		return thread_sampler_proc_missing(l->proc, ret);
 	if (!l->files)
 		ret[n++] = "bytes by file: this kernel does not let system calls be counted as they return";
 	return n;
