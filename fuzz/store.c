@@ -34,7 +34,7 @@ static void read_marks(struct store *s)
 	if (store_marks(s, INT64_MIN, INT64_MAX, &marks, &n) < 0)
 		return;
 	for (size_t i = 0; i < n && i < 8; i++) {
-		free(store_told(s, marks[i].id, 0));
+		free(store_read_answer(s, marks[i].id, 0));
 		if (store_captures(s, marks[i].id, &captures, &n_captures) < 0)
 			continue;
 		for (size_t k = 0; k < n_captures; k++)

@@ -25,7 +25,7 @@
 #define GROUPS	 2048
 
 static unsigned kills = 12;
-static char run_dir[] = "/tmp/custody-XXXXXX";
+static char run_dir[] = "/tmp/hold-XXXXXX";
 static int64_t longest;
 
 #define HEADS 2

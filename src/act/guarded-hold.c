@@ -234,7 +234,7 @@ static bool goes_before(const struct guarded_hold *c, const struct hold *h)
 	return c->request.rights.viewer == 0 && h->by != 0 && !h->kept;
 }
 
-/* Held for good already, by itself or by its unit; or by another user's custody. 1 = what was in contention was given back: what was
+/* Held for good already, by itself or by its unit; or by another user's hold. 1 = what was in contention was given back: what was
  * planned so far goes by how things were before. */
 static int check_free(const struct guarded_hold *c, const struct hold *h, char **ret_words)
 {

@@ -2,7 +2,7 @@
  *
  * A hold is a list of steps, each with what undoes it. It is written down (RUN/held/ID, hold-file.h) before
  * the first step is done and taken away after the last one was undone, so that the one that comes later - the
- * hold watchdog (custody.h), the recorder, the next start - can undo it from the file alone. Undoing is
+ * hold watchdog (guarded-hold.h), the recorder, the next start - can undo it from the file alone. Undoing is
  * idempotent: any part of it may already be done.
  *
  * Nothing that is done here outlives a restart of the machine: control groups, scheduling classes and

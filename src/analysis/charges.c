@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/hmap.h"
 #include "timeline/blame.h"
-#include "timeline/owed.h"
+#include "timeline/no-reply.h"
 #include "timeline/state.h"
 
 #define NICE_0	    120 /* trace_thread.prio */
@@ -260,14 +260,14 @@ static void take_before(struct joining *j, uint32_t thread, int64_t begin)
 }
 
 /* Whoever asked a server that sleeps waits for that server. */
-static int take_owed(struct joining *j, const struct owed_waits *owed, enum charge_how how, int64_t begin, int64_t end)
+static int take_no_reply(struct joining *j, const struct no_reply_waits *owed, enum charge_how how, int64_t begin, int64_t end)
 {
 	int64_t start = j->timeline->start;
 	bool known = begin - start >= BEFORE_MIN;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < owed->list.n; i++) {
-		const struct owed_wait *w = &owed->list.v[i];
+		const struct no_reply_wait *w = &owed->list.v[i];
 		const struct subject *whom = gives_way(j, w->asker) ? NULL : program_of(j, w->asker), *who = program_of(j, w->waker);
 		int64_t before = within(w->from, w->to, start, begin), now = within(w->from, w->to, begin, end);
 
@@ -281,12 +281,12 @@ static int take_owed(struct joining *j, const struct owed_waits *owed, enum char
 
 static int take_answers(struct joining *j, int64_t begin, int64_t end)
 {
-	_cleanup_(owed_waits_free) struct owed_waits within_server = {}, to_the_end = {};
-	int r = owed_waits_find(j->timeline, &within_server);
+	_cleanup_(no_reply_waits_free) struct no_reply_waits within_server = {}, to_the_end = {};
+	int r = no_reply_waits_find(j->timeline, &within_server);
 
-	r = r ?: owed_to_the_end_find(j->timeline, &to_the_end);
-	r = r ?: take_owed(j, &within_server, CHARGE_OWED, begin, end);
-	return r ?: take_owed(j, &to_the_end, CHARGE_UNANSWERED, begin, end);
+	r = r ?: no_reply_to_the_end_find(j->timeline, &to_the_end);
+	r = r ?: take_no_reply(j, &within_server, CHARGE_OWED, begin, end);
+	return r ?: take_no_reply(j, &to_the_end, CHARGE_UNANSWERED, begin, end);
 }
 
 static int join(struct joining *j, const struct dataset *d, uint32_t from, uint32_t to)

@@ -30,7 +30,7 @@ int marked_times_collect(const struct mark *marks, size_t n, int64_t before, int
 {
 	*ret = (struct marked_times){};
 	for (size_t i = 0; i < n; i++) {
-		if (mark_is_caught(&marks[i]) && !with_caught)
+		if (mark_is_of_rule(&marks[i]) && !with_caught)
 			continue;
 		if (VEC_PUSH(ret->list, (struct marked_time){marks[i].wall - before, marks[i].last + after}) < 0)
 			return -ENOMEM;

@@ -9,7 +9,7 @@ static void answer_and_judge(struct store *store, uint32_t uid, enum feedback fe
 		"{\"at\": 1, \"slow\": true, \"summary\": \"s\", \"bottleneck\": \"cpu\", \"fingerprint\": {}, \"confidence\": 0.5}";
 	int64_t id;
 
-	assert_int_equal(store_caught(store, START, "cpu: up to 97 %", &id), 0);
+	assert_int_equal(store_rule_incident(store, START, "cpu: up to 97 %", &id), 0);
 	assert_int_equal(store_tell(store, id, 0, answer), 0);
 	assert_int_equal(store_tell(store, id, 1000, answer), 0);
 	assert_int_equal(store_mark_feedback(store, id, uid, feedback), 0);

@@ -110,7 +110,7 @@ static int answer_now(struct store *store, const struct answer_sink *sink, const
 
 int told_get(struct store *store, const struct answer_sink *sink, const struct mark *mark, int64_t window, const struct viewer *viewer, struct told *ret)
 {
-	_cleanup_free_ char *text = store_told(store, mark->id, viewer->uid);
+	_cleanup_free_ char *text = store_read_answer(store, mark->id, viewer->uid);
 	int r = text ? told_read(text, ret) : -ENOENT;
 
 	if (r < 0)
@@ -154,7 +154,7 @@ int told_find_like(struct store *store, const struct mark *marks, size_t n, int6
 	int r = fingerprint_of_answer(a, &now);
 
 	for (size_t i = 0; r == 0 && now.parts.n && i < n; i++) {
-		_cleanup_free_ char *text = marks[i].id != this_mark && marks[i].wall < a->at ? store_told(store, marks[i].id, viewer->uid) : NULL;
+		_cleanup_free_ char *text = marks[i].id != this_mark && marks[i].wall < a->at ? store_read_answer(store, marks[i].id, viewer->uid) : NULL;
 		struct told t;
 		double likeness;
 
@@ -193,7 +193,7 @@ void told_calibrate(struct store *store, const struct mark *marks, size_t n, con
 
 	for (size_t i = 0; i < n; i++) {
 		enum feedback feedback = marks[i].feedback != FEEDBACK_NONE ? store_feedback_by(store, &marks[i], viewer->uid) : FEEDBACK_NONE;
-		_cleanup_free_ char *text = feedback != FEEDBACK_NONE ? store_told(store, marks[i].id, viewer->uid) : NULL;
+		_cleanup_free_ char *text = feedback != FEEDBACK_NONE ? store_read_answer(store, marks[i].id, viewer->uid) : NULL;
 		struct told t;
 
 		if (!text || told_read(text, &t) < 0)

@@ -13,7 +13,7 @@ struct told {
 };
 
 void told_free(struct told *t);
-/* The answer that a text (store_told()) says; mark is not set. 0; -EBADMSG, -ENOMEM. */
+/* The answer that a text (store_read_answer()) says; mark is not set. 0; -EBADMSG, -ENOMEM. */
 int told_read(const char *text, struct told *ret);
 /* Does what it says in words (summary, cause, culprit) contain this, in whatever case? */
 bool told_mentions(const char *text, const char *words);

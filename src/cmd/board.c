@@ -10,7 +10,7 @@
 #include "answer/curve.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "cmd/asked.h"
+#include "cmd/why-query.h"
 #include "cmd/client-rights.h"
 #include "view/board.h"
 #include "view/json.h"
@@ -213,23 +213,23 @@ static int show_lives(struct common *common, struct store *store, const struct w
 }
 
 /* A mark's moment is asked about as `why` asks: with what is known of the mark. */
-static int ask_board(struct common *common, struct store *store, struct asked *asked, const struct board_view *view)
+static int ask_board(struct common *common, struct store *store, struct why_query *asked, const struct board_view *view)
 {
-	int status = asked_load_causes(asked);
+	int status = why_query_load_causes(asked);
 
 	if (status != EXIT_ANSWERED)
 		return status;
 	if (!view->who || !common->json) /* what is reported of one process as JSON has no verdict */
-		asked_find_events(common, asked);
+		why_query_find_events(common, asked);
 	if (client_give_up_rights(common, 0))
 		return EXIT_CANNOT;
-	(void)asked_read_marks(common, store, asked);
+	(void)why_query_read_marks(common, store, asked);
 	return board_arg_follow && !common->from_file ? follow(common, store, &asked->request, view) : once(common, store, &asked->request, view);
 }
 
 int board_show(struct common *common, const struct board_view *view)
 {
-	_cleanup_asked_ struct asked asked = {.by_default = !view->window, .request = {.at = wall_now(), .viewer = common->viewer}};
+	_cleanup_why_query_ struct why_query asked = {.by_default = !view->window, .request = {.at = wall_now(), .viewer = common->viewer}};
 	struct why_request *request = &asked.request;
 	struct store *store;
 	int status, r;
@@ -239,9 +239,9 @@ int board_show(struct common *common, const struct board_view *view)
 		return usage_error("show", "--feature needs --for WHO: a pid, unit or name");
 	if (board_arg_points < 1 || board_arg_points > POINTS_MAX)
 		return usage_error("show", "invalid --points; expected 1 to %d", POINTS_MAX);
-	r = view->at ? asked_about(common, view->at, &asked) : 0;
+	r = view->at ? why_query_parse(common, view->at, &asked) : 0;
 	if (r < 0)
-		return asked_wrong_time("show", view->at, r);
+		return why_query_wrong_time("show", view->at, r);
 	store = open_common_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;

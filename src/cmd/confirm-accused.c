@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cmd/asked.h"
+#include "cmd/why-query.h"
 
 static int take_accused(const struct answer *a, struct accused_list *ret)
 {
@@ -25,13 +25,13 @@ static int take_accused(const struct answer *a, struct accused_list *ret)
 	return EXIT_NOTHING_FOUND;
 }
 
-static int answer_for(struct common *common, struct store *store, struct asked *asked, struct accused_list *ret)
+static int answer_for(struct common *common, struct store *store, struct why_query *asked, struct accused_list *ret)
 {
 	struct why_data data = {};
 	struct answer a;
-	int r = asked_read_marks(common, store, asked), status;
+	int r = why_query_read_marks(common, store, asked), status;
 
-	asked_find_events(common, asked);
+	why_query_find_events(common, asked);
 	if (r == 0)
 		r = why_from_store(store, &asked->request, &data, &a);
 	if (r < 0) {
@@ -48,7 +48,7 @@ static int answer_for(struct common *common, struct store *store, struct asked *
 
 int find_accused(struct common *common, int64_t mark, struct accused_list *ret)
 {
-	_cleanup_asked_ struct asked asked = {.request = {.at = wall_now(),
+	_cleanup_why_query_ struct why_query asked = {.request = {.at = wall_now(),
 							  .marked = mark != 0,
 							  .proc_root = mark ? NULL : "/proc",
 							  .window = common->config.answer_window,

@@ -55,7 +55,7 @@ struct trial_run {
 	struct target target;
 	int of; /* enum hold_short; -1 = by what it uses */
 	struct watch watch;
-	struct guarded_hold *custody;
+	struct guarded_hold *hold;
 	struct trial trial;
 	sigset_t ends;
 	char *words; /* why it could not be held */
@@ -125,7 +125,7 @@ static int take_joined(struct trial_run *t)
 	t->trial.joined += (uint32_t)(now.heads.list.n - before);
 	if (now.heads.list.n > before)
 		r = target_refuse(PROC, &now, &rights, &t->words);
-	return r < 0 ? r : guarded_hold_join(t->custody, &now);
+	return r < 0 ? r : guarded_hold_join(t->hold, &now);
 }
 
 static int change(void *data, bool held)
@@ -134,13 +134,13 @@ static int change(void *data, bool held)
 
 	int r = 0;
 
-	if (!t->custody)
+	if (!t->hold)
 		return 0;
 	if (!held)
-		return guarded_hold_let_go(t->custody);
+		return guarded_hold_let_go(t->hold);
 	if (t->target.open)
 		r = take_joined(t);
-	return r < 0 ? r : guarded_hold_apply(t->custody);
+	return r < 0 ? r : guarded_hold_apply(t->hold);
 }
 
 static void tell(const struct trial_sample *s)
@@ -162,8 +162,8 @@ static int look(void *data, struct trial_sample *s)
 	int r = watch_look(&t->watch, s);
 
 	tell(s);
-	if (r == 0 && t->custody)
-		r = guarded_hold_alive(t->custody);
+	if (r == 0 && t->hold)
+		r = guarded_hold_alive(t->hold);
 	/* of a program that begins processes again and again some other may be there */
 	if (r == 0 && !processes_live(PROC, &t->target.heads))
 		r = t->target.open ? take_joined(t) : -ESRCH;
@@ -200,12 +200,12 @@ static int ready(void *data)
 
 	t->watch.by_disk = q.of == SHORT_DISK;
 	if (r == 0)
-		r = guarded_hold_begin(&q, &t->target, &t->custody, &t->words);
+		r = guarded_hold_begin(&q, &t->target, &t->hold, &t->words);
 	if (r < 0)
 		return r;
 	t->trial.of = hold_short_names[q.of];
-	t->trial.way = hold_way_names[guarded_hold_of(t->custody)->way];
-	t->trial.unit = *guarded_hold_of(t->custody)->unit ? strdup(guarded_hold_of(t->custody)->unit) : NULL;
+	t->trial.way = hold_way_names[guarded_hold_of(t->hold)->way];
+	t->trial.unit = *guarded_hold_of(t->hold)->unit ? strdup(guarded_hold_of(t->hold)->unit) : NULL;
 	t->trial.how = TAKE(t->words);
 	return t->trial.how ? 0 : -ENOMEM;
 }
@@ -233,9 +233,9 @@ static void draw_order(struct trial *t)
 static int finish(struct trial_run *t, int r)
 {
 	struct trial *trial = &t->trial;
-	int given = t->custody ? guarded_hold_end(t->custody, false) : 0;
+	int given = t->hold ? guarded_hold_end(t->hold, false) : 0;
 
-	t->custody = NULL;
+	t->hold = NULL;
 	if (given < 0)
 		log_error("%s (pid %u) cannot be released yet: %s; whyslow tries again", trial->name,
 			  trial->pid, strerror(-given));

@@ -11,7 +11,7 @@
 
 /* A window's events and their stacks. */
 struct window {
-	struct recalled events;
+	struct opened_trace events;
 	bool recalled;
 	struct path_tree tree;
 	struct flame flame;
@@ -21,7 +21,7 @@ static void window_free(struct window *w)
 {
 	path_tree_free(&w->tree);
 	if (w->recalled)
-		recalled_free(&w->events);
+		opened_trace_free(&w->events);
 }
 
 /* A process that the other window does not have is nothing there, not an error. */
@@ -41,12 +41,12 @@ static int find_threads(const struct timeline *t, const char *who, bool may_lack
 	return EXIT_ANSWERED;
 }
 
-static int fold(const struct common *common, const struct recall *what, const struct folded_options *o, bool may_lack, struct window *w)
+static int fold(const struct common *common, const struct trace_request *what, const struct folded_options *o, bool may_lack, struct window *w)
 {
 	_cleanup_free_ uint32_t *threads = NULL;
 	static const uint32_t nobody;
 	size_t n = 0;
-	int status = recall(common, "export", what, &w->events);
+	int status = trace_open(common, "export", what, &w->events);
 
 	if (status != EXIT_ANSWERED)
 		return status;
@@ -66,7 +66,7 @@ static int fold(const struct common *common, const struct recall *what, const st
 
 int export_folded(const struct common *common, const struct folded_options *o, FILE *out)
 {
-	struct recall other = {o->base_since, o->base_until, o->base_mark ? o->base_mark : o->events.mark, 0};
+	struct trace_request other = {o->base_since, o->base_until, o->base_mark ? o->base_mark : o->events.mark, 0};
 	bool compared = o->base_mark || o->base_since || o->base_until;
 	_cleanup_(window_free) struct window w = {}, base = {};
 	int status;

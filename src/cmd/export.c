@@ -10,7 +10,7 @@
 #include "cmd/export-counters.h"
 #include "cmd/export-folded.h"
 #include "cmd/export-trace.h"
-#include "cmd/recall.h"
+#include "cmd/trace-open.h"
 #include "cmd/report.h"
 #include "cmd/verb.h"
 #include "view/export.h"
@@ -19,7 +19,7 @@
 #define FORMATS "store, csv, jsonl, openmetrics, counters (the machine's own, for a fleet), trace, perfetto, folded or html (of one incident: give its number)"
 
 static const char *arg_format, *arg_since, *arg_until, *arg_output;
-static struct recall arg_events;
+static struct trace_request arg_events;
 static struct folded_options arg_folded;
 static bool arg_redact;
 
@@ -101,13 +101,13 @@ static int write_out(const struct dataset *d)
 
 static int write_perfetto(const struct common *common, FILE *out)
 {
-	struct recalled events;
-	int status = recall(common, "export", &arg_events, &events);
+	struct opened_trace events;
+	int status = trace_open(common, "export", &arg_events, &events);
 
 	if (status != EXIT_ANSWERED)
 		return status;
 	(void)perfetto_write(&events.timeline, events.from, events.to, out);
-	recalled_free(&events);
+	opened_trace_free(&events);
 	return EXIT_ANSWERED;
 }
 

@@ -38,7 +38,7 @@ static void print_line(const struct mark *m)
 	char at[40];
 
 	printf("%4" PRId64 "  %s", m->id, format_local(m->wall, at, sizeof(at)));
-	if (mark_is_caught(m))
+	if (mark_is_of_rule(m))
 		printf(m->goes_on ? "  (by a rule, ongoing)" : "  (by a rule)");
 	else if (m->presses > 1)
 		printf("  (marked %u times)", m->presses);
@@ -55,7 +55,7 @@ static json_t *mark_json(const struct mark *m)
 
 	/* kind and goes_on: the names of source and ongoing until 0.2 */
 	return json_pack("{s:I, s:s, s:s, s:b, s:b, s:s, s:s, s:I, s:I, s:s?, s:s?}", "id", (json_int_t)m->id, "source",
-			 mark_is_caught(m) ? "rule" : "user", "kind", mark_is_caught(m) ? "caught" : "mark", "ongoing",
+			 mark_is_of_rule(m) ? "rule" : "user", "kind", mark_is_of_rule(m) ? "caught" : "mark", "ongoing",
 			 (int)m->goes_on, "goes_on", (int)m->goes_on, "until", format_rfc3339(m->last, until, sizeof(until)), "at",
 			 format_rfc3339(m->wall, at, sizeof(at)), "presses", (json_int_t)m->presses, "uid", (json_int_t)m->uid,
 			 "note", m->note, "feedback", m->feedback ? feedback_names[m->feedback] : NULL);
@@ -175,7 +175,7 @@ static void search(const struct common *common, struct store *store, struct mark
 	size_t kept = 0;
 
 	for (size_t i = 0; i < *n; i++) {
-		_cleanup_free_ char *told = store_told(store, marks[i].id, common->viewer.uid);
+		_cleanup_free_ char *told = store_read_answer(store, marks[i].id, common->viewer.uid);
 
 		if (strcasestr(note_of(&marks[i]), arg_search) || (told && told_mentions(told, arg_search)))
 			marks[kept++] = marks[i];

@@ -90,7 +90,7 @@ static uint32_t find_thread(const struct timeline *t, uint32_t number, int64_t a
 	return found;
 }
 
-static int parse_thread(const struct recalled *r, const char *text, uint32_t *ret)
+static int parse_thread(const struct opened_trace *r, const char *text, uint32_t *ret)
 {
 	uint64_t number;
 
@@ -106,7 +106,7 @@ static int parse_thread(const struct recalled *r, const char *text, uint32_t *re
 /* --- rows --- */
 
 /* The threads of the path, the one with the largest part first, after the one asked about. */
-static int path_threads(const struct recalled *r, uint32_t thread, uint32_t *ret, size_t *ret_n)
+static int path_threads(const struct opened_trace *r, uint32_t thread, uint32_t *ret, size_t *ret_n)
 {
 	_cleanup_(path_free) struct critical_path path = {};
 	_cleanup_free_ struct path_share *shares = NULL;
@@ -130,7 +130,7 @@ static int path_threads(const struct recalled *r, uint32_t thread, uint32_t *ret
 	return 0;
 }
 
-static int build_rows(const struct recalled *r, const struct row_question *asked, uint32_t path, struct draw_cache *cache)
+static int build_rows(const struct opened_trace *r, const struct row_question *asked, uint32_t path, struct draw_cache *cache)
 {
 	struct row_question q = *asked;
 	uint32_t first[PATH_ROWS];
@@ -142,7 +142,7 @@ static int build_rows(const struct recalled *r, const struct row_question *asked
 }
 
 /* Ordering looks at everything that was recorded: it is done once for all questions that pan and zoom. */
-static int find_rows(const struct recalled *r, const struct threads_draw *d, const struct row_question *q, uint32_t path,
+static int find_rows(const struct opened_trace *r, const struct threads_draw *d, const struct row_question *q, uint32_t path,
 		     struct draw_cache *cache)
 {
 	_cleanup_str_ struct str key = {};
@@ -163,7 +163,7 @@ static int find_rows(const struct recalled *r, const struct threads_draw *d, con
 
 /* --- answers --- */
 
-static int answer_instant(const struct recalled *r, const struct threads_draw *d, uint32_t number)
+static int answer_instant(const struct opened_trace *r, const struct threads_draw *d, uint32_t number)
 {
 	_cleanup_(instant_free) struct instant m = {};
 	uint32_t thread;
@@ -172,7 +172,7 @@ static int answer_instant(const struct recalled *r, const struct threads_draw *d
 
 	if (!number)
 		return usage_error("threads", "--at requires a thread: 'whyslow threads 812 --at 14:32:07 --json'");
-	if (recall_time(&r->trace, d->at, r->timeline.end, &at) < 0)
+	if (trace_open_time(&r->trace, d->at, r->timeline.end, &at) < 0)
 		return usage_error("threads", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", d->at);
 	thread = find_thread(&r->timeline, number, at);
 	status = thread == NOBODY ? -ENODATA : draw_instant(&r->timeline, thread, at, &m);
@@ -183,7 +183,7 @@ static int answer_instant(const struct recalled *r, const struct threads_draw *d
 	return status < 0 || instant_json(&r->timeline, &m, stdout) < 0 ? cannot(status) : EXIT_ANSWERED;
 }
 
-static int answer_drawing(const struct recalled *r, const struct threads_draw *d, struct draw_cache *cache)
+static int answer_drawing(const struct opened_trace *r, const struct threads_draw *d, struct draw_cache *cache)
 {
 	_cleanup_(drawing_free) struct drawing drawing = {};
 	uint32_t folded[NUMBERS_MAX];
@@ -201,7 +201,7 @@ static int answer_drawing(const struct recalled *r, const struct threads_draw *d
 		return usage_error("threads", "--folded expects PIDs with commas between them");
 	if (d->chosen && (parse_u64(d->chosen, &chosen) < 0 || chosen > UINT32_MAX))
 		return usage_error("threads", "--chosen expects a PID");
-	if (recall_time(&r->trace, d->order_since, rows.from, &rows.from) < 0 || recall_time(&r->trace, d->order_until, rows.to, &rows.to) < 0)
+	if (trace_open_time(&r->trace, d->order_since, rows.from, &rows.from) < 0 || trace_open_time(&r->trace, d->order_until, rows.to, &rows.to) < 0)
 		return usage_error("threads", "--order-since and --order-until expect a TIME");
 	q.chosen = (uint32_t)chosen;
 	if (parse_thread(r, d->path, &q.path) < 0) {
@@ -216,7 +216,7 @@ static int answer_drawing(const struct recalled *r, const struct threads_draw *d
 	return status < 0 ? cannot(status) : EXIT_ANSWERED;
 }
 
-int threads_draw(const struct recalled *r, const struct threads_draw *d, uint32_t number, struct draw_cache **cache)
+int threads_draw(const struct opened_trace *r, const struct threads_draw *d, uint32_t number, struct draw_cache **cache)
 {
 	if (!*cache)
 		*cache = calloc(1, sizeof(**cache));

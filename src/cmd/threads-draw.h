@@ -1,7 +1,7 @@
 /* `whyslow threads --points N`, `threads TID --at TIME`: what a drawing of the timeline asks for. */
 #pragma once
 
-#include "cmd/recall.h"
+#include "cmd/trace-open.h"
 
 struct threads_draw {
 	uint64_t points, first, rows;		     /* rows 0 = all */
@@ -28,4 +28,4 @@ void draw_cache_free(struct draw_cache *c);
 
 bool is_drawing(const struct threads_draw *d);
 /* Answers on standard output, in one line. `number`: the thread of --at; 0 = none was given. The exit status. */
-int threads_draw(const struct recalled *r, const struct threads_draw *d, uint32_t number, struct draw_cache **cache);
+int threads_draw(const struct opened_trace *r, const struct threads_draw *d, uint32_t number, struct draw_cache **cache);

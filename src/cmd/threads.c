@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/name-stacks.h"
-#include "cmd/recall.h"
+#include "cmd/trace-open.h"
 #include "cmd/threads-draw.h"
 #include "timeline/state.h"
 #include "timeline/wait-report.h"
@@ -20,13 +20,13 @@
 #define QUESTION_WORDS 48
 #define PATIENCE       300000 /* ms without a question, after which the recording is let go */
 
-static struct recall arg_what;
+static struct trace_request arg_what;
 static struct threads_draw arg_draw;
 static uint64_t arg_top = 30;
 static bool arg_questions, arg_json;
 
 static const struct option_row options[] = {
-	RECALL_OPTIONS(arg_what),
+	TRACE_OPTIONS(arg_what),
 	{OPTION_COUNT, 'n', "top", "N", &arg_top, "how many to list (default 30)"},
 	DRAW_OPTIONS(arg_draw),
 	{OPTION_FLAG, 0, "questions", NULL, &arg_questions, "read questions from standard input: a line each, a JSON array of this verb's words"},
@@ -48,7 +48,7 @@ static int busiest_first(const void *a, const void *b)
 }
 
 /* Those that did something, or wanted to, first. */
-static int sort_threads(const struct recalled *r, uint32_t *threads, size_t n)
+static int sort_threads(const struct opened_trace *r, uint32_t *threads, size_t n)
 {
 	_cleanup_free_ struct entry *entries = calloc(n + 1, sizeof(*entries));
 
@@ -67,7 +67,7 @@ static int sort_threads(const struct recalled *r, uint32_t *threads, size_t n)
 	return 0;
 }
 
-static int print(const struct common *common, const struct recalled *r, uint32_t *threads, size_t n)
+static int print(const struct common *common, const struct opened_trace *r, uint32_t *threads, size_t n)
 {
 	struct waits_options o = {common->colour, true, (unsigned)arg_top, r->asked, false};
 	_cleanup_free_ struct wait_report *reports = calloc(n + 1, sizeof(*reports));
@@ -85,7 +85,7 @@ static int print(const struct common *common, const struct recalled *r, uint32_t
 }
 
 /* Everybody: all that were there in the window. */
-static int all_threads(const struct recalled *r, uint32_t **ret)
+static int all_threads(const struct opened_trace *r, uint32_t **ret)
 {
 	uint32_t *all = calloc(r->timeline.threads.n + 1, sizeof(*all));
 	int n = 0;
@@ -111,7 +111,7 @@ static int parse_number(int argc, char **argv, uint64_t *ret)
 	return EXIT_ANSWERED;
 }
 
-static int list(const struct common *common, const struct recalled *r, uint64_t pid)
+static int list(const struct common *common, const struct opened_trace *r, uint64_t pid)
 {
 	_cleanup_free_ uint32_t *threads = NULL;
 	int n = pid ? timeline_find(&r->timeline, (uint32_t)pid, &threads) : all_threads(r, &threads);
@@ -121,7 +121,7 @@ static int list(const struct common *common, const struct recalled *r, uint64_t 
 	return n <= 0 ? EXIT_CANNOT : print(common, r, threads, (size_t)n);
 }
 
-static int answer(const struct common *common, const struct recalled *r, uint64_t pid, struct draw_cache **cache)
+static int answer(const struct common *common, const struct opened_trace *r, uint64_t pid, struct draw_cache **cache)
 {
 	if (!is_drawing(&arg_draw))
 		return list(common, r, pid);
@@ -146,7 +146,7 @@ static int take_words(const json_t *line, char **argv)
 	return (int)n + 1;
 }
 
-static int answer_question(const struct common *common, struct recalled *r, const char *text, struct draw_cache **cache)
+static int answer_question(const struct common *common, struct opened_trace *r, const char *text, struct draw_cache **cache)
 {
 	static const struct option_row json[] = {{OPTION_FLAG, 0, "json", NULL, &arg_json, ""}, {}};
 	json_t *line = json_loads(text, 0, NULL);
@@ -161,7 +161,7 @@ static int answer_question(const struct common *common, struct recalled *r, cons
 	else
 		status = parse_number(argc, argv, &pid);
 	if (status == EXIT_ANSWERED)
-		status = recall_window(&arg_what, "threads", r);
+		status = trace_open_window(&arg_what, "threads", r);
 	if (status == EXIT_ANSWERED)
 		status = answer(common, r, pid, cache);
 	json_decref(line);
@@ -177,9 +177,9 @@ static bool somebody_asks(void)
 
 /* Views pan and zoom: the recording is read and analyzed once, not at each step. What cannot be answered is told on
  * standard error, and here by its exit status. */
-static int answer_questions(const struct common *common, struct recalled *r, struct draw_cache **cache)
+static int answer_questions(const struct common *common, struct opened_trace *r, struct draw_cache **cache)
 {
-	const struct recall what = arg_what;
+	const struct trace_request what = arg_what;
 	const struct threads_draw draw = arg_draw;
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
@@ -201,21 +201,21 @@ static int answer_questions(const struct common *common, struct recalled *r, str
 static int run(struct common *common, int argc, char **argv)
 {
 	struct draw_cache *cache = NULL;
-	struct recalled r;
+	struct opened_trace r;
 	uint64_t pid;
 	int status = parse_number(argc, argv, &pid);
 
 	if (arg_questions && !common->json)
 		return usage_error("threads", "--questions requires --json");
 	if (status == EXIT_ANSWERED)
-		status = recall(common, "threads", &arg_what, &r);
+		status = trace_open(common, "threads", &arg_what, &r);
 	if (status != EXIT_ANSWERED)
 		return status;
 	if (arg_questions || arg_draw.at)
 		(void)name_stacks(&r.trace); /* what has no name is shown as it is */
 	status = arg_questions ? answer_questions(common, &r, &cache) : answer(common, &r, pid, &cache);
 	draw_cache_free(cache);
-	recalled_free(&r);
+	opened_trace_free(&r);
 	return status;
 }
 

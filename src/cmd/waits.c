@@ -16,13 +16,13 @@
 #include "view/wait-reasons.h"
 #include "view/waits.h"
 
-static struct recall arg_what;
+static struct trace_request arg_what;
 static const char *arg_by;
 static uint64_t arg_top = 8;
 static bool arg_all, arg_path, arg_matrix, arg_reasons;
 
 static const struct option_row options[] = {
-	RECALL_OPTIONS(arg_what),
+	TRACE_OPTIONS(arg_what),
 	{OPTION_TEXT, 0, "by", "LEVEL", &arg_by, "thread, process (default), program or cgroup"},
 	{OPTION_FLAG, 0, "path", NULL, &arg_path, "of a PID: the critical path, moment by moment"},
 	{OPTION_FLAG, 0, "reasons", NULL, &arg_reasons,
@@ -43,7 +43,7 @@ static int parse_level(const char *text, enum blame_level *ret)
 	return -EINVAL;
 }
 
-static struct waits_options view_options(const struct common *common, const struct recalled *r)
+static struct waits_options view_options(const struct common *common, const struct opened_trace *r)
 {
 	return (struct waits_options){common->colour, arg_all, (unsigned)arg_top, r->asked, false};
 }
@@ -57,7 +57,7 @@ static int cannot(int r)
 	return EXIT_CANNOT;
 }
 
-static int answer_all(const struct common *common, const struct recalled *r, enum blame_level level)
+static int answer_all(const struct common *common, const struct opened_trace *r, enum blame_level level)
 {
 	struct waits_options o = view_options(common, r);
 	_cleanup_(blame_matrix_free) struct blame_matrix m = {};
@@ -75,7 +75,7 @@ static int answer_all(const struct common *common, const struct recalled *r, enu
 	return m.cells.n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 }
 
-static int print_of(const struct common *common, const struct recalled *r, const struct waits_of *w)
+static int print_of(const struct common *common, const struct opened_trace *r, const struct waits_of *w)
 {
 	struct waits_options o = view_options(common, r);
 
@@ -86,7 +86,7 @@ static int print_of(const struct common *common, const struct recalled *r, const
 }
 
 /* Of several threads, the path of the one that had most to do with it: the leader. */
-static int answer_one(const struct common *common, const struct recalled *r, const uint32_t *threads, size_t n)
+static int answer_one(const struct common *common, const struct opened_trace *r, const uint32_t *threads, size_t n)
 {
 	_cleanup_(blame_matrix_free) struct blame_matrix matrix = {};
 	_cleanup_(path_free) struct critical_path path = {};
@@ -154,7 +154,7 @@ static int answer_pid(const struct common *common, struct recalled *r, uint32_t 
 static int run(struct common *common, int argc, char **argv)
 {
 	enum blame_level level = LEVEL_PROCESS;
-	struct recalled r;
+	struct opened_trace r;
 	uint64_t pid = 0;
 	int status;
 
@@ -168,11 +168,11 @@ static int run(struct common *common, int argc, char **argv)
 		return usage_error("waits", "--reasons needs a PID: whose waits?");
 	if (arg_path && !pid)
 		return usage_error("waits", "--path requires a PID");
-	status = recall(common, "waits", &arg_what, &r);
+	status = trace_open(common, "waits", &arg_what, &r);
 	if (status != EXIT_ANSWERED)
 		return status;
 	status = pid ? answer_pid(common, &r, (uint32_t)pid) : answer_all(common, &r, level);
-	recalled_free(&r);
+	opened_trace_free(&r);
 	return status;
 }
 

@@ -201,7 +201,7 @@ static int find_chain_and_give_up_rights(struct common *common, struct program_q
 	return r ?: client_give_up_rights(common, 0) ? -EPERM : 0;
 }
 
-static int find_all(struct common *common, struct program_question *q, struct store *store, struct asked *asked)
+static int find_all(struct common *common, struct program_question *q, struct store *store, struct why_query *asked)
 {
 	int64_t at = asked->request.at, window = common->config.answer_window;
 	bool early = client_has_rights_left(common);
@@ -233,7 +233,7 @@ static int print(const struct common *common, const struct program_question *q)
 	return slow ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 }
 
-int why_program(struct common *common, const char *who, struct store *store, struct asked *asked)
+int why_program(struct common *common, const char *who, struct store *store, struct why_query *asked)
 {
 	struct program_question q = {.who = who, .now = asked->request.proc_root != NULL, .found.at = asked->request.at};
 	int r = find_all(common, &q, store, asked), status = EXIT_CANNOT;

@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "cmd/asked.h"
+#include "cmd/why-query.h"
 #include "cmd/client-rights.h"
 #include "cmd/save-answers.h"
 #include "cmd/why-program.h"
@@ -136,7 +136,7 @@ static void compare_with_earlier(struct common *common, struct store *store, int
 		(void)told_keep(sink, mark, a);
 }
 
-static int answer_from(struct common *common, struct store *store, struct asked *asked)
+static int answer_from(struct common *common, struct store *store, struct why_query *asked)
 {
 	struct why_request *request = &asked->request;
 	struct why_data data = {};
@@ -145,8 +145,8 @@ static int answer_from(struct common *common, struct store *store, struct asked 
 
 	if (status)
 		return status;
-	r = asked_read_marks(common, store, asked);
-	request->live_root = asked_is_live(common, asked) ? "/proc" : NULL;
+	r = why_query_read_marks(common, store, asked);
+	request->live_root = why_query_is_live(common, asked) ? "/proc" : NULL;
 	if (r == 0)
 		r = why_args.boot ? boot_from_store(store, request, &data, &a) : why_from_store(store, request, &data, &a);
 	if (r == 0 && !why_args.boot)
@@ -158,7 +158,7 @@ static int answer_from(struct common *common, struct store *store, struct asked 
 	return status;
 }
 
-static int prepare(struct common *common, struct asked *asked)
+static int prepare(struct common *common, struct why_query *asked)
 {
 	struct why_request *request = &asked->request;
 
@@ -180,7 +180,7 @@ static int prepare(struct common *common, struct asked *asked)
 		request->block = *why_args.window_mode == 'b';
 	}
 	request->ret_facts = why_args.facts ? &asked->facts : NULL;
-	return asked_load_causes(asked);
+	return why_query_load_causes(asked);
 }
 
 static bool recording_is_fresh(struct store *store, int64_t now)
@@ -190,13 +190,13 @@ static bool recording_is_fresh(struct store *store, int64_t now)
 	return store_extent(store, &from, &to) == 0 && now - to < FRESH_ENOUGH;
 }
 
-static void find_events(const struct common *common, struct asked *asked)
+static void find_events(const struct common *common, struct why_query *asked)
 {
 	if (!asked->request.method || asked->request.method == &method_blame)
-		asked_find_events(common, asked);
+		why_query_find_events(common, asked);
 }
 
-static int answer_moment(struct common *common, struct asked *asked)
+static int answer_moment(struct common *common, struct why_query *asked)
 {
 	struct store *store;
 	int status = prepare(common, asked);
@@ -217,7 +217,7 @@ static int answer_moment(struct common *common, struct asked *asked)
 
 int why_at(struct common *common, int64_t wall, int64_t mark)
 {
-	_cleanup_asked_ struct asked asked = {.request = {.at = wall, .marked = mark != 0}, .mark = mark};
+	_cleanup_why_query_ struct why_query asked = {.request = {.at = wall, .marked = mark != 0}, .mark = mark};
 
 	return answer_moment(common, &asked);
 }
@@ -225,7 +225,7 @@ int why_at(struct common *common, int64_t wall, int64_t mark)
 static int why_now(struct common *common)
 {
 	struct store_paths paths = common_paths(common);
-	_cleanup_asked_ struct asked asked = {.waits = why_args.wait, .request = {.at = wall_now(), .proc_root = "/proc"}};
+	_cleanup_why_query_ struct why_query asked = {.waits = why_args.wait, .request = {.at = wall_now(), .proc_root = "/proc"}};
 	_cleanup_free_ char *error = NULL;
 	struct store *store;
 	int status = prepare(common, &asked);
@@ -250,7 +250,7 @@ static int why_now(struct common *common)
 static int why_boot(struct common *common)
 {
 	int64_t now = wall_now(), start = now - boot_now();
-	_cleanup_asked_ struct asked asked = {.by_the_clock = true, .request = {.at = now < start + BOOT_LONGEST ? now : start + BOOT_LONGEST}};
+	_cleanup_why_query_ struct why_query asked = {.by_the_clock = true, .request = {.at = now < start + BOOT_LONGEST ? now : start + BOOT_LONGEST}};
 	struct store *store;
 	int status = prepare(common, &asked);
 
@@ -270,18 +270,18 @@ static int why_boot(struct common *common)
 static int why_one(struct common *common, const char *who)
 {
 	struct store_paths paths = {common->config.store_file, common->config.store_run_dir};
-	_cleanup_asked_ struct asked asked = {.waits = why_args.wait, .request = {.at = wall_now(), .proc_root = common->from_file ? NULL : "/proc"}};
+	_cleanup_why_query_ struct why_query asked = {.waits = why_args.wait, .request = {.at = wall_now(), .proc_root = common->from_file ? NULL : "/proc"}};
 	_cleanup_free_ char *error = NULL;
 	struct store *store = NULL;
 	int r, status;
 
 	if (why_args.at) {
 		asked.request.proc_root = NULL;
-		r = asked_about(common, why_args.at, &asked);
+		r = why_query_parse(common, why_args.at, &asked);
 		if (r < 0)
-			return asked_wrong_time("why", why_args.at, r);
+			return why_query_wrong_time("why", why_args.at, r);
 	}
-	asked_find_events(common, &asked);
+	why_query_find_events(common, &asked);
 	if (common->from_file || why_args.at) {
 		store = open_common_store(common, STORE_READ);
 		if (!store)
@@ -297,7 +297,7 @@ static int why_one(struct common *common, const char *who)
 
 static int run(struct common *common, int argc, char **argv)
 {
-	_cleanup_asked_ struct asked asked = {};
+	_cleanup_why_query_ struct why_query asked = {};
 	int r;
 
 	if (argc > 2 || (argc == 2 && (why_args.boot || why_args.who)))
@@ -312,8 +312,8 @@ static int run(struct common *common, int argc, char **argv)
 		return why_now(common);
 	if (!why_args.at)
 		return usage_error("why", "--from needs --at TIME: a recording has no 'now'");
-	r = asked_about(common, why_args.at, &asked);
-	return r < 0 ? asked_wrong_time("why", why_args.at, r) : answer_moment(common, &asked);
+	r = why_query_parse(common, why_args.at, &asked);
+	return r < 0 ? why_query_wrong_time("why", why_args.at, r) : answer_moment(common, &asked);
 }
 
 const struct verb verb_why = {

@@ -216,9 +216,9 @@ static int64_t write_down(struct triggers *t, const struct news *n)
 		return 0;
 	if (known) {
 		id = *known;
-		r = store_caught_more(t->store, id, n->wall, n->note, n->action == TRIGGER_END);
+		r = store_rule_incident_extend(t->store, id, n->wall, n->note, n->action == TRIGGER_END);
 	} else if (n->action == TRIGGER_BEGIN) {
-		r = store_caught(t->store, n->wall, n->note, &id);
+		r = store_rule_incident(t->store, n->wall, n->note, &id);
 		if (r == 0)
 			(void)capture_mark(t->run_dir, id); /* without a flight recorder there are only counters */
 		if (r == 0 && t->open.n < OPEN_MAX)

@@ -90,7 +90,7 @@ static int end_what_was_caught(struct store *store)
 	int64_t first, last;
 	int r = store_extent(store, &first, &last);
 
-	return r < 0 ? r : store_caught_end(store, last, ", and lasted until the recorder was killed");
+	return r < 0 ? r : store_rule_incidents_end(store, last, ", and lasted until the recorder was killed");
 }
 
 static int take_over(struct writer *w, uint32_t *ret_first_id)

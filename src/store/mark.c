@@ -393,12 +393,12 @@ static int changed_one(const struct store *s, int r)
 	return r < 0 ? r : sqlite3_changes(s->db) ? 0 : -ENOENT;
 }
 
-int store_caught(struct store *s, int64_t wall, const char *note, int64_t *ret_id)
+int store_rule_incident(struct store *s, int64_t wall, const char *note, int64_t *ret_id)
 {
 	return insert(s, wall, GOES_ON, 0, note, ret_id);
 }
 
-int store_caught_more(struct store *s, int64_t id, int64_t wall, const char *note, bool over)
+int store_rule_incident_extend(struct store *s, int64_t id, int64_t wall, const char *note, bool over)
 {
 	const struct mark_value values[] = {mark_number(wall), mark_text(note), mark_number(over ? 0 : GOES_ON), mark_number(id)};
 
@@ -406,7 +406,7 @@ int store_caught_more(struct store *s, int64_t id, int64_t wall, const char *not
 						 values, ARRAY_SIZE(values)));
 }
 
-int store_caught_end(struct store *s, int64_t wall, const char *remark)
+int store_rule_incidents_end(struct store *s, int64_t wall, const char *remark)
 {
 	const struct mark_value values[] = {mark_number(wall), mark_text(remark)};
 
@@ -459,7 +459,7 @@ enum feedback store_feedback_by(struct store *s, const struct mark *mark, uint32
 	if (feedback < 0)
 		feedback = read_feedback(s, "SELECT feedback FROM main.feedback WHERE mark = ? AND uid = ?", mark->id, uid);
 	if (feedback < 0) /* of old recordings what is the owner's word, or root's */
-		return mark->uid == uid && !mark_is_caught(mark) ? mark->feedback : FEEDBACK_NONE;
+		return mark->uid == uid && !mark_is_of_rule(mark) ? mark->feedback : FEEDBACK_NONE;
 	return (enum feedback)feedback;
 }
 
@@ -509,7 +509,7 @@ static char *read_told(struct store *s, const char *sql, sqlite3_stmt **kept, in
 	return json;
 }
 
-char *store_told(struct store *s, int64_t mark, uint32_t uid)
+char *store_read_answer(struct store *s, int64_t mark, uint32_t uid)
 {
 	static const char in_run[] = "SELECT json FROM run.told WHERE mark = ? AND uid = ?",
 			  in_file[] = "SELECT json FROM main.told WHERE mark = ? AND uid = ?";

@@ -157,11 +157,11 @@ void marks_free(struct mark *marks, size_t n);
 /* A press. One within 5 s after the last press of the newest mark by the same user is the same event. *ret_id. */
 int store_mark(struct store *s, int64_t wall, uint32_t uid, const char *note, int64_t *ret_id);
 /* Something that a rule found, and that continues: listed and shown like a mark, but nothing can take it back. */
-int store_caught(struct store *s, int64_t wall, const char *note, int64_t *ret_id);
+int store_rule_incident(struct store *s, int64_t wall, const char *note, int64_t *ret_id);
 /* It continued until `wall`. -ENOENT. */
-int store_caught_more(struct store *s, int64_t id, int64_t wall, const char *note, bool over);
+int store_rule_incident_extend(struct store *s, int64_t id, int64_t wall, const char *note, bool over);
 /* Whatever still continues continued until `wall` at least: the one that watched was killed. `remark` is put behind the notes. */
-int store_caught_end(struct store *s, int64_t wall, const char *remark);
+int store_rule_incidents_end(struct store *s, int64_t wall, const char *remark);
 /* A process that was inspected for an incident: the report for people and for programs. One a process and phase of the
  * incident. */
 struct capture {
@@ -178,8 +178,8 @@ int store_captures(struct store *s, int64_t mark, struct capture **ret, size_t *
 /* What was answered for a mark to a user, as JSON; replaces the saved answer before. 0 or -errno. */
 int store_tell(struct store *s, int64_t mark, uint32_t uid, const char *json);
 /* NULL where nothing was. The caller frees. */
-char *store_told(struct store *s, int64_t mark, uint32_t uid);
-static inline bool mark_is_caught(const struct mark *m)
+char *store_read_answer(struct store *s, int64_t mark, uint32_t uid);
+static inline bool mark_is_of_rule(const struct mark *m)
 {
 	return m->presses == 0;
 }

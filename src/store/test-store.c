@@ -825,17 +825,17 @@ static void what_a_rule_caught_is_listed_like_a_mark(void **state)
 	int64_t mark, caught, again, undone;
 	struct mark m;
 
-	assert_int_equal(store_caught(f->store, START, "cpu: up to 97 %", &caught), 0);
+	assert_int_equal(store_rule_incident(f->store, START, "cpu: up to 97 %", &caught), 0);
 	assert_int_equal(store_mark(f->store, START + NS_PER_SEC, 0, NULL, &mark), 0);
-	assert_int_equal(store_caught(f->store, START + 2 * NS_PER_SEC, "disk: up to 80 %", &again), 0);
+	assert_int_equal(store_rule_incident(f->store, START + 2 * NS_PER_SEC, "disk: up to 80 %", &again), 0);
 	assert_true(caught != mark && again != caught);
 	m = get_mark(f->store, caught);
-	assert_true(mark_is_caught(&m) && m.goes_on);
+	assert_true(mark_is_of_rule(&m) && m.goes_on);
 	mark_free(&m);
-	assert_int_equal(store_caught_more(f->store, caught, START + 9 * NS_PER_SEC, "cpu: up to 99 %, for 9 s", true), 0);
-	assert_int_equal(store_caught_more(f->store, mark, START, "a mark is nobody's but its presser's", true), -ENOENT);
+	assert_int_equal(store_rule_incident_extend(f->store, caught, START + 9 * NS_PER_SEC, "cpu: up to 99 %, for 9 s", true), 0);
+	assert_int_equal(store_rule_incident_extend(f->store, mark, START, "a mark is nobody's but its presser's", true), -ENOENT);
 	m = get_mark(f->store, caught);
-	assert_true(mark_is_caught(&m) && !m.goes_on && m.wall == START && m.last == START + 9 * NS_PER_SEC);
+	assert_true(mark_is_of_rule(&m) && !m.goes_on && m.wall == START && m.last == START + 9 * NS_PER_SEC);
 	assert_string_equal(m.note, "cpu: up to 99 %, for 9 s");
 	mark_free(&m);
 	assert_int_equal(store_mark_feedback(f->store, caught, 1000, FEEDBACK_RIGHT), 0);
@@ -865,9 +865,9 @@ static void a_handle_finds_the_marks_again_when_they_move(void **state)
 
 	assert_int_equal(store_open_marks(f->store), 0);
 	second = open_store(f, STORE_MARK);
-	assert_int_equal(store_caught(second, START, "cpu: up to 97 %", &id), 0);
+	assert_int_equal(store_rule_incident(second, START, "cpu: up to 97 %", &id), 0);
 	assert_int_equal(store_close_marks(f->store), 0);
-	assert_int_equal(store_caught_more(second, id, START + 9 * NS_PER_SEC, "cpu: up to 99 %, for 9 s", true), 0);
+	assert_int_equal(store_rule_incident_extend(second, id, START + 9 * NS_PER_SEC, "cpu: up to 99 %, for 9 s", true), 0);
 	c.mark = id;
 	assert_int_equal(store_capture(second, &c), 0);
 	m = get_mark(f->store, id);
@@ -996,16 +996,16 @@ static void what_a_killed_recorder_had_caught_is_ended(void **state)
 	struct mark m;
 
 	assert_int_equal(store_open_marks(f->store), 0);
-	assert_int_equal(store_caught(f->store, START, "cpu: up to 97 %", &id), 0);
-	assert_int_equal(store_caught(f->store, START, "disk: up to 97 %", &over), 0);
-	assert_int_equal(store_caught_more(f->store, over, START + NS_PER_SEC, "disk: up to 97 %, for 1 s", true), 0);
+	assert_int_equal(store_rule_incident(f->store, START, "cpu: up to 97 %", &id), 0);
+	assert_int_equal(store_rule_incident(f->store, START, "disk: up to 97 %", &over), 0);
+	assert_int_equal(store_rule_incident_extend(f->store, over, START + NS_PER_SEC, "disk: up to 97 %, for 1 s", true), 0);
 	store_close(f->store);
 	f->store = open_store(f, STORE_WRITE);
 	assert_int_equal(store_open_marks(f->store), 0);
-	assert_int_equal(store_caught_end(f->store, START + 60 * NS_PER_SEC, ", and then?"), 0);
+	assert_int_equal(store_rule_incidents_end(f->store, START + 60 * NS_PER_SEC, ", and then?"), 0);
 	assert_int_equal(store_close_marks(f->store), 0);
 	m = get_mark(f->store, id);
-	assert_true(mark_is_caught(&m) && !m.goes_on && m.last == START + 60 * NS_PER_SEC);
+	assert_true(mark_is_of_rule(&m) && !m.goes_on && m.last == START + 60 * NS_PER_SEC);
 	assert_string_equal(m.note, "cpu: up to 97 %, and then?");
 	mark_free(&m);
 	m = get_mark(f->store, over);
@@ -1113,8 +1113,8 @@ static struct counted count_marks(struct store *s)
 	assert_int_equal(store_marks(s, INT64_MIN, INT64_MAX, &marks, &n), 0);
 	for (size_t i = 0; i < n; i++) {
 		c.all++;
-		c.caught += mark_is_caught(&marks[i]);
-		c.of_root += !mark_is_caught(&marks[i]) && !marks[i].uid;
+		c.caught += mark_is_of_rule(&marks[i]);
+		c.of_root += !mark_is_of_rule(&marks[i]) && !marks[i].uid;
 		if (marks[i].uid && marks[i].wall < c.oldest_of_user)
 			c.oldest_of_user = marks[i].wall;
 	}
@@ -1131,7 +1131,7 @@ static void the_marks_of_one_user_are_bounded(void **state)
 
 	assert_int_equal(store_mark(f->store, START, 0, "root's", &id), 0);
 	assert_int_equal(store_open_marks(f->store), 0);
-	assert_int_equal(store_caught(f->store, START, "caught", &id), 0);
+	assert_int_equal(store_rule_incident(f->store, START, "caught", &id), 0);
 	for (int i = 1; i <= 1030; i++)
 		assert_int_equal(store_mark(f->store, START + 10 * i * NS_PER_SEC, 1000, "mine", &id), 0);
 	c = count_marks(f->store);
@@ -1142,7 +1142,7 @@ static void the_marks_of_one_user_are_bounded(void **state)
 	assert_int_equal(store_tell(f->store, id, 1000, "{}"), 0);
 	assert_int_equal(store_close_marks(f->store), 0);
 	assert_int_equal(count_marks(f->store).all, 1002);
-	free(store_told(f->store, id, 1000));
+	free(store_read_answer(f->store, id, 1000));
 	assert_int_equal(store_open_marks(f->store), 0); /* those that went do not come back */
 	assert_int_equal(count_marks(f->store).all, 1002);
 	assert_int_equal(store_close_marks(f->store), 0);

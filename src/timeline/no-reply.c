@@ -1,4 +1,4 @@
-#include "timeline/owed.h"
+#include "timeline/no-reply.h"
 
 #include <string.h>
 
@@ -49,7 +49,7 @@ static bool is_child(const struct timeline *t, uint32_t thread, uint32_t tgid)
 }
 
 /* Up to `at`. What it did in between was for the asker if that one was answered then. */
-static void settle(struct server *s, int64_t at, struct owed_waits *ret)
+static void settle(struct server *s, int64_t at, struct no_reply_waits *ret)
 {
 	if (ret->list.n > s->first && !woke(s->t, s->thread, s->asker, ret->list.v[ret->list.n - 1].to, at))
 		ret->list.n = s->first;
@@ -57,7 +57,7 @@ static void settle(struct server *s, int64_t at, struct owed_waits *ret)
 	s->first = ret->list.n;
 }
 
-static void ask(struct server *s, const struct interval *x, struct owed_waits *ret)
+static void ask(struct server *s, const struct interval *x, struct no_reply_waits *ret)
 {
 	settle(s, x->start, ret);
 	s->asker = x->waker;
@@ -65,7 +65,7 @@ static void ask(struct server *s, const struct interval *x, struct owed_waits *r
 	s->from = 0;
 }
 
-static int sleep_owing(struct server *s, const struct interval *x, bool by_sibling, struct owed_waits *ret)
+static int sleep_owing(struct server *s, const struct interval *x, bool by_sibling, struct no_reply_waits *ret)
 {
 	const struct timeline *t = s->t;
 	int64_t from = s->from ?: x->start;
@@ -74,10 +74,10 @@ static int sleep_owing(struct server *s, const struct interval *x, bool by_sibli
 	s->from = x->waker_kind == WAKER_TASK ? 0 : from;
 	if (!by_sibling || is_child(t, x->waker, t->threads.v[s->thread].tgid) || woke(t, s->thread, x->waker, s->asked, x->end))
 		return 0;
-	return VEC_PUSH(ret->list, (struct owed_wait){s->asker, s->thread, x->waker, from, x->end});
+	return VEC_PUSH(ret->list, (struct no_reply_wait){s->asker, s->thread, x->waker, from, x->end});
 }
 
-static int look_at(struct server *s, const struct interval *x, struct owed_waits *ret)
+static int look_at(struct server *s, const struct interval *x, struct no_reply_waits *ret)
 {
 	const struct thread_line *line = &s->t->threads.v[s->thread], *waker = line;
 
@@ -94,14 +94,14 @@ static int look_at(struct server *s, const struct interval *x, struct owed_waits
 	return 0;
 }
 
-void owed_waits_free(struct owed_waits *w)
+void no_reply_waits_free(struct no_reply_waits *w)
 {
 	VEC_FREE(w->list);
 }
 
-int owed_waits_find(const struct timeline *t, struct owed_waits *ret)
+int no_reply_waits_find(const struct timeline *t, struct no_reply_waits *ret)
 {
-	struct owed_waits found = {};
+	struct no_reply_waits found = {};
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < t->threads.n; i++) {
@@ -115,7 +115,7 @@ int owed_waits_find(const struct timeline *t, struct owed_waits *ret)
 			settle(&s, t->end, &found);
 	}
 	if (r < 0)
-		owed_waits_free(&found);
+		no_reply_waits_free(&found);
 	else
 		*ret = found;
 	return r;
@@ -316,9 +316,9 @@ static int find_askers(const struct timeline *t, uint32_t server, struct askers 
 	return r;
 }
 
-int owed_to_the_end_find(const struct timeline *t, struct owed_waits *ret)
+int no_reply_to_the_end_find(const struct timeline *t, struct no_reply_waits *ret)
 {
-	struct owed_waits found = {};
+	struct no_reply_waits found = {};
 	struct askers askers = {};
 	int r = 0;
 
@@ -333,12 +333,12 @@ int owed_to_the_end_find(const struct timeline *t, struct owed_waits *ret)
 			int64_t since = owes_since(t, i, &end, &askers.list.v[k]);
 
 			if (t->end - since >= OVERDUE)
-				r = VEC_PUSH(found.list, (struct owed_wait){askers.list.v[k].thread, i, end_of_chain(t, i), since, t->end});
+				r = VEC_PUSH(found.list, (struct no_reply_wait){askers.list.v[k].thread, i, end_of_chain(t, i), since, t->end});
 		}
 	}
 	VEC_FREE(askers.list);
 	if (r < 0)
-		owed_waits_free(&found);
+		no_reply_waits_free(&found);
 	else
 		*ret = found;
 	return r;

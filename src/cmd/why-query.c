@@ -1,4 +1,4 @@
-#include "cmd/asked.h"
+#include "cmd/why-query.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 #define LIVE (10 * NS_PER_SEC) /* for so long those who hung are taken to hang still */
 #define MARKS_BEFORE (600 * NS_PER_SEC) /* a press belongs to what went before it and follows it: one before the window reaches into it */
 
-int asked_about(struct common *common, const char *text, struct asked *a)
+int why_query_parse(struct common *common, const char *text, struct why_query *a)
 {
 	struct store *store;
 	struct mark mark;
@@ -48,7 +48,7 @@ int asked_about(struct common *common, const char *text, struct asked *a)
 	return 0;
 }
 
-int asked_wrong_time(const char *verb, const char *text, int r)
+int why_query_wrong_time(const char *verb, const char *text, int r)
 {
 	if (r == -EIO)
 		return EXIT_CANNOT;
@@ -57,7 +57,7 @@ int asked_wrong_time(const char *verb, const char *text, int r)
 	return usage_error(verb, "invalid TIME '%s'; expected now, -5min, 14:32, '2026-11-20 14:32:07' or a mark's id", text);
 }
 
-int asked_load_causes(struct asked *a)
+int why_query_load_causes(struct why_query *a)
 {
 	_cleanup_free_ char *error = NULL;
 	int r = causes_load(SYSTEM_CAUSES, &a->causes, &error);
@@ -69,7 +69,7 @@ int asked_load_causes(struct asked *a)
 }
 
 /* Without a flight recorder, or one that takes its time, the answer is from the counters. */
-static void find_events_of_now(const struct common *common, struct asked *a)
+static void find_events_of_now(const struct common *common, struct why_query *a)
 {
 	_cleanup_free_ char *error = NULL;
 	const size_t most = a->waits ? 0 : EVENTS_MOST;
@@ -85,7 +85,7 @@ static void find_events_of_now(const struct common *common, struct asked *a)
 		a->request.trace = &a->trace;
 }
 
-static void find_events_of_mark(const struct common *common, struct asked *a)
+static void find_events_of_mark(const struct common *common, struct why_query *a)
 {
 	_cleanup_free_ char *folder = trace_folder(common->from_file ? common->from_file : common->config.store_file);
 	_cleanup_free_ char *path = folder ? trace_file_of(folder, a->mark) : NULL, *error = NULL;
@@ -96,16 +96,16 @@ static void find_events_of_mark(const struct common *common, struct asked *a)
 		log_warning("%s", error);
 }
 
-void asked_find_events(const struct common *common, struct asked *a)
+void why_query_find_events(const struct common *common, struct why_query *a)
 {
 	if (a->mark)
 		find_events_of_mark(common, a);
 	/* those of a press are kept some seconds after it */
-	if (a->request.proc_root || (!a->request.trace && asked_is_live(common, a)))
+	if (a->request.proc_root || (!a->request.trace && why_query_is_live(common, a)))
 		find_events_of_now(common, a);
 }
 
-bool asked_is_live(const struct common *common, const struct asked *a)
+bool why_query_is_live(const struct common *common, const struct why_query *a)
 {
 	int64_t passed = wall_now() - a->request.at;
 
@@ -113,7 +113,7 @@ bool asked_is_live(const struct common *common, const struct asked *a)
 }
 
 /* The normal window is of recorded time: a machine that was off overnight is compared with the evening before. */
-static void reach_back(const struct common *common, struct store *store, struct asked *a)
+static void reach_back(const struct common *common, struct store *store, struct why_query *a)
 {
 	int64_t from;
 
@@ -124,7 +124,7 @@ static void reach_back(const struct common *common, struct store *store, struct 
 	a->request.window = a->request.at - from;
 }
 
-int asked_read_marks(const struct common *common, struct store *store, struct asked *a)
+int why_query_read_marks(const struct common *common, struct store *store, struct why_query *a)
 {
 	int r;
 
@@ -135,7 +135,7 @@ int asked_read_marks(const struct common *common, struct store *store, struct as
 	return r;
 }
 
-void asked_free(struct asked *a)
+void why_query_free(struct why_query *a)
 {
 	for (size_t i = 0; i < a->request.n_marks; i++)
 		mark_free(&a->marks[i]);

@@ -1,4 +1,4 @@
-#include "cmd/recall.h"
+#include "cmd/trace-open.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 #define WATCH_DEFAULT (5 * NS_PER_SEC)
 
-void recalled_free(struct recalled *r)
+void opened_trace_free(struct opened_trace *r)
 {
 	timeline_free(&r->timeline);
 	trace_clear(&r->trace);
@@ -70,7 +70,7 @@ static int watch_now(int64_t span, struct trace *ret)
 	return r;
 }
 
-int recall_time(const struct trace *t, const char *text, int64_t standard, int64_t *ret)
+int trace_open_time(const struct trace *t, const char *text, int64_t standard, int64_t *ret)
 {
 	int64_t wall;
 
@@ -84,14 +84,14 @@ int recall_time(const struct trace *t, const char *text, int64_t standard, int64
 	return 0;
 }
 
-int recall_window(const struct recall *what, const char *verb, struct recalled *ret)
+int trace_open_window(const struct trace_request *what, const char *verb, struct opened_trace *ret)
 {
 	const struct timeline *t = &ret->timeline;
 	int64_t from, to;
 
-	if (recall_time(&ret->trace, what->since, t->start, &from) < 0)
+	if (trace_open_time(&ret->trace, what->since, t->start, &from) < 0)
 		return usage_error(verb, "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", what->since);
-	if (recall_time(&ret->trace, what->until, t->end, &to) < 0)
+	if (trace_open_time(&ret->trace, what->until, t->end, &to) < 0)
 		return usage_error(verb, "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", what->until);
 	ret->asked = what->since ? to - from : 0;
 	ret->from = from > t->start ? from : t->start;
@@ -102,12 +102,12 @@ int recall_window(const struct recall *what, const char *verb, struct recalled *
 	return EXIT_CANNOT;
 }
 
-int recall(const struct common *common, const char *verb, const struct recall *what, struct recalled *ret)
+int trace_open(const struct common *common, const char *verb, const struct trace_request *what, struct opened_trace *ret)
 {
 	uint64_t mark = 0;
 	int r, status;
 
-	*ret = (struct recalled){};
+	*ret = (struct opened_trace){};
 	if (what->mark && (parse_u64(what->mark, &mark) < 0 || !mark))
 		return usage_error(verb, "--mark expects a mark's number; 'whyslow list' shows them");
 	r = find_trace(common, (int64_t)mark, &ret->trace);
@@ -121,8 +121,8 @@ int recall(const struct common *common, const char *verb, const struct recall *w
 		trace_clear(&ret->trace);
 		return EXIT_CANNOT;
 	}
-	status = recall_window(what, verb, ret);
+	status = trace_open_window(what, verb, ret);
 	if (status != EXIT_ANSWERED)
-		recalled_free(ret);
+		opened_trace_free(ret);
 	return status;
 }

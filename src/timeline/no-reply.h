@@ -5,19 +5,19 @@
 
 #include "model/interval.h"
 
-struct owed_wait {
+struct no_reply_wait {
 	uint32_t asker, server, waker; /* threads */
 	int64_t from, to;
 };
 
-struct owed_waits {
-	VEC(struct owed_wait) list;
+struct no_reply_waits {
+	VEC(struct no_reply_wait) list;
 };
 
 /* All of the timeline. 0 or -ENOMEM. */
-int owed_waits_find(const struct timeline *t, struct owed_waits *ret);
+int no_reply_waits_find(const struct timeline *t, struct no_reply_waits *ret);
 /* Those that last to the timeline's end: of an asker that asked a server again and again, was answered each time, and now waits while that one
  * sleeps, is stopped, waits for something else (a lock of a file, a child, a timer: then longer than the asker ever waited for it), or computes
  * and answers no other program either. Their waker is the server, or who holds the lock that keeps the server. 0 or -ENOMEM. */
-int owed_to_the_end_find(const struct timeline *t, struct owed_waits *ret);
-void owed_waits_free(struct owed_waits *w);
+int no_reply_to_the_end_find(const struct timeline *t, struct no_reply_waits *ret);
+void no_reply_waits_free(struct no_reply_waits *w);

@@ -1,7 +1,7 @@
 /* Who owes an answer and sleeps: told event by event. */
 #include "timeline/test-story.h"
 
-#include "timeline/owed.h"
+#include "timeline/no-reply.h"
 
 #define STORY(s) _cleanup_(story_end) struct story s; begin(&s); (void)state
 
@@ -29,13 +29,13 @@ static void answer(struct story *s, int64_t us)
 
 static size_t owed(struct story *s, int64_t us, int64_t *ret_us)
 {
-	_cleanup_(owed_waits_free) struct owed_waits found = {};
+	_cleanup_(no_reply_waits_free) struct no_reply_waits found = {};
 
 	tell(s, us);
-	assert_int_equal(owed_waits_find(&s->line, &found), 0);
+	assert_int_equal(no_reply_waits_find(&s->line, &found), 0);
 	*ret_us = 0;
 	for (size_t i = 0; i < found.list.n; i++) {
-		const struct owed_wait *w = &found.list.v[i];
+		const struct no_reply_wait *w = &found.list.v[i];
 
 		*ret_us += (w->to - w->from) / US;
 		assert_int_equal(s->line.threads.v[w->asker].tid, A);
@@ -147,10 +147,10 @@ static void begin_alike(struct story *s, uint32_t parent_of_server)
 /* us that A waits for B at the end */
 static int64_t owed_to_the_end(struct story *s, int64_t us)
 {
-	_cleanup_(owed_waits_free) struct owed_waits found = {};
+	_cleanup_(no_reply_waits_free) struct no_reply_waits found = {};
 
 	tell(s, us);
-	assert_int_equal(owed_to_the_end_find(&s->line, &found), 0);
+	assert_int_equal(no_reply_to_the_end_find(&s->line, &found), 0);
 	assert_true(found.list.n <= 1);
 	if (!found.list.n)
 		return 0;
@@ -259,7 +259,7 @@ static void who_computes_for_others_is_busy(void **state)
 /* It is reported by the recorder at the freeze: C has the lock of the file that B wants. */
 static void who_holds_the_lock_is_charged(void **state)
 {
-	_cleanup_(owed_waits_free) struct owed_waits found = {};
+	_cleanup_(no_reply_waits_free) struct no_reply_waits found = {};
 	STORY(s);
 
 	instead(&s, CALL_FILE_LOCK);
@@ -267,7 +267,7 @@ static void who_holds_the_lock_is_charged(void **state)
 		if (s.trace.threads.v[i].tid == B)
 			s.trace.threads.v[i].owner = C;
 	tell(&s, 2000000);
-	assert_int_equal(owed_to_the_end_find(&s.line, &found), 0);
+	assert_int_equal(no_reply_to_the_end_find(&s.line, &found), 0);
 	assert_int_equal(found.list.n, 1);
 	assert_int_equal(found.list.v[0].asker, who(&s, A));
 	assert_int_equal(found.list.v[0].server, who(&s, B));
