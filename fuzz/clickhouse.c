@@ -18,8 +18,8 @@ static int take_binary(void *data, struct reader *in)
 
 	*(size_t *)data += text ? strlen(text) : 0;
 	free(text);
-	(void)read_float64(in);
-	(void)read_int64(in);
+	(void)clickhouse_read_float64(in);
+	(void)clickhouse_read_int64(in);
 	return 0;
 }
 

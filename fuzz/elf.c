@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 
 	if (fd < 0)
 		return 0;
-	(void)build_id_read(fd, &id);
+	(void)elf_build_id_read(fd, &id);
 	if (id.size > BUILD_ID_MAX)
 		abort();
 	if (object_open(dup(fd), "input", NULL, NULL, &o) < 0)

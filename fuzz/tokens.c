@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 		users_each(users, count, &named);
 		users_free(users);
 	}
-	if (credentials_read(path, &who, &client_error) == 0)
-		credentials_free(&who);
+	if (user_credentials_read(path, &who, &client_error) == 0)
+		user_credentials_free(&who);
 	return 0;
 }

@@ -68,8 +68,8 @@ static void show(const struct timeline *t)
 	}
 	if (path_build(t, 0, t->start, t->end, &path) == 0)
 		path_free(&path);
-	if (fold_stacks(t, &stacks, &tree) == 0)
-		folded_text(&tree, nowhere);
+	if (waits_fold_stacks(t, &stacks, &tree) == 0)
+		waits_folded_text(&tree, nowhere);
 	path_tree_free(&tree);
 	perfetto_write(t, t->start, t->end, nowhere);
 }

@@ -38,7 +38,7 @@ static bool is_for_program(const char *word)
 	static const char *const names[] = {"--store", "--from", "--config", "--help"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (text_starts(word, names[i]) && strchr("=", word[strlen(names[i])]))
+		if (str_starts(word, names[i]) && strchr("=", word[strlen(names[i])]))
 			return true;
 	return strcmp(word, "-h") == 0 || strcmp(word, "--version") == 0;
 }
@@ -51,7 +51,7 @@ static bool take_words(struct question *q, int argc, char **argv)
 			if (++i == argc)
 				return false;
 			q->run_dir = argv[i];
-		} else if (text_starts(argv[i], "--run-dir=")) {
+		} else if (str_starts(argv[i], "--run-dir=")) {
 			q->run_dir = argv[i] + strlen("--run-dir=");
 		} else if (is_for_program(argv[i]) || !add_word(q, argv[i])) {
 			return false;

@@ -405,7 +405,7 @@ static void copy_on_write(void)
 
 /* ---- files ---- */
 
-static int open_in_folder(const char *name, int flags)
+static int outside_open_in_folder(const char *name, int flags)
 {
 	char path[4096];
 	int fd;
@@ -430,7 +430,7 @@ static void write_blocks(int fd, size_t size)
 /* On the disk, and nowhere else. */
 static void make_cold_file(const char *name, size_t size)
 {
-	int fd = open_in_folder(name, O_RDWR | O_CREAT | O_TRUNC);
+	int fd = outside_open_in_folder(name, O_RDWR | O_CREAT | O_TRUNC);
 
 	write_blocks(fd, size);
 	if (fsync(fd) < 0 || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) != 0)
@@ -445,7 +445,7 @@ static void map_file_prepare(void)
 	int fd;
 
 	make_cold_file("mapped", MOVER_MAPPED);
-	fd = open_in_folder("mapped", O_RDONLY);
+	fd = outside_open_in_folder("mapped", O_RDONLY);
 	mapped = mmap(NULL, MOVER_MAPPED, PROT_READ, MAP_SHARED, fd, 0);
 	if (mapped == MAP_FAILED || madvise(mapped, MOVER_MAPPED, MADV_RANDOM) < 0)
 		fail("mmap");
@@ -460,7 +460,7 @@ static int data = -1;
 
 static void read_cached_prepare(void)
 {
-	data = open_in_folder("cached", O_RDWR | O_CREAT | O_TRUNC);
+	data = outside_open_in_folder("cached", O_RDWR | O_CREAT | O_TRUNC);
 	write_blocks(data, MOVER_BLOCK);
 }
 
@@ -475,7 +475,7 @@ static void read_cached(void)
 
 static void write_file_prepare(void)
 {
-	data = open_in_folder("written", O_RDWR | O_CREAT | O_TRUNC);
+	data = outside_open_in_folder("written", O_RDWR | O_CREAT | O_TRUNC);
 }
 
 static void write_file(void)
@@ -521,7 +521,7 @@ static void read_disk_prepare(void)
 {
 	be_real_time();
 	make_cold_file("cold", MOVER_CALLS * MOVER_BLOCK);
-	data = open_in_folder("cold", O_RDONLY | O_DIRECT);
+	data = outside_open_in_folder("cold", O_RDONLY | O_DIRECT);
 	(void)run_delay();
 }
 
@@ -758,7 +758,7 @@ static void thrash_prepare(void)
 {
 	make_cold_file("cold", MOVER_THRASHED);
 	limit_memory("16M");
-	data = open_in_folder("cold", O_RDONLY);
+	data = outside_open_in_folder("cold", O_RDONLY);
 	if (posix_fadvise(data, 0, 0, POSIX_FADV_RANDOM) != 0)
 		fail("posix_fadvise");
 }

@@ -119,7 +119,7 @@ static bool next_field(struct reader *r, struct field *f)
 		r->at += 8;
 		break;
 	case 2:
-		bytes = read_blob(r, &n);
+		bytes = str_read_blob(r, &n);
 		f->in = (struct reader){(const uint8_t *)bytes, (const uint8_t *)bytes + n, false};
 		f->delimited = true;
 		break;

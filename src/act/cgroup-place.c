@@ -92,7 +92,7 @@ const char *place_hold_id(const char *name)
 	const char *id = name + strlen(PLACE_OF_HOLDS);
 	int end = 0;
 
-	if (!text_starts(name, PLACE_OF_HOLDS) || !isdigit((unsigned char)*id) ||
+	if (!str_starts(name, PLACE_OF_HOLDS) || !isdigit((unsigned char)*id) ||
 	    sscanf(id, "%llu-%llu%n-u%llu%n", &numbers[0], &numbers[1], &end, &numbers[2], &end) < 2)
 		return NULL;
 	return end && id[end] == '\0' ? id : NULL;
@@ -119,7 +119,7 @@ int cgroup_place_find(const char *proc_root, uint32_t pid, const char *controlle
 	if (r < 0)
 		return r;
 	leave_holds(path);
-	below = strcmp(root, "/") == 0 ? path : text_starts(path, root) ? path + strlen(root) : NULL;
+	below = strcmp(root, "/") == 0 ? path : str_starts(path, root) ? path + strlen(root) : NULL;
 	if (!below || strstr(below, "/..") || strpbrk(below, "\t\n"))
 		return -ENOENT;
 	*ret = (struct cgroup_place){.mount = TAKE(mount), .unified = !*controller};

@@ -76,8 +76,8 @@ static int find_disks(struct disks *ret)
 		struct disk_name d = {};
 		uint64_t size = 0;
 
-		if (!size_file || !dev_file || text_starts(e->d_name, "loop") ||
-		    text_starts(e->d_name, "ram") || text_starts(e->d_name, "zram"))
+		if (!size_file || !dev_file || str_starts(e->d_name, "loop") ||
+		    str_starts(e->d_name, "ram") || str_starts(e->d_name, "zram"))
 			continue;
 		if (fscanf(size_file, "%" SCNu64, &size) != 1 || !size ||
 		    fscanf(dev_file, "%15s", d.number) != 1)

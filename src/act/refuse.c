@@ -62,7 +62,7 @@ struct listener {
 static const char *what_listens(const char *path)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(needed); i++)
-		if (text_starts(path, needed[i].begins) && (!needed[i].has || strstr(path, needed[i].has)))
+		if (str_starts(path, needed[i].begins) && (!needed[i].has || strstr(path, needed[i].has)))
 			return needed[i].words;
 	return NULL;
 }

@@ -41,7 +41,7 @@ static int parse_stat(char *text, struct process *ret)
 	n = n < PROCESS_NAME ? n : PROCESS_NAME;
 	memcpy(ret->name, open + 1, n);
 	ret->name[n] = '\0';
-	text_make_printable(ret->name);
+	str_make_printable(ret->name);
 	ret->start = start;
 	ret->kernel = flags & PF_KTHREAD;
 	/* a leader may be done while its other threads continue */

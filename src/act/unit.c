@@ -29,7 +29,7 @@ int unit_of(uint32_t pid, char ret[UNIT_NAME])
 
 	if (sd_booted() <= 0 || sd_pid_get_unit((pid_t)pid, &unit) < 0 || strlen(unit) >= UNIT_NAME)
 		return -ENXIO;
-	if (sd_pid_get_session((pid_t)pid, &session) >= 0 || text_starts(unit, "user@") ||
+	if (sd_pid_get_session((pid_t)pid, &session) >= 0 || str_starts(unit, "user@") ||
 	    strcmp(unit, "init.scope") == 0 || (!ends_with(unit, ".service") && !ends_with(unit, ".scope")))
 		return -ENXIO;
 	strcpy(ret, unit);

@@ -33,7 +33,7 @@ const char *frame_namer_keep(struct frame_namer *n, struct str *text)
 {
 	const char *kept;
 
-	text_make_printable(text->data); /* paths, names of threads and functions: the process's user chose them */
+	str_make_printable(text->data); /* paths, names of threads and functions: the process's user chose them */
 	kept = own(n, text->data ? text->data : "", text->len);
 
 	str_clear(text);

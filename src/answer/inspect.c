@@ -180,7 +180,7 @@ static void take_look(struct inspector *i, struct inspected_thread *thread, cons
 	thread->ready_last = t->ready_ns;
 	memcpy(thread->comm, t->comm, sizeof(thread->comm));
 	thread->comm[sizeof(thread->comm) - 1] = '\0';
-	text_make_printable(thread->comm);
+	str_make_printable(thread->comm);
 	thread->start_ns = t->start_ns;
 	thread->looks++;
 	thread->states[t->state < CAPTURE_STATE_COUNT ? t->state : CAPTURE_SLEEPING]++;
@@ -304,7 +304,7 @@ static void finish_files(struct inspector *i, const struct inspected_counts *cou
 		struct inspected_file file = {find_path(i, f), f->read_bytes, f->written_bytes, f->read_calls,
 					      f->write_calls};
 
-		text_make_printable(file.path);
+		str_make_printable(file.path);
 		if (VEC_PUSH(i->result.files, file) < 0)
 			free(file.path);
 	}
@@ -340,9 +340,9 @@ static void finish_remarks(struct inspection *n, const struct frame_namer *namer
 	for (size_t k = 0; k < ARRAY_SIZE(namer->nameless); k++)
 		frames += namer->nameless[k];
 	for (size_t k = 1; frames && k < ARRAY_SIZE(namer->nameless); k++)
-		if (namer->nameless[k] * 50 >= frames && nameless_text((enum nameless)k))
+		if (namer->nameless[k] * 50 >= frames && symbolizer_nameless_text((enum nameless)k))
 			remark(n, "%.0f %% of the frames have no name: %s",
-			       100.0 * (double)namer->nameless[k] / (double)frames, nameless_text((enum nameless)k));
+			       100.0 * (double)namer->nameless[k] / (double)frames, symbolizer_nameless_text((enum nameless)k));
 	remark_damage(n, namer);
 	if (namer->incomplete * 20 > namer->chains)
 		remark(n,

@@ -57,7 +57,7 @@ static bool lists(int fd, const char *path)
 {
 	struct text t = read_whole(fd);
 	/* Debian merged /bin into /usr/bin: the list may say either */
-	bool found = has_line(&t, path) || (text_starts(path, "/usr/") && has_line(&t, path + strlen("/usr")));
+	bool found = has_line(&t, path) || (str_starts(path, "/usr/") && has_line(&t, path + strlen("/usr")));
 
 	free(t.data);
 	return found;

@@ -103,7 +103,7 @@ static int find_package(struct search *s, int info, const char *path, char **ret
 			return -ETIME;
 		if (!package_name(e->d_name, s->names[s->n]))
 			continue;
-		s->files[s->n] = open_in_folder(info, e->d_name);
+		s->files[s->n] = outside_open_in_folder(info, e->d_name);
 		s->n += s->files[s->n] >= 0;
 		if (s->n == SANDBOX_FILES_MAX)
 			r = look_through(s, path, ret);
@@ -113,7 +113,7 @@ static int find_package(struct search *s, int info, const char *path, char **ret
 
 static char *find_version(struct search *s, const char *root, const char *package)
 {
-	int fd = open_below(root, "/var/lib/dpkg/status");
+	int fd = outside_open_below(root, "/var/lib/dpkg/status");
 	struct reader answer;
 
 	if (fd < 0)
@@ -128,7 +128,7 @@ static char *find_version(struct search *s, const char *root, const char *packag
 int package_of(const char *root, const char *path, char **ret_package, char **ret_version)
 {
 	struct search s = {.until = monotonic_now() + PATIENCE};
-	int info = open_folder_below(root, INFO), r;
+	int info = outside_open_folder_below(root, INFO), r;
 
 	if (info < 0)
 		return info;

@@ -45,7 +45,7 @@ int make_folder_of(const char *file, mode_t mode)
 	return make_folders(folder, mode);
 }
 
-bool path_exists(const char *path)
+bool folder_path_exists(const char *path)
 {
 	struct stat st;
 

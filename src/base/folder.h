@@ -15,7 +15,7 @@ int check_folder_owner(const char *path);
 
 /* Whether there is something of this name that this process can reach. access() asks with the real user's rights and without
  * capabilities: what an answer for another user may read in root's folder is not there for it. */
-bool path_exists(const char *path);
+bool folder_path_exists(const char *path);
 
 /* For _cleanup_(): a folder that is being read. */
 static inline void close_folder(DIR **folder)

@@ -68,7 +68,7 @@ int local_socket_accept(int fd)
 	return r;
 }
 
-int send_descriptors(int connection, const int *fds, size_t n)
+int local_socket_send_descriptors(int connection, const int *fds, size_t n)
 {
 	char control[CMSG_SPACE(DESCRIPTORS_MAX * sizeof(int))] = {}, byte = 0;
 	struct iovec io = {&byte, 1};
@@ -90,7 +90,7 @@ static void close_all(const int *fds, size_t n)
 		close(fds[i]);
 }
 
-int receive_descriptors(int connection, int *ret_fds, size_t n)
+int local_socket_receive_descriptors(int connection, int *ret_fds, size_t n)
 {
 	char control[CMSG_SPACE(DESCRIPTORS_MAX * sizeof(int))] = {}, byte;
 	struct iovec io = {&byte, 1};
@@ -114,7 +114,7 @@ int receive_descriptors(int connection, int *ret_fds, size_t n)
 	return 0;
 }
 
-void unlink_in(const char *folder, const char *name)
+void local_socket_unlink_in(const char *folder, const char *name)
 {
 	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
 

@@ -16,9 +16,9 @@ int local_socket_accept(int fd);
 #define DESCRIPTORS_MAX 4 /* of one message */
 
 /* One message of one byte with these descriptors. 0 or -errno. */
-int send_descriptors(int connection, const int *fds, size_t n);
+int local_socket_send_descriptors(int connection, const int *fds, size_t n);
 /* Exactly so many, with close-on-exec. 0; -ENODATA: the other end closed the connection; -EPROTO: another number, which is closed. */
-int receive_descriptors(int connection, int *ret_fds, size_t n);
+int local_socket_receive_descriptors(int connection, int *ret_fds, size_t n);
 
 /* Removes FOLDER/NAME if it is there. */
-void unlink_in(const char *folder, const char *name);
+void local_socket_unlink_in(const char *folder, const char *name);

@@ -27,7 +27,7 @@ static int read_found(int found)
 	return fd < 0 ? -errno : fd;
 }
 
-int open_regular(const char *path)
+int outside_open_regular(const char *path)
 {
 	_cleanup_close_ int found = open(path, O_PATH | O_CLOEXEC);
 
@@ -42,7 +42,7 @@ static int find(int folder, const char *path, unsigned flags, unsigned resolve)
 	return fd < 0 ? -errno : fd;
 }
 
-int open_in_folder(int folder, const char *name)
+int outside_open_in_folder(int folder, const char *name)
 {
 	_cleanup_close_ int found = find(folder, name, O_PATH, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
 
@@ -56,14 +56,14 @@ static int find_below(const char *root, const char *path, unsigned flags)
 	return folder < 0 ? -errno : find(folder, path, flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 }
 
-int open_below(const char *root, const char *path)
+int outside_open_below(const char *root, const char *path)
 {
 	_cleanup_close_ int found = find_below(root, path, O_PATH);
 
 	return found < 0 ? found : read_found(found);
 }
 
-int open_folder_below(const char *root, const char *path)
+int outside_open_folder_below(const char *root, const char *path)
 {
 	return find_below(root, path, O_RDONLY | O_DIRECTORY);
 }

@@ -5,10 +5,10 @@
 #include <stddef.h>
 
 /* By a path that is our own, or the kernel's (/proc/PID/exe). A descriptor for reading; -EINVAL for what is no regular file; -errno. */
-int open_regular(const char *path);
+int outside_open_regular(const char *path);
 /* The same of a path that is meant below a root, e.g. /proc/PID/root: absolute links and ".." stay inside of it. */
-int open_below(const char *root, const char *path);
+int outside_open_below(const char *root, const char *path);
 /* By its name in a folder that another user may write to: no link is followed. */
-int open_in_folder(int folder, const char *name);
+int outside_open_in_folder(int folder, const char *name);
 /* A folder below a root, for reading it. */
-int open_folder_below(const char *root, const char *path);
+int outside_open_folder_below(const char *root, const char *path);

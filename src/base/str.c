@@ -124,7 +124,7 @@ int str_put_blob(struct str *s, const void *bytes, size_t n)
 	return str_append(s, bytes, n);
 }
 
-const char *read_blob(struct reader *r, size_t *ret_n)
+const char *str_read_blob(struct reader *r, size_t *ret_n)
 {
 	uint64_t n = read_varint(r);
 	const char *bytes = (const char *)r->at;
@@ -171,7 +171,7 @@ static char replacement(const unsigned char *at, size_t n)
 	return n == 0 || (at[0] == 0xc2 && n == 2 && at[1] < 0xa0) ? '?' : 0;
 }
 
-bool bytes_make_printable(char *text, size_t n)
+bool str_make_bytes_printable(char *text, size_t n)
 {
 	bool changed = false;
 	size_t length;
@@ -189,16 +189,16 @@ bool bytes_make_printable(char *text, size_t n)
 	return changed;
 }
 
-void text_make_printable(char *text)
+void str_make_printable(char *text)
 {
 	if (text)
-		(void)bytes_make_printable(text, strlen(text));
+		(void)str_make_bytes_printable(text, strlen(text));
 }
 
 char *read_text(struct reader *r)
 {
 	size_t n;
-	const char *bytes = read_blob(r, &n);
+	const char *bytes = str_read_blob(r, &n);
 
 	return bytes ? strndup(bytes, n) : NULL;
 }
@@ -249,7 +249,7 @@ int fail_again(char **error, int code, const char *format, ...)
 	return code;
 }
 
-bool text_starts(const char *text, const char *prefix)
+bool str_starts(const char *text, const char *prefix)
 {
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }

@@ -71,8 +71,8 @@ static inline int64_t read_svarint(struct reader *r)
 }
 
 /* A length and that many bytes; *ret_n = 0 and r->bad on damage. Returned memory belongs to the reader's buffer. */
-const char *read_blob(struct reader *r, size_t *ret_n);
-/* As read_blob, copied and NUL-terminated; the caller frees. NULL on damage or without memory. */
+const char *str_read_blob(struct reader *r, size_t *ret_n);
+/* As str_read_blob, copied and NUL-terminated; the caller frees. NULL on damage or without memory. */
 char *read_text(struct reader *r);
 
 /* What a -errno means, in words of this program where the C library's speak of something else ("Argument list too long" for E2BIG).
@@ -85,10 +85,10 @@ int fail_again(char **error, int code, const char *format, ...) __attribute__((f
 
 /* What a terminal would obey (C0, DEL, C1), and bytes that are no UTF-8, which JSON cannot carry, become a space or '?', in place: names, notes and command
  * lines are chosen by the one that is recorded, not by the one that reads them. NULL stays. */
-void text_make_printable(char *text);
+void str_make_printable(char *text);
 /* The same of n bytes, NULs among them. Whether there was something to change. */
-bool bytes_make_printable(char *text, size_t n);
-bool text_starts(const char *text, const char *prefix);
+bool str_make_bytes_printable(char *text, size_t n);
+bool str_starts(const char *text, const char *prefix);
 /* Whole decimal numbers only: "12" yes, "12x", "" and "-1" no. Returns 0 or -EINVAL / -ERANGE. */
 int parse_u64(const char *text, uint64_t *ret);
 /* "64M", "2 GiB", "900k", "512" -> bytes (powers of 1024). 0 or -EINVAL. */

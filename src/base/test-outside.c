@@ -49,7 +49,7 @@ static int remove_root(void **state)
 
 static void links_stay_below_the_root(void **state)
 {
-	int fd = open_below(root, "/link");
+	int fd = outside_open_below(root, "/link");
 	char c = 0;
 
 	(void)state;
@@ -57,24 +57,24 @@ static void links_stay_below_the_root(void **state)
 	assert_int_equal(read(fd, &c, 1), 1);
 	assert_int_equal(c, 'x');
 	close(fd);
-	assert_int_equal(open_below(root, "/up"), -ENOENT);
-	assert_int_equal(open_below(root, "/zero"), -ENOENT);
-	assert_int_equal(open_below(root, "../../etc/passwd"), -ENOENT);
-	assert_int_equal(open_folder_below(root, "file"), -ENOTDIR);
+	assert_int_equal(outside_open_below(root, "/up"), -ENOENT);
+	assert_int_equal(outside_open_below(root, "/zero"), -ENOENT);
+	assert_int_equal(outside_open_below(root, "../../etc/passwd"), -ENOENT);
+	assert_int_equal(outside_open_folder_below(root, "file"), -ENOTDIR);
 }
 
 static void in_a_folder_no_link_is_followed(void **state)
 {
-	int folder = open_folder_below(root, "/"), fd;
+	int folder = outside_open_folder_below(root, "/"), fd;
 
 	(void)state;
-	fd = open_in_folder(folder, "file");
+	fd = outside_open_in_folder(folder, "file");
 	assert_true(fd >= 0);
 	close(fd);
-	assert_int_equal(open_in_folder(folder, "link"), -ELOOP);
-	assert_int_equal(open_in_folder(folder, "zero"), -ELOOP);
-	assert_int_equal(open_in_folder(folder, "fifo"), -EINVAL);
-	assert_int_equal(open_in_folder(folder, "../passwd"), -EXDEV);
+	assert_int_equal(outside_open_in_folder(folder, "link"), -ELOOP);
+	assert_int_equal(outside_open_in_folder(folder, "zero"), -ELOOP);
+	assert_int_equal(outside_open_in_folder(folder, "fifo"), -EINVAL);
+	assert_int_equal(outside_open_in_folder(folder, "../passwd"), -EXDEV);
 	close(folder);
 }
 
@@ -83,12 +83,12 @@ static void only_regular_files_are_opened(void **state)
 {
 	(void)state;
 	alarm(20);
-	assert_int_equal(open_below(root, "/fifo"), -EINVAL);
-	assert_int_equal(open_below(root, "/folder"), -EINVAL);
-	assert_int_equal(open_regular(in_root("fifo")), -EINVAL);
-	assert_int_equal(open_regular(in_root("zero")), -EINVAL);
-	assert_int_equal(open_below("", "/dev/null"), -EINVAL);
-	assert_int_equal(open_below("", "/proc/self/root/dev/null"), -ELOOP);
+	assert_int_equal(outside_open_below(root, "/fifo"), -EINVAL);
+	assert_int_equal(outside_open_below(root, "/folder"), -EINVAL);
+	assert_int_equal(outside_open_regular(in_root("fifo")), -EINVAL);
+	assert_int_equal(outside_open_regular(in_root("zero")), -EINVAL);
+	assert_int_equal(outside_open_below("", "/dev/null"), -EINVAL);
+	assert_int_equal(outside_open_below("", "/proc/self/root/dev/null"), -ELOOP);
 	alarm(0);
 }
 
@@ -102,7 +102,7 @@ static void another_s_lease_is_not_waited_for(void **state)
 	signal(SIGIO, SIG_IGN);
 	assert_int_equal(fcntl(fd, F_SETLEASE, F_WRLCK), 0);
 	alarm(20);
-	assert_int_equal(open_below(root, "/file"), -EAGAIN);
+	assert_int_equal(outside_open_below(root, "/file"), -EAGAIN);
 	alarm(0);
 	close(fd);
 }

@@ -30,7 +30,7 @@ static void a_blob_longer_than_the_rest_is_refused(void **state)
 	size_t n;
 
 	(void)state;
-	assert_null(read_blob(&r, &n));
+	assert_null(str_read_blob(&r, &n));
 	assert_true(r.bad);
 }
 
@@ -52,9 +52,9 @@ static void what_a_terminal_would_obey_is_taken_out(void **state)
 	char text[] = "caf\xc3\xa9\n\033[31mred\tend\x7f\xc2\x9b" "2J";
 
 	(void)state;
-	text_make_printable(text);
+	str_make_printable(text);
 	assert_string_equal(text, "caf\xc3\xa9 ?[31mred end???2J");
-	text_make_printable(NULL);
+	str_make_printable(NULL);
 }
 
 /* A name in Latin-1, or cut off within a character: no JSON could carry it. */
@@ -63,7 +63,7 @@ static void what_is_no_utf_8_is_taken_out(void **state)
 	char text[] = "\x9b" "31m caf\xe9 \xe2\x82\xac \xf0\x9f\x98\x80 \xc0\x80 \xed\xa0\x80 \xf5\x80\x80\x80 \xe2\x82";
 
 	(void)state;
-	text_make_printable(text);
+	str_make_printable(text);
 	assert_string_equal(text, "?31m caf? \xe2\x82\xac \xf0\x9f\x98\x80 ?? ??? ???? ??");
 }
 

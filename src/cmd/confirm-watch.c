@@ -84,7 +84,7 @@ static struct victim *find_victim(struct watch *w, const struct process_waits *p
 {
 	struct victim *v = hmap_get(&w->waited, p->pid, 0);
 
-	if (v || p->kernel || p->pid == (uint32_t)getpid() || text_starts(p->name, "whyslow"))
+	if (v || p->kernel || p->pid == (uint32_t)getpid() || str_starts(p->name, "whyslow"))
 		return v;
 	if (w->chosen) {
 		if (!p->young || w->wanted[0])

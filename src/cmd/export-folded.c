@@ -56,7 +56,7 @@ static int fold(const struct common *common, const struct trace_request *what, c
 	if (status != EXIT_ANSWERED)
 		return status;
 	w->flame = (struct flame){&w->events.timeline, {w->events.from, w->events.to, o->waits, o->who ? (n ? threads : &nobody) : NULL, n}, &w->tree};
-	if (name_stacks(&w->events.trace) < 0 || fold_stacks(w->flame.t, &w->flame.o, &w->tree) < 0) {
+	if (name_stacks(&w->events.trace) < 0 || waits_fold_stacks(w->flame.t, &w->flame.o, &w->tree) < 0) {
 		log_error("out of memory");
 		status = EXIT_CANNOT;
 	}
@@ -79,8 +79,8 @@ int export_folded(const struct common *common, const struct folded_options *o, F
 	if (status != EXIT_ANSWERED)
 		return status;
 	if (!common->json)
-		folded_text(&w.tree, out);
-	else if (flame_json(&w.flame, &base.flame, out) < 0)
+		waits_folded_text(&w.tree, out);
+	else if (waits_flame_json(&w.flame, &base.flame, out) < 0)
 		status = EXIT_CANNOT;
 	return status;
 }

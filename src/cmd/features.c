@@ -23,7 +23,7 @@ static const char *status_of(const struct feature *f, bool present)
 {
 	if (present)
 		return "live";
-	return text_starts(f->proof, "fixture:") ? "fixture" : "unverified";
+	return str_starts(f->proof, "fixture:") ? "fixture" : "unverified";
 }
 
 static void note_present(const struct dataset *d, uint64_t present[ENTITY_KIND_END])

@@ -34,7 +34,7 @@ static int read_kept(const struct common *common, int64_t mark, struct trace *re
 
 	if (!path)
 		return -ENOMEM;
-	if (path_exists(path))
+	if (folder_path_exists(path))
 		return read_file(path, ret);
 	log_error("no events were saved for mark %" PRId64 ": no flight recorder was running, or newer marks replaced them (ring.disk)",
 		  mark);
@@ -47,7 +47,7 @@ static int read_from(const char *file, int64_t mark, struct trace *ret)
 	_cleanup_free_ char *folder = mark ? trace_folder(file) : NULL;
 	_cleanup_free_ char *kept = folder ? trace_file_of(folder, mark) : NULL;
 
-	return read_file(kept && path_exists(kept) ? kept : file, ret);
+	return read_file(kept && folder_path_exists(kept) ? kept : file, ret);
 }
 
 static int freeze_now(const struct common *common, struct trace *ret)

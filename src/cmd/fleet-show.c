@@ -54,7 +54,7 @@ static int run_load(struct common *common, int argc, char **argv)
 	f = fleet_open(args, argv[1], NULL);
 	if (!f)
 		return EXIT_CANNOT;
-	if (text_starts(args->output, "clickhouse://"))
+	if (str_starts(args->output, "clickhouse://"))
 		r = fleet_engine_save(args->output, NULL, NULL, f, &error);
 	else
 		r = fleet_store_write(f, args->output, &error);

@@ -131,10 +131,10 @@ static void tell_window(struct telling *t, const char *name, const char *title, 
 		return;
 	}
 	fprintf(t->text, "%s, ", title);
-	threads_text(t->timeline, threads, reports, n, &o, t->text);
+	waits_threads_text(t->timeline, threads, reports, n, &o, t->text);
 	fputc('\n', t->text);
 	fputs("{\"threads\": ", t->json);
-	(void)threads_json(t->timeline, threads, reports, n, t->json);
+	(void)waits_threads_json(t->timeline, threads, reports, n, t->json);
 	fputs(", \"waits\": ", t->json);
 	tell_waits(t, from, to);
 	fputc('\n', t->text);

@@ -29,12 +29,12 @@ int serve_add_token(const struct serve_token_options *o)
 	enum scope scope = SCOPE_READ;
 	int r;
 
-	if (o->scope && scope_parse(o->scope, &scope) < 0)
+	if (o->scope && user_scope_parse(o->scope, &scope) < 0)
 		return usage_error("serve", "invalid SCOPE '%s'; expected all, read or metrics", o->scope);
 	r = users_add(o->file, o->name, scope, o->life ? wall_now() + o->life : INT64_MAX, token, &error);
 	if (r < 0)
 		return cannot(o->file, r, error);
-	fprintf(stderr, "The token of %s, for %s. Save it now: %s holds only its digest.\n", o->name, scope_name(scope), o->file);
+	fprintf(stderr, "The token of %s, for %s. Save it now: %s holds only its digest.\n", o->name, user_scope_name(scope), o->file);
 	puts(token);
 	explicit_bzero(token, sizeof(token));
 	return EXIT_ANSWERED;
@@ -62,14 +62,14 @@ static void print_token(void *data, const struct listed_token *t)
 	(void)data;
 	if (t->expires != INT64_MAX)
 		format_local(t->expires, when, sizeof(when));
-	printf("%-24s %-8s %-24s %s\n", t->name, scope_name(t->scope), when, t->in_clear ? "in clear: revoke it and add it again" : "");
+	printf("%-24s %-8s %-24s %s\n", t->name, user_scope_name(t->scope), when, t->in_clear ? "in clear: revoke it and add it again" : "");
 }
 
 static void put_token(void *data, const struct listed_token *t)
 {
 	char when[32];
 
-	json_array_append_new(data, json_pack("{s:s, s:s, s:s?, s:b}", "name", t->name, "scope", scope_name(t->scope), "expires",
+	json_array_append_new(data, json_pack("{s:s, s:s, s:s?, s:b}", "name", t->name, "scope", user_scope_name(t->scope), "expires",
 					      t->expires == INT64_MAX ? NULL : format_rfc3339(t->expires, when, sizeof(when)), "in_clear", t->in_clear));
 }
 

@@ -126,7 +126,7 @@ int spans_receive(struct common *common, int argc, char **argv)
 	if (spans_pipeline_options(0, &o.pipeline) < 0)
 		return EXIT_USAGE;
 	o.token_file = token_file;
-	if (!token_file || token_make(token_file, "spans") < 0) {
+	if (!token_file || user_token_make(token_file, "spans") < 0) {
 		log_error("cannot create the token file %s; choose another with --token-file", token_file ? token_file : "it");
 		return EXIT_CANNOT;
 	}

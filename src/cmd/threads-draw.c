@@ -180,7 +180,7 @@ static int answer_instant(const struct opened_trace *r, const struct threads_dra
 		log_error("nothing is known of thread %u at that time", number);
 		return EXIT_CANNOT;
 	}
-	return status < 0 || instant_json(&r->timeline, &m, stdout) < 0 ? cannot(status) : EXIT_ANSWERED;
+	return status < 0 || waits_instant_json(&r->timeline, &m, stdout) < 0 ? cannot(status) : EXIT_ANSWERED;
 }
 
 static int answer_drawing(const struct opened_trace *r, const struct threads_draw *d, struct draw_cache *cache)
@@ -212,7 +212,7 @@ static int answer_drawing(const struct opened_trace *r, const struct threads_dra
 	if (status == 0)
 		status = draw_timeline(&r->timeline, &cache->rows, &q, &drawing);
 	if (status == 0)
-		status = timeline_json(&r->timeline, &drawing, stdout);
+		status = waits_timeline_json(&r->timeline, &drawing, stdout);
 	return status < 0 ? cannot(status) : EXIT_ANSWERED;
 }
 

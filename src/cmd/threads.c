@@ -79,8 +79,8 @@ static int print(const struct common *common, const struct opened_trace *r, uint
 		report_add(&reports[i], &r->timeline.threads.v[threads[i]]);
 	}
 	if (common->json)
-		return threads_json(&r->timeline, threads, reports, n, stdout) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
-	threads_text(&r->timeline, threads, reports, n, &o, stdout);
+		return waits_threads_json(&r->timeline, threads, reports, n, stdout) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+	waits_threads_text(&r->timeline, threads, reports, n, &o, stdout);
 	return EXIT_ANSWERED;
 }
 

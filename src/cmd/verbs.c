@@ -195,7 +195,7 @@ static int without_run_dir(int argc, char **argv)
 	for (int i = 0; i < argc; i++) {
 		if (strcmp(argv[i], "--run-dir") == 0)
 			i++;
-		else if (!text_starts(argv[i], "--run-dir="))
+		else if (!str_starts(argv[i], "--run-dir="))
 			argv[n++] = argv[i];
 	}
 	argv[n] = NULL;

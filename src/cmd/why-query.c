@@ -90,7 +90,7 @@ static void find_events_of_mark(const struct common *common, struct why_query *a
 	_cleanup_free_ char *folder = trace_folder(common->from_file ? common->from_file : common->config.store_file);
 	_cleanup_free_ char *path = folder ? trace_file_of(folder, a->mark) : NULL, *error = NULL;
 
-	if (path && path_exists(path) && trace_read_file(path, &a->trace, &error) == 0 && trace_hide(&a->trace, &common->viewer) == 0)
+	if (path && folder_path_exists(path) && trace_read_file(path, &a->trace, &error) == 0 && trace_hide(&a->trace, &common->viewer) == 0)
 		a->request.trace = &a->trace;
 	if (error)
 		log_warning("%s", error);

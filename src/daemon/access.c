@@ -92,7 +92,7 @@ static const char *option(const char *options, const char *name)
 }
 
 /* hidepid=noaccess, invisible, ptraceable; numbers before Linux 5.8. */
-static int others_are_hidden(const char *mounts, uint32_t uid, bool *ret)
+static int waits_others_are_hidden(const char *mounts, uint32_t uid, bool *ret)
 {
 	_cleanup_free_ char *options = NULL;
 	const char *hidepid, *gid;
@@ -102,7 +102,7 @@ static int others_are_hidden(const char *mounts, uint32_t uid, bool *ret)
 		return r;
 	hidepid = option(options, "hidepid");
 	gid = option(options, "gid");
-	*ret = hidepid && *hidepid != '0' && !text_starts(hidepid, "off") && !(gid && is_member(uid, (gid_t)strtoul(gid, NULL, 10)));
+	*ret = hidepid && *hidepid != '0' && !str_starts(hidepid, "off") && !(gid && is_member(uid, (gid_t)strtoul(gid, NULL, 10)));
 	return 0;
 }
 
@@ -114,7 +114,7 @@ int access_viewer(const struct config *c, const char *mounts, uint32_t uid, stru
 
 	if (r == 0 && has_group(c))
 		v.in_group = is_member(uid, group);
-	hidden = others_are_hidden(mounts, uid, &v.hides_others);
+	hidden = waits_others_are_hidden(mounts, uid, &v.hides_others);
 	*ret = v;
 	return r < 0 ? r : hidden;
 }

@@ -143,7 +143,7 @@ int ask_said(int errors, struct str *ret)
 		return -errno;
 	bytes[n] = '\0';
 	colon = strstr(at, ": ");
-	if (text_starts(at, "whyslow") && colon)
+	if (str_starts(at, "whyslow") && colon)
 		at = colon + 2;
 	return str_printf(ret, "%.*s", (int)strcspn(at, "\n"), at);
 }

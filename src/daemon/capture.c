@@ -201,7 +201,7 @@ static void answer(struct capture *c, int connection, size_t most)
 	_cleanup_(trace_clear) struct trace t = {};
 
 	if (fd >= 0 && freeze(c, 0, most, &t) == 0 && trace_write(&t, fd) == 0 && lseek(fd, 0, SEEK_SET) == 0)
-		(void)send_descriptors(connection, &fd, 1);
+		(void)local_socket_send_descriptors(connection, &fd, 1);
 }
 
 static void answer_and_forget(struct capture *c, int connection, size_t most)
@@ -499,7 +499,7 @@ void capture_stop(struct capture *c)
 	if (c->has_marker_thread)
 		pthread_join(c->marker_thread, NULL);
 	for (size_t i = 0; c->run_dir && i < ARRAY_SIZE(files); i++)
-		unlink_in(c->run_dir, files[i]);
+		local_socket_unlink_in(c->run_dir, files[i]);
 	close_fd(&c->markers_fd);
 	close_fd(&c->press_fd);
 	close_fd(&c->stop[0]);
@@ -563,7 +563,7 @@ int capture_now(const char *run_dir, size_t most, int patience, struct trace *re
 		return r;
 	if (poll(&(struct pollfd){connection, POLLIN, 0}, 1, patience) == 0)
 		return -ETIMEDOUT;
-	r = receive_descriptors(connection, &fd, 1);
+	r = local_socket_receive_descriptors(connection, &fd, 1);
 	return r < 0 ? r : trace_read(fd, ret, ret_error);
 }
 

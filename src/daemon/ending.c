@@ -143,12 +143,12 @@ int ending_read(const char *run_dir, struct ending *ret)
 		return -errno;
 	if (fscanf(f, "%" SCNd64 " %159[^\n]", &e.wall, e.reason) != 2)
 		return -EBADMSG;
-	text_make_printable(e.reason);
+	str_make_printable(e.reason);
 	*ret = e;
 	return 0;
 }
 
 void ending_forget(const char *run_dir)
 {
-	unlink_in(run_dir, "ended");
+	local_socket_unlink_in(run_dir, "ended");
 }

@@ -74,7 +74,7 @@ static int take_word(struct watch_host *h, const char *word)
 	} words[] = {{"name=", &h->name}, {"token=", &h->token_file}, {"ca=", &h->ca_file}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (text_starts(word, words[i].name)) {
+		if (str_starts(word, words[i].name)) {
 			free(*words[i].to);
 			*words[i].to = strdup(word + strlen(words[i].name));
 			return *words[i].to ? 0 : -ENOMEM;
@@ -84,7 +84,7 @@ static int take_word(struct watch_host *h, const char *word)
 
 static bool is_prometheus(const char *url)
 {
-	return text_starts(url, "prometheus://") || text_starts(url, "prometheus+https://");
+	return str_starts(url, "prometheus://") || str_starts(url, "prometheus+https://");
 }
 
 static int take_host(struct watch_list *l, const char *file, unsigned number, char *line, char **ret_error)
@@ -95,7 +95,7 @@ static int take_host(struct watch_list *l, const char *file, unsigned number, ch
 
 	if (!url || *url == '#')
 		return 0;
-	if (!is_prometheus(url) && !text_starts(url, "https://") && !text_starts(url, "http://"))
+	if (!is_prometheus(url) && !str_starts(url, "https://") && !str_starts(url, "http://"))
 		return fail_with(ret_error, -EINVAL, "%s:%u: invalid host '%s'; expected https://HOST:PORT or prometheus://HOST:PORT", file, number, url);
 	h.url = strdup(url);
 	while (r == 0 && (word = strtok_r(NULL, " \t\r\n", &rest)))
@@ -168,14 +168,14 @@ static int connect_host(const struct watch *w, struct watch_host *h, char **ret_
 		return 0;
 	if (!token_file)
 		return fail_with(ret_error, -EINVAL, "no token for it: --token-file FILE, or token=FILE behind its URL");
-	r = credentials_read(token_file, &who, ret_error);
+	r = user_credentials_read(token_file, &who, ret_error);
 	if (r < 0)
 		return r;
 	o.token = who.token;
 	o.user = who.user;
 	o.password = who.password;
 	r = http_client_open(&o, &h->pull->client, ret_error);
-	credentials_free(&who);
+	user_credentials_free(&who);
 	return r;
 }
 

@@ -118,7 +118,7 @@ static int add_all(struct evdev *s, const struct hotkey_options *o, char **ret_w
 		_cleanup_free_ char *path = NULL;
 		int r;
 
-		if (!text_starts(e->d_name, "event") || asprintf(&path, FOLDER "/%s", e->d_name) < 0)
+		if (!str_starts(e->d_name, "event") || asprintf(&path, FOLDER "/%s", e->d_name) < 0)
 			continue;
 		r = add_device(s, o, path, false);
 		refused = r < 0 ? -r : refused;

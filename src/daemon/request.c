@@ -53,10 +53,10 @@ static int add_settings(struct message *m)
 /* The other end answers with the pipes, or with a status alone. */
 static int take_pipes(int connection, struct request *ret)
 {
-	int fds[2], r = receive_descriptors(connection, fds, 2);
+	int fds[2], r = local_socket_receive_descriptors(connection, fds, 2);
 
 	if (r == -ECONNRESET) /* it closed without reading the question: what it said before that comes second */
-		r = receive_descriptors(connection, fds, 2);
+		r = local_socket_receive_descriptors(connection, fds, 2);
 	if (r == -EPROTO)
 		return -EBUSY;
 	if (r < 0)

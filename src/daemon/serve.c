@@ -150,7 +150,7 @@ static const struct call *find_call(const struct http_exchange *e)
 /* Options without a value are asked for with 1. */
 static bool is_flag(const struct parameter *p)
 {
-	return text_starts(p->help, "1: ");
+	return str_starts(p->help, "1: ");
 }
 
 /* Not the verb's, but this server's. */

@@ -113,7 +113,7 @@ static bool is_zone(const char *text)
 
 static bool take_setting(const char *word, struct service_question *q)
 {
-	if (text_starts(word, "TZ=") && is_zone(word + 3))
+	if (str_starts(word, "TZ=") && is_zone(word + 3))
 		setenv("TZ", word + 3, 1);
 	else if (strcmp(word, "COLOR=1") == 0)
 		q->colour = true;
@@ -166,7 +166,7 @@ static int open_output(int connection)
 	(void)dup2(nothing, STDIN_FILENO);
 	if (pipe2(output, O_CLOEXEC) < 0 || pipe2(errors, O_CLOEXEC) < 0)
 		return -errno;
-	r = send_descriptors(connection, (const int[]){output[0], errors[0]}, 2);
+	r = local_socket_send_descriptors(connection, (const int[]){output[0], errors[0]}, 2);
 	if (r == 0 && (dup2(output[1], STDOUT_FILENO) < 0 || dup2(errors[1], STDERR_FILENO) < 0))
 		r = -errno;
 	close(output[0]);

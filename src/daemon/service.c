@@ -315,7 +315,7 @@ void service_stop(struct service *s)
 	}
 	close_fd(&s->alive);
 	if (s->listen_fd >= 0)
-		unlink_in(s->run_dir, s->opened ? "socket" : STARTING);
+		local_socket_unlink_in(s->run_dir, s->opened ? "socket" : STARTING);
 	close_fd(&s->listen_fd);
 	free(s->run_dir);
 	free(s);

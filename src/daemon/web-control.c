@@ -116,7 +116,7 @@ static json_t *answer_waits(struct web_control *c, uint32_t uid, const char *res
 static void put_session(void *data, const struct listed_session *s)
 {
 	json_array_append_new(data, json_pack("{s:I, s:s, s:s, s:I, s:I, s:I, s:I}", "number", (json_int_t)s->number, "user", s->user->name,
-					      "scope", scope_name(s->user->scope), "uid", s->peer == PEER_UNKNOWN ? -1 : (json_int_t)s->peer,
+					      "scope", user_scope_name(s->user->scope), "uid", s->peer == PEER_UNKNOWN ? -1 : (json_int_t)s->peer,
 					      "age", (json_int_t)(s->age / NS_PER_SEC), "idle", (json_int_t)(s->idle / NS_PER_SEC), "left",
 					      (json_int_t)(s->left / NS_PER_SEC)));
 }
@@ -258,7 +258,7 @@ void web_control_stop(struct web_control *c)
 		pthread_join(c->thread, NULL);
 	}
 	if (c->fd >= 0)
-		unlink_in(c->folder, name_of(c->options.port, name));
+		local_socket_unlink_in(c->folder, name_of(c->options.port, name));
 	close_fd(&c->fd);
 	close_fd(&c->stop_fd[0]);
 	close_fd(&c->stop_fd[1]);

@@ -46,7 +46,7 @@ static struct cpu_row thread_row(const struct ring_task *before, const struct ri
 
 	row.ran = growth(row.stolen, on_cpu);
 	memcpy(row.name, after->who.comm, RING_COMM);
-	text_make_printable(row.name);
+	str_make_printable(row.name);
 	return row;
 }
 

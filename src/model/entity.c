@@ -71,7 +71,7 @@ static char *read_optional(struct reader *in)
 		free(text);
 		return NULL;
 	}
-	text_make_printable(text);
+	str_make_printable(text);
 	return text;
 }
 
@@ -139,7 +139,7 @@ static const char *script_of(const char *cmdline, size_t *ret_n)
 			*ret_n = (size_t)(end - word);
 			return word;
 		}
-		if (text_starts(word, "-c ") || text_starts(word, "-e ") || text_starts(word, "-m "))
+		if (str_starts(word, "-c ") || str_starts(word, "-e ") || str_starts(word, "-m "))
 			return word; /* inline text: no name */
 		word = *end ? end : NULL;
 	}
@@ -173,7 +173,7 @@ static const char *started_as(const struct entity_info *info, size_t *ret_n)
 	const char *first = info->cmdline, *comm = info->name, *slash;
 	size_t n, known;
 
-	if (!first || !comm || !info->exe || is_interpreter(base_name(info->exe)) || text_starts(first, "/proc/"))
+	if (!first || !comm || !info->exe || is_interpreter(base_name(info->exe)) || str_starts(first, "/proc/"))
 		return NULL;
 	n = strcspn(first, " ");
 	slash = memrchr(first, '/', n);

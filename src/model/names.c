@@ -158,7 +158,7 @@ static uint32_t find_text(const struct names *names, const char *text, size_t n,
 static const char *clean(const char *text, size_t n, char buf[NAME_TEXT_MAX])
 {
 	memcpy(buf, text, n);
-	return bytes_make_printable(buf, n) ? buf : text;
+	return str_make_bytes_printable(buf, n) ? buf : text;
 }
 
 uint32_t names_text(struct names *names, const char *text, size_t n)

@@ -155,7 +155,7 @@ void span_fault(struct span_faults *faults, enum span_fault fault, const char *f
 	va_start(args, format);
 	vsnprintf(faults->first[fault], sizeof(faults->first[fault]), format, args);
 	va_end(args);
-	text_make_printable(faults->first[fault]); /* it may quote what was read */
+	str_make_printable(faults->first[fault]); /* it may quote what was read */
 }
 
 void span_assume(struct span_faults *faults, const char *format, ...)
@@ -167,7 +167,7 @@ void span_assume(struct span_faults *faults, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(faults->assumed, sizeof(faults->assumed), format, args);
 	va_end(args);
-	text_make_printable(faults->assumed);
+	str_make_printable(faults->assumed);
 }
 
 void span_faults_add(struct span_faults *to, const struct span_faults *from)

@@ -272,14 +272,14 @@ static void name_after_process(struct trace *t)
 static void make_names_printable(struct trace *t)
 {
 	for (size_t i = 0; i < t->threads.n; i++) {
-		text_make_printable(t->threads.v[i].comm);
-		text_make_printable(t->threads.v[i].exe);
-		text_make_printable(t->threads.v[i].unit);
+		str_make_printable(t->threads.v[i].comm);
+		str_make_printable(t->threads.v[i].exe);
+		str_make_printable(t->threads.v[i].unit);
 	}
 	for (size_t i = 0; i < t->modules.n; i++)
-		text_make_printable(t->modules.v[i].path);
+		str_make_printable(t->modules.v[i].path);
 	for (size_t i = 0; i < t->symbols.n; i++)
-		text_make_printable(t->symbols.v[i].name);
+		str_make_printable(t->symbols.v[i].name);
 }
 
 /* --- spans --- */

@@ -45,7 +45,7 @@ static int pem_take(FILE *f, const char *file, char **ret, char **ret_error)
 	return 0;
 }
 
-int pem_read(const char *file, char **ret, char **ret_error)
+int certificate_read_pem(const char *file, char **ret, char **ret_error)
 {
 	_cleanup_fclose_ FILE *f = fopen(file, "re");
 
@@ -54,7 +54,7 @@ int pem_read(const char *file, char **ret, char **ret_error)
 	return pem_take(f, file, ret, ret_error);
 }
 
-int pem_key_read(const char *file, char **ret, char **ret_error)
+int certificate_read_key(const char *file, char **ret, char **ret_error)
 {
 	_cleanup_fclose_ FILE *f = fopen(file, "re");
 	struct stat s;
@@ -87,7 +87,7 @@ int certificate_end(const char *file, int64_t *ret_wall_ns, char **ret_error)
 	_cleanup_free_ char *pem = NULL;
 	struct gnutls gnutls;
 	time_t end;
-	int r = pem_read(file, &pem, ret_error);
+	int r = certificate_read_pem(file, &pem, ret_error);
 
 	if (r == 0)
 		r = library_load(&library, &gnutls, ret_error);

@@ -6,10 +6,10 @@
 #include "base/str.h"
 
 /* A PEM file's text (caller frees). 0, or -errno with *ret_error (caller frees): it cannot be read, or is no PEM file. */
-int pem_read(const char *file, char **ret, char **ret_error);
+int certificate_read_pem(const char *file, char **ret, char **ret_error);
 /* The same for a private key: -EACCES with the command that helps where others may read it, or any but its owner may change it. */
-int pem_key_read(const char *file, char **ret, char **ret_error);
-/* Until when the first certificate of a PEM file is valid: wall ns. 0, or -errno with *ret_error (caller frees), as of pem_read();
+int certificate_read_key(const char *file, char **ret, char **ret_error);
+/* Until when the first certificate of a PEM file is valid: wall ns. 0, or -errno with *ret_error (caller frees), as of certificate_read_pem();
  * -EINVAL: there is no certificate in it; -ENOENT: there is no GnuTLS. */
 int certificate_end(const char *file, int64_t *ret_wall_ns, char **ret_error);
 /* Appends in words that a certificate has ended, or ends within three weeks of `now`; nothing where it does not. Times: wall ns. */

@@ -29,7 +29,7 @@ int clickhouse_insert_open(struct clickhouse *c, const char *table, const char *
 	str_printf(&url, "%s%sinsert_distributed_sync=1&query=", c->base, c->database ? "&" : "");
 	if (sql.error || url.error)
 		return -ENOMEM;
-	url_escape(&url, sql.data);
+	http_url_escape(&url, sql.data);
 	i = url.error ? NULL : calloc(1, sizeof(*i));
 	if (!i)
 		return -ENOMEM;
@@ -39,27 +39,27 @@ int clickhouse_insert_open(struct clickhouse *c, const char *table, const char *
 	return 0;
 }
 
-void insert_text(struct clickhouse_insert *i, const char *value)
+void clickhouse_insert_text(struct clickhouse_insert *i, const char *value)
 {
 	str_put_blob(&i->batch, value, strlen(value));
 }
 
-void insert_bytes(struct clickhouse_insert *i, const void *bytes, size_t n)
+void clickhouse_insert_bytes(struct clickhouse_insert *i, const void *bytes, size_t n)
 {
 	str_put_blob(&i->batch, bytes, n);
 }
 
-void insert_count(struct clickhouse_insert *i, size_t n)
+void clickhouse_insert_count(struct clickhouse_insert *i, size_t n)
 {
 	str_put_varint(&i->batch, n);
 }
 
-void insert_int64(struct clickhouse_insert *i, int64_t value)
+void clickhouse_insert_int64(struct clickhouse_insert *i, int64_t value)
 {
 	str_append(&i->batch, &value, sizeof(value));
 }
 
-void insert_float64(struct clickhouse_insert *i, double value)
+void clickhouse_insert_float64(struct clickhouse_insert *i, double value)
 {
 	str_append(&i->batch, &value, sizeof(value));
 }
@@ -83,7 +83,7 @@ static int send_batch(struct clickhouse_insert *i)
 	return i->error;
 }
 
-int insert_row(struct clickhouse_insert *i)
+int clickhouse_insert_row(struct clickhouse_insert *i)
 {
 	if (i->error || i->batch.error)
 		return i->error ? i->error : i->batch.error;
@@ -91,7 +91,7 @@ int insert_row(struct clickhouse_insert *i)
 	return i->batch.len >= BATCH ? send_batch(i) : 0;
 }
 
-int insert_close(struct clickhouse_insert *i)
+int clickhouse_insert_close(struct clickhouse_insert *i)
 {
 	int r = i->batch.error ? i->batch.error : send_batch(i);
 

@@ -149,7 +149,7 @@ static int take_row(struct clickhouse_inflow *in, char *line, size_t length)
 	size_t n = 0;
 
 	/* an error after the first rows were sent comes as one more line of the body */
-	if (text_starts(line, CLICKHOUSE_EXCEPTION) && strstr(line, "DB::Exception"))
+	if (str_starts(line, CLICKHOUSE_EXCEPTION) && strstr(line, "DB::Exception"))
 		return clickhouse_fault(in->c, line);
 	while (line <= end) {
 		char *tab = memchr(line, '\t', (size_t)(end - line));
@@ -270,7 +270,7 @@ int clickhouse_query_binary(struct clickhouse *c, const char *sql, const struct 
 	return r;
 }
 
-int64_t read_int64(struct reader *in)
+int64_t clickhouse_read_int64(struct reader *in)
 {
 	int64_t value = 0;
 
@@ -284,9 +284,9 @@ int64_t read_int64(struct reader *in)
 	return value;
 }
 
-double read_float64(struct reader *in)
+double clickhouse_read_float64(struct reader *in)
 {
-	int64_t bits = read_int64(in);
+	int64_t bits = clickhouse_read_int64(in);
 	double value;
 
 	memcpy(&value, &bits, sizeof(value));

@@ -85,7 +85,7 @@ static int parse_url(const char *url, struct parts *p, char **ret_error)
 	static const char scheme[] = "clickhouse://";
 	char *options, *path, *at, *port, *host;
 
-	if (!text_starts(url, scheme))
+	if (!str_starts(url, scheme))
 		return fail_with(ret_error, -EINVAL, "invalid URL '%s'; expected clickhouse://HOST[:PORT]/DATABASE", url);
 	p->text = strdup(url + sizeof(scheme) - 1);
 	if (!p->text)
@@ -121,7 +121,7 @@ static int find_credentials(const struct parts *p, const char *file, struct cred
 	if (!file)
 		file = getenv("WHYSLOW_CLICKHOUSE_CREDENTIALS");
 	if (file)
-		return credentials_read(file, ret, ret_error);
+		return user_credentials_read(file, ret, ret_error);
 	if (!user && !p->user)
 		return 0;
 	ret->user = strdup(p->user ? p->user : user);
@@ -143,7 +143,7 @@ static int set_base(struct clickhouse *c, const struct parts *p)
 	str_printf(&base, "%s://%s:%s/?", p->tls ? "https" : "http", p->host, p->port ? p->port : p->tls ? "8443" : "8123");
 	if (p->database) {
 		str_puts(&base, "database=");
-		url_escape(&base, p->database);
+		http_url_escape(&base, p->database);
 	}
 	if (base.error)
 		return base.error;
@@ -179,7 +179,7 @@ int clickhouse_open(const char *url, const char *credentials_file, const char *c
 		r = find_credentials(&p, credentials_file, &who, ret_error);
 	if (r == 0)
 		r = connect_to(c, &p, &who, ca_file, ret_error);
-	credentials_free(&who);
+	user_credentials_free(&who);
 	free(p.text);
 	if (r < 0)
 		clickhouse_close(c);
@@ -252,7 +252,7 @@ int clickhouse_fault(struct clickhouse *c, const char *text)
 {
 	int r = say_fault(c, text);
 
-	text_make_printable(c->error); /* the words are the server's */
+	str_make_printable(c->error); /* the words are the server's */
 	return r;
 }
 

@@ -57,18 +57,18 @@ int clickhouse_query(struct clickhouse *c, const char *sql, const struct clickho
 typedef int clickhouse_binary_fn(void *data, struct reader *in);
 int clickhouse_query_binary(struct clickhouse *c, const char *sql, const struct clickhouse_parameter *parameters,
 			    clickhouse_binary_fn *row, void *data);
-double read_float64(struct reader *in);
-int64_t read_int64(struct reader *in);
+double clickhouse_read_float64(struct reader *in);
+int64_t clickhouse_read_int64(struct reader *in);
 
-/* Rows into a table, sent in batches. After an error nothing more is sent; insert_close() returns it. */
+/* Rows into a table, sent in batches. After an error nothing more is sent; clickhouse_insert_close() returns it. */
 struct clickhouse_insert;
 int clickhouse_insert_open(struct clickhouse *c, const char *table, const char *columns, struct clickhouse_insert **ret);
-void insert_text(struct clickhouse_insert *i, const char *value);
-void insert_bytes(struct clickhouse_insert *i, const void *bytes, size_t n); /* a String of any bytes */
-void insert_count(struct clickhouse_insert *i, size_t n); /* an Array's length; its elements follow */
-void insert_int64(struct clickhouse_insert *i, int64_t value);
-void insert_float64(struct clickhouse_insert *i, double value);
+void clickhouse_insert_text(struct clickhouse_insert *i, const char *value);
+void clickhouse_insert_bytes(struct clickhouse_insert *i, const void *bytes, size_t n); /* a String of any bytes */
+void clickhouse_insert_count(struct clickhouse_insert *i, size_t n); /* an Array's length; its elements follow */
+void clickhouse_insert_int64(struct clickhouse_insert *i, int64_t value);
+void clickhouse_insert_float64(struct clickhouse_insert *i, double value);
 /* Ends a row. 0, or an error as of clickhouse_query(). */
-int insert_row(struct clickhouse_insert *i);
+int clickhouse_insert_row(struct clickhouse_insert *i);
 /* Sends what is left and frees. 0 when every row has arrived. */
-int insert_close(struct clickhouse_insert *i);
+int clickhouse_insert_close(struct clickhouse_insert *i);

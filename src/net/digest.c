@@ -42,7 +42,7 @@ int digest_text(const char *text, char ret[DIGEST_TEXT], char **ret_error)
 	return 0;
 }
 
-int secret_make(char ret[SECRET_TEXT])
+int digest_make_secret(char ret[SECRET_TEXT])
 {
 	uint8_t bytes[(SECRET_TEXT - 1) / 2];
 
@@ -53,7 +53,7 @@ int secret_make(char ret[SECRET_TEXT])
 	return 0;
 }
 
-bool secret_is(const char *known, const char *given)
+bool digest_is_of_secret(const char *known, const char *given)
 {
 	size_t n = strlen(known), given_n = strlen(given);
 	unsigned difference = n != given_n;

@@ -10,6 +10,6 @@
 /* The digest of a text, in hexadecimal digits. 0 or -ENOENT without GnuTLS; *ret_error (caller frees; may be NULL). */
 int digest_text(const char *text, char ret[DIGEST_TEXT], char **ret_error);
 /* A new secret, in hexadecimal digits. 0 or -EIO. */
-int secret_make(char ret[SECRET_TEXT]);
+int digest_make_secret(char ret[SECRET_TEXT]);
 /* Compares in a time that tells nothing about `known`. */
-bool secret_is(const char *known, const char *given);
+bool digest_is_of_secret(const char *known, const char *given);

@@ -71,7 +71,7 @@ void http_reply_free(struct http_reply *r)
 	str_free(&r->body);
 }
 
-void url_escape(struct str *out, const char *text)
+void http_url_escape(struct str *out, const char *text)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
 
@@ -446,7 +446,7 @@ static int status_error(struct http_client *c, const char *url, const struct htt
 		return fail_again(&c->error, code, "%s: %s; try again in %lld s", url, said,
 			    (long long)(reply->retry_after / NS_PER_SEC));
 	fail_again(&c->error, code, "%s: %s (%u%s%.*s)", url, said, reply->status, n ? ": " : "", n < 200 ? n : 200, text);
-	text_make_printable(c->error); /* the words are the server's */
+	str_make_printable(c->error); /* the words are the server's */
 	return code;
 }
 

@@ -61,4 +61,4 @@ void http_reply_free(struct http_reply *r);
 /* Takes one header line of an answer: if it is "Retry-After: SECONDS", *ret_ns is that (at most a week; 0 for a date). */
 void http_take_retry_after(const char *line, size_t n, int64_t *ret_ns);
 /* Appends text as it may stand in a URL's query. */
-void url_escape(struct str *out, const char *text);
+void http_url_escape(struct str *out, const char *text);

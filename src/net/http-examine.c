@@ -68,7 +68,7 @@ static bool is_own_origin(const struct http_server *s, struct MHD_Connection *c,
 
 	if (site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0 && !is_page_opened(s, c, route))
 		return false;
-	return !origin || (text_starts(origin, scheme) && strcasecmp(origin + strlen(scheme), host) == 0);
+	return !origin || (str_starts(origin, scheme) && strcasecmp(origin + strlen(scheme), host) == 0);
 }
 
 const char *http_bearer(const struct http_server *s, struct MHD_Connection *c)

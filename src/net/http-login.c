@@ -36,7 +36,7 @@ static void put_user(struct str *out, const struct user *user)
 			str_putc(out, '\\');
 		str_putc(out, (unsigned char)*at < ' ' ? ' ' : *at);
 	}
-	str_printf(out, "\", \"scope\": \"%s\"", scope_name(user->scope));
+	str_printf(out, "\", \"scope\": \"%s\"", user_scope_name(user->scope));
 }
 
 static void log_in(struct http_exchange *e)

@@ -240,7 +240,7 @@ static int listen_on(struct http_server *s, const struct http_server_options *o,
 
 	if (r < 0)
 		return r;
-	s->loopback = address_is_loopback((struct sockaddr *)&address);
+	s->loopback = peer_is_loopback((struct sockaddr *)&address);
 	if (!s->loopback && !s->certificate)
 		return fail_with(ret_error, -EACCES, "other machines could listen in on %s: give a certificate and its key "
 			"(--tls-cert, --tls-key), or listen on 127.0.0.1", listen);
@@ -286,9 +286,9 @@ static int set_up(struct http_server *s, const struct http_server_options *o, ch
 		return -ENOMEM;
 	r = open_users(s, o, ret_error);
 	if (r == 0 && o->cert_file)
-		r = pem_read(o->cert_file, &s->certificate, ret_error);
+		r = certificate_read_pem(o->cert_file, &s->certificate, ret_error);
 	if (r == 0 && o->key_file)
-		r = pem_key_read(o->key_file, &s->key, ret_error);
+		r = certificate_read_key(o->key_file, &s->key, ret_error);
 	return r;
 }
 

@@ -12,7 +12,7 @@
 
 #define ANSWER_MAX 4096 /* one socket's record */
 
-bool address_is_loopback(const struct sockaddr *a)
+bool peer_is_loopback(const struct sockaddr *a)
 {
 	if (a->sa_family == AF_INET)
 		return ntohl(((const struct sockaddr_in *)a)->sin_addr.s_addr) >> 24 == 127;
@@ -78,7 +78,7 @@ int peer_uid(int fd, uint32_t *ret_uid)
 
 	if (getsockname(fd, (struct sockaddr *)&ours, &n) < 0 || getpeername(fd, (struct sockaddr *)&theirs, &m) < 0)
 		return -errno;
-	if (!address_is_loopback((struct sockaddr *)&theirs))
+	if (!peer_is_loopback((struct sockaddr *)&theirs))
 		return -ENOENT;
 	netlink = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	if (netlink < 0)

@@ -70,7 +70,7 @@ static struct code *find_code(struct sessions *s, const char *text)
 
 		if (*c->text && c->until <= now)
 			forget_code(c);
-		if (*c->text && secret_is(c->text, text))
+		if (*c->text && digest_is_of_secret(c->text, text))
 			found = c;
 	}
 	return found;
@@ -79,7 +79,7 @@ static struct code *find_code(struct sessions *s, const char *text)
 int sessions_make_code(struct sessions *s, const struct user *user, int64_t life, char ret_code[SECRET_TEXT])
 {
 	struct code *oldest = s->codes;
-	int r = secret_make(ret_code);
+	int r = digest_make_secret(ret_code);
 
 	if (r < 0)
 		return r;
@@ -145,7 +145,7 @@ static struct session *find(struct sessions *s, const char *text)
 
 	end_old(s);
 	for (size_t i = 0; i < SESSIONS_MAX; i++)
-		if (*s->all[i].text && secret_is(s->all[i].text, text))
+		if (*s->all[i].text && digest_is_of_secret(s->all[i].text, text))
 			found = &s->all[i];
 	return found;
 }
@@ -168,7 +168,7 @@ int sessions_begin(struct sessions *s, const struct user *user, uint32_t peer, c
 {
 	struct session *one;
 	int64_t now;
-	int r = secret_make(ret_session);
+	int r = digest_make_secret(ret_session);
 
 	if (r < 0)
 		return r;
@@ -186,7 +186,7 @@ static bool has_ended(const struct sessions *s, const char *text)
 	bool has = false;
 
 	for (size_t i = 0; i < ENDED_MAX; i++)
-		has |= *s->ended[i] && secret_is(s->ended[i], text);
+		has |= *s->ended[i] && digest_is_of_secret(s->ended[i], text);
 	return has;
 }
 

@@ -146,8 +146,8 @@ static int read_pair(void *data, struct reader *in)
 {
 	size_t n;
 
-	read_blob(in, &n);
-	read_float64(in);
+	str_read_blob(in, &n);
+	clickhouse_read_float64(in);
 	*(int *)data += !in->bad;
 	return 0;
 }
@@ -190,9 +190,9 @@ static int add_row(void *data, struct reader *in)
 	double value;
 	size_t n;
 
-	read_blob(in, &n);
-	read_int64(in);
-	value = read_float64(in);
+	str_read_blob(in, &n);
+	clickhouse_read_int64(in);
+	value = clickhouse_read_float64(in);
 	if (in->bad)
 		return 0;
 	s->rows++;
@@ -211,12 +211,12 @@ static void rows_go_in_and_out(void **state)
 	       "PARTITION BY tuple()");
 	assert_int_equal(clickhouse_insert_open(c, "default.many", "name, time, value", &in), 0);
 	for (int i = 0; i < 300000; i++) {
-		insert_text(in, "a name\twith a tab");
-		insert_int64(in, i);
-		insert_float64(in, i);
-		assert_int_equal(insert_row(in), 0);
+		clickhouse_insert_text(in, "a name\twith a tab");
+		clickhouse_insert_int64(in, i);
+		clickhouse_insert_float64(in, i);
+		assert_int_equal(clickhouse_insert_row(in), 0);
 	}
-	if (insert_close(in) < 0)
+	if (clickhouse_insert_close(in) < 0)
 		fail_msg("%s", clickhouse_error(c));
 	if (clickhouse_query_binary(c, "SELECT name, time, value FROM many", NULL, add_row, &s) < 0)
 		fail_msg("%s", clickhouse_error(c));
@@ -271,9 +271,9 @@ static void rows_that_do_not_fit_are_located(void **state)
 	(void)state;
 	run(c, "CREATE TABLE narrow (value Float64) ENGINE = Memory");
 	assert_int_equal(clickhouse_insert_open(c, "narrow", "value, more", &in), 0);
-	insert_float64(in, 1);
-	assert_int_equal(insert_row(in), 0);
-	assert_true(insert_close(in) < 0);
+	clickhouse_insert_float64(in, 1);
+	assert_int_equal(clickhouse_insert_row(in), 0);
+	assert_true(clickhouse_insert_close(in) < 0);
 	assert_non_null(strstr(clickhouse_error(c), "rows 1 to 1 were not taken"));
 	clickhouse_close(c);
 }

@@ -466,14 +466,14 @@ static void a_token_is_made_once(void **state)
 
 	(void)state;
 	snprintf(path, sizeof(path), "%s/made/token", folder);
-	assert_int_equal(token_make(path, "root"), 0);
-	assert_int_equal(credentials_read(path, &first, &error), 0);
-	assert_int_equal(token_make(path, "root"), 0);
-	assert_int_equal(credentials_read(path, &second, &error), 0);
+	assert_int_equal(user_token_make(path, "root"), 0);
+	assert_int_equal(user_credentials_read(path, &first, &error), 0);
+	assert_int_equal(user_token_make(path, "root"), 0);
+	assert_int_equal(user_credentials_read(path, &second, &error), 0);
 	assert_int_equal(strlen(first.token), 64);
 	assert_string_equal(first.token, second.token);
-	credentials_free(&first);
-	credentials_free(&second);
+	user_credentials_free(&first);
+	user_credentials_free(&second);
 }
 
 static void a_password_may_stand_in_a_file(void **state)
@@ -484,14 +484,14 @@ static void a_password_may_stand_in_a_file(void **state)
 	(void)state;
 	snprintf(path, sizeof(path), "%s/password", folder);
 	write_file(path, "\nanna:a b\n", 0600);
-	assert_int_equal(credentials_read(path, &c, &error), -EINVAL);
+	assert_int_equal(user_credentials_read(path, &c, &error), -EINVAL);
 	free(error);
 	write_file(path, "# me\nanna:se:cret\n", 0600);
-	assert_int_equal(credentials_read(path, &c, &error), 0);
+	assert_int_equal(user_credentials_read(path, &c, &error), 0);
 	assert_null(c.token);
 	assert_string_equal(c.user, "anna");
 	assert_string_equal(c.password, "se:cret");
-	credentials_free(&c);
+	user_credentials_free(&c);
 }
 
 static void other_machines_are_served_encrypted_or_not_at_all(void **state)
@@ -658,13 +658,13 @@ static void a_key_that_others_may_read_is_refused(void **state)
 	snprintf(file, sizeof(file), "%s/open.key", folder);
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
 		chmod(file, refused[i]);
-		assert_int_equal(pem_key_read(file, &text, &error), -EACCES);
+		assert_int_equal(certificate_read_key(file, &text, &error), -EACCES);
 		assert_non_null(strstr(error, "run 'chmod 600 "));
 		free(error);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(fine); i++) {
 		chmod(file, fine[i]);
-		assert_int_equal(pem_key_read(file, &text, &error), 0);
+		assert_int_equal(certificate_read_key(file, &text, &error), 0);
 		free(text);
 	}
 }

@@ -42,12 +42,12 @@ struct users {
 
 static const char *const scopes[] = {[SCOPE_ALL] = "all", [SCOPE_READ] = "read", [SCOPE_METRICS] = "metrics"};
 
-const char *scope_name(enum scope scope)
+const char *user_scope_name(enum scope scope)
 {
 	return scope < SCOPE_PUBLIC ? scopes[scope] : "public";
 }
 
-int scope_parse(const char *name, enum scope *ret)
+int user_scope_parse(const char *name, enum scope *ret)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(scopes); i++)
 		if (strcmp(scopes[i], name) == 0) {
@@ -89,9 +89,9 @@ static int check_private(const char *file, const struct stat *s, mode_t forbidde
 /* "scope=read", "expires=2027-01-31T00:00:00Z". */
 static int take_word(struct token *token, const char *word)
 {
-	if (text_starts(word, "scope="))
-		return scope_parse(word + strlen("scope="), &token->scope);
-	if (text_starts(word, "expires="))
+	if (str_starts(word, "scope="))
+		return user_scope_parse(word + strlen("scope="), &token->scope);
+	if (str_starts(word, "expires="))
 		return parse_time(word + strlen("expires="), 0, &token->expires);
 	return -EINVAL;
 }
@@ -111,7 +111,7 @@ static int parse_line(char *line, struct token *ret, const char **ret_secret)
 	while ((word = strtok_r(NULL, " \t\r\n", &rest)))
 		if (take_word(ret, word) < 0)
 			return -EINVAL;
-	ret->in_clear = !text_starts(*ret_secret, DIGEST_PREFIX);
+	ret->in_clear = !str_starts(*ret_secret, DIGEST_PREFIX);
 	if (!ret->in_clear)
 		*ret_secret += strlen(DIGEST_PREFIX);
 	return 0;
@@ -260,7 +260,7 @@ int users_check(struct users *t, const char *token, struct user *ret)
 	pthread_mutex_lock(&t->lock);
 	load_if_changed(t);
 	for (size_t i = 0; i < t->list.n; i++)
-		if (secret_is(t->list.v[i].text, t->list.v[i].in_clear ? token : digest))
+		if (digest_is_of_secret(t->list.v[i].text, t->list.v[i].in_clear ? token : digest))
 			found = &t->list.v[i];
 	if (found) {
 		memcpy(ret->name, found->user, TOKEN_USER_MAX);
@@ -391,7 +391,7 @@ static int put_line(struct str *out, const char *name, enum scope scope, int64_t
 		return r;
 	if (out->len && out->data[out->len - 1] != '\n')
 		str_putc(out, '\n');
-	str_printf(out, "%s " DIGEST_PREFIX "%s scope=%s", name, digest, scope_name(scope));
+	str_printf(out, "%s " DIGEST_PREFIX "%s scope=%s", name, digest, user_scope_name(scope));
 	if (expires != INT64_MAX)
 		str_printf(out, " expires=%s", format_rfc3339(expires, when, sizeof(when)));
 	return str_putc(out, '\n');
@@ -413,7 +413,7 @@ int users_add(const char *file, const char *name, enum scope scope, int64_t expi
 	if (r == 0 && keep_others(&text, name, &others) > 0)
 		return fail_with(ret_error, -EEXIST, "%s has a token of the name '%s': end it with --revoke-token %s, or choose another name", file, name, name);
 	if (r == 0)
-		r = secret_make(token);
+		r = digest_make_secret(token);
 	if (r == 0)
 		r = put_line(&text, name, scope, expires, token, ret_error);
 	if (r == 0)
@@ -440,7 +440,7 @@ int users_remove(const char *file, const char *name, char **ret_error)
 	return r < 0 ? r : n;
 }
 
-int token_make(const char *file, const char *user)
+int user_token_make(const char *file, const char *user)
 {
 	_cleanup_close_ int fd = -1;
 	char secret[SECRET_TEXT], line[TOKEN_USER_MAX + SECRET_TEXT + 2];
@@ -451,7 +451,7 @@ int token_make(const char *file, const char *user)
 	fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return errno == EEXIST ? 0 : -errno;
-	r = secret_make(secret);
+	r = digest_make_secret(secret);
 	if (r < 0)
 		return r;
 	n = snprintf(line, sizeof(line), "%.*s %s\n", TOKEN_USER_MAX - 1, user, secret);
@@ -470,7 +470,7 @@ static void forget_text(char **text)
 	*text = NULL;
 }
 
-void credentials_free(struct credentials *c)
+void user_credentials_free(struct credentials *c)
 {
 	forget_text(&c->token);
 	forget_text(&c->user);
@@ -492,7 +492,7 @@ static int take_credentials(const char *file, char *line, struct credentials *re
 		line = space + strspn(space, " \t");
 		line[strcspn(line, " \t")] = '\0';
 	}
-	if (text_starts(line, DIGEST_PREFIX))
+	if (str_starts(line, DIGEST_PREFIX))
 		return fail_with(ret_error, -EINVAL, "%s holds the digest of a token: a client needs the token itself", file);
 	if (strlen(line) < TOKEN_LENGTH_MIN || strpbrk(line, " \t"))
 		return fail_with(ret_error, -EINVAL, "%s holds neither a token (of %d characters or more) nor USER:PASSWORD", file,
@@ -501,7 +501,7 @@ static int take_credentials(const char *file, char *line, struct credentials *re
 	return ret->token ? 0 : -ENOMEM;
 }
 
-int credentials_read(const char *file, struct credentials *ret, char **ret_error)
+int user_credentials_read(const char *file, struct credentials *ret, char **ret_error)
 {
 	_cleanup_fclose_ FILE *f = fopen(file, "re");
 	_cleanup_free_ char *line = NULL;
@@ -524,7 +524,7 @@ int credentials_read(const char *file, struct credentials *ret, char **ret_error
 	if (line)
 		explicit_bzero(line, n);
 	if (r < 0)
-		credentials_free(&c);
+		user_credentials_free(&c);
 	else
 		*ret = c;
 	return r;

@@ -31,9 +31,9 @@ struct user {
 };
 
 /* "all", "read", "metrics". */
-const char *scope_name(enum scope scope);
+const char *user_scope_name(enum scope scope);
 /* 0 or -EINVAL. */
-int scope_parse(const char *name, enum scope *ret);
+int user_scope_parse(const char *name, enum scope *ret);
 
 struct users;
 
@@ -65,7 +65,7 @@ int users_remove(const char *file, const char *name, char **ret_error);
 
 /* Makes a file with one new token in clear, for its owner alone, who copies it to those who send; what is there stays as it is (0 as
  * well). 0 or -errno. */
-int token_make(const char *file, const char *user);
+int user_token_make(const char *file, const char *user);
 
 /* What a client shows: a token, or a name and a password. */
 struct credentials {
@@ -75,5 +75,5 @@ struct credentials {
 
 /* Reads the first line of a private file: "USER:PASSWORD", "NAME TOKEN" (a server's own file) or "TOKEN". Same errors as
  * users_open(). */
-int credentials_read(const char *file, struct credentials *ret, char **ret_error);
-void credentials_free(struct credentials *c);
+int user_credentials_read(const char *file, struct credentials *ret, char **ret_error);
+void user_credentials_free(struct credentials *c);

@@ -104,13 +104,13 @@ struct token lexer_next(struct lexer *l)
 	return t;
 }
 
-bool token_is(const struct token *t, const char *word)
+bool lexer_token_is(const struct token *t, const char *word)
 {
 	return (t->kind == TOKEN_WORD || t->kind == TOKEN_SIGN) && strlen(word) == t->length &&
 	       memcmp(t->text, word, t->length) == 0;
 }
 
-char *token_copy(const struct token *t)
+char *lexer_token_copy(const struct token *t)
 {
 	char *copy = malloc(t->length + 1);
 	size_t n = 0;

@@ -20,6 +20,6 @@ struct lexer {
 };
 
 struct token lexer_next(struct lexer *l);
-bool token_is(const struct token *t, const char *word);
+bool lexer_token_is(const struct token *t, const char *word);
 /* A copy of its text, quotes resolved (\" and \\). NULL without memory. */
-char *token_copy(const struct token *t);
+char *lexer_token_copy(const struct token *t);

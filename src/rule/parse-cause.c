@@ -148,7 +148,7 @@ static int take_words(struct parser *p, const char *keyword, char **ret)
 			r = parser_expected(p, "words in quotes");
 			break;
 		}
-		part = token_copy(&p->token);
+		part = lexer_token_copy(&p->token);
 		if (!part)
 			r = -ENOMEM;
 		else

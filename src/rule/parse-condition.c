@@ -87,7 +87,7 @@ int parser_expected(struct parser *p, const char *what)
 
 bool parser_at(const struct parser *p, const char *word)
 {
-	return token_is(&p->token, word);
+	return lexer_token_is(&p->token, word);
 }
 
 bool parser_take(struct parser *p, const char *word)
@@ -255,7 +255,7 @@ int parser_take_text(struct parser *p, const char *what, char **ret)
 {
 	if (p->token.kind != TOKEN_WORD && p->token.kind != TOKEN_TEXT)
 		return parser_expected(p, what);
-	*ret = token_copy(&p->token);
+	*ret = lexer_token_copy(&p->token);
 	if (!*ret)
 		return -ENOMEM;
 	parser_next(p);
@@ -426,7 +426,7 @@ int parser_take_value(struct parser *p, struct comparison *c)
 		return r;
 	t = p->token;
 	if ((t.kind == TOKEN_WORD && !at_keyword(p)) || parser_at(p, "%")) {
-		c->unit = token_copy(&t);
+		c->unit = lexer_token_copy(&t);
 		if (!c->unit)
 			return -ENOMEM;
 		parser_next(p);

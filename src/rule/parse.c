@@ -40,7 +40,7 @@ static int take_selector(struct parser *p, enum selector_field field)
 		return parser_expected(p, "'=' or '!='");
 	if (p->token.kind != TOKEN_WORD && p->token.kind != TOKEN_TEXT && p->token.kind != TOKEN_NUMBER)
 		return parser_expected(p, "a name or a pattern");
-	s.pattern = token_copy(&p->token);
+	s.pattern = lexer_token_copy(&p->token);
 	if (!s.pattern || VEC_PUSH(p->rule->selectors, s) < 0) {
 		free(s.pattern);
 		return -ENOMEM;
@@ -143,7 +143,7 @@ static int take_run(struct parser *p)
 		return parser_expected(p, "a command in quotes");
 	if (p->rule->command)
 		return parser_fail(p, &p->token, "a rule runs one command");
-	p->rule->command = token_copy(&p->token);
+	p->rule->command = lexer_token_copy(&p->token);
 	parser_next(p);
 	return p->rule->command ? 0 : -ENOMEM;
 }
@@ -156,7 +156,7 @@ static int take_post(struct parser *p)
 		return parser_expected(p, "an address in quotes, \"https://...\"");
 	if (p->rule->url)
 		return parser_fail(p, t, "a rule posts to one address");
-	p->rule->url = token_copy(t);
+	p->rule->url = lexer_token_copy(t);
 	parser_next(p);
 	return p->rule->url ? 0 : -ENOMEM;
 }
@@ -196,7 +196,7 @@ static int take_name(struct parser *p)
 {
 	if (parser_at(p, "when") || (p->token.kind != TOKEN_WORD && p->token.kind != TOKEN_TEXT))
 		return 0;
-	p->rule->name = token_copy(&p->token);
+	p->rule->name = lexer_token_copy(&p->token);
 	parser_next(p);
 	return p->rule->name ? parser_need(p, ":") : -ENOMEM;
 }

@@ -43,7 +43,7 @@ static bool read_times(struct tables *t, struct reader *in)
 	}
 	t->times.n = t->values.n = 0;
 	for (uint64_t i = 0; i < n; i++)
-		if (VEC_PUSH(t->times, read_int64(in)) < 0)
+		if (VEC_PUSH(t->times, clickhouse_read_int64(in)) < 0)
 			return false;
 	return true;
 }
@@ -57,7 +57,7 @@ static bool read_values(struct tables *t, struct reader *in)
 		return false;
 	}
 	for (uint64_t i = 0; i < n; i++)
-		if (VEC_PUSH(t->values, read_float64(in)) < 0)
+		if (VEC_PUSH(t->values, clickhouse_read_float64(in)) < 0)
 			return false;
 	return true;
 }
@@ -98,7 +98,7 @@ static int take_otel(void *data, struct reader *in)
 	_cleanup_free_ char *server = read_text(in), *metric = in->bad ? NULL : read_text(in);
 	_cleanup_free_ char *attributes = in->bad ? NULL : read_text(in), *unit = in->bad ? NULL : read_text(in);
 	_cleanup_free_ char *help = in->bad ? NULL : read_text(in);
-	int64_t monotonic = in->bad ? 0 : read_int64(in), temporality = in->bad ? 0 : read_int64(in);
+	int64_t monotonic = in->bad ? 0 : clickhouse_read_int64(in), temporality = in->bad ? 0 : clickhouse_read_int64(in);
 	_cleanup_str_ struct str counter = {};
 	struct counter_info info = {.kind = FLEET_GAUGE, .unit = unit, .help = help};
 
@@ -276,7 +276,7 @@ static int load(const struct fleet_input *input, struct intake *into, char **ret
 
 static int recognise(const char *location)
 {
-	return text_starts(location, "clickhouse://") ? 50 : 0;
+	return str_starts(location, "clickhouse://") ? 50 : 0;
 }
 
 const struct fleet_source fleet_source_clickhouse = {

@@ -110,7 +110,7 @@ static bool is_unused_pseudo_disk(const char *name, const uint64_t *columns)
 	static const char *const prefixes[] = {"loop", "ram", "zram", "nbd", "sr", "fd"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
-		if (text_starts(name, prefixes[i]))
+		if (str_starts(name, prefixes[i]))
 			return columns[READS] == 0 && columns[WRITES] == 0;
 	return false;
 }

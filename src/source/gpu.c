@@ -31,7 +31,7 @@ bool gpu_is_there(const char *sys_root)
 	snprintf(path, sizeof(path), "%s/class/drm", sys_root);
 	dir = opendir(path);
 	for (struct dirent *e; dir && (e = readdir(dir));)
-		if (text_starts(e->d_name, "card") || text_starts(e->d_name, "renderD"))
+		if (str_starts(e->d_name, "card") || str_starts(e->d_name, "renderD"))
 			return true;
 	return false;
 }
@@ -55,7 +55,7 @@ static bool parse_amount(const char *text, int64_t *ret)
 		return false;
 	end += strspn(end, " \t");
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
-		if (text_starts(end, units[i].unit))
+		if (str_starts(end, units[i].unit))
 			return !__builtin_mul_overflow(value, units[i].factor, ret);
 	return !__builtin_mul_overflow(value, 1, ret);
 }
@@ -91,11 +91,11 @@ static void take_line(struct fdinfo *info, const char *key, const char *value)
 	} else if (strcmp(key, "drm-client-id") == 0) {
 		info->client.id = (uint64_t)amount;
 		info->client.has_id = true;
-	} else if (text_starts(key, "drm-engine-") && !text_starts(key, "drm-engine-capacity-")) {
+	} else if (str_starts(key, "drm-engine-") && !str_starts(key, "drm-engine-capacity-")) {
 		add(amount, &info->client.time, &info->client.has_time);
-	} else if (text_starts(key, "drm-resident-")) {
+	} else if (str_starts(key, "drm-resident-")) {
 		add(amount, &info->resident, &info->has_resident);
-	} else if (text_starts(key, "drm-memory-")) {
+	} else if (str_starts(key, "drm-memory-")) {
 		add(amount, &info->held, &info->has_held);
 	}
 }
@@ -158,7 +158,7 @@ static bool is_gpu(int fd_dir, const char *name)
 	if (n <= 0)
 		return false;
 	target[n] = '\0';
-	return text_starts(target, "/dev/dri/");
+	return str_starts(target, "/dev/dri/");
 }
 
 struct clients {

@@ -387,13 +387,13 @@ static int scrape(const struct fleet_input *input, struct intake *into, char **r
 	struct http_reply reply = {};
 	struct http_client *c;
 	struct credentials who = {};
-	int r = input->token_file ? credentials_read(input->token_file, &who, ret_error) : 0;
+	int r = input->token_file ? user_credentials_read(input->token_file, &who, ret_error) : 0;
 
 	if (r == 0)
 		r = http_client_open(&(struct http_client_options){.ca_file = input->ca_file, .token = who.token, .user = who.user,
 								   .password = who.password},
 				     &c, ret_error);
-	credentials_free(&who);
+	user_credentials_free(&who);
 	if (r < 0)
 		return r;
 	host_of(input->location, host, sizeof(host));
@@ -413,7 +413,7 @@ static int scrape(const struct fleet_input *input, struct intake *into, char **r
 
 static bool is_url(const char *location)
 {
-	return text_starts(location, "http://") || text_starts(location, "https://");
+	return str_starts(location, "http://") || str_starts(location, "https://");
 }
 
 static int load(const struct fleet_input *input, struct intake *into, char **ret_error)
@@ -430,7 +430,7 @@ static int recognise_text(const char *path)
 
 	if (stream_open(path, &s) < 0)
 		return 0;
-	if (stream_next(s, &piece, &n) == 1 && (text_starts(piece, "# TYPE ") || text_starts(piece, "# HELP ")))
+	if (stream_next(s, &piece, &n) == 1 && (str_starts(piece, "# TYPE ") || str_starts(piece, "# HELP ")))
 		score = 80;
 	stream_close(s);
 	return score;

@@ -218,7 +218,7 @@ static int ask_range(struct server *s, const char *metric, int64_t from, int64_t
 
 	str_printf(&selector, "{__name__=\"%s\"}", metric);
 	str_puts(&path, "/api/v1/query_range?query=");
-	url_escape(&path, selector.data ? selector.data : "");
+	http_url_escape(&path, selector.data ? selector.data : "");
 	str_printf(&path, "&start=%.3f&end=%.3f&step=%.3f", (double)from / 1e9, (double)to / 1e9, (double)s->step / 1e9);
 	r = path.error ? path.error : ask(s, path.data, &data);
 	if (r == 0)
@@ -317,7 +317,7 @@ static char *base_of(const char *location)
 		const char *rest = location + strlen(schemes[i][0]);
 		size_t n;
 
-		if (!text_starts(location, schemes[i][0]))
+		if (!str_starts(location, schemes[i][0]))
 			continue;
 		n = strcspn(rest, "?#");
 		while (n && rest[n - 1] == '/')
@@ -362,12 +362,12 @@ static int load(const struct fleet_input *input, struct intake *into, char **ret
 
 	if (!base)
 		return strstr(input->location, "://") ? -ENOMEM : load_files(input, into, ret_error);
-	r = input->token_file ? credentials_read(input->token_file, &who, ret_error) : 0;
+	r = input->token_file ? user_credentials_read(input->token_file, &who, ret_error) : 0;
 	if (r == 0)
 		r = http_client_open(&(struct http_client_options){.ca_file = input->ca_file, .token = who.token, .user = who.user,
 								   .password = who.password},
 				     &s.http, ret_error);
-	credentials_free(&who);
+	user_credentials_free(&who);
 	if (r < 0)
 		return r;
 	choose_time(&s);
@@ -394,10 +394,10 @@ static int recognise_answer(const char *location)
 
 static int recognise(const char *location)
 {
-	if (text_starts(location, "prometheus://") || text_starts(location, "prometheus+https://"))
+	if (str_starts(location, "prometheus://") || str_starts(location, "prometheus+https://"))
 		return 50;
 	if (strstr(location, "://"))
-		return text_starts(location, "http://") || text_starts(location, "https://") ? 30 : 0;
+		return str_starts(location, "http://") || str_starts(location, "https://") ? 30 : 0;
 	return recognise_answer(location);
 }
 

@@ -345,7 +345,7 @@ static void take_hint(const struct argument *a, bool option, struct expected *x)
 static bool is_flag(const char *word)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
-		if (text_starts(word, flags[i]))
+		if (str_starts(word, flags[i]))
 			return true;
 	return false;
 }
@@ -491,7 +491,7 @@ void redact_secrets(const char *args, size_t n, struct str *out)
 	memcpy(copy, args, n);
 	copy[n] = '\0';
 	for (char *at = copy; at < copy + n; at += strlen(at) + 1) {
-		text_make_printable(at);
+		str_make_printable(at);
 		redact_argument(at, at + strlen(at), &x);
 		if (at > copy)
 			str_putc(out, ' ');

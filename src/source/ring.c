@@ -61,7 +61,7 @@ static void leave_out_unknown(struct ring_bpf *skel, const struct btf *vmlinux, 
 
 		if (only_look)
 			bpf_program__set_autoload(program, program == skel->progs.look);
-		else if (text_starts(section, "tp_btf/") && !kernel_traces(vmlinux, section + strlen("tp_btf/")))
+		else if (str_starts(section, "tp_btf/") && !kernel_traces(vmlinux, section + strlen("tp_btf/")))
 			bpf_program__set_autoload(program, false);
 	}
 	/* one of the two will do */
@@ -202,7 +202,7 @@ static int attach(struct ring *r)
 
 	/* iterators and samples have links of their own */
 	bpf_object__for_each_program(program, r->skel->obj)
-		if (!text_starts(bpf_program__section_name(program), "tp_btf/"))
+		if (!str_starts(bpf_program__section_name(program), "tp_btf/"))
 			bpf_program__set_autoattach(program, false);
 	r->look = bpf_program__attach_iter(r->skel->progs.look, NULL);
 	r->adopt = bpf_program__attach_iter(r->skel->progs.adopt, NULL);

@@ -60,7 +60,7 @@ static void add_zone(struct sensor_source *src, const char *folder, const char *
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s/temp", folder, zone);
-	fd = text_starts(zone, "thermal_zone") ? attribute_open(src->sys_root, path) : -ENOENT;
+	fd = str_starts(zone, "thermal_zone") ? attribute_open(src->sys_root, path) : -ENOENT;
 	if (fd < 0)
 		return;
 	snprintf(path, sizeof(path), "%s/%s/type", folder, zone);

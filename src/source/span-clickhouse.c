@@ -38,7 +38,7 @@ struct span_table {
 
 bool span_table_is(const char *location)
 {
-	return text_starts(location, "clickhouse://");
+	return str_starts(location, "clickhouse://");
 }
 
 const char *span_table_error(const struct span_table *t)
@@ -151,7 +151,7 @@ static int find_lists(struct span_table *t)
 		const struct column *c = column_named(t, maps[i]);
 		char name[32];
 
-		if (c && text_starts(c->type, "Map(")) {
+		if (c && str_starts(c->type, "Map(")) {
 			/* their texts may be LowCardinality */
 			t->lists[i][0] = expression("arrayMap(x -> toString(x), mapKeys({c:Identifier}))", c->name);
 			t->lists[i][1] = expression("arrayMap(x -> toString(x), mapValues({c:Identifier}))", c->name);
@@ -171,7 +171,7 @@ static int find_lists(struct span_table *t)
 
 static bool is_plain(const char *type)
 {
-	return !text_starts(type, "Map(") && !text_starts(type, "Array(") && !text_starts(type, "Nested(") && !text_starts(type, "Tuple(");
+	return !str_starts(type, "Map(") && !str_starts(type, "Array(") && !str_starts(type, "Nested(") && !str_starts(type, "Tuple(");
 }
 
 static bool is_own(const struct span_table *t, const char *name)
@@ -441,21 +441,21 @@ static void read_list(struct reader *in, struct list *l)
 	l->n = read_varint(in);
 	l->at = in->at;
 	for (uint64_t i = 0; i < l->n && !in->bad; i++)
-		read_blob(in, &n);
+		str_read_blob(in, &n);
 }
 
 static void read_row(const struct span_table *t, struct reader *in, struct row *row)
 {
 	for (int i = 0; i < PLACES; i++)
-		row->text[i].text = read_blob(in, &row->text[i].n);
-	row->start = read_int64(in);
-	row->duration = read_int64(in);
+		row->text[i].text = str_read_blob(in, &row->text[i].n);
+	row->start = clickhouse_read_int64(in);
+	row->duration = clickhouse_read_int64(in);
 	for (int i = 0; i < 2; i++) {
 		row->begin[i] = in->at;
 		read_list(in, &row->keys[i]);
 		read_list(in, &row->values[i]);
 		for (size_t k = 0; k < t->n_own[i]; k++)
-			row->own[i][k].text = read_blob(in, &row->own[i][k].n);
+			row->own[i][k].text = str_read_blob(in, &row->own[i][k].n);
 		row->end[i] = in->at;
 	}
 }
@@ -470,7 +470,7 @@ static void put_attributes(const struct span_table *t, struct span_reader *r, co
 		reader_attribute(r, t->own[which][k].name, strlen(t->own[which][k].name), row->own[which][k].text, row->own[which][k].n, all);
 	for (uint64_t i = 0; i < n && i < PAIRS_MAX; i++) {
 		size_t key_n, value_n;
-		const char *key = read_blob(&keys, &key_n), *value = read_blob(&values, &value_n);
+		const char *key = str_read_blob(&keys, &key_n), *value = str_read_blob(&values, &value_n);
 
 		reader_attribute(r, key, key_n, value, value_n, all);
 	}

@@ -115,7 +115,7 @@ static json_t *load_mended(struct cursor *c, json_error_t *error)
 	if (!copy)
 		return NULL;
 	memcpy(copy, input_at(c->in), c->p);
-	if (!bytes_make_printable(copy, c->p))
+	if (!str_make_bytes_printable(copy, c->p))
 		return NULL;
 	span_fault(c->r->sink.faults, SPAN_FAULT_FIELD, "%s: byte %" PRIu64 ": bytes that are not UTF-8 were replaced", c->in->name,
 		   input_offset(c->in) + (uint64_t)(error->position > 0 ? error->position : 0));

@@ -187,7 +187,7 @@ static void read_line(const char *line, int64_t *values, uint64_t *present)
 		const char *at = line + strlen(lines[i].label);
 		uint64_t value;
 
-		if (!text_starts(line, lines[i].label) || !scan_number(&at, &value))
+		if (!str_starts(line, lines[i].label) || !scan_number(&at, &value))
 			continue;
 		values[lines[i].feature] = (int64_t)value;
 		*present |= 1ull << lines[i].feature;
@@ -204,7 +204,7 @@ static void stat_read(void *state, struct tick *tick, int64_t *values, uint64_t 
 	s->samples++;
 	entity_set_begin(&s->cpus);
 	for (const char *line = s->file.data; *line; line = next_line(line)) {
-		if (!text_starts(line, "cpu"))
+		if (!str_starts(line, "cpu"))
 			read_line(line, values, present);
 		else if (line[3] == ' ')
 			read_all_cpus(s, tick, line);

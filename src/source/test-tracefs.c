@@ -393,7 +393,7 @@ static size_t own_instances(void)
 
 	snprintf(mine, sizeof(mine), "-%d-", (int)getpid());
 	for (struct dirent *e; folder && (e = readdir(folder));)
-		n += text_starts(e->d_name, "whyslow-") && strstr(e->d_name, mine);
+		n += str_starts(e->d_name, "whyslow-") && strstr(e->d_name, mine);
 	if (folder)
 		closedir(folder);
 	return n;

@@ -82,11 +82,11 @@ static struct file_kind kind_of(const struct tracefs_files *f, const char *name)
 		return (struct file_kind){CALL_PIPE, inode};
 	if (sscanf(name, "socket:[%llu]", &inode) == 1)
 		return (struct file_kind){hmap_get(&f->local, inode, 0) ? CALL_LOCAL_SOCKET : CALL_SOCKET, inode};
-	if (text_starts(name, "anon_inode:"))
+	if (str_starts(name, "anon_inode:"))
 		return (struct file_kind){CALL_EVENT, 0};
-	if (text_starts(name, "/dev/pts/") || text_starts(name, "/dev/tty") || strcmp(name, "/dev/console") == 0)
+	if (str_starts(name, "/dev/pts/") || str_starts(name, "/dev/tty") || strcmp(name, "/dev/console") == 0)
 		return (struct file_kind){CALL_TERMINAL, 0};
-	if (text_starts(name, "/dev/") && !text_starts(name, "/dev/shm/"))
+	if (str_starts(name, "/dev/") && !str_starts(name, "/dev/shm/"))
 		return (struct file_kind){CALL_DEVICE, 0};
 	return (struct file_kind){name[0] == '/' ? CALL_FILE : CALL_OTHER, 0};
 }

@@ -130,7 +130,7 @@ int tracefs_parse_format(const char *text, enum trace_point point, struct tracef
 	for (const char *line = text; *line; line = next_line(line)) {
 		struct field_line f;
 
-		if (text_starts(line, "ID:")) {
+		if (str_starts(line, "ID:")) {
 			const char *at = line + strlen("ID:");
 
 			(void)scan_number(&at, &id);

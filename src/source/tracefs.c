@@ -106,7 +106,7 @@ static bool parse_owner(const char *name, struct owner *ret)
 {
 	unsigned long long v[3];
 
-	if (!text_starts(name, PREFIX) || sscanf(name + strlen(PREFIX), "%llu-%llu-%llu-", &v[0], &v[1], &v[2]) != 3)
+	if (!str_starts(name, PREFIX) || sscanf(name + strlen(PREFIX), "%llu-%llu-%llu-", &v[0], &v[1], &v[2]) != 3)
 		return false;
 	*ret = (struct owner){v[0], v[1], v[2]};
 	return true;

@@ -55,7 +55,7 @@ static uint64_t waited(const struct ring_task *t)
 static void set_name(struct process_waits *p, const struct ring_task *t)
 {
 	memcpy(p->name, t->who.comm, RING_COMM);
-	text_make_printable(p->name);
+	str_make_printable(p->name);
 }
 
 static struct process_waits *find_process(struct wait_sums *w, const struct ring_task *t)

@@ -15,7 +15,7 @@
 static int read_word(struct reader *in, enum entity_kind kind, struct word *ret)
 {
 	size_t n, n_features;
-	const char *name = read_blob(in, &n);
+	const char *name = str_read_blob(in, &n);
 	const struct feature *features = features_of(kind, &n_features);
 	int64_t quantum = (int64_t)read_varint(in);
 
@@ -348,7 +348,7 @@ static int unpack(struct chunk *c, const uint8_t *bytes, size_t n)
 	if (n < CRC_SIZE || (c->whole && !checksum_fits(bytes, n)))
 		return -EBADMSG;
 	c->n_meta = read_varint(&in);
-	packed = read_blob(&in, &n_packed);
+	packed = str_read_blob(&in, &n_packed);
 	if (in.bad || c->n_meta > META_MAX)
 		return -EBADMSG;
 	c->meta = malloc(c->n_meta + 1);

@@ -78,7 +78,7 @@ struct chunk {
 static inline struct reader take_part(struct reader *in)
 {
 	size_t n;
-	const char *bytes = read_blob(in, &n);
+	const char *bytes = str_read_blob(in, &n);
 
 	/* of a part that is cut off there is neither */
 	return (struct reader){(const uint8_t *)bytes, n ? (const uint8_t *)bytes + n : (const uint8_t *)bytes, false};

@@ -338,8 +338,8 @@ static int check_object(const struct checking *c, sqlite3_stmt *stmt)
 	    strcmp(type, "index") == 0 ? is_own_index(c->shape, name, sql) :
 					 false)
 		return 0;
-	text_make_printable(type);
-	text_make_printable(name);
+	str_make_printable(type);
+	str_make_printable(name);
 	return fail_with(c->ret_error, -EUCLEAN, "%s is not a %s of whyslow: its %.20s '%.60s' does not belong there", c->file, c->shape->what, type, name);
 }
 

@@ -298,8 +298,8 @@ int tokens_open(struct token_reader *t, struct reader *tables, struct reader *by
 		return -ENOMEM;
 	t->at = (struct token_state){};
 	r = read_models(t, tables, relative);
-	words = (const uint8_t *)read_blob(bytes, &n_words);
-	t->at.raws = (const uint8_t *)read_blob(bytes, &t->at.n_raws);
+	words = (const uint8_t *)str_read_blob(bytes, &n_words);
+	t->at.raws = (const uint8_t *)str_read_blob(bytes, &t->at.n_raws);
 	if (r < 0 || bytes->bad || n_words < sizeof(uint32_t))
 		return r < 0 ? r : -EBADMSG;
 	t->at.state = read_state(words);

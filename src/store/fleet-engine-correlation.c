@@ -58,7 +58,7 @@ static int fetch_series(struct symptom *s, int server, int counter, float *to)
 	if (server >= 0)
 		str_puts(&sql, " AND server = {server:String}");
 	else
-		engine_put_used(&s->common, &sql);
+		fleet_engine_put_used(&s->common, &sql);
 	str_puts(&sql, " GROUP BY point");
 	s->v = to;
 	r = sql.error ? sql.error : clickhouse_query(s->e->clickhouse, sql.data, p, take_point, s);
@@ -111,7 +111,7 @@ static void put_partner(const struct symptom *s, uint32_t i, struct str *sql)
 		return;
 	}
 	str_puts(sql, "toFloat64(x[");
-	engine_put_point(sql, s->common.ts, s->e->fleet->interval);
+	fleet_engine_put_point(sql, s->common.ts, s->e->fleet->interval);
 	str_printf(sql, " + %u])", i + 1);
 }
 
@@ -135,7 +135,7 @@ static void put_lags(const struct symptom *s, struct str *sql)
 static void put_ranks(const struct symptom *s, struct str *sql)
 {
 	str_puts(sql, ", groupArray(" V " + 0) AS v, groupArray("); /* -0 + 0 is 0 */
-	engine_put_point(sql, s->common.ts, s->e->fleet->interval);
+	fleet_engine_put_point(sql, s->common.ts, s->e->fleet->interval);
 	str_puts(sql, ") AS points, arraySort(k -> v[k], arrayEnumerate(v)) AS places, arrayMap(k -> v[k], places) AS sorted, "
 		      "arrayMap((j, before, after) -> (2 * j + after - before) / 2 - 1, arrayEnumerate(sorted), arrayEnumerateUniq(sorted), "
 		      "arrayReverse(arrayEnumerateUniq(arrayReverse(sorted)))) AS ranks");
@@ -168,8 +168,8 @@ static int take_correlation(void *data, size_t n, char *const *f)
 
 	if (n != 4 + 4 * s->q->max_lag)
 		return 0;
-	x.server = engine_index(f[0], s->e->fleet->servers.n);
-	x.counter = engine_index(f[1], s->e->fleet->counters.n);
+	x.server = fleet_engine_index(f[0], s->e->fleet->servers.n);
+	x.counter = fleet_engine_index(f[1], s->e->fleet->counters.n);
 	if (x.server < 0 || x.counter < 0 || (x.counter == s->q->counter && (s->q->server < 0 || s->q->server == x.server)))
 		return 0;
 	s->ret->looked_at++;
@@ -193,12 +193,12 @@ static int correlate(struct symptom *s)
 	if (s->q->spearman)
 		put_ranks(s, &sql);
 	str_puts(&sql, " SELECT ");
-	engine_put_indices(s->e, true, &sql);
+	fleet_engine_put_indices(s->e, true, &sql);
 	put_lags(s, &sql);
 	str_puts(&sql, ROWS);
-	engine_put_used(&s->common, &sql);
+	fleet_engine_put_used(&s->common, &sql);
 	str_puts(&sql, " GROUP BY s, c SETTINGS distributed_group_by_no_merge = 1");
-	return sql.error ? sql.error : engine_query(s->e, sql.data, s->common.span, take_correlation, s);
+	return sql.error ? sql.error : fleet_engine_query(s->e, sql.data, s->common.span, take_correlation, s);
 }
 
 /* How rare: by circular shifts, of the findings that lead the list. */
@@ -224,7 +224,7 @@ static int check_correlation(struct fleet_engine *e, const struct fleet_question
 	return 0;
 }
 
-int engine_run_correlation(struct fleet_engine *e, struct fleet_engine *reference, const struct fleet_question *q,
+int fleet_engine_run_correlation(struct fleet_engine *e, struct fleet_engine *reference, const struct fleet_question *q,
 			   struct fleet_findings *ret)
 {
 	struct symptom s = {.e = e, .q = q, .ret = ret, .least = isnan(q->threshold) ? CORRELATION_LEAST : q->threshold};
@@ -232,7 +232,7 @@ int engine_run_correlation(struct fleet_engine *e, struct fleet_engine *referenc
 
 	(void)reference;
 	if (r == 0)
-		r = engine_find_common(e, q->window, true, &s.common);
+		r = fleet_engine_find_common(e, q->window, true, &s.common);
 	s.n = s.common.n;
 	if (r == 0 && s.n > POINTS_MAX)
 		r = fail_again(&e->error, -E2BIG, "%u time points: up to %d can be correlated; choose --from and --to", s.n, POINTS_MAX);

@@ -76,7 +76,7 @@ struct time_read {
 static int take_time_value(void *data, size_t n, char *const *f)
 {
 	struct time_read *t = data;
-	int c = n == 4 ? engine_index(f[0], t->e->fleet->counters.n) : -ENOENT;
+	int c = n == 4 ? fleet_engine_index(f[0], t->e->fleet->counters.n) : -ENOENT;
 	int64_t k;
 
 	if (c < 0)
@@ -89,25 +89,25 @@ static int within_times(struct fleet_engine *e, struct within *w)
 {
 	_cleanup_str_ struct str sql = {};
 	struct engine_common common;
-	int r = engine_find_common(e, w->q->window, false, &common);
+	int r = fleet_engine_find_common(e, w->q->window, false, &common);
 	struct time_read t = {e, w, common.ts};
 
 	str_puts(&sql, "SELECT ");
-	engine_put_indices(e, false, &sql);
+	fleet_engine_put_indices(e, false, &sql);
 	str_puts(&sql, ", ");
-	engine_put_point(&sql, common.ts, e->fleet->interval ? e->fleet->interval : 1);
+	fleet_engine_put_point(&sql, common.ts, e->fleet->interval ? e->fleet->interval : 1);
 	str_puts(&sql, " AS point, count(), ");
 	put_statistic(w->q, &sql);
 	str_puts(&sql, ROWS);
-	engine_put_only(e, w->q->counter, &sql);
-	engine_put_used(&common, &sql);
+	fleet_engine_put_only(e, w->q->counter, &sql);
+	fleet_engine_put_used(&common, &sql);
 	str_puts(&sql, " GROUP BY c, point");
-	r = r < 0 ? r : sql.error ? sql.error : engine_query(e, sql.data, common.span, take_time_value, &t);
+	r = r < 0 ? r : sql.error ? sql.error : fleet_engine_query(e, sql.data, common.span, take_time_value, &t);
 	VEC_FREE(common.servers);
 	return r;
 }
 
-int engine_run_within(struct fleet_engine *e, struct fleet_engine *reference, const struct fleet_question *q,
+int fleet_engine_run_within(struct fleet_engine *e, struct fleet_engine *reference, const struct fleet_question *q,
 		      struct fleet_findings *ret)
 {
 	struct totals totals = {};
@@ -139,7 +139,7 @@ static int put_between(const struct fleet_question *q, int counter, const struct
 	return counts(q, &x) ? VEC_PUSH(ret->list, x) : 0;
 }
 
-int engine_run_between(struct fleet_engine *e, struct fleet_engine *reference, const struct fleet_question *q,
+int fleet_engine_run_between(struct fleet_engine *e, struct fleet_engine *reference, const struct fleet_question *q,
 		       struct fleet_findings *ret)
 {
 	struct fleet_engine *from = reference ? reference : e;

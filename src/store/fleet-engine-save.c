@@ -41,14 +41,14 @@ static int save_values(struct clickhouse *c, const char *table, const struct fle
 			for (uint32_t row = 0; r == 0 && s->column[k] && row < s->n; row++) {
 				if (isnan(s->column[k][row]))
 					continue;
-				insert_text(in, s->name);
-				insert_text(in, f->counters.v[k].name);
-				insert_int64(in, s->time[row]);
-				insert_float64(in, (double)s->column[k][row]);
-				r = insert_row(in);
+				clickhouse_insert_text(in, s->name);
+				clickhouse_insert_text(in, f->counters.v[k].name);
+				clickhouse_insert_int64(in, s->time[row]);
+				clickhouse_insert_float64(in, (double)s->column[k][row]);
+				r = clickhouse_insert_row(in);
 			}
 		}
-	closed = insert_close(in);
+	closed = clickhouse_insert_close(in);
 	return r < 0 ? r : closed;
 }
 
@@ -62,13 +62,13 @@ static int save_counters(struct clickhouse *c, const struct fleet *f)
 	for (size_t k = 0; r == 0 && k < f->counters.n; k++) {
 		const struct fleet_counter *counter = &f->counters.v[k];
 
-		insert_text(in, counter->name);
-		insert_text(in, counter->kind == FLEET_COUNTER ? "rate" : "gauge");
-		insert_text(in, counter->unit ? counter->unit : "");
-		insert_text(in, counter->help ? counter->help : "");
-		r = insert_row(in);
+		clickhouse_insert_text(in, counter->name);
+		clickhouse_insert_text(in, counter->kind == FLEET_COUNTER ? "rate" : "gauge");
+		clickhouse_insert_text(in, counter->unit ? counter->unit : "");
+		clickhouse_insert_text(in, counter->help ? counter->help : "");
+		r = clickhouse_insert_row(in);
 	}
-	closed = insert_close(in);
+	closed = clickhouse_insert_close(in);
 	return r < 0 ? r : closed;
 }
 

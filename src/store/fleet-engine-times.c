@@ -8,14 +8,14 @@
 #define ROWS ENGINE_ROWS
 
 /* The window's part that the table has. */
-struct fleet_span engine_covered(const struct fleet_engine *e, struct fleet_span span)
+struct fleet_span fleet_engine_covered(const struct fleet_engine *e, struct fleet_span span)
 {
 	return (struct fleet_span){span.from > e->extent.from ? span.from : e->extent.from,
 				   span.to < e->extent.to ? span.to : e->extent.to};
 }
 
 /* "intDiv(time - ts + d/2, d)": the point a row lies nearest to. */
-void engine_put_point(struct str *sql, int64_t ts, int64_t interval)
+void fleet_engine_put_point(struct str *sql, int64_t ts, int64_t interval)
 {
 	str_printf(sql, "intDiv(time - %" PRId64 ", %" PRId64 ")", ts - interval / 2, interval);
 }
@@ -68,13 +68,13 @@ static void leave_out_late(struct engine_common *c)
 }
 
 /* `with_last`: the point of the last row counts too, as where rows are paired by time. */
-int engine_find_common(struct fleet_engine *e, struct fleet_span window, bool with_last, struct engine_common *ret)
+int fleet_engine_find_common(struct fleet_engine *e, struct fleet_span window, bool with_last, struct engine_common *ret)
 {
 	int64_t tf = INT64_MAX, d = e->fleet->interval;
 	int r;
 
 	*ret = (struct engine_common){.e = e, .ts = INT64_MIN};
-	r = engine_query(e, "SELECT server, min(time), max(time)" ROWS " GROUP BY server", window, take_ends, ret);
+	r = fleet_engine_query(e, "SELECT server, min(time), max(time)" ROWS " GROUP BY server", window, take_ends, ret);
 	if (r < 0)
 		return r;
 	if (!ret->servers.n || d <= 0)
@@ -96,14 +96,14 @@ int engine_find_common(struct fleet_engine *e, struct fleet_span window, bool wi
 }
 
 /* " AND server NOT IN (...)" of those that are left out. */
-void engine_put_used(const struct engine_common *c, struct str *sql)
+void fleet_engine_put_used(const struct engine_common *c, struct str *sql)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < c->servers.n; i++)
 		if (!c->servers.v[i].used) {
 			str_puts(sql, any ? ", " : " AND server NOT IN (");
-			engine_put_name(sql, c->e->fleet->servers.v[c->servers.v[i].server].name);
+			fleet_engine_put_name(sql, c->e->fleet->servers.v[c->servers.v[i].server].name);
 			any = true;
 		}
 	if (any)

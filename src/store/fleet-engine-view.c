@@ -55,7 +55,7 @@ static void put_summary(struct fleet_engine *e, int counter, bool by_time, struc
 		put_statistic(&parts[i], sql);
 	}
 	str_puts(sql, ROWS);
-	engine_put_only(e, counter, sql);
+	fleet_engine_put_only(e, counter, sql);
 	str_puts(sql, " GROUP BY place");
 	if (!by_time)
 		str_puts(sql, " SETTINGS distributed_group_by_no_merge = 1");
@@ -63,7 +63,7 @@ static void put_summary(struct fleet_engine *e, int counter, bool by_time, struc
 
 int fleet_engine_view(struct fleet_engine *e, int counter, struct fleet_span window, enum fleet_view_kind kind, struct fleet_view *ret)
 {
-	struct fleet_span span = engine_covered(e, window);
+	struct fleet_span span = fleet_engine_covered(e, window);
 	struct fleet_view v = {.kind = kind, .fleet = e->fleet, .counter = counter, .ts = span.from, .d = e->fleet->interval ? e->fleet->interval : 1};
 	struct view_read read = {e, &v};
 	_cleanup_str_ struct str sql = {};
@@ -73,11 +73,11 @@ int fleet_engine_view(struct fleet_engine *e, int counter, struct fleet_span win
 		return fail_again(&e->error, -EOPNOTSUPP, "the detail view needs every value: load the data, or ask for --by server or --by time");
 	str_puts(&sql, "SELECT ");
 	if (kind == FLEET_TIME_VIEW)
-		engine_put_point(&sql, v.ts, v.d);
+		fleet_engine_put_point(&sql, v.ts, v.d);
 	else
 		str_puts(&sql, "server");
 	put_summary(e, counter, kind == FLEET_TIME_VIEW, &sql);
-	r = sql.error ? sql.error : engine_query(e, sql.data, span, take_summary, &read);
+	r = sql.error ? sql.error : fleet_engine_query(e, sql.data, span, take_summary, &read);
 	if (r < 0) {
 		VEC_FREE(v.rows);
 		return r;

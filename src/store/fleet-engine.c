@@ -117,7 +117,7 @@ static int find_counters(struct fleet_engine *e, bool *ret_about)
 	if (*ret_about)
 		str_printf(&sql, " WHERE counter GLOBAL NOT IN %s", sums);
 	str_puts(&sql, " GROUP BY counter ORDER BY counter");
-	return sql.error ? sql.error : engine_query(e, sql.data, all, take_counter, e);
+	return sql.error ? sql.error : fleet_engine_query(e, sql.data, all, take_counter, e);
 }
 
 static int take_left_out(void *data, size_t n, char *const *f)
@@ -153,11 +153,11 @@ static int find_all(struct fleet_engine *e)
 	if (r == 0 && !e->fleet->counters.n)
 		r = fail_again(&e->error, -ENODATA, "the table %s has no levels or rates", e->table);
 	if (r == 0 && about)
-		r = engine_query(e, "SELECT counter, kind, unit, help FROM fleet_counters", all, take_about, e);
+		r = fleet_engine_query(e, "SELECT counter, kind, unit, help FROM fleet_counters", all, take_about, e);
 	if (r == 0 && about)
-		r = engine_query(e, "SELECT count() FROM fleet_counters WHERE kind = 'counter'", all, take_left_out, e);
+		r = fleet_engine_query(e, "SELECT count() FROM fleet_counters WHERE kind = 'counter'", all, take_left_out, e);
 	if (r == 0)
-		r = engine_query(e, "SELECT server, min(time), max(time) FROM {table:Table} GROUP BY server ORDER BY server", all,
+		r = fleet_engine_query(e, "SELECT server, min(time), max(time) FROM {table:Table} GROUP BY server ORDER BY server", all,
 				 take_server, e);
 	return r == 0 ? find_interval(e) : r;
 }
@@ -200,7 +200,7 @@ void fleet_engine_close(struct fleet_engine *e)
 static const struct {
 	const char *name;
 	int (*run)(struct fleet_engine *e, struct fleet_engine *reference, const struct fleet_question *q, struct fleet_findings *ret);
-} analyses[] = {{"within", engine_run_within}, {"between", engine_run_between}, {"correlation", engine_run_correlation}};
+} analyses[] = {{"within", fleet_engine_run_within}, {"between", fleet_engine_run_between}, {"correlation", fleet_engine_run_correlation}};
 
 int fleet_engine_run(struct fleet_engine *e, struct fleet_engine *reference, const char *analysis,
 		     const struct fleet_question *q, struct fleet_findings *ret)

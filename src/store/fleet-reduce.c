@@ -18,7 +18,7 @@
 #define ROUND_BITS 4
 #define FETCH_MAX  64 /* values of a counter that are cheaper fetched than searched on */
 
-int engine_query(struct fleet_engine *e, const char *sql, struct fleet_span span, clickhouse_row_fn *row, void *data)
+int fleet_engine_query(struct fleet_engine *e, const char *sql, struct fleet_span span, clickhouse_row_fn *row, void *data)
 {
 	const struct clickhouse_parameter p[] = {
 		{"table", {.text = e->table}}, {"from", {.integer = span.from}}, {"to", {.integer = span.to}}, {}};
@@ -30,7 +30,7 @@ int engine_query(struct fleet_engine *e, const char *sql, struct fleet_span span
 	return r < 0 && r != -ENOMEM && !e->error ? fail_again(&e->error, r, "%s", clickhouse_error(e->clickhouse)) : r;
 }
 
-void engine_put_name(struct str *sql, const char *name)
+void fleet_engine_put_name(struct str *sql, const char *name)
 {
 	str_putc(sql, '\'');
 	for (; *name; name++) {
@@ -44,12 +44,12 @@ void engine_put_name(struct str *sql, const char *name)
 	str_putc(sql, '\'');
 }
 
-void engine_put_only(const struct fleet_engine *e, int only, struct str *sql)
+void fleet_engine_put_only(const struct fleet_engine *e, int only, struct str *sql)
 {
 	if (only < 0)
 		return;
 	str_puts(sql, " AND counter = ");
-	engine_put_name(sql, e->fleet->counters.v[only].name);
+	fleet_engine_put_name(sql, e->fleet->counters.v[only].name);
 }
 
 static void put_transform(struct str *sql, const char *column, const char *const *first, size_t stride, size_t n, const char *alias)
@@ -57,7 +57,7 @@ static void put_transform(struct str *sql, const char *column, const char *const
 	str_printf(sql, "transform(%s, [", column);
 	for (size_t i = 0; i < n; i++) {
 		str_puts(sql, i ? "," : "");
-		engine_put_name(sql, *(const char *const *)((const char *)first + i * stride));
+		fleet_engine_put_name(sql, *(const char *const *)((const char *)first + i * stride));
 	}
 	str_puts(sql, "], [");
 	for (size_t i = 0; i < n; i++)
@@ -65,7 +65,7 @@ static void put_transform(struct str *sql, const char *column, const char *const
 	str_printf(sql, "], -1) AS %s", alias);
 }
 
-void engine_put_indices(const struct fleet_engine *e, bool servers, struct str *sql)
+void fleet_engine_put_indices(const struct fleet_engine *e, bool servers, struct str *sql)
 {
 	const struct fleet *f = e->fleet;
 
@@ -76,7 +76,7 @@ void engine_put_indices(const struct fleet_engine *e, bool servers, struct str *
 	put_transform(sql, "counter", (const char *const *)&f->counters.v[0].name, sizeof(f->counters.v[0]), f->counters.n, "c");
 }
 
-int engine_index(const char *field, size_t n)
+int fleet_engine_index(const char *field, size_t n)
 {
 	long index = field ? strtol(field, NULL, 10) : -1;
 
@@ -109,7 +109,7 @@ static void add_moments(struct counter_moments *to, const struct counter_moments
 static int take_moments(void *data, size_t n, char *const *f)
 {
 	struct moments_read *m = data;
-	int c = n == 6 ? engine_index(f[0], m->fleet->counters.n) : -ENOENT;
+	int c = n == 6 ? fleet_engine_index(f[0], m->fleet->counters.n) : -ENOENT;
 	struct counter_moments part;
 
 	if (c < 0)
@@ -131,11 +131,11 @@ int reduce_moments(struct fleet_engine *e, struct fleet_span span, int only, str
 
 	memset(ret, 0, e->fleet->counters.n * sizeof(*ret));
 	str_puts(&sql, "SELECT ");
-	engine_put_indices(e, false, &sql);
+	fleet_engine_put_indices(e, false, &sql);
 	str_puts(&sql, ", count(), avg(" V "), varPopStable(" V "), min(" V "), max(" V ")" ROWS);
-	engine_put_only(e, only, &sql);
+	fleet_engine_put_only(e, only, &sql);
 	str_puts(&sql, " GROUP BY c SETTINGS distributed_group_by_no_merge = 1");
-	r = sql.error ? sql.error : engine_query(e, sql.data, span, take_moments, &m);
+	r = sql.error ? sql.error : fleet_engine_query(e, sql.data, span, take_moments, &m);
 	for (size_t c = 0; r == 0 && c < e->fleet->counters.n; c++)
 		ret[c].sd = ret[c].n ? sqrt(ret[c].sd / (double)ret[c].n) : NAN;
 	return r;
@@ -185,7 +185,7 @@ static double value_of_key(uint64_t key)
 static int take_count(void *data, size_t n, char *const *f)
 {
 	struct search *s = data;
-	int c = n == 3 ? engine_index(f[0], s->e->fleet->counters.n) : -ENOENT;
+	int c = n == 3 ? fleet_engine_index(f[0], s->e->fleet->counters.n) : -ENOENT;
 
 	if (c < 0)
 		return 0;
@@ -259,15 +259,15 @@ static int count_round(struct search *s, unsigned shift)
 	int r;
 
 	str_puts(&sql, WITH_KEY "SELECT ");
-	engine_put_indices(s->e, false, &sql);
+	fleet_engine_put_indices(s->e, false, &sql);
 	str_printf(&sql, ", toUInt32(bitShiftRight(key, %u)) AS prefix, count()" ROWS, shift);
 	if (shift + ROUND_BITS == KEY_BITS)
-		engine_put_only(s->e, only_counter(s), &sql);
+		fleet_engine_put_only(s->e, only_counter(s), &sql);
 	else if (!put_prefixes(s, shift + ROUND_BITS, &sql))
 		return 0;
 	str_puts(&sql, " GROUP BY c, prefix");
 	s->counts.n = 0;
-	r = sql.error ? sql.error : engine_query(s->e, sql.data, s->span, take_count, s);
+	r = sql.error ? sql.error : fleet_engine_query(s->e, sql.data, s->span, take_count, s);
 	if (r == 0 && s->counts.n)
 		qsort(s->counts.v, s->counts.n, sizeof(*s->counts.v), compare_counts);
 	for (size_t i = 0; r == 0 && i < s->targets.n; i++)
@@ -280,7 +280,7 @@ static int count_round(struct search *s, unsigned shift)
 static int take_value_row(void *data, size_t n, char *const *f)
 {
 	struct search *s = data;
-	int c = n == 3 ? engine_index(f[0], s->e->fleet->counters.n) : -ENOENT;
+	int c = n == 3 ? fleet_engine_index(f[0], s->e->fleet->counters.n) : -ENOENT;
 	struct value_row row = {.counter = c};
 	char *at;
 
@@ -313,12 +313,12 @@ static int fetch_round(struct search *s, unsigned shift)
 	int r = 0;
 
 	str_puts(&sql, WITH_KEY "SELECT ");
-	engine_put_indices(s->e, false, &sql);
+	fleet_engine_put_indices(s->e, false, &sql);
 	str_printf(&sql, ", toUInt32(bitShiftRight(key, %u)) AS prefix, groupArray(toFloat32(value))" ROWS, shift);
 	if (!put_prefixes(s, shift, &sql))
 		return 0;
 	str_puts(&sql, " GROUP BY c, prefix");
-	r = sql.error ? sql.error : engine_query(s->e, sql.data, s->span, take_value_row, s);
+	r = sql.error ? sql.error : fleet_engine_query(s->e, sql.data, s->span, take_value_row, s);
 	for (size_t i = 0; r == 0 && i < s->targets.n; i++) {
 		struct target *t = &s->targets.v[i];
 
@@ -446,7 +446,7 @@ static int take_local(void *data, size_t n, char *const *f)
 {
 	struct local_read *l = data;
 	const struct fleet *fleet = l->e->fleet;
-	int s = n == 4 ? engine_index(f[0], fleet->servers.n) : -ENOENT, c = n == 4 ? engine_index(f[1], fleet->counters.n) : -ENOENT;
+	int s = n == 4 ? fleet_engine_index(f[0], fleet->servers.n) : -ENOENT, c = n == 4 ? fleet_engine_index(f[1], fleet->counters.n) : -ENOENT;
 	size_t bit;
 
 	if (s < 0 || c < 0)
@@ -469,11 +469,11 @@ int reduce_local(struct fleet_engine *e, const struct fleet_question *q, struct 
 	if (!seen)
 		return -ENOMEM;
 	str_puts(&sql, "SELECT ");
-	engine_put_indices(e, true, &sql);
+	fleet_engine_put_indices(e, true, &sql);
 	str_puts(&sql, ", toUInt32(count()), ");
 	put_statistic(q, &sql);
 	str_puts(&sql, ROWS);
-	engine_put_only(e, q->counter, &sql);
+	fleet_engine_put_only(e, q->counter, &sql);
 	str_puts(&sql, " GROUP BY s, c SETTINGS distributed_group_by_no_merge = 1");
-	return sql.error ? sql.error : engine_query(e, sql.data, span, take_local, &l);
+	return sql.error ? sql.error : fleet_engine_query(e, sql.data, span, take_local, &l);
 }

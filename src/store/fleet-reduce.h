@@ -23,16 +23,16 @@ struct counter_moments {
 };
 
 /* Runs a query in which {table:Table}, {from:Int64} and {to:Int64} stand for the table and the span. */
-int engine_query(struct fleet_engine *e, const char *sql, struct fleet_span span, clickhouse_row_fn *row, void *data);
+int fleet_engine_query(struct fleet_engine *e, const char *sql, struct fleet_span span, clickhouse_row_fn *row, void *data);
 /* Names do not cross the wire with each row: "transform(counter, [...], [0, 1, ...], -1) AS c", and the same AS s of
- * servers; -1 for one that the engine does not know, which engine_index() refuses. */
-void engine_put_indices(const struct fleet_engine *e, bool servers, struct str *sql);
+ * servers; -1 for one that the engine does not know, which fleet_engine_index() refuses. */
+void fleet_engine_put_indices(const struct fleet_engine *e, bool servers, struct str *sql);
 /* An index as it came back, or -ENOENT. */
-int engine_index(const char *field, size_t n);
+int fleet_engine_index(const char *field, size_t n);
 /* A quoted name in SQL that is yet to be given to clickhouse_sql(): its braces must not look like placeholders. */
-void engine_put_name(struct str *sql, const char *name);
+void fleet_engine_put_name(struct str *sql, const char *name);
 /* Appends " AND counter = ..." if there is but one to be read. */
-void engine_put_only(const struct fleet_engine *e, int only, struct str *sql);
+void fleet_engine_put_only(const struct fleet_engine *e, int only, struct str *sql);
 
 /* `ret` has one place for each counter; those without values get n = 0. `only` = -1 for all counters. */
 int reduce_moments(struct fleet_engine *e, struct fleet_span span, int only, struct counter_moments *ret);
@@ -47,9 +47,9 @@ int reduce_local(struct fleet_engine *e, const struct fleet_question *q, struct 
 void put_statistic(const struct fleet_question *q, struct str *sql);
 
 /* The part of a span that the table has. */
-struct fleet_span engine_covered(const struct fleet_engine *e, struct fleet_span span);
+struct fleet_span fleet_engine_covered(const struct fleet_engine *e, struct fleet_span span);
 /* "intDiv(time - ts + d/2, d)": the point a row lies nearest to. */
-void engine_put_point(struct str *sql, int64_t ts, int64_t interval);
+void fleet_engine_put_point(struct str *sql, int64_t ts, int64_t interval);
 
 struct engine_ends {
 	int server;
@@ -68,12 +68,12 @@ struct engine_common {
 
 /* `with_last`: the point of the last row counts too, as where rows are paired by time. ret->servers is the caller's to free, also
  * after an error. */
-int engine_find_common(struct fleet_engine *e, struct fleet_span window, bool with_last, struct engine_common *ret);
+int fleet_engine_find_common(struct fleet_engine *e, struct fleet_span window, bool with_last, struct engine_common *ret);
 /* " AND server NOT IN (...)" of those that are left out. */
-void engine_put_used(const struct engine_common *c, struct str *sql);
+void fleet_engine_put_used(const struct engine_common *c, struct str *sql);
 
 /* The analyses, of fleet_engine_run(). */
-int engine_run_within(struct fleet_engine *e, struct fleet_engine *reference, const struct fleet_question *q, struct fleet_findings *ret);
-int engine_run_between(struct fleet_engine *e, struct fleet_engine *reference, const struct fleet_question *q, struct fleet_findings *ret);
-int engine_run_correlation(struct fleet_engine *e, struct fleet_engine *reference, const struct fleet_question *q,
+int fleet_engine_run_within(struct fleet_engine *e, struct fleet_engine *reference, const struct fleet_question *q, struct fleet_findings *ret);
+int fleet_engine_run_between(struct fleet_engine *e, struct fleet_engine *reference, const struct fleet_question *q, struct fleet_findings *ret);
+int fleet_engine_run_correlation(struct fleet_engine *e, struct fleet_engine *reference, const struct fleet_question *q,
 			   struct fleet_findings *ret);

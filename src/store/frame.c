@@ -318,7 +318,7 @@ static int decode_notes(struct decoding *dec, struct reader *in)
 static struct reader sub_reader(struct reader *in)
 {
 	size_t n;
-	const char *bytes = read_blob(in, &n);
+	const char *bytes = str_read_blob(in, &n);
 
 	return (struct reader){(const uint8_t *)bytes, (const uint8_t *)bytes + n, false};
 }

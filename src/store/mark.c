@@ -161,7 +161,7 @@ int store_find_marks(struct store *s)
 {
 	_cleanup_free_ char *path = s->run_dir ? marks_file(s) : NULL;
 
-	return path && path_exists(path) ? attach(s, path) : 0;
+	return path && folder_path_exists(path) ? attach(s, path) : 0;
 }
 
 #define DROP_ANSWERS(schema)                                                                                       \
@@ -533,7 +533,7 @@ static struct mark read_mark(sqlite3_stmt *stmt)
 		.feedback = (enum feedback)sqlite3_column_int(stmt, 6),
 	};
 
-	text_make_printable(m.note);
+	str_make_printable(m.note);
 	return m;
 }
 

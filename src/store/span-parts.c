@@ -140,19 +140,19 @@ int span_parts_put(struct span_parts *p, const struct span_piece *piece)
 	r = clickhouse_insert_open(p->clickhouse, LOCAL, "question, shard, piece, pieces, rows, requests, begin, finish, length, written, forest", &in);
 	if (r < 0)
 		return r;
-	insert_text(in, piece->question);
-	insert_text(in, p->shard);
-	insert_int64(in, piece->piece);
-	insert_int64(in, piece->pieces);
-	insert_int64(in, piece->rows);
-	insert_int64(in, piece->requests);
-	insert_int64(in, piece->from);
-	insert_int64(in, piece->to);
-	insert_int64(in, (int64_t)piece->n);
-	insert_int64(in, wall_now());
-	insert_bytes(in, packed, n);
-	r = insert_row(in);
-	closed = insert_close(in);
+	clickhouse_insert_text(in, piece->question);
+	clickhouse_insert_text(in, p->shard);
+	clickhouse_insert_int64(in, piece->piece);
+	clickhouse_insert_int64(in, piece->pieces);
+	clickhouse_insert_int64(in, piece->rows);
+	clickhouse_insert_int64(in, piece->requests);
+	clickhouse_insert_int64(in, piece->from);
+	clickhouse_insert_int64(in, piece->to);
+	clickhouse_insert_int64(in, (int64_t)piece->n);
+	clickhouse_insert_int64(in, wall_now());
+	clickhouse_insert_bytes(in, packed, n);
+	r = clickhouse_insert_row(in);
+	closed = clickhouse_insert_close(in);
 	return r < 0 ? r : closed;
 }
 
@@ -262,13 +262,13 @@ static int take_piece(void *data, struct reader *in)
 	const char *packed;
 	size_t n, length;
 
-	piece.piece = read_int64(in);
-	piece.rows = read_int64(in);
-	piece.requests = read_int64(in);
-	piece.from = read_int64(in);
-	piece.to = read_int64(in);
-	piece.n = (size_t)read_int64(in);
-	packed = read_blob(in, &n);
+	piece.piece = clickhouse_read_int64(in);
+	piece.rows = clickhouse_read_int64(in);
+	piece.requests = clickhouse_read_int64(in);
+	piece.from = clickhouse_read_int64(in);
+	piece.to = clickhouse_read_int64(in);
+	piece.n = (size_t)clickhouse_read_int64(in);
+	packed = str_read_blob(in, &n);
 	if (in->bad)
 		return 0;
 	bytes = piece.n <= PART_MAX ? malloc(piece.n + 1) : NULL;

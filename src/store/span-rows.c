@@ -67,19 +67,19 @@ static void put_id(struct span_rows *s, uint64_t id)
 
 	if (id)
 		snprintf(text, sizeof(text), "%016" PRIx64, id);
-	insert_text(s->insert, text);
+	clickhouse_insert_text(s->insert, text);
 }
 
 static void put_set(struct span_rows *s, uint32_t id)
 {
 	const struct attribute_set *set = names_get_set(s->names, id);
 
-	insert_count(s->insert, set->n);
+	clickhouse_insert_count(s->insert, set->n);
 	for (uint32_t i = 0; i < set->n; i++)
-		insert_text(s->insert, names_get(s->names, set->v[i].key));
-	insert_count(s->insert, set->n);
+		clickhouse_insert_text(s->insert, names_get(s->names, set->v[i].key));
+	clickhouse_insert_count(s->insert, set->n);
 	for (uint32_t i = 0; i < set->n; i++)
-		insert_text(s->insert, names_get(s->names, set->v[i].value));
+		clickhouse_insert_text(s->insert, names_get(s->names, set->v[i].value));
 }
 
 int span_rows_put(void *rows, const struct span *spans, uint32_t n)
@@ -91,19 +91,19 @@ int span_rows_put(void *rows, const struct span *spans, uint32_t n)
 	for (uint32_t i = 0; r == 0 && i < n; i++) {
 		const struct span *x = &spans[i];
 
-		insert_text(s->insert, trace_id_text(s->names, x->trace_high, x->trace_low, id));
+		clickhouse_insert_text(s->insert, trace_id_text(s->names, x->trace_high, x->trace_low, id));
 		put_id(s, x->id);
 		put_id(s, x->parent);
-		insert_text(s->insert, names_get(s->names, x->service));
-		insert_text(s->insert, names_get(s->names, x->operation));
-		insert_text(s->insert, span_kind_name((enum span_kind)x->kind));
-		insert_text(s->insert, x->flags & SPAN_ERROR ? "error" : "");
-		insert_int64(s->insert, x->start);
-		insert_int64(s->insert, x->end - x->start);
-		insert_float64(s->insert, (double)x->weight / (double)SPAN_WEIGHT_ONE);
+		clickhouse_insert_text(s->insert, names_get(s->names, x->service));
+		clickhouse_insert_text(s->insert, names_get(s->names, x->operation));
+		clickhouse_insert_text(s->insert, span_kind_name((enum span_kind)x->kind));
+		clickhouse_insert_text(s->insert, x->flags & SPAN_ERROR ? "error" : "");
+		clickhouse_insert_int64(s->insert, x->start);
+		clickhouse_insert_int64(s->insert, x->end - x->start);
+		clickhouse_insert_float64(s->insert, (double)x->weight / (double)SPAN_WEIGHT_ONE);
 		put_set(s, x->resource);
 		put_set(s, x->attributes);
-		r = insert_row(s->insert);
+		r = clickhouse_insert_row(s->insert);
 		s->spans += r == 0;
 	}
 	return r;
@@ -111,7 +111,7 @@ int span_rows_put(void *rows, const struct span *spans, uint32_t n)
 
 int span_rows_close(struct span_rows *s, uint64_t *ret_spans, char **ret_error)
 {
-	int r = insert_close(s->insert);
+	int r = clickhouse_insert_close(s->insert);
 
 	*ret_spans = s->spans;
 	if (r < 0)

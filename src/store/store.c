@@ -321,7 +321,7 @@ int store_open(const struct store_paths *paths, enum store_mode mode, struct sto
 		(void)make_folder_of(s->file, 0700); /* opening the file says what is wrong */
 		store_make_private(s->file);
 	}
-	else if (!path_exists(s->file)) {
+	else if (!folder_path_exists(s->file)) {
 		r = -errno;
 		if (asprintf(ret_error, "nothing is recorded in %s: start the recorder first (whyslow record)", s->file) < 0)
 			*ret_error = NULL;

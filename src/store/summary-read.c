@@ -68,7 +68,7 @@ static int open_planes(const void *bytes, size_t n_bytes, struct str *room, stru
 	*ret_n = read_varint(&in);
 	for (size_t i = 0; i < PLANES; i++) {
 		size_t length;
-		const char *plane = read_blob(&in, &length);
+		const char *plane = str_read_blob(&in, &length);
 
 		if (!plane)
 			return -EBADMSG;

@@ -167,7 +167,7 @@ static int get_threads(struct input *in, struct reader *r)
 		struct reader row = {};
 		size_t n;
 
-		row.at = (const uint8_t *)read_blob(r, &n);
+		row.at = (const uint8_t *)str_read_blob(r, &n);
 		if (r->bad)
 			break;
 		row.end = row.at + n;
@@ -187,7 +187,7 @@ static int get_modules(struct input *in, struct reader *r)
 	while (r->at < r->end && !r->bad) {
 		struct trace_module module = {.path = read_text(r)};
 		size_t n;
-		const char *id = read_blob(r, &n);
+		const char *id = str_read_blob(r, &n);
 
 		if (n > sizeof(module.build_id))
 			r->bad = true;

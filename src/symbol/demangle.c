@@ -6,7 +6,7 @@
 
 #define MANGLED_MAX 4096 /* templates of templates: beyond it nothing reads the name */
 
-char *demangle(const char *name)
+char *symbol_demangle(const char *name)
 {
 	if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0)
 		return NULL;

@@ -144,7 +144,7 @@ static bool find_build_id(const uint8_t *notes, size_t n, struct build_id *ret)
 	return false;
 }
 
-int build_id_read(int fd, struct build_id *ret)
+int elf_build_id_read(int fd, struct build_id *ret)
 {
 	Elf64_Phdr headers[PROGRAM_HEADERS_MAX];
 	uint8_t notes[4096]; /* a build-id that lies further back is none that a linker wrote */

@@ -10,4 +10,4 @@
  * libdw would relocate it), a core, another word size or byte order, or headers beyond the file or without bound. */
 int elf_check(int fd);
 /* 0; -ENOENT where it has none; else as elf_check(). */
-int build_id_read(int fd, struct build_id *ret);
+int elf_build_id_read(int fd, struct build_id *ret);

@@ -29,7 +29,7 @@ struct batch {
 	size_t n;
 };
 
-int identifier_new(struct identifier **ret)
+int identify_new(struct identifier **ret)
 {
 	*ret = calloc(1, sizeof(**ret));
 	return *ret ? 0 : -ENOMEM;
@@ -42,7 +42,7 @@ static void forget(struct identifier *i)
 	hmap_free(&i->known);
 }
 
-void identifier_free(struct identifier *i)
+void identify_free(struct identifier *i)
 {
 	if (!i)
 		return;
@@ -97,7 +97,7 @@ static void ask_for_batch(struct identifier *i, struct batch *b)
 	for (size_t k = 0; k < b->n; k++) {
 		struct module *m = b->modules[k];
 		size_t n = 0;
-		const char *bytes = answer.at ? read_blob(&answer, &n) : NULL;
+		const char *bytes = answer.at ? str_read_blob(&answer, &n) : NULL;
 
 		if (bytes && n <= BUILD_ID_MAX) {
 			m->build_id.size = (uint8_t)n;

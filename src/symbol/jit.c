@@ -45,7 +45,7 @@ static void read_line(struct jit_map *m, char *line)
 	if (sscanf(line, "%" SCNx64 " %" SCNx64 " %n", &e.address, &e.size, &used) < 2 || !used ||
 	    !line[used] || e.address + e.size < e.address)
 		return;
-	text_make_printable(line + used);
+	str_make_printable(line + used);
 	if (str_append(&m->text, line + used, strlen(line + used) + 1) == 0)
 		(void)VEC_PUSH(m->entries, e);
 }
@@ -117,7 +117,7 @@ int jit_map_open(const struct modules *process)
 	if (asprintf(&root, "%s/root", process->folder) < 0 ||
 	    asprintf(&path, "/tmp/perf-%u.map", process->inner_pid) < 0)
 		return -ENOMEM;
-	fd = open_below(root, path);
+	fd = outside_open_below(root, path);
 	if (fd < 0)
 		return fd;
 	return trusted(process, fd) ? TAKE_FD(fd) : -EPERM;

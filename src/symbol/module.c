@@ -210,7 +210,7 @@ static int open_exe(const struct modules *m, const struct module *module)
 	target[n] = '\0';
 	if (ends_with(target, (size_t)n, " (deleted)"))
 		target[(size_t)n - strlen(" (deleted)")] = '\0';
-	return strcmp(target, module->path) == 0 ? open_regular(path) : -ENOENT;
+	return strcmp(target, module->path) == 0 ? outside_open_regular(path) : -ENOENT;
 }
 
 int modules_open(const struct modules *m, const struct module *module)
@@ -224,20 +224,20 @@ int modules_open(const struct modules *m, const struct module *module)
 		     module->first_end) < 0 ||
 	    asprintf(&root, "%s/root", m->folder) < 0)
 		return -ENOMEM;
-	fd = open_regular(mapped);
+	fd = outside_open_regular(mapped);
 	if (fd < 0)
 		fd = open_exe(m, module);
 	if (fd < 0 && !module->deleted)
-		fd = open_below(root, module->path);
+		fd = outside_open_below(root, module->path);
 	return fd;
 }
 
-bool build_id_equal(const struct build_id *a, const struct build_id *b)
+bool module_build_id_equal(const struct build_id *a, const struct build_id *b)
 {
 	return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
 }
 
-char *build_id_format(const struct build_id *id, char *buf)
+char *module_build_id_format(const struct build_id *id, char *buf)
 {
 	static const char digits[] = "0123456789abcdef";
 
@@ -249,13 +249,13 @@ char *build_id_format(const struct build_id *id, char *buf)
 	return buf;
 }
 
-int open_debug_file(const char *root, const struct build_id *id)
+int module_open_debug_file(const char *root, const struct build_id *id)
 {
 	char hex[2 * BUILD_ID_MAX + 1], path[128];
 
 	if (id->size < 2)
 		return -ENOENT;
-	build_id_format(id, hex);
+	module_build_id_format(id, hex);
 	snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s.debug", hex, hex + 2);
-	return open_below(root, path);
+	return outside_open_below(root, path);
 }

@@ -53,7 +53,7 @@ int symbol_take(struct reader *in, struct symbol *ret, char **ret_name, char **r
 static char *readable_name(const char *name)
 {
 	_cleanup_free_ char *plain = name ? strndup(name, strcspn(name, "@")) : NULL;
-	char *written = plain ? demangle(plain) : NULL;
+	char *written = plain ? symbol_demangle(plain) : NULL;
 
 	return written ? written : TAKE(plain);
 }
@@ -207,7 +207,7 @@ static void identify(struct name_server *s, struct sandbox_request *request, str
 	for (size_t i = 0; i < request->n_files; i++) {
 		struct build_id id = {};
 
-		(void)build_id_read(request->files[i], &id);
+		(void)elf_build_id_read(request->files[i], &id);
 		(void)str_put_blob(answer, id.bytes, id.size);
 	}
 }

@@ -113,7 +113,7 @@ int object_open(int fd, const char *name, debug_file_opener opener, void *data, 
 	if (r == 0) {
 		o->opener = opener;
 		o->opener_data = data;
-		(void)build_id_read(fd, &o->build_id);
+		(void)elf_build_id_read(fd, &o->build_id);
 		o->module = dwfl_report_elf(o->dwfl, name, name, fd, 0, true);
 	}
 	if (r < 0 || !o->module)
@@ -134,7 +134,7 @@ static size_t image_size(const Elf64_Ehdr *header)
 	return header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
 }
 
-int vdso_open(void)
+int object_open_vdso(void)
 {
 	const char *image = (const char *)getauxval(AT_SYSINFO_EHDR); /* NOLINT(performance-no-int-to-ptr) */
 	_cleanup_close_ int fd = -1;

@@ -21,7 +21,7 @@ typedef int (*debug_file_opener)(void *data, const struct build_id *id);
  * -EBADMSG for one that is damaged, or no program (elf_check()); -errno. */
 int object_open(int fd, const char *name, debug_file_opener opener, void *data, struct object **ret);
 /* The machine's own vdso as a file: every process of the same word size has the same one. A descriptor or -errno. */
-int vdso_open(void);
+int object_open_vdso(void);
 void object_close(struct object *o);
 const struct build_id *object_build_id(const struct object *o);
 

@@ -121,7 +121,7 @@ static const char *intern(struct symbolizer *s, const char *text)
 	if (kept)
 		return kept;
 	kept = strdup(text);
-	text_make_printable(kept);
+	str_make_printable(kept);
 	if (kept && hmap_put(&s->strings, hash, n, kept) < 0) {
 		free(kept);
 		return NULL;
@@ -137,13 +137,13 @@ static int provide_debug_file(void *data, struct reader *question)
 	const struct symbolizer *s = data;
 	struct build_id id = {};
 	size_t n;
-	const char *bytes = read_blob(question, &n);
+	const char *bytes = str_read_blob(question, &n);
 
 	if (!bytes || n > BUILD_ID_MAX)
 		return -EINVAL;
 	id.size = (uint8_t)n;
 	memcpy(id.bytes, bytes, n);
-	return open_debug_file(s->root, &id);
+	return module_open_debug_file(s->root, &id);
 }
 
 static struct str *begin_request(struct symbolizer *s, enum name_request kind)
@@ -237,7 +237,7 @@ static struct opened open_object(struct symbolizer *s, uint64_t key, uint64_t ke
 		note_damage(s, path);
 	if (r < 0)
 		return (struct opened){key, key2, 0, reason_of(r)};
-	id = read_blob(&answer, &n);
+	id = str_read_blob(&answer, &n);
 	if (expected && expected->size && (!id || n != expected->size || memcmp(id, expected->bytes, n) != 0))
 		return (struct opened){key, key2, 0, NAMELESS_REPLACED};
 	return o;
@@ -275,11 +275,11 @@ static uint64_t hash_id(const struct build_id *id)
 static struct opened open_stored(struct symbolizer *s, uint64_t key, uint64_t key2, const struct code_place *p)
 {
 	bool vdso = strcmp(p->path, "[vdso]") == 0;
-	struct opened found = open_file(s, key, key2, vdso ? vdso_open() : open_below(s->root, p->path), p->path, &p->build_id), debug;
+	struct opened found = open_file(s, key, key2, vdso ? object_open_vdso() : outside_open_below(s->root, p->path), p->path, &p->build_id), debug;
 
 	if (found.id || !p->build_id.size)
 		return found;
-	debug = open_file(s, key, key2, open_debug_file(s->root, &p->build_id), p->path, &p->build_id);
+	debug = open_file(s, key, key2, module_open_debug_file(s->root, &p->build_id), p->path, &p->build_id);
 	return debug.id ? debug : found;
 }
 
@@ -577,7 +577,7 @@ void symbol_write(const struct symbol *symbol, bool offset, struct str *out)
 		str_puts(out, symbol->name);
 }
 
-const char *nameless_text(enum nameless n)
+const char *symbolizer_nameless_text(enum nameless n)
 {
 	static const char *const texts[] = {
 		[NAMELESS_STRIPPED] =

@@ -74,7 +74,7 @@ void symbol_write_start(const struct symbol *symbol, struct str *out);
 /* "stress+0x11d0": the module's last name and the offset in it. */
 void symbol_write_place(const struct symbol *symbol, struct str *out);
 /* Why it has no name, for people; NULL where it has one. */
-const char *nameless_text(enum nameless n);
+const char *symbolizer_nameless_text(enum nameless n);
 /* C++ and Rust names as they were written, without parameters. NULL: the name is none of these. The caller
  * frees. */
-char *demangle(const char *name);
+char *symbol_demangle(const char *name);

@@ -170,7 +170,7 @@ static struct code_place stored_place(const char *program, const char *path)
 	_cleanup_close_ int fd = open(program, O_RDONLY);
 	struct code_place p = {.path = path, .offset = nm_address(STRESS "/stress", "busy_start") + 2};
 
-	assert_int_equal(build_id_read(fd, &p.build_id), 0);
+	assert_int_equal(elf_build_id_read(fd, &p.build_id), 0);
 	return p;
 }
 
@@ -183,7 +183,7 @@ static void a_separate_debug_file_is_found_by_build_id(void **state)
 	struct symbol symbols[4];
 
 	(void)state;
-	build_id_format(&p.build_id, hex);
+	module_build_id_format(&p.build_id, hex);
 	shell("cd %s && mkdir -p usr/bin usr/lib/debug/.build-id/%.2s && cp %s usr/bin/stress && cp %s "
 	      "usr/lib/debug/.build-id/%.2s/%s.debug",
 	      root, hex, STRESS "/stress-stripped", STRESS "/stress.debug", hex, hex + 2);
@@ -450,16 +450,16 @@ static void kernel_names(void **state)
 
 static void names_as_they_were_written(void **state)
 {
-	_cleanup_free_ char *cpp = demangle("_ZN5store6Reader4readEPKcm");
-	_cleanup_free_ char *rust = demangle("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE");
-	_cleanup_free_ char *rust_v0 = demangle("_RNvCsh_5crate4main");
+	_cleanup_free_ char *cpp = symbol_demangle("_ZN5store6Reader4readEPKcm");
+	_cleanup_free_ char *rust = symbol_demangle("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE");
+	_cleanup_free_ char *rust_v0 = symbol_demangle("_RNvCsh_5crate4main");
 
 	(void)state;
 	assert_string_equal(cpp, "store::Reader::read");
 	assert_string_equal(rust, "core::fmt::Formatter::pad");
 	assert_string_equal(rust_v0, "crate::main");
-	assert_null(demangle("main"));
-	assert_null(demangle("_Znonsense"));
+	assert_null(symbol_demangle("main"));
+	assert_null(symbol_demangle("_Znonsense"));
 }
 
 /* As many files as a process may map, each at the end of a long path: a quarter of a gigabyte. */
@@ -490,8 +490,8 @@ static void build_ids_as_text(void **state)
 	char hex[2 * BUILD_ID_MAX + 1];
 
 	(void)state;
-	assert_string_equal(build_id_format(&id, hex), "00ff12ab");
-	assert_false(build_id_equal(&id, &other));
+	assert_string_equal(module_build_id_format(&id, hex), "00ff12ab");
+	assert_false(module_build_id_equal(&id, &other));
 }
 
 /* --- hostile files --- */
@@ -540,7 +540,7 @@ static int check_program(const struct small_program *p, struct build_id *ret)
 	int r = elf_check(fd);
 
 	*ret = (struct build_id){};
-	assert_int_equal(build_id_read(fd, ret) == 0 || build_id_read(fd, ret) == -ENOENT, r == 0);
+	assert_int_equal(elf_build_id_read(fd, ret) == 0 || elf_build_id_read(fd, ret) == -ENOENT, r == 0);
 	return r;
 }
 

@@ -167,12 +167,12 @@ static bool take_request(struct reader *in, struct unwind_walk *w, uint64_t *reg
 	size_t n;
 
 	w->max = read_varint(in);
-	bytes = read_blob(in, &n);
+	bytes = str_read_blob(in, &n);
 	if (n != UNWIND_REGISTERS * sizeof(uint64_t) || !w->max || w->max > UNWIND_FRAMES_MAX)
 		return false;
 	memcpy(registers, bytes, n);
 	w->registers = registers;
-	w->stack = (const uint8_t *)read_blob(in, &w->n);
+	w->stack = (const uint8_t *)str_read_blob(in, &w->n);
 	return !in->bad;
 }
 

@@ -111,7 +111,7 @@ static struct chain *take_chain(struct reader *answer, size_t max)
 {
 	bool complete = read_varint(answer);
 	size_t size;
-	const char *bytes = read_blob(answer, &size);
+	const char *bytes = str_read_blob(answer, &size);
 	struct chain *c;
 
 	if (!bytes || !size || size % sizeof(c->frames[0]) || size / sizeof(c->frames[0]) > max)

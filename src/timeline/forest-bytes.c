@@ -241,7 +241,7 @@ static uint32_t get_text(struct parser *p)
 		p->in.bad |= number - 2 >= p->texts.n;
 		return p->in.bad ? 0 : p->texts.v[number - 2];
 	}
-	text = read_blob(&p->in, &n);
+	text = str_read_blob(&p->in, &n);
 	if (!text || !n || memchr(text, '\0', n)) {
 		p->in.bad = true;
 		return 0;
@@ -384,7 +384,7 @@ static void get_exemplar(struct parser *p, struct group *g, int (*keep)(struct g
 {
 	struct exemplar e = {};
 	size_t n, length;
-	const char *id = read_blob(&p->in, &length);
+	const char *id = str_read_blob(&p->in, &length);
 
 	if (id)
 		trace_id_of_text(p->f.names, id, length, &e.high, &e.low);

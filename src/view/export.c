@@ -26,7 +26,7 @@ static double value_of(const struct dataset *d, const struct subject *s, size_t 
 	return span > 0 ? value / ((double)span / 1e9) : NAN;
 }
 
-void csv_text(const char *text, FILE *out)
+void export_csv_text(const char *text, FILE *out)
 {
 	if (!text || !strpbrk(text, "\",\r\n")) {
 		fputs(text ? text : "", out);
@@ -51,7 +51,7 @@ static void put_csv_row(const struct dataset *d, const struct subject *s, size_t
 		return;
 	fprintf(out, "%s,%s,%u,%u,%" PRIu64 ",", format_rfc3339(d->ticks.v[s->series[f].tick[entry]].wall, at, sizeof(at)),
 		entity_kind_name(info->kind), info->id, info->pid, info->start);
-	csv_text(info->name, out);
+	export_csv_text(info->name, out);
 	fprintf(out, ",%s,%s%s,%.9g\n", s->features[f].name, unit_name(s->features[f].unit),
 		s->features[f].kind == COUNTER ? "/s" : "", value);
 }

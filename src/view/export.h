@@ -9,7 +9,7 @@
 #include "model/dataset.h"
 
 /* RFC 4180: quotes around what needs them, quotes doubled. NULL is an empty field. */
-void csv_text(const char *text, FILE *out);
+void export_csv_text(const char *text, FILE *out);
 /* time,kind,id,pid,start,name,feature,unit,value */
 void export_csv(const struct dataset *d, FILE *out);
 /* One object a tick and subject: {"time","kind","id","pid","name","values":{feature: value}}. 0 or -ENOMEM. */

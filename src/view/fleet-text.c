@@ -155,7 +155,7 @@ static void detail_csv(const struct fleet_view *v, FILE *out)
 			if (isnan(v->values[s * v->n + k]))
 				continue;
 			fprintf(out, "%s,", format_rfc3339(v->ts + k * v->d, buf, sizeof(buf)));
-			csv_text(v->fleet->servers.v[s].name, out);
+			export_csv_text(v->fleet->servers.v[s].name, out);
 			csv_number((double)v->values[s * v->n + k], out);
 			fputc('\n', out);
 		}
@@ -175,7 +175,7 @@ void fleet_view_csv(const struct fleet_view *v, FILE *out)
 		const double values[] = {x->median, x->mean, x->sd, x->min, x->q05, x->q25, x->q75, x->q95, x->max};
 
 		if (x->server >= 0)
-			csv_text(v->fleet->servers.v[x->server].name, out);
+			export_csv_text(v->fleet->servers.v[x->server].name, out);
 		else
 			fputs(format_rfc3339(x->time, buf, sizeof(buf)), out);
 		for (size_t k = 0; k < sizeof(values) / sizeof(*values); k++)

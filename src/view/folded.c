@@ -118,7 +118,7 @@ static int fold_waits_of(struct fold *f, uint32_t n)
 	return r;
 }
 
-int fold_stacks(const struct timeline *t, const struct fold_options *o, struct path_tree *ret)
+int waits_fold_stacks(const struct timeline *t, const struct fold_options *o, struct path_tree *ret)
 {
 	struct path_tree tree = {};
 	struct fold f = {.t = t, .o = o, .tree = &tree};
@@ -137,7 +137,7 @@ int fold_stacks(const struct timeline *t, const struct fold_options *o, struct p
 	return 0;
 }
 
-void folded_text(const struct path_tree *tree, FILE *out)
+void waits_folded_text(const struct path_tree *tree, FILE *out)
 {
 	_cleanup_str_ struct str text = {};
 
@@ -199,7 +199,7 @@ static bool is_empty(const struct path_tree *t)
 	return !t->nodes.n;
 }
 
-int flame_json(const struct flame *flame, const struct flame *base, FILE *out)
+int waits_flame_json(const struct flame *flame, const struct flame *base, FILE *out)
 {
 	struct pair p = {flame->tree, base->t ? base->tree : NULL, 1};
 	json_t *root;

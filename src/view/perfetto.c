@@ -379,9 +379,9 @@ static void put_wait_slice(struct writer *w, uint32_t thread, const struct inter
 
 	begin_event(&event, SLICE_BEGIN, UUID_THREAD + thread, state_table[i->state].text);
 	if (i->holder != NOBODY)
-		put_annotation(&event, "held by", thread_label(w->t, i->holder, label, sizeof(label)));
+		put_annotation(&event, "held by", waits_thread_label(w->t, i->holder, label, sizeof(label)));
 	if (i->waker != NOBODY)
-		put_annotation(&event, "woken by", thread_label(w->t, i->waker, label, sizeof(label)));
+		put_annotation(&event, "woken by", waits_thread_label(w->t, i->waker, label, sizeof(label)));
 	put_packet(w, start, PACKET_TRACK_EVENT, &event);
 	put_slice_end(w, UUID_THREAD + thread, end);
 	if (i->waker == NOBODY || i->end > w->to)

@@ -107,7 +107,7 @@ static const char *spark_bar(double value, double low, double high)
 	return bars[high > low ? (size_t)((value - low) / (high - low) * 7.0 + 0.5) : 0];
 }
 
-char *sparkline(const float values[SPARK_POINTS], char buf[SPARKLINE_SIZE])
+char *plot_sparkline(const float values[SPARK_POINTS], char buf[SPARKLINE_SIZE])
 {
 	double low = INFINITY, high = -INFINITY;
 	char *end = buf;

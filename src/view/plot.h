@@ -20,4 +20,4 @@ const char *plot_cell(const struct plot *p, int x, int y);
 #define SPARKLINE_SIZE (3 * SPARK_POINTS + 1) /* bytes of UTF-8 */
 
 /* In small: a bar a value, from the least (from 0 where that is not far above it) to the most; a space where nothing was. Returns buf. */
-char *sparkline(const float values[SPARK_POINTS], char buf[SPARKLINE_SIZE]);
+char *plot_sparkline(const float values[SPARK_POINTS], char buf[SPARKLINE_SIZE]);

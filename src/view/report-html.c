@@ -51,7 +51,7 @@ static bool is_private(const char *line)
 	static const char *const begins[] = {"Command ", "Group "};
 
 	for (size_t i = 0; i < ARRAY_SIZE(begins); i++)
-		if (text_starts(line, begins[i]))
+		if (str_starts(line, begins[i]))
 			return true;
 	return false;
 }
@@ -81,7 +81,7 @@ static void redact(const char *text, struct str *out)
 
 		if (!text[n - 1])
 			n--;
-		files = text_starts(text, "Files read and written most") || (files && *text != '\n');
+		files = str_starts(text, "Files read and written most") || (files && *text != '\n');
 		if (!files && !is_private(text))
 			copy_public(text, n, out);
 		text += n;

@@ -57,7 +57,7 @@ static void a_small_curve_is_a_bar_a_value(void **state)
 	(void)state;
 	for (size_t i = 0; i < SPARK_POINTS; i++)
 		values[i] = i == 0 ? NAN : i < 20 ? 1 : 7;
-	assert_ptr_equal(sparkline(values, text), text);
+	assert_ptr_equal(plot_sparkline(values, text), text);
 	assert_int_equal(strncmp(text, " ▂▂", 1 + 2 * 3), 0);
 	assert_string_equal(text + strlen(text) - 3, "█");
 }

@@ -187,7 +187,7 @@ static const char *piece_culprit(const struct timeline *t, const struct path_pie
 	static const struct blame_matrix threads = {.level = LEVEL_THREAD};
 	struct blame_cell cell = {.culprit = p->culprit, .id = p->id};
 
-	return culprit_label(t, &threads, &cell, buf, n);
+	return waits_culprit_label(t, &threads, &cell, buf, n);
 }
 
 /* Offsets from `from`; who, as everywhere, by the place among `people`. */
@@ -212,7 +212,7 @@ static int dump(json_t *root, FILE *out)
 	return json_print(root, JSON_COMPACT, out);
 }
 
-int timeline_json(const struct timeline *t, const struct drawing *d, FILE *out)
+int waits_timeline_json(const struct timeline *t, const struct drawing *d, FILE *out)
 {
 	_cleanup_(people_free) struct people people;
 	int64_t unit = d->points ? (d->to - d->from) / d->points / UNITS_A_POINT : 1;
@@ -229,7 +229,7 @@ int timeline_json(const struct timeline *t, const struct drawing *d, FILE *out)
 			      stretch_json(t, d->from, d->to), "unit_ns", (json_int_t)unit, "events", (json_int_t)t->trace->n_events,
 			      "states", states_json(), "uses", uses_json(), "mixes", mixes_json(&d->mixes), "sums",
 			      sums_json(d->sums, false), "rows", rows, "cpus", cpus, "path", path, "people", people.list, "hidden",
-			      others_are_hidden(t)),
+			      waits_others_are_hidden(t)),
 		    out);
 }
 
@@ -280,7 +280,7 @@ static json_t *blame_json(const struct timeline *t, const struct blame_matrix *m
 	for (size_t i = 0; i < m->cells.n; i++) {
 		const struct blame_cell *c = &m->cells.v[i];
 
-		json_array_append_new(array, json_pack("{s:s, s:o, s:s, s:I, s:b}", "culprit", culprit_label(t, m, c, label, sizeof(label)),
+		json_array_append_new(array, json_pack("{s:s, s:o, s:s, s:I, s:b}", "culprit", waits_culprit_label(t, m, c, label, sizeof(label)),
 						       "thread", c->culprit == BY_TASK ? waits_thread_json(t, c->id) : json_null(), "wait",
 						       wait_text((enum wait_for)c->wait), "ns", (json_int_t)c->ns, "modelled",
 						       (c->flags & BLAME_MODELLED) != 0));
@@ -288,7 +288,7 @@ static json_t *blame_json(const struct timeline *t, const struct blame_matrix *m
 	return array;
 }
 
-int instant_json(const struct timeline *t, const struct instant *m, FILE *out)
+int waits_instant_json(const struct timeline *t, const struct instant *m, FILE *out)
 {
 	const struct interval *i = m->interval;
 	const struct thread_line *line = &t->threads.v[m->thread];

@@ -20,7 +20,7 @@ json_t *waits_window_json(const struct timeline *t, int64_t from, int64_t to)
 			 (json_int_t)(to - from), "source", t->trace->source, "events", (json_int_t)events, "lost", (json_int_t)f->lost, "broken_switches",
 			 (json_int_t)f->broken_switches, "no_waker", (json_int_t)f->no_waker, "bad_numbers",
 			 (json_int_t)f->bad_numbers, "unknown_kinds", (json_int_t)f->unknown_kinds, "odd_requests",
-			 (json_int_t)f->odd_requests, "hidden", others_are_hidden(t));
+			 (json_int_t)f->odd_requests, "hidden", waits_others_are_hidden(t));
 }
 
 json_t *waits_thread_json(const struct timeline *t, uint32_t thread)
@@ -29,7 +29,7 @@ json_t *waits_thread_json(const struct timeline *t, uint32_t thread)
 
 	return json_pack("{s:I, s:I, s:o, s:o, s:o, s:b, s:b}", "tid", (json_int_t)line->tid, "pid", (json_int_t)line->tgid, "name",
 			 text_json(line->comm), "program", text_json(t->names.v[line->program]), "unit",
-			 text_json(line->unit == NOBODY ? NULL : t->names.v[line->unit]), "self", line->self, "hidden", thread_is_hidden(t, thread));
+			 text_json(line->unit == NOBODY ? NULL : t->names.v[line->unit]), "self", line->self, "hidden", waits_thread_is_hidden(t, thread));
 }
 
 json_t *waits_who_json(const struct timeline *t, const struct blame_matrix *m, uint32_t id)
@@ -51,8 +51,8 @@ static json_t *cell_json(const struct timeline *t, const struct blame_matrix *m,
 	bool task = c->culprit == BY_TASK || c->culprit == BY_SELF;
 
 	return json_pack("{s:o, s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:I, s:I, s:I, s:b, s:b, s:b}", "victim", waits_who_json(t, m, c->victim),
-			 "wait", wait_name(c->wait), "culprit_kind", blamed_name(c->culprit), "culprit_text",
-			 culprit_label(t, m, c, label, sizeof(label)), "culprit", task ? waits_who_json(t, m, c->id) : json_null(), "number",
+			 "wait", wait_name(c->wait), "culprit_kind", waits_culprit_name(c->culprit), "culprit_text",
+			 waits_culprit_label(t, m, c, label, sizeof(label)), "culprit", task ? waits_who_json(t, m, c->id) : json_null(), "number",
 			 c->culprit == BY_IRQ || c->culprit == BY_SOFTIRQ ? json_integer(c->id) : json_null(), "root",
 			 wait_name(c->root), "via", waits_who_json(t, m, c->via), "ns", (json_int_t)c->ns, "parts",
 			 (json_int_t)c->parts, "longest_ns", (json_int_t)c->longest, "modelled", (c->flags & BLAME_MODELLED) != 0,
@@ -132,8 +132,8 @@ static json_t *piece_json(const struct timeline *t, const struct path_piece *p)
 
 	return json_pack("{s:o, s:I, s:o, s:i, s:s, s:s, s:s}", "start", moment(t, p->from), "ns", (json_int_t)(p->to - p->from),
 			 "thread", waits_thread_json(t, p->thread), "depth", (int)p->depth, "state", state_table[p->state].name,
-			 "culprit_kind", blamed_name(p->culprit), "culprit_text",
-			 culprit_label(t, &threads, &cell, label, sizeof(label)));
+			 "culprit_kind", waits_culprit_name(p->culprit), "culprit_text",
+			 waits_culprit_label(t, &threads, &cell, label, sizeof(label)));
 }
 
 static json_t *path_json(const struct timeline *t, const struct critical_path *p)
@@ -164,7 +164,7 @@ int waits_of_json(const struct timeline *t, const struct waits_of *w, const stru
 		    out);
 }
 
-int threads_json(const struct timeline *t, const uint32_t *threads, const struct wait_report *reports, size_t n, FILE *out)
+int waits_threads_json(const struct timeline *t, const uint32_t *threads, const struct wait_report *reports, size_t n, FILE *out)
 {
 	json_t *array = json_array();
 

@@ -168,7 +168,7 @@ static json_t *victims_json(const struct picture *p)
 	char label[LABEL_SIZE];
 
 	for (uint32_t i = 0; i < p->victims.shown; i++)
-		json_array_append_new(list, json_pack("{s:s, s:o, s:I}", "text", member_label(p->t, p->m, p->rows[i]->cell->victim, label, sizeof(label)),
+		json_array_append_new(list, json_pack("{s:s, s:o, s:I}", "text", waits_member_label(p->t, p->m, p->rows[i]->cell->victim, label, sizeof(label)),
 						      "who", waits_who_json(p->t, p->m, p->rows[i]->cell->victim), "ns",
 						      (json_int_t)p->rows[i]->ns));
 	return list;
@@ -184,8 +184,8 @@ static json_t *culprits_json(const struct picture *p)
 
 		if (c.culprit == BY_SELF)
 			c.culprit = BY_TASK;
-		json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:I}", "text", culprit_label(p->t, p->m, &c, label, sizeof(label)),
-						      "kind", blamed_name(c.culprit), "who",
+		json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:I}", "text", waits_culprit_label(p->t, p->m, &c, label, sizeof(label)),
+						      "kind", waits_culprit_name(c.culprit), "who",
 						      c.culprit == BY_TASK ? waits_who_json(p->t, p->m, c.id) : json_null(), "ns",
 						      (json_int_t)p->columns[i]->ns));
 	}

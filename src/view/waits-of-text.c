@@ -12,7 +12,7 @@ static void put_name(const struct timeline *t, const struct waits_of *w, FILE *o
 	char label[LABEL_SIZE];
 
 	if (w->n == 1)
-		fputs(thread_label(t, w->threads[0], label, sizeof(label)), out);
+		fputs(waits_thread_label(t, w->threads[0], label, sizeof(label)), out);
 	else
 		fprintf(out, "%s (%" PRIu32 "), %zu threads,", t->names.v[line->program], line->tgid, w->n);
 }
@@ -30,14 +30,14 @@ static void put_states(const struct wait_report *r, FILE *out)
 		else if (state_table[s].group == GROUP_RESTING)
 			resting += r->state[s];
 	}
-	fprintf(out, "It ran %s", short_span(report_running(r) - report_waited(r, FOR_INTERRUPT), span, sizeof(span)));
+	fprintf(out, "It ran %s", waits_short_span(report_running(r) - report_waited(r, FOR_INTERRUPT), span, sizeof(span)));
 	if (r->samples >= SAMPLES_LEAST)
 		fprintf(out, " (%.0f %% of it in the kernel, by %" PRIu32 " samples)",
 			100.0 * (double)(r->samples - r->user_samples) / (double)r->samples, r->samples);
-	fprintf(out, ", waited for others' work %s", short_span(awaited, span, sizeof(span)));
-	fprintf(out, ", and was idle or asleep by its own choice %s", short_span(resting, span, sizeof(span)));
+	fprintf(out, ", waited for others' work %s", waits_short_span(awaited, span, sizeof(span)));
+	fprintf(out, ", and was idle or asleep by its own choice %s", waits_short_span(resting, span, sizeof(span)));
 	if (r->state[STATE_UNKNOWN])
-		fprintf(out, "; %s are not known", short_span(r->state[STATE_UNKNOWN], span, sizeof(span)));
+		fprintf(out, "; %s are not known", waits_short_span(r->state[STATE_UNKNOWN], span, sizeof(span)));
 	fputs(".\n", out);
 }
 
@@ -59,13 +59,13 @@ static void put_cells(const struct timeline *t, const struct blame_matrix *m, ui
 		}
 		named++;
 		via_words(t, m, c, how, sizeof(how));
-		fprintf(out, "  %10s %3.0f %%  %s%s%s", short_span(c->ns, span, sizeof(span)),
-			100.0 * (double)c->ns / (double)total, culprit_label(t, m, c, label, sizeof(label)), how[0] ? ", which " : "", how);
-		fprintf(out, " (longest %s%s)\n", short_span(c->longest, longest, sizeof(longest)),
+		fprintf(out, "  %10s %3.0f %%  %s%s%s", waits_short_span(c->ns, span, sizeof(span)),
+			100.0 * (double)c->ns / (double)total, waits_culprit_label(t, m, c, label, sizeof(label)), how[0] ? ", which " : "", how);
+		fprintf(out, " (longest %s%s)\n", waits_short_span(c->longest, longest, sizeof(longest)),
 			c->flags & BLAME_MODELLED ? "; modelled" : c->flags & BLAME_INFERRED ? "; inferred" : "");
 	}
 	if (others)
-		fprintf(out, "  %10s %3.0f %%  %zu others\n", short_span(rest, span, sizeof(span)),
+		fprintf(out, "  %10s %3.0f %%  %zu others\n", waits_short_span(rest, span, sizeof(span)),
 			100.0 * (double)rest / (double)total, others);
 }
 
@@ -77,7 +77,7 @@ static void put_waits(const struct timeline *t, const struct waits_of *w, bool c
 	for (int wait = 0; wait < FOR_COUNT; wait++) {
 		if (!m->waits[wait] || wait_is_contended((enum wait_for)wait) != contended)
 			continue;
-		fprintf(out, "\n%s %s", short_span(m->waits[wait], span, sizeof(span)), wait_text((enum wait_for)wait));
+		fprintf(out, "\n%s %s", waits_short_span(m->waits[wait], span, sizeof(span)), wait_text((enum wait_for)wait));
 		fprintf(out, ", %" PRIu32 " time%s:\n", w->report->waits[wait], w->report->waits[wait] == 1 ? "" : "s");
 		put_cells(t, m, (uint8_t)wait, out);
 	}
@@ -96,7 +96,7 @@ static void put_bars(const struct delays *d, FILE *out)
 		if (!d->count[b])
 			continue;
 		fprintf(out, "    %s %-8s %8" PRIu32 "  ", b + 1 < DELAY_BUCKETS ? "<" : ">",
-			short_span(1000ll << (b + 1 < DELAY_BUCKETS ? b : b - 1), span, sizeof(span)), d->count[b]);
+			waits_short_span(1000ll << (b + 1 < DELAY_BUCKETS ? b : b - 1), span, sizeof(span)), d->count[b]);
 		for (unsigned i = 0; i < (length ? length : 1); i++)
 			fputs("#", out);
 		fputc('\n', out);
@@ -117,9 +117,9 @@ static void put_delays(const struct timeline *t, const struct waits_of *w, FILE 
 			fputs("\nFrom being ready to having a CPU, by why it had none:\n", out);
 		titled = true;
 		fprintf(out, "  %s: %" PRIu32 " times, half within %s, 99 %% within %s", state_table[s].text, d->n,
-			short_span(delays_quantile(d, 0.5), a, sizeof(a)), short_span(delays_quantile(d, 0.99), b, sizeof(b)));
-		fprintf(out, ", longest %s at %s\n", short_span(d->longest, c, sizeof(c)),
-			clock_of_day(t, d->longest_at, at, sizeof(at)));
+			waits_short_span(delays_quantile(d, 0.5), a, sizeof(a)), waits_short_span(delays_quantile(d, 0.99), b, sizeof(b)));
+		fprintf(out, ", longest %s at %s\n", waits_short_span(d->longest, c, sizeof(c)),
+			waits_clock_of_day(t, d->longest_at, at, sizeof(at)));
 		put_bars(d, out);
 	}
 }
@@ -130,10 +130,10 @@ static void put_piece(const struct timeline *t, const struct path_piece *p, FILE
 	struct blame_cell cell = {.culprit = p->culprit, .id = p->id, .via = NOBODY};
 	char at[32], span[32], label[LABEL_SIZE], by[LABEL_SIZE];
 
-	fprintf(out, "  %s %8s  %*s%s: %s", clock_of_day(t, p->from, at, sizeof(at)), short_span(p->to - p->from, span, sizeof(span)),
-		2 * p->depth, "", thread_label(t, p->thread, label, sizeof(label)), state_table[p->state].text);
+	fprintf(out, "  %s %8s  %*s%s: %s", waits_clock_of_day(t, p->from, at, sizeof(at)), waits_short_span(p->to - p->from, span, sizeof(span)),
+		2 * p->depth, "", waits_thread_label(t, p->thread, label, sizeof(label)), state_table[p->state].text);
 	if (p->culprit != BY_TASK || p->id != p->thread)
-		fprintf(out, " (%s)", culprit_label(t, &threads, &cell, by, sizeof(by)));
+		fprintf(out, " (%s)", waits_culprit_label(t, &threads, &cell, by, sizeof(by)));
 	fputc('\n', out);
 }
 
@@ -160,8 +160,8 @@ static void put_path(const struct timeline *t, const struct critical_path *p, co
 	if (left) {
 		char a[32], b[32];
 
-		fprintf(out, "  %s in %zu pieces shorter than %s are not shown.\n", short_span(left, a, sizeof(a)),
-			p->pieces.n - longer, short_span(small, b, sizeof(b)));
+		fprintf(out, "  %s in %zu pieces shorter than %s are not shown.\n", waits_short_span(left, a, sizeof(a)),
+			p->pieces.n - longer, waits_short_span(small, b, sizeof(b)));
 	}
 }
 
@@ -172,8 +172,8 @@ void waits_of_text(const struct timeline *t, const struct waits_of *w, const str
 	put_span(t, w->report->from, w->report->to, o, out);
 	fputs(bold(o->colour), out);
 	put_name(t, w, out);
-	fprintf(out, "%s waited %s of %s for what others had. ", plain(o->colour), short_span(report_contended(w->report), waited, sizeof(waited)),
-		short_span(w->report->alive, alive, sizeof(alive)));
+	fprintf(out, "%s waited %s of %s for what others had. ", plain(o->colour), waits_short_span(report_contended(w->report), waited, sizeof(waited)),
+		waits_short_span(w->report->alive, alive, sizeof(alive)));
 	put_states(w->report, out);
 	put_waits(t, w, true, out);
 	put_delays(t, w, out);
@@ -202,7 +202,7 @@ static void put_thread_states(const struct wait_report *r, FILE *out)
 	}
 }
 
-void threads_text(const struct timeline *t, const uint32_t *threads, const struct wait_report *reports, size_t n,
+void waits_threads_text(const struct timeline *t, const uint32_t *threads, const struct wait_report *reports, size_t n,
 		  const struct waits_options *o, FILE *out)
 {
 	char label[LABEL_SIZE];
@@ -213,7 +213,7 @@ void threads_text(const struct timeline *t, const uint32_t *threads, const struc
 		const struct wait_report *r = &reports[i];
 
 		fprintf(out, "%4.0f%% %4.0f%%  %s%s%s:", percent(r, report_running(r) - report_waited(r, FOR_INTERRUPT)),
-			percent(r, report_contended(r)), bold(o->colour), thread_label(t, threads[i], label, sizeof(label)), plain(o->colour));
+			percent(r, report_contended(r)), bold(o->colour), waits_thread_label(t, threads[i], label, sizeof(label)), plain(o->colour));
 		put_thread_states(r, out);
 		fputc('\n', out);
 	}

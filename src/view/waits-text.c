@@ -149,7 +149,7 @@ static void put_wait(const struct timeline *t, const struct blame_matrix *m, str
 		total += cells[i].ns;
 	n = join_culprits(cells, n);
 	qsort(cells, n, sizeof(*cells), longest_first);
-	fprintf(out, "  %8s %s:", short_span(total, span, sizeof(span)), wait_text(wait));
+	fprintf(out, "  %8s %s:", waits_short_span(total, span, sizeof(span)), wait_text(wait));
 	for (size_t i = 0; i < n; i++) {
 		if (i && ((double)cells[i].ns < SMALL_SHARE * (double)total || named == NAMED_A_LINE)) {
 			rest += cells[i].ns;
@@ -157,7 +157,7 @@ static void put_wait(const struct timeline *t, const struct blame_matrix *m, str
 			continue;
 		}
 		flags |= cells[i].flags;
-		fprintf(out, "%s %s %.0f %%", named++ ? "," : "", culprit_label(t, m, &cells[i], label, sizeof(label)),
+		fprintf(out, "%s %s %.0f %%", named++ ? "," : "", waits_culprit_label(t, m, &cells[i], label, sizeof(label)),
 			100.0 * (double)cells[i].ns / (double)total);
 	}
 	if (rest * 200 > total)
@@ -305,8 +305,8 @@ static void put_victim(const struct timeline *t, const struct blame_matrix *m, c
 	size_t n = find_parts(h, cells, parts);
 	char label[LABEL_SIZE], span[32];
 
-	fprintf(out, "\n%s%s%s waited %s:\n", bold(o->colour), member_label(t, m, h->who, label, sizeof(label)), plain(o->colour),
-		short_span(h->ns, span, sizeof(span)));
+	fprintf(out, "\n%s%s%s waited %s:\n", bold(o->colour), waits_member_label(t, m, h->who, label, sizeof(label)), plain(o->colour),
+		waits_short_span(h->ns, span, sizeof(span)));
 	for (size_t i = 0; i < n && (!i || (double)parts[i].ns > 0.005 * (double)h->ns); i++)
 		put_wait(t, m, &cells[parts[i].first], parts[i].n, out);
 }
@@ -327,12 +327,12 @@ static void put_imposer(const struct timeline *t, const struct blame_matrix *m, 
 			cells[h->first + n++] = *c;
 	}
 	qsort(&cells[h->first], n, sizeof(*cells), longest_first);
-	fprintf(out, "  %8s  %-24s", short_span(h->ns, span, sizeof(span)), member_label(t, m, h->who, label, sizeof(label)));
+	fprintf(out, "  %8s  %-24s", waits_short_span(h->ns, span, sizeof(span)), waits_member_label(t, m, h->who, label, sizeof(label)));
 	for (size_t i = 0; i < n && i < 3; i++) {
 		const struct blame_cell *c = &cells[h->first + i];
 
-		fprintf(out, "%s %s %s %s", i ? "," : " ", member_label(t, m, c->victim, label, sizeof(label)),
-			short_span(c->ns, span, sizeof(span)), wait_text(c->wait));
+		fprintf(out, "%s %s %s %s", i ? "," : " ", waits_member_label(t, m, c->victim, label, sizeof(label)),
+			waits_short_span(c->ns, span, sizeof(span)), wait_text(c->wait));
 	}
 	if (n > 3)
 		fprintf(out, ", and %zu more", n - 3);
@@ -356,7 +356,7 @@ static void put_totals(const struct blame_matrix *m, const struct waits_options 
 	for (int w = 0; w < FOR_COUNT; w++) {
 		if (!counts(o, (uint8_t)w) || !m->waits[w])
 			continue;
-		fprintf(out, "%s %s %s", first ? ":" : ",", short_span(m->waits[w], span, sizeof(span)), wait_text((enum wait_for)w));
+		fprintf(out, "%s %s %s", first ? ":" : ",", waits_short_span(m->waits[w], span, sizeof(span)), wait_text((enum wait_for)w));
 		first = false;
 	}
 	fputs(".\n", out);
@@ -413,7 +413,7 @@ void waits_text(const struct timeline *t, const struct blame_matrix *m, const st
 		return;
 	}
 	if (!o->brief) {
-		fprintf(out, "All waited %s%s", short_span(sum_of(m, o), span, sizeof(span)), o->all ? "" : " for what others had");
+		fprintf(out, "All waited %s%s", waits_short_span(sum_of(m, o), span, sizeof(span)), o->all ? "" : " for what others had");
 		put_totals(m, o, out);
 	}
 	put_victims(t, m, &victims, o, out);

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 
-char *short_span(int64_t ns, char *buf, size_t n)
+char *waits_short_span(int64_t ns, char *buf, size_t n)
 {
 	static const struct {
 		double unit;
@@ -27,7 +27,7 @@ static const char *name_of(const struct timeline *t, uint32_t name)
 	return name == NOBODY ? "(no group known)" : t->names.v[name];
 }
 
-char *thread_label(const struct timeline *t, uint32_t thread, char *buf, size_t n)
+char *waits_thread_label(const struct timeline *t, uint32_t thread, char *buf, size_t n)
 {
 	const struct thread_line *line = &t->threads.v[thread];
 	const char *program = name_of(t, line->program);
@@ -41,12 +41,12 @@ char *thread_label(const struct timeline *t, uint32_t thread, char *buf, size_t 
 	return buf;
 }
 
-char *member_label(const struct timeline *t, const struct blame_matrix *m, uint32_t id, char *buf, size_t n)
+char *waits_member_label(const struct timeline *t, const struct blame_matrix *m, uint32_t id, char *buf, size_t n)
 {
 	const struct blame_member *member;
 
 	if (m->level == LEVEL_THREAD)
-		return thread_label(t, id, buf, n);
+		return waits_thread_label(t, id, buf, n);
 	member = &m->members.v[id];
 	if (m->level == LEVEL_PROCESS) {
 		const struct thread_line *line = &t->threads.v[member->thread];
@@ -66,7 +66,7 @@ const char *softirq_name(uint32_t vector)
 	return vector < sizeof(names) / sizeof(*names) ? names[vector] : "?";
 }
 
-const char *blamed_name(enum blamed by)
+const char *waits_culprit_name(enum blamed by)
 {
 	static const char *const names[] = {
 		[BY_UNKNOWN] = "unknown", [BY_TASK] = "task",	  [BY_SELF] = "self",	  [BY_IRQ] = "irq",
@@ -77,11 +77,11 @@ const char *blamed_name(enum blamed by)
 	return names[by];
 }
 
-char *culprit_label(const struct timeline *t, const struct blame_matrix *m, const struct blame_cell *c, char *buf, size_t n)
+char *waits_culprit_label(const struct timeline *t, const struct blame_matrix *m, const struct blame_cell *c, char *buf, size_t n)
 {
 	switch (c->culprit) {
 	case BY_TASK:
-		return member_label(t, m, c->id, buf, n);
+		return waits_member_label(t, m, c->id, buf, n);
 	case BY_SELF:
 		snprintf(buf, n, "%s", m->level == LEVEL_THREAD ? "itself" : "its own threads");
 		break;
@@ -147,14 +147,14 @@ char *via_words(const struct timeline *t, const struct blame_matrix *m, const st
 
 	buf[0] = 0;
 	if (c->via != NOBODY)
-		snprintf(buf, n, "%s %s%s, %s", acts[root].before, member_label(t, m, c->via, who, sizeof(who)), acts[root].after,
+		snprintf(buf, n, "%s %s%s, %s", acts[root].before, waits_member_label(t, m, c->via, who, sizeof(who)), acts[root].after,
 			 relation(c->wait));
 	else if (did[c->wait] && (c->culprit == BY_TASK || c->culprit == BY_SELF))
 		snprintf(buf, n, "%s%s", did[c->wait], c->flags & BLAME_RESTED ? " and slept" : "");
 	return buf;
 }
 
-char *clock_of_day(const struct timeline *t, int64_t at, char *buf, size_t n)
+char *waits_clock_of_day(const struct timeline *t, int64_t at, char *buf, size_t n)
 {
 	int64_t wall = trace_wall(t->trace, (uint64_t)at);
 	time_t second = wall / NS_PER_SEC;
@@ -167,15 +167,15 @@ char *clock_of_day(const struct timeline *t, int64_t at, char *buf, size_t n)
 	return buf;
 }
 
-bool thread_is_hidden(const struct timeline *t, uint32_t thread)
+bool waits_thread_is_hidden(const struct timeline *t, uint32_t thread)
 {
 	return thread < t->trace->threads.n && t->trace->threads.v[thread].flags & THREAD_IS_HIDDEN;
 }
 
-bool others_are_hidden(const struct timeline *t)
+bool waits_others_are_hidden(const struct timeline *t)
 {
 	for (uint32_t i = 0; i < t->trace->threads.n; i++)
-		if (thread_is_hidden(t, i))
+		if (waits_thread_is_hidden(t, i))
 			return true;
 	return false;
 }
@@ -215,11 +215,11 @@ void put_span(const struct timeline *t, int64_t from, int64_t to, const struct w
 	size_t events = trace_find(t->trace, (uint64_t)to) - trace_find(t->trace, (uint64_t)from);
 	uint64_t odd = f->broken_switches + f->bad_numbers + f->odd_requests + f->unknown_kinds;
 
-	fprintf(out, "%s to %s: %s, %zu events of %u CPU%s.", clock_of_day(t, from, a, sizeof(a)),
-		clock_of_day(t, to, b, sizeof(b)), short_span(to - from, span, sizeof(span)), events, cpus_there(t),
+	fprintf(out, "%s to %s: %s, %zu events of %u CPU%s.", waits_clock_of_day(t, from, a, sizeof(a)),
+		waits_clock_of_day(t, to, b, sizeof(b)), waits_short_span(to - from, span, sizeof(span)), events, cpus_there(t),
 		cpus_there(t) == 1 ? "" : "s");
 	if (o->asked - (to - from) > o->asked / 50)
-		fprintf(out, " %s were asked for: the recorder's memory holds no more.", short_span(o->asked, asked, sizeof(asked)));
+		fprintf(out, " %s were asked for: the recorder's memory holds no more.", waits_short_span(o->asked, asked, sizeof(asked)));
 	if (f->lost)
 		fprintf(out, " %" PRIu64 " events are missing.", f->lost);
 	if (odd)

@@ -38,9 +38,9 @@ void waits_of_text(const struct timeline *t, const struct waits_of *w, const str
 int waits_of_json(const struct timeline *t, const struct waits_of *w, const struct waits_options *o, FILE *out);
 
 /* A line a thread: the share of each state. `reports` go with `threads`. */
-void threads_text(const struct timeline *t, const uint32_t *threads, const struct wait_report *reports, size_t n,
+void waits_threads_text(const struct timeline *t, const uint32_t *threads, const struct wait_report *reports, size_t n,
 		  const struct waits_options *o, FILE *out);
-int threads_json(const struct timeline *t, const uint32_t *threads, const struct wait_report *reports, size_t n, FILE *out);
+int waits_threads_json(const struct timeline *t, const uint32_t *threads, const struct wait_report *reports, size_t n, FILE *out);
 
 /* Whose stacks, of when. */
 struct fold_options {
@@ -52,9 +52,9 @@ struct fold_options {
 
 /* Where CPU time went, by samples, or waits by their stacks, in ns: program, outermost ... innermost frame; "_[k]" marks the
  * kernel's. 0 or -ENOMEM. */
-int fold_stacks(const struct timeline *t, const struct fold_options *o, struct path_tree *ret);
+int waits_fold_stacks(const struct timeline *t, const struct fold_options *o, struct path_tree *ret);
 /* "program;frame;frame ns", as flame graphs take them. */
-void folded_text(const struct path_tree *tree, FILE *out);
+void waits_folded_text(const struct path_tree *tree, FILE *out);
 /* Schema "whyslow.flame/1". `base` is another window (of the same trace or of another), or all NULL: its ns are scaled to this
  * window's length. 0 or -ENOMEM. */
 struct flame {
@@ -62,10 +62,10 @@ struct flame {
 	struct fold_options o;
 	const struct path_tree *tree;
 };
-int flame_json(const struct flame *flame, const struct flame *base, FILE *out);
+int waits_flame_json(const struct flame *flame, const struct flame *base, FILE *out);
 /* Schemas "whyslow.timeline/1", "whyslow.instant/1": one line each. */
-int timeline_json(const struct timeline *t, const struct drawing *d, FILE *out);
-int instant_json(const struct timeline *t, const struct instant *m, FILE *out);
+int waits_timeline_json(const struct timeline *t, const struct drawing *d, FILE *out);
+int waits_instant_json(const struct timeline *t, const struct instant *m, FILE *out);
 
 /* 0, -EIO, -ENOMEM. */
 int perfetto_write(const struct timeline *t, int64_t from, int64_t to, FILE *out);

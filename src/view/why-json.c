@@ -14,7 +14,7 @@ static json_t *feature_json(const struct deviation *f)
 	json_t *object = deviation_json(f);
 	char spark[SPARKLINE_SIZE];
 
-	json_object_set_new(object, "spark", json_string(sparkline(f->spark, spark)));
+	json_object_set_new(object, "spark", json_string(plot_sparkline(f->spark, spark)));
 	return object;
 }
 

@@ -62,8 +62,8 @@ static void put_cell(const struct program_waits *p, const struct blame_cell *c, 
 	char span[32], who[LABEL_SIZE], how[2 * LABEL_SIZE];
 
 	via_words(p->timeline, &p->by_process, c, how, sizeof(how));
-	str_printf(out, "%s %s: %s%s%s", short_span(c->ns, span, sizeof(span)), wait_text(c->wait),
-		   culprit_label(p->timeline, &p->by_process, c, who, sizeof(who)), how[0] ? ", which " : "", how);
+	str_printf(out, "%s %s: %s%s%s", waits_short_span(c->ns, span, sizeof(span)), wait_text(c->wait),
+		   waits_culprit_label(p->timeline, &p->by_process, c, who, sizeof(who)), how[0] ? ", which " : "", how);
 }
 
 /* `any`: also of what is waited for others' work, where the recording says that it waits more than it normally does. */
@@ -75,7 +75,7 @@ static bool summarize_events(const struct program_waits *p, bool any, struct str
 
 		if (!tells(p, c) && !(any && c->culprit == BY_TASK && counts(p, c)))
 			continue;
-		str_printf(out, "In the last %s it waited ", short_span(p->by_process.to - p->by_process.from, span, sizeof(span)));
+		str_printf(out, "In the last %s it waited ", waits_short_span(p->by_process.to - p->by_process.from, span, sizeof(span)));
 		put_cell(p, c, out);
 		str_putc(out, '.');
 		return true;
@@ -146,7 +146,7 @@ static void put_events(const struct program_waits *p, FILE *out)
 
 	if (!p->timeline)
 		return;
-	fprintf(out, "\nBy the events of %s, it waited:\n", short_span(p->by_process.to - p->by_process.from, span, sizeof(span)));
+	fprintf(out, "\nBy the events of %s, it waited:\n", waits_short_span(p->by_process.to - p->by_process.from, span, sizeof(span)));
 	for (size_t i = 0; i < p->by_process.cells.n && shown < CELLS_SHOWN; i++) {
 		struct str line = {};
 
@@ -219,8 +219,8 @@ static json_t *events_json(const struct program_waits *p)
 		via_words(p->timeline, &p->by_process, c, how, sizeof(how));
 		json_array_append_new(
 			array, json_pack("{s:s, s:I, s:s, s:o, s:o, s:o, s:o}", "wait", wait_name(c->wait), "ns", (json_int_t)c->ns, "culprit_kind",
-					 blamed_name(c->culprit), "culprit_text",
-					 text_json(culprit_label(p->timeline, &p->by_process, c, who, sizeof(who))), "culprit",
+					 waits_culprit_name(c->culprit), "culprit_text",
+					 text_json(waits_culprit_label(p->timeline, &p->by_process, c, who, sizeof(who))), "culprit",
 					 task ? waits_who_json(p->timeline, &p->by_process, c->id) : json_null(), "via",
 					 waits_who_json(p->timeline, &p->by_process, c->via), "how", text_json(how[0] ? how : NULL)));
 	}

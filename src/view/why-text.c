@@ -25,7 +25,7 @@ static void put_feature(const struct deviation *f, FILE *out)
 	else
 		fprintf(out, "   normally %8s +- %-9s", format_value(f->feature, f->usual, usual, sizeof(usual)),
 			format_value(f->feature, f->spread, spread, sizeof(spread)));
-	fprintf(out, " %s", sparkline(f->spark, spark));
+	fprintf(out, " %s", plot_sparkline(f->spark, spark));
 	if (f->flags & FINDING_LEFT_ONLY_VALUE)
 		fputs("  was constant until now", out);
 	else if (f->flags & FINDING_HIGHEST)
