@@ -24,7 +24,7 @@ function build(main) {
 	scatter.addEventListener("click", (e) => { const p = points?.find(e.offsetX, e.offsetY); if (p) setState({ server: p.server }); });
 	const rule = element("textarea", { id: "rule", rows: 2, spellcheck: "false", placeholder: "when any COUNTER in detail view > 10 report" });
 	parts = {
-		status: statusLine(), ruleStatus: statusLine(), about: element("p", { class: "hint" }), canvas, scatterCanvas: scatter, rule,
+		status: statusLine(), ruleStatus: statusLine(), about: element("div", { class: "hint" }), canvas, scatterCanvas: scatter, rule,
 		counter: element("select", { onchange: (e) => setState({ counter: e.target.value }) }), x: element("select", { onchange: (e) => setState({ against: e.target.value }) }),
 		whole: element("button", { type: "button", onclick: () => setState({ ffrom: null, fto: null }) }, "whole time"), range: element("span", { class: "hint" }),
 		summary: element("p", { class: "summary" }), overview: element("div", { class: "overview" }), times: element("div", { id: "unusual-times" }), heat: element("div", { class: "heat-holder" }, canvas), said: element("p", { id: "heat-said", class: "hint", "aria-live": "polite" }),
@@ -33,7 +33,10 @@ function build(main) {
 		broken: element("div", { class: "scroll" }), surface: element("div", { class: "surface" }), open: element("button", { type: "button", onclick: () => setState({ surface: state().surface === "1" ? null : "1" }) }, "3-D surface"),
 	};
 	parts.titles = Object.fromEntries(Object.entries({ heat: "Each server over time", servers: "By server", time: "By time" }).map(([name, text]) => [name, element("h2", { id: `${name}-title` }, text)]));
-	question = questions(parts.status);
+	question = questions(parts.status, (e) => {
+		if (!info && e.message.startsWith("no fleet is served")) parts.about.replaceChildren(emptyState("This page shows counters of many servers: which server and counter is unusual, since when, and what moved with it. No fleet is loaded yet. Its data is a file that 'whyslow fleet load' wrote, a folder of CSV files, or recordings of many machines.",
+			"whyslow serve --fleet ", "", "monday.fleet"));
+	});
 	ruleQuestion = questions(parts.ruleStatus);
 	movedQuestion = questions(parts.movedStatus);
 	map = new HeatMap(canvas, { onBrush: brushMoments, onServer: (server) => setState({ server: server === state().server ? null : server }),

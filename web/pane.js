@@ -21,7 +21,7 @@ export function questions(status, failed = () => null) {
 		} catch (e) {
 			done();
 			if (mine !== last) return null;
-			failed();
+			failed(e);
 			status.textContent = e.message;
 			status.classList.add("error");
 			return null;
@@ -33,6 +33,20 @@ export function questions(status, failed = () => null) {
 export const showsNothing = (main, nothing) => main.classList.toggle("nothing", nothing);
 
 export const statusLine = () => element("p", { class: "pane-status", role: "status", "aria-live": "polite" });
+
+// Of a pane without data: its purpose, and the command that gives it some, with the path that is typed.
+export function emptyState(purpose, before, after, placeholder) {
+	const command = element("code"), said = element("span", { class: "hint", role: "status" });
+	const path = element("input", { type: "text", size: 32, placeholder, spellcheck: "false", autocomplete: "off", "data-key": "path" });
+	const quoted = (text) => (/^[\w./:@+-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+	const write = () => { command.textContent = `${before}${quoted(path.value.trim() || placeholder)}${after}`; said.textContent = ""; };
+	const copy = () => navigator.clipboard.writeText(command.textContent).then(() => { said.textContent = " copied"; }, () => { said.textContent = " select the command to copy it"; });
+	path.addEventListener("input", write);
+	write();
+	return element("div", { class: "empty" }, element("p", {}, purpose),
+		element("p", {}, element("label", {}, "path on the machine that serves this page ", path)),
+		element("p", {}, "Then run: ", command, " ", element("button", { type: "button", onclick: copy }, "Copy"), said));
+}
 
 // A choice that stands in the address: options are [value, text]; the first is what an address without the key means.
 export function choice(key, label, options) {

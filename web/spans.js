@@ -4,7 +4,7 @@ import { ask } from "./api.js";
 import { formatSpan } from "./axis.js";
 import { choosableTable, element, loadStyle, oddBar, replaceContents, svg } from "./dom.js";
 import { localTime } from "./format.js";
-import { check, choice, field, keys, questions, redrawn, showsNothing, statusLine } from "./pane.js";
+import { check, choice, emptyState, field, keys, questions, redrawn, showsNothing, statusLine } from "./pane.js";
 import { setState, state } from "./state.js";
 import { drawWaterfall } from "./waterfall.js";
 
@@ -34,11 +34,15 @@ function differing(list) {
 }
 const shortVersions = (versions, set) => packages(versions).filter((p) => set.has(p)).join(", ") || (packages(versions).length ? "the same versions" : versions || "no version given");
 
+const NO_REQUESTS = /nothing was loaded there/;
+const showEmpty = () => parts.about.replaceChildren(emptyState("This page shows traced requests: which component became slower, in which environment, since which version. No requests are loaded yet.",
+	"whyslow spans load ", "", "traces.json"));
+
 function build(main) {
 	loadStyle("/panes.css");
 	const holder = (name) => element("div", { class: "waterfall", "data-name": name });
 	parts = {
-		status: statusLine(), about: element("p", { class: "hint" }), by: field("buckets", "buckets by", { width: 18, placeholder: "hardware,workload" }),
+		status: statusLine(), about: element("div", { class: "hint" }), by: field("buckets", "buckets by", { width: 18, placeholder: "hardware,workload" }),
 		method: choice("method", "judged by", [["robust", "robust"], ["sdiag-older", "Z-score against older ones"], ["sdiag-pooled", "Z-score against all others"]]),
 		critical: check("critical", "only the critical path", "leave out calls that no caller waited for"),
 		buckets: element("div", { class: "scroll", id: "bucket-list" }), versions: element("div", { class: "scroll", id: "version-list" }), forest: element("div", { class: "scroll tall", id: "forest" }),
@@ -50,7 +54,8 @@ function build(main) {
 	question = questions(parts.status, () => {
 		forest = exemplars = comparison = null;
 		showsNothing(main, true);
-		parts.about.replaceChildren();
+		if (NO_REQUESTS.test(e.message)) showEmpty();
+		else parts.about.replaceChildren();
 	});
 	main.replaceChildren(
 		element("section", { class: "toolbar", "aria-label": "what is shown" }, parts.by, parts.method, parts.critical, parts.status, parts.about),
@@ -198,7 +203,7 @@ export async function show(main, s, changed) {
 	}
 	showsNothing(main, !forest.buckets.length);
 	if (!forest.buckets.length) {
-		parts.about.textContent = "No requests are in the store: whyslow spans load or spans receive puts them there; whyslow serve --spans FILE names another one.";
+		showEmpty();
 		return;
 	}
 	const r = forest.read, worst = groups.groups.filter((g) => g.outlier && !g.faster).sort((a, b) => b.excess_ns - a.excess_ns)[0];

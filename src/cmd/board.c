@@ -59,7 +59,7 @@ static int print_board(struct common *common, const struct board *b, const struc
 	return EXIT_ANSWERED;
 }
 
-/* Now = the newest tick: it is never quite now. Of another one's recording the end stands for now. */
+/* Now = the newest tick: it is never quite now. The end stands for now in another one's recording, and where no recorder runs (`of_past`). */
 static int find_now(struct store *store, struct why_request *request, bool of_past)
 {
 	int64_t from, to;
@@ -92,6 +92,16 @@ static int explain(struct store *store, int r)
 	return EXIT_CANNOT;
 }
 
+/* No recorder runs any more: what is shown is the last recorded moment. */
+static int explain_end(int64_t last)
+{
+	char text[40];
+
+	log_error("no recorder is running: the recording ends at %s ('make start' or 'whyslow record' continues it)",
+		  format_local(last, text, sizeof(text)));
+	return EXIT_CANNOT;
+}
+
 static int64_t last_tick(const struct board *b)
 {
 	return b->data.ticks.n ? b->data.ticks.v[b->data.ticks.n - 1].wall : 0;
@@ -102,8 +112,8 @@ static int follow(struct common *common, struct store *store, struct why_request
 {
 	struct pollfd reader = {STDOUT_FILENO, 0, 0};
 	struct board b = {};
-	int64_t loaded = boot_now(), began, cost;
-	int r = load(store, request, common->from_file, &b), status = EXIT_ANSWERED;
+	int64_t loaded = boot_now(), began, cost, end = 0;
+	int r = load(store, request, common->from_file || !view->at, &b), status = EXIT_ANSWERED;
 	unsigned fresh = 1;
 
 	while (r == 0) {
@@ -124,24 +134,27 @@ static int follow(struct common *common, struct store *store, struct why_request
 			board_free(&b);
 			b = (struct board){};
 			loaded = boot_now();
-			r = load(store, request, common->from_file, &b);
+			r = load(store, request, common->from_file || !view->at, &b);
 		} else {
 			r = board_extend(&b, store, request->at, &fresh);
-			if (r == 0 && !fresh && request->at - last_tick(&b) > ENDED_AFTER)
+			end = last_tick(&b);
+			if (r == 0 && !fresh && request->at - end > ENDED_AFTER)
 				r = -ENODATA;
 		}
 	}
 	board_free(&b);
-	return r < 0 ? explain(store, r) : status;
+	return r == -ENODATA && end ? explain_end(end) : r < 0 ? explain(store, r) : status;
 }
 
 static int once(struct common *common, struct store *store, struct why_request *request, const struct board_view *view)
 {
 	struct board b = {};
-	int r = load(store, request, common->from_file, &b), status = r < 0 ? explain(store, r) : print_board(common, &b, view);
+	int r = load(store, request, common->from_file || !view->at, &b), status = r < 0 ? explain(store, r) : print_board(common, &b, view);
 
 	if (r == 0)
 		warn_of_damage(store);
+	if (r == 0 && !view->at && !common->from_file && wall_now() - last_tick(&b) > ENDED_AFTER)
+		log_warning("no recorder is running: this is the last recorded moment");
 	board_free(&b);
 	return status;
 }
@@ -246,7 +259,7 @@ int board_show(struct common *common, const struct board_view *view)
 	if (!store)
 		return EXIT_CANNOT;
 	if (board_arg_feature || board_arg_lives) {
-		(void)find_now(store, request, common->from_file);
+		(void)find_now(store, request, common->from_file || !view->at);
 		status = client_give_up_rights(common, 0) ? EXIT_CANNOT : board_arg_lives ? show_lives(common, store, request, view) : show_curve(common, store, request, view);
 	} else {
 		status = ask_board(common, store, &asked, view);

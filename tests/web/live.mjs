@@ -109,7 +109,7 @@ async function ended(p, recorder) {
 	await p.goto(`${new URL(p.url()).origin}/#view=machine`);
 	await p.locator("#process-list tbody tr").first().waitFor();
 	recorder.kill("SIGTERM");
-	await p.waitForFunction(() => /nothing is recorded around that moment: the recording covers .* to /.test(document.getElementById("status").textContent));
+	await p.waitForFunction(() => /no recorder is running: the recording ends at /.test(document.getElementById("status").textContent));
 }
 
 try {

@@ -249,7 +249,7 @@ async function firstLoad(address) {
 	cdp.on("Network.loadingFinished", (e) => { bytes += e.encodedDataLength; });
 	await p.goto(address);
 	// the recording has ended: the page says so, or has drawn what is asked for last
-	await p.waitForFunction(() => document.querySelector("#lives p") || /^nothing is recorded around that moment: the recording covers /.test(document.getElementById("verdict").textContent), null, { timeout: 60000 });
+	await p.waitForFunction(() => document.querySelector("#lives p") || /no recorder is running: the recording ends at /.test(document.getElementById("verdict").textContent), null, { timeout: 60000 });
 	assert.ok(bytes > 20000 && bytes < 300000, `the first load is ${bytes} bytes`);
 	console.log(`first load: ${bytes} bytes`);
 	await p.context().close();

@@ -151,6 +151,25 @@ async function nothingRecorded() {
 	empty.process.kill("SIGTERM");
 }
 
+// Without a recorder the page opens at the last recorded moment; without a fleet or requests it says what they are for, and gives the command.
+async function emptyStates(address, at) {
+	const p = await newPage(browser);
+	await p.goto(address);
+	await rows(p, "process-list").first().waitFor();
+	await p.locator("#status", { hasText: "no recorder is running: the recording ends at" }).waitFor();
+	assert.ok(Math.abs(new Date(await p.locator("#status").textContent().then((said) => /this shows (.*?);/.exec(said)[1])).getTime() / 1000 - at) < 60);
+	await atEverySize(p, "last-moment");
+	for (const [view, command] of [["fleet", "whyslow serve --fleet "], ["spans", "whyslow spans load "]]) {
+		await p.goto(`${address}#view=${view}`);
+		const empty = p.locator(`#${view} .empty`);
+		await empty.waitFor();
+		await empty.locator("input").fill("it's here.json");
+		assert.equal(await empty.locator("code").textContent(), `${command}'it'\\''s here.json'`);
+		await atEverySize(p, `empty-${view}`);
+	}
+	await p.context().close();
+}
+
 // A trial as `whyslow confirm --json` prints it: one victim, who waits 57 % of the time, and 5 % while the other is held back.
 function trialOf(order) {
 	const samples = [], share = (held, i) => (held ? 0.05 : 0.57) + 0.02 * (i % 2);
@@ -240,6 +259,7 @@ try {
 	await showTrial(p);
 	await noSeriousFindings(p, "proof of an incident");
 	await nothingRecorded();
+	await emptyStates(address, at);
 	await serverGoes(p, address, at);
 	// a mark on a recording that ended long ago has no answer, and the page says so: that is not an error of the page
 	assert.deepEqual(problems.filter((t) => !/status of 40[04]|net::ERR_/.test(t)), []);
