@@ -34,8 +34,10 @@ function build(main) {
 	};
 	parts.titles = Object.fromEntries(Object.entries({ heat: "Each server over time", servers: "By server", time: "By time" }).map(([name, text]) => [name, element("h2", { id: `${name}-title` }, text)]));
 	question = questions(parts.status, (e) => {
-		if (!info && e.message.startsWith("no fleet is served")) parts.about.replaceChildren(emptyState("This page shows counters of many servers: which server and counter is unusual, since when, and what moved with it. No fleet is loaded yet. Its data is a file that 'whyslow fleet load' wrote, a folder of CSV files, or recordings of many machines.",
+		const none = !info && e.message.startsWith("no fleet is served");
+		if (none) parts.about.replaceChildren(emptyState("This page shows counters of many servers: which server and counter is unusual, since when, and what moved with it. No fleet is loaded yet. Its data is a file that 'whyslow fleet load' wrote, a folder of CSV files, or recordings of many machines.",
 			"whyslow serve --fleet ", "", "monday.fleet"));
+		return none;
 	});
 	ruleQuestion = questions(parts.ruleStatus);
 	movedQuestion = questions(parts.movedStatus);

@@ -6,7 +6,7 @@ import { chosenRange } from "./selection.js";
 import { setState, state } from "./state.js";
 
 // Asks in order: an answer that a later question overtook is dropped (null). Errors stand in `status`, and `failed` takes away what was
-// shown of another question.
+// shown of another question; true: it has said what is wrong, too.
 export function questions(status, failed = () => null) {
 	let last = 0;
 	return async (work, busy = "asking ...") => {
@@ -21,9 +21,9 @@ export function questions(status, failed = () => null) {
 		} catch (e) {
 			done();
 			if (mine !== last) return null;
-			failed(e);
-			status.textContent = e.message;
-			status.classList.add("error");
+			const said = failed(e) === true;
+			status.textContent = said ? "" : e.message;
+			status.classList.toggle("error", !said);
 			return null;
 		}
 	};

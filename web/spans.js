@@ -34,7 +34,7 @@ function differing(list) {
 }
 const shortVersions = (versions, set) => packages(versions).filter((p) => set.has(p)).join(", ") || (packages(versions).length ? "the same versions" : versions || "no version given");
 
-const NO_REQUESTS = /nothing was loaded there/;
+const NO_REQUESTS = /nothing is loaded there/;
 const showEmpty = () => parts.about.replaceChildren(emptyState("This page shows traced requests: which component became slower, in which environment, since which version. No requests are loaded yet.",
 	"whyslow spans load ", "", "traces.json"));
 
@@ -54,8 +54,9 @@ function build(main) {
 	question = questions(parts.status, () => {
 		forest = exemplars = comparison = null;
 		showsNothing(main, true);
+		parts.about.replaceChildren();
 		if (NO_REQUESTS.test(e.message)) showEmpty();
-		else parts.about.replaceChildren();
+		return NO_REQUESTS.test(e.message);
 	});
 	main.replaceChildren(
 		element("section", { class: "toolbar", "aria-label": "what is shown" }, parts.by, parts.method, parts.critical, parts.status, parts.about),

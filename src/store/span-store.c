@@ -101,7 +101,7 @@ static int prepare_schema(struct span_store *s, const char *file, bool write, ch
 
 static int explain(char **ret_error, const char *file, int r)
 {
-	const char *what = r == -ENOENT		? "nothing was loaded there; 'whyslow spans load FILE ...' does" :
+	const char *what = r == -ENOENT		? "nothing is loaded there; 'whyslow spans load FILE ...' loads spans" :
 			   r == -EPROTONOSUPPORT ? "written by another version of whyslow" :
 						   strerror(-r);
 
