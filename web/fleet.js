@@ -6,7 +6,7 @@ import { choosableTable, element, loadStyle, oddBar, replaceContents, setIdle } 
 import { drawBands, drawScatter, drawServers } from "./fleetcharts.js";
 import { formatValue, localTime } from "./format.js";
 import { HeatMap, heatCss } from "./heatmap.js";
-import { keys, link, questions, redrawn, showsNothing, statusLine } from "./pane.js";
+import { emptyState, keys, link, questions, redrawn, showsNothing, statusLine } from "./pane.js";
 import { setState, state } from "./state.js";
 
 const TYPING = 350; // ms without a key before a rule is tried

@@ -28,7 +28,7 @@ export async function drawHistory(holder) {
 	try {
 		answer = await ask("history", { since: "-7d", points: POINTS, top: 5 });
 	} catch {
-		holder.replaceChildren(element("p", { class: "hint" }, "What was unusual cannot be told: too little is recorded."));
+		holder.replaceChildren(element("p", { class: "hint" }, "Unusual times are unknown: too little is recorded."));
 		return;
 	}
 	holder.replaceChildren(element("h3", {}, "Unusual times of the last days"), band(answer),

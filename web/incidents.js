@@ -19,7 +19,7 @@ function build(main) {
 	question = questions(parts.status);
 	main.replaceChildren(
 		element("section", { class: "list", "aria-labelledby": "incidents-title" }, element("div", { class: "head" }, element("h2", { id: "incidents-title" }, "Incidents"), parts.filter), parts.status, parts.list,
-			element("p", { class: "hint" }, "Marked with the button, or caught by a rule. Choose one; “beside” lays another one next to it."), parts.history),
+			element("p", { class: "hint" }, "Marked by a user, or found by a rule. Choose one; “compare with” shows another one next to it."), parts.history),
 		element("div", { class: "pair" }, parts.one, parts.other));
 	keys(main, { Escape: () => setState({ with: null }) });
 	drawHistory(parts.history);

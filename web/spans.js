@@ -51,7 +51,7 @@ function build(main) {
 		forestTitle: element("h2", { id: "forest-title" }, "Call forest"), versionTitle: element("h2", { id: "version-title" }, "Versions"),
 	};
 	whyQuestion = questions(parts.whyStatus);
-	question = questions(parts.status, () => {
+	question = questions(parts.status, (e) => {
 		forest = exemplars = comparison = null;
 		showsNothing(main, true);
 		parts.about.replaceChildren();

@@ -173,7 +173,7 @@ static void put_end(struct search *s, const struct other_end *e, bool writes)
 	if (*e->place)
 		str_printf(&s->words, " from %s", e->place);
 	if (e->remote)
-		str_puts(&s->words, ", which is no address of a process here");
+		str_puts(&s->words, ", which is not an address of a process here");
 	if (e->retransmits)
 		str_printf(&s->words, ", and what it sent is not confirmed after %u retransmission%s: packets are lost", e->retransmits,
 			   e->retransmits == 1 ? "" : "s");

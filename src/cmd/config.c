@@ -16,8 +16,8 @@ static bool arg_rules, arg_causes, arg_signatures, arg_visibility;
 static const struct option_row options[] = {
 	{OPTION_FLAG, 0, "rules", NULL, &arg_rules, "print the active rules and their grammar instead"},
 	{OPTION_FLAG, 0, "causes", NULL, &arg_causes, "print the known causes instead: yours (" SYSTEM_CAUSES ") first"},
-	{OPTION_FLAG, 0, "signatures", NULL, &arg_signatures, "print the built-in signatures of waits instead, and how they are written"},
-	{OPTION_FLAG, 0, "visibility", NULL, &arg_visibility, "print who sees what instead: what users are shown of other users' processes"},
+	{OPTION_FLAG, 0, "signatures", NULL, &arg_signatures, "print the built-in signatures of waits and their grammar instead"},
+	{OPTION_FLAG, 0, "visibility", NULL, &arg_visibility, "print the visibility policy instead: what users see of other users' processes"},
 	{},
 };
 

@@ -9,22 +9,22 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cmd/client-rights.h"
-#include "cmd/recall.h"
+#include "cmd/trace-open.h"
 #include "cmd/verb.h"
 #include "daemon/capture.h"
 #include "model/cpu-report.h"
 #include "timeline/cpu-sums.h"
 #include "view/cpu.h"
 
-static struct recall arg_recall;
+static struct trace_request arg_recall;
 static uint64_t arg_top = 20;
 static bool arg_threads;
 
 static const struct option_row options[] = {
-	{OPTION_SPAN, 0, "for", "SPAN", &arg_recall.span, "how long to look (default 2s)"},
-	{OPTION_TEXT, 0, "mark", "ID", &arg_recall.mark, "of the events kept of a mark or incident, instead of now"},
-	{OPTION_TEXT, 0, "since", "TIME", &arg_recall.since, "of the recorded events from here on, instead of now"},
-	{OPTION_TEXT, 0, "until", "TIME", &arg_recall.until, "up to here"},
+	{OPTION_SPAN, 0, "for", "SPAN", &arg_recall.span, "how long to watch (default 2s)"},
+	{OPTION_TEXT, 0, "mark", "ID", &arg_recall.mark, "the saved events of a mark or incident, instead of now"},
+	{OPTION_TEXT, 0, "since", "TIME", &arg_recall.since, "start of the recorded events, instead of now"},
+	{OPTION_TEXT, 0, "until", "TIME", &arg_recall.until, "end of the recorded events"},
 	{OPTION_FLAG, 't', "threads", NULL, &arg_threads, "threads instead of processes"},
 	{OPTION_COUNT, 'n', "top", "N", &arg_top, "how many to list (default 20)"},
 	{},
@@ -135,15 +135,15 @@ static bool is_past(const struct common *common)
 static int look_back(struct common *common)
 {
 	_cleanup_(cpu_report_free) struct cpu_report report = {};
-	struct recalled events;
-	int r, status = recall(common, "cpu", &arg_recall, &events);
+	struct opened_trace events;
+	int r, status = trace_open(common, "cpu", &arg_recall, &events);
 
 	if (status == EXIT_ANSWERED && (status = client_give_up_rights(common, 0)) != EXIT_ANSWERED)
-		recalled_free(&events);
+		opened_trace_free(&events);
 	if (status != EXIT_ANSWERED)
 		return status;
 	r = cpu_sums_make(&events.timeline, events.from, events.to, &report);
-	recalled_free(&events);
+	opened_trace_free(&events);
 	if (r == 0)
 		r = print(common, &report);
 	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
@@ -156,7 +156,7 @@ static int run(struct common *common, int argc, char **argv)
 	int status;
 
 	if (argc > 1)
-		return usage_error("cpu", "takes no words: '%s'", argv[1]);
+		return usage_error("cpu", "unexpected argument '%s'", argv[1]);
 	if (is_past(common))
 		return look_back(common);
 	if (capture_open_sums(common->config.store_run_dir, &ring, &live) < 0)

@@ -114,7 +114,7 @@ static void explain_rules(void)
 	printf("\n%s", threshold_grammar);
 }
 
-const struct subverb fleet_check_verb = {"check", "DATA [RULES] ", "who breaks which threshold", check_options, run_check, explain_rules};
+const struct subverb fleet_check_verb = {"check", "DATA [RULES] ", "check thresholds: which values break which rule", check_options, run_check, explain_rules};
 
 /* --- correlate --- */
 

@@ -237,4 +237,4 @@ static void explain(void)
 	printf("\n%s", analysis_grammar);
 }
 
-const struct subverb fleet_run = {"run", "FILE ", "a saved analysis: a subverb a line, or XML", options, run, explain};
+const struct subverb fleet_run = {"run", "FILE ", "run a saved analysis: one subverb per line, or XML", options, run, explain};

@@ -17,8 +17,8 @@ static const struct option_row options[] = {
 	{},
 };
 
-const char help_times[] = "TIME is what journalctl takes (now, -5min, 14:32, '2026-11-20 14:32:07') or a mark's id.";
-const char help_status[] = "Exit status: 0 answered, 1 asked and nothing found wrong, 2 usage, 3 cannot (and says why).";
+const char help_times[] = "TIME is written as for journalctl (now, -5min, 14:32, '2026-11-20 14:32:07') or a mark's id.";
+const char help_status[] = "Exit status: 0 answered, 1 nothing wrong found, 2 usage error, 3 failed (with a message).";
 
 void help_overview(void)
 {
@@ -63,7 +63,7 @@ static int run(struct common *common, int argc, char **argv)
 	const struct verb *verb = argc > 1 ? verb_find(argv[1]) : NULL;
 
 	if (argc > 1 && !verb && !(arg_man && strcmp(argv[1], MANUAL_SETTINGS) == 0))
-		return usage_error("help", "there is no verb '%s'; 'whyslow help' lists them", argv[1]);
+		return usage_error("help", "unknown verb '%s'; 'whyslow help' lists them", argv[1]);
 	if (arg_man)
 		return print_manual(common, argc > 1 ? argv[1] : NULL, verb);
 	if (arg_bash)

@@ -15,7 +15,7 @@ static uint64_t arg_top = 10, arg_points;
 
 static const struct option_row options[] = {
 	{OPTION_TEXT, 0, "since", "TIME", &arg_since, "from here (default: -7d)"},
-	{OPTION_TEXT, 0, "until", "TIME", &arg_until, "up to here (default: now)"},
+	{OPTION_TEXT, 0, "until", "TIME", &arg_until, "end of the window (default: now)"},
 	{OPTION_COUNT, 'n', "top", "N", &arg_top, "how many unusual times to list (default 10, 0 = all)"},
 	{OPTION_COUNT, 0, "points", "N", &arg_points, "with --json: also the scores, in at most so many parts"},
 	{},
@@ -97,7 +97,7 @@ static int run(struct common *common, int argc, char **argv)
 
 const struct verb verb_history = {
 	.name = "history",
-	.group = "Every day",
+	.group = "Daily use",
 	.words = "[WHO] ",
 	.help = "what was unusual in the last days, without a press of the button",
 	.options = options,

@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "cmd/capture-phases.h"
-#include "cmd/recall.h"
+#include "cmd/trace-open.h"
 #include "store/trace-file.h"
 #include "store/trace-folder.h"
 #include "timeline/blame.h"
@@ -53,7 +53,7 @@ static char *answer_text(struct common *common, struct store *store, const struc
 
 /* What the events kept of the incident tell. */
 struct incident_events {
-	struct recalled events;
+	struct opened_trace events;
 	struct drawing drawing;
 	char *waits;
 	bool there;
@@ -64,7 +64,7 @@ static void events_free(struct incident_events *e)
 	free(e->waits);
 	drawing_free(&e->drawing);
 	if (e->there)
-		recalled_free(&e->events);
+		opened_trace_free(&e->events);
 }
 
 static bool events_are_kept(const struct common *common, int64_t mark)
@@ -72,10 +72,10 @@ static bool events_are_kept(const struct common *common, int64_t mark)
 	_cleanup_free_ char *folder = trace_folder(common->from_file ? common->from_file : common->config.store_file);
 	_cleanup_free_ char *path = folder ? trace_file_of(folder, mark) : NULL;
 
-	return path && path_exists(path);
+	return path && folder_path_exists(path);
 }
 
-static char *waits_of(const struct recalled *r)
+static char *waits_of(const struct opened_trace *r)
 {
 	const struct waits_options o = {.top = 5};
 	_cleanup_(blame_matrix_free) struct blame_matrix m = {};
@@ -90,7 +90,7 @@ static char *waits_of(const struct recalled *r)
 	return text;
 }
 
-static int draw(const struct recalled *r, struct drawing *ret)
+static int draw(const struct opened_trace *r, struct drawing *ret)
 {
 	const struct row_question rows_asked = {.from = r->from, .to = r->to, .order = ORDER_WAITED};
 	const struct draw_question q = {.from = r->from, .to = r->to, .points = POINTS_DRAWN, .count = LINES_DRAWN, .path = NOBODY};
@@ -106,10 +106,10 @@ static int draw(const struct recalled *r, struct drawing *ret)
 static void read_events(const struct common *common, const struct mark *mark, struct incident_events *ret)
 {
 	char number[24];
-	const struct recall what = {.mark = number};
+	const struct trace_request what = {.mark = number};
 
 	snprintf(number, sizeof(number), "%lld", (long long)mark->id);
-	if (!events_are_kept(common, mark->id) || recall(common, "export", &what, &ret->events) != EXIT_ANSWERED)
+	if (!events_are_kept(common, mark->id) || trace_open(common, "export", &what, &ret->events) != EXIT_ANSWERED)
 		return;
 	ret->there = true;
 	ret->waits = waits_of(&ret->events);
@@ -136,7 +136,7 @@ static void write_report(struct common *common, struct store *store, const struc
 	r.waits = events.waits;
 	r.timeline = &events.events.timeline;
 	r.drawing = events.there ? &events.drawing : NULL;
-	snprintf(title, sizeof(title), "Why it was slow: %s %lld", mark_is_caught(mark) ? "incident" : "mark",
+	snprintf(title, sizeof(title), "Why it was slow: %s %lld", mark_is_of_rule(mark) ? "incident" : "mark",
 		 (long long)mark->id);
 	(void)captures_by_phase(store, mark->id, &list, &n);
 	for (size_t i = 0; i < n && visibility(&common->viewer, DATUM_CAPTURES, common->viewer.uid) == SHOWN_WHOLE; i++)

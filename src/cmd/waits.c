@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/name-stacks.h"
-#include "cmd/recall.h"
+#include "cmd/trace-open.h"
 #include "timeline/blame.h"
 #include "timeline/path.h"
 #include "timeline/state.h"
@@ -27,7 +27,7 @@ static const struct option_row options[] = {
 	{OPTION_FLAG, 0, "path", NULL, &arg_path, "of a PID: the critical path, moment by moment"},
 	{OPTION_FLAG, 0, "reasons", NULL, &arg_reasons,
 	 "of a PID: what its call stacks say it waited for; the table of signatures: 'whyslow config --signatures'"},
-	{OPTION_FLAG, 'a', "all", NULL, &arg_all, "also what was waited for others' work: pipes, sockets, signals, children"},
+	{OPTION_FLAG, 'a', "all", NULL, &arg_all, "also waits for others' work: pipes, sockets, signals, children"},
 	{OPTION_FLAG, 0, "matrix", NULL, &arg_matrix, "with --json: sums by victim, culprit and wait of the --top ones, all others together"},
 	{OPTION_COUNT, 'n', "top", "N", &arg_top, "how many to list (default 8)"},
 	{},
@@ -105,7 +105,7 @@ static int answer_one(const struct common *common, const struct opened_trace *r,
 	return status < 0 ? cannot(status) : print_of(common, r, &w);
 }
 
-static int print_reasons(const struct common *common, struct recalled *r, const uint32_t *threads, size_t n, const struct signatures *signatures)
+static int print_reasons(const struct common *common, struct opened_trace *r, const uint32_t *threads, size_t n, const struct signatures *signatures)
 {
 	const struct fold_options o = {r->from, r->to, true, threads, n};
 	_cleanup_(wait_reasons_free) struct wait_reasons reasons = {};
@@ -113,7 +113,7 @@ static int print_reasons(const struct common *common, struct recalled *r, const 
 	int result = name_stacks(&r->trace);
 
 	if (result == 0)
-		result = fold_stacks(&r->timeline, &o, &tree);
+		result = waits_fold_stacks(&r->timeline, &o, &tree);
 	if (result == 0)
 		result = wait_reasons_make(&tree, signatures, &reasons);
 	path_tree_free(&tree);
@@ -124,7 +124,7 @@ static int print_reasons(const struct common *common, struct recalled *r, const 
 	return result < 0 ? cannot(result) : EXIT_ANSWERED;
 }
 
-static int answer_reasons(const struct common *common, struct recalled *r, const uint32_t *threads, size_t n)
+static int answer_reasons(const struct common *common, struct opened_trace *r, const uint32_t *threads, size_t n)
 {
 	_cleanup_(signatures_free) struct signatures signatures = {};
 	_cleanup_free_ char *error = NULL;
@@ -136,7 +136,7 @@ static int answer_reasons(const struct common *common, struct recalled *r, const
 	return EXIT_CANNOT;
 }
 
-static int answer_pid(const struct common *common, struct recalled *r, uint32_t pid)
+static int answer_pid(const struct common *common, struct opened_trace *r, uint32_t pid)
 {
 	_cleanup_free_ uint32_t *threads = NULL;
 	int status = EXIT_ANSWERED, n = timeline_find(&r->timeline, pid, &threads);
@@ -147,7 +147,7 @@ static int answer_pid(const struct common *common, struct recalled *r, uint32_t 
 		status = answer_reasons(common, r, threads, (size_t)n);
 	if (n > 0)
 		return status;
-	log_error("no process or thread %u is known of that time", pid);
+	log_error("no process or thread %u is known at that time", pid);
 	return EXIT_CANNOT;
 }
 
@@ -163,7 +163,7 @@ static int run(struct common *common, int argc, char **argv)
 	if (arg_by && parse_level(arg_by, &level) < 0)
 		return usage_error("waits", "invalid --by '%s'; expected thread, process, program or cgroup", arg_by);
 	if (arg_matrix && (pid || !common->json))
-		return usage_error("waits", "--matrix is of everybody, and JSON");
+		return usage_error("waits", "--matrix covers all threads, and requires --json");
 	if (arg_reasons && !pid)
 		return usage_error("waits", "--reasons needs a PID: whose waits?");
 	if (arg_path && !pid)

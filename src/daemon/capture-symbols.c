@@ -123,7 +123,7 @@ static void release_reading(void *data)
 {
 	struct reading *r = data;
 
-	identifier_free(r->identifier);
+	identify_free(r->identifier);
 	modules_free(&r->modules);
 	free(r);
 }
@@ -140,7 +140,7 @@ static int read_bounded(struct naming *n, uint32_t pid, struct modules *ret)
 	r = n->helper ? helper_do(n->helper, read_process, release_reading, reading, PATIENCE) : (read_process(reading), 0);
 	if (r == -ETIMEDOUT) {
 		n->identifier = NULL;
-		return identifier_new(&n->identifier) < 0 ? -ENOMEM : -ESRCH;
+		return identify_new(&n->identifier) < 0 ? -ENOMEM : -ESRCH;
 	}
 	r = r < 0 ? -ESRCH : reading->result;
 	if (r == 0)
@@ -204,12 +204,12 @@ static int map_processes(struct trace *t, struct naming *naming)
 static int name_processes(struct trace *t, const char *proc_root, struct helper *helper)
 {
 	struct naming naming = {proc_root, helper, NULL};
-	int r = identifier_new(&naming.identifier);
+	int r = identify_new(&naming.identifier);
 
 	if (r < 0)
 		return r;
 	r = map_processes(t, &naming);
-	identifier_free(naming.identifier);
+	identify_free(naming.identifier);
 	return r;
 }
 

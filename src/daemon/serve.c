@@ -114,7 +114,7 @@ static const struct call calls[] = {
 	 {FLEET_PARAMETERS, {"top", "--top", "so many; 0 = all"}}},
 	{"/api/v1/fleet/correlate", "GET", "which counters moved with a symptom", NULL, {"fleet", "correlate", FLEET_FILE, "--json"},
 	 {FLEET_PARAMETERS, {"symptom", NULL, "COUNTER or COUNTER@SERVER"}, {"spearman", "--spearman", "1: by ranks"}, {"top", "--top", "so many; 0 = all"}}},
-	{"/api/v1/fleet/check", "GET", "who breaks these rules", NULL, {"fleet", "check", FLEET_FILE, "--json"},
+	{"/api/v1/fleet/check", "GET", "the values that break these rules", NULL, {"fleet", "check", FLEET_FILE, "--json"},
 	 {FLEET_PARAMETERS, {"rule", "--rule", "'when any COUNTER in detail view > 15 report', as `whyslow fleet check` reads them"}, {"top", "--top", "so many of each"}}},
 	{"/api/v1/fleet/history", "GET", "the unusual times of all of the data", NULL, {"fleet", "history", FLEET_FILE, "--json"},
 	 {FLEET_PARAMETERS, {"top", "--top", "so many; 0 = all"}}},

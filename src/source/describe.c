@@ -227,9 +227,9 @@ static int describe(const char *proc_root, uint32_t pid, uint64_t start, bool ar
 	if (read_file(dir, "cgroup", cgroup, sizeof(cgroup)) > 0)
 		cgroup_names(cgroup, &text.unit, &text.container);
 	name_pod(&text.container);
-	text_make_printable(text.exe);
-	text_make_printable(text.unit);
-	text_make_printable(text.container);
+	str_make_printable(text.exe);
+	str_make_printable(text.unit);
+	str_make_printable(text.container);
 	if (start && check_start(dir, start) < 0) {
 		process_text_free(&text);
 		return -ESRCH;

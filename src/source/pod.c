@@ -32,7 +32,7 @@ static char *name_of(const char *folder, const char *uid, size_t n, const char *
 
 char *pod_name(const char *logs, const char *container)
 {
-	const char *uid = container && text_starts(container, "pod") ? container + 3 : NULL, *id = uid ? strchr(uid, '/') : NULL;
+	const char *uid = container && str_starts(container, "pod") ? container + 3 : NULL, *id = uid ? strchr(uid, '/') : NULL;
 	DIR *dir = id && id > uid ? opendir(logs) : NULL;
 	char *name = NULL;
 

@@ -50,7 +50,7 @@ static int fetch_series(struct symptom *s, int server, int counter, float *to)
 	for (uint32_t i = 0; i < s->n; i++)
 		to[i] = NAN;
 	str_puts(&sql, "SELECT ");
-	engine_put_point(&sql, s->common.ts, s->e->fleet->interval);
+	fleet_engine_put_point(&sql, s->common.ts, s->e->fleet->interval);
 	str_puts(&sql, server >= 0 ? " AS point, any(toFloat32(value))"
 				   /* the mean of the two middles: quantileExact takes the upper one */
 				   : " AS point, (quantileExact(0.5)(toFloat32(value)) - quantileExact(0.5)(-toFloat32(value))) / 2");

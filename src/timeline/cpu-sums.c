@@ -75,7 +75,7 @@ static void add_thread(struct sums *s, size_t i)
 	row->uid = i < known ? s->t->trace->threads.v[i].uid : 0;
 	if (line->comm)
 		memcpy(row->name, line->comm, strnlen(line->comm, RING_COMM));
-	text_make_printable(row->name);
+	str_make_printable(row->name);
 	for (size_t k = interval_find(line, s->from); k < line->intervals.n && line->intervals.v[k].start < s->to; k++)
 		add_interval(s, row, &line->intervals.v[k]);
 }

@@ -63,7 +63,7 @@ static void print_interrupts(const struct cpu_report *r, FILE *out)
 	if (r->steal != CPU_STEAL_UNKNOWN)
 		fprintf(out, "  %7s %-16s %8.2f   taken by other guests of the host; part of the rows above\n", "", "steal",
 			percent(r, (uint64_t)r->steal));
-	fprintf(out, "  %7s %-16s %8.2f\n", "", "not told", 100 * (double)r->unknown / (double)r->span);
+	fprintf(out, "  %7s %-16s %8.2f\n", "", "unknown", 100 * (double)r->unknown / (double)r->span);
 }
 
 static void print_queue(const struct cpu_report *r, FILE *out)
@@ -99,7 +99,7 @@ void cpu_text(const struct cpu_report *r, bool threads, size_t top, FILE *out)
 
 	fprintf(out, "%u CPUs over %s%s, in percent of one CPU; exact, from every switch\n", r->n_cpus,
 		format_span(r->span, span, sizeof(span)), r->live || r->of_events ? "" : " (no recorder: watched for this answer)");
-	fprintf(out, "  %7s %-16s %8s%s %8s %8s\n", threads ? "tid" : "pid", "", "exact", r->of_events ? "" : "  by tick tick off", "waited",
+	fprintf(out, "  %7s %-16s %8s%s %8s %8s\n", threads ? "tid" : "pid", "", "exact", r->of_events ? "" : "  by tick tick error", "waited",
 		"imposed");
 	print_rows(r, threads, top, out);
 	print_interrupts(r, out);

@@ -159,7 +159,7 @@ static const struct {
 	const char *color, *words;
 } groups[] = {
 	[GROUP_UNKNOWN] = {"#8884", "not known"}, [GROUP_RUNNING] = {"#15803d", "running"}, [GROUP_RUNNABLE] = {"#ca8a04", "ready, without a CPU"},
-	[GROUP_BLOCKED] = {"#dc2626", "waiting"}, [GROUP_RESTING] = {"#8882", "idle or asleep by its own will"},
+	[GROUP_BLOCKED] = {"#dc2626", "waiting"}, [GROUP_RESTING] = {"#8882", "idle or asleep by its own choice"},
 };
 
 /* Of a mix the state with the largest share. */

@@ -250,11 +250,11 @@ static void put_crowd(const struct timeline *t, const struct blame_matrix *m, co
 	char label[LABEL_SIZE], span[32];
 
 	fprintf(out, "\n%s%zu %s%s waited %s %s", bold(o->colour), c->n, members[m->level], plain(o->colour),
-		short_span(c->ns, span, sizeof(span)), wait_text((enum wait_for)c->wait));
-	fprintf(out, " because of %s%s%s:", bold(o->colour), member_label(t, m, c->id, label, sizeof(label)), plain(o->colour));
+		waits_short_span(c->ns, span, sizeof(span)), wait_text((enum wait_for)c->wait));
+	fprintf(out, " because of %s%s%s:", bold(o->colour), waits_member_label(t, m, c->id, label, sizeof(label)), plain(o->colour));
 	for (size_t i = 0; i < EXAMPLES; i++)
-		fprintf(out, "%s %s %s", i ? "," : "", member_label(t, m, c->examples[i].who, label, sizeof(label)),
-			short_span(c->examples[i].ns, span, sizeof(span)));
+		fprintf(out, "%s %s %s", i ? "," : "", waits_member_label(t, m, c->examples[i].who, label, sizeof(label)),
+			waits_short_span(c->examples[i].ns, span, sizeof(span)));
 	fprintf(out, ", and %zu more\n", c->n - EXAMPLES);
 }
 
