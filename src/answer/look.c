@@ -102,7 +102,7 @@ static int look_at_what_is_new(const struct dataset *d, const struct why_request
 	lately.since = d->ticks.v[latest > middle ? latest : middle].wall;
 	r = look_at(d, &lately, q, PRESSURE_REACTION, &here);
 	if (r < 0 || !here.answer.culprit_is_named || here.answer.confidence < ret->answer.confidence) {
-		look_free(&here);
+		incident_search_free(&here);
 		return r;
 	}
 	here.answer.slow_since = ret->answer.slow_since;
