@@ -149,7 +149,7 @@ def can_signal(pid, number):
         return False
 
 
-@attack("user nobody, whose user helpers and answers have, reads, traces and stops all processes of the recorder")
+@attack("user `nobody`, whose user helpers and answers have, reads, traces and stops all processes of the recorder")
 def helpers(a):
     """Helpers (whyslow-parse) and answers to others run as nobody or with nobody's real user."""
     follower = start_as_user(OTHER, lambda: a.recorder.ask("list", "--follow").returncode >= 0)
@@ -345,7 +345,7 @@ def nested(a):
     a.holds("in less than 5 s", took < 5, f"{took:.1f} s")
     end([pid])  # it closes sockets that linger, too
     a.holds("no descriptor stays", wait_for(lambda: a.recorder.descriptors() <= before + 4, 20), f"{before}, {a.recorder.descriptors()}")
-    return 8, f"a mark beside it took {took:.1f} s"
+    return 8, f"a mark at the same time took {took:.1f} s"
 
 
 # --- findings 6 and 7: what others may not see ---
@@ -517,7 +517,7 @@ def words(a):
 
 # --- findings 3 and 11: files ---
 
-@attack("a recording lies beside links to a victim's files, where SQLite has its journal, log and index")
+@attack("a recording lies next to links to a victim's files, where SQLite has its journal, log and index")
 def links(a):
     done = a.recorder.ask("export", "--format", "store", "--output", a.folder + "/given.db", "--store", a.recorder.store)
     if not a.holds("a recording to give away", done.returncode == 0, done.stderr):

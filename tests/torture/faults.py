@@ -96,7 +96,7 @@ def kill_at_write(f):
         f.holds("and answers", done.returncode in (0, 1), done.stderr)
         f.holds("and ends", begins.stop() == 0)
     f.holds("the file is sound", f.is_sound() is True, f.is_sound())
-    return tries, "nothing that was written", "the next recorder begins as usual"
+    return tries, "nothing that was written", "the next recorder begins normally"
 
 
 @fault("the disk fails for 20 s (EIO, ENOSPC, EROFS), once with a kill before it comes back")
