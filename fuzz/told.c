@@ -2,18 +2,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/told.h"
+#include "answer/answer-history.h"
 #include "fuzz/target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
 	char *text = malloc(n + 1);
-	struct told t;
+	struct saved_answer t;
 
 	memcpy(text, bytes, n);
 	text[n] = '\0';
-	if (told_read(text, &t) == 0)
-		told_free(&t);
+	if (saved_answer_read(text, &t) == 0)
+		saved_answer_free(&t);
 	free(text);
 	return 0;
 }

@@ -212,7 +212,7 @@ static size_t used_most(const struct verdict *v)
 	return (size_t)uses[most].feature;
 }
 
-static double guilt_of_parts(struct robust *r, const struct program *job)
+static double score_of_parts(struct robust *r, const struct program *job)
 {
 	double sum = 0;
 
@@ -333,12 +333,12 @@ static struct verdict *best_job(struct robust *r, struct verdict *v, size_t n)
 	struct verdict *best = NULL;
 
 	for (size_t i = 0; i < n; i++)
-		if (v[i].suspect.score > 0 && v[i].suspect.score >= SAYS_MORE * guilt_of_parts(r, v[i].program) &&
+		if (v[i].suspect.score > 0 && v[i].suspect.score >= SAYS_MORE * score_of_parts(r, v[i].program) &&
 		    (!best || v[i].suspect.score > best->suspect.score))
 			best = &v[i];
 	for (size_t i = 0; best && i < n; i++)
 		if (is_inside(v[i].program, best->program) && v[i].suspect.score >= AS_GUILTY * best->suspect.score &&
-		    v[i].suspect.score >= SAYS_MORE * guilt_of_parts(r, v[i].program)) {
+		    v[i].suspect.score >= SAYS_MORE * score_of_parts(r, v[i].program)) {
 			best = &v[i];
 			i = (size_t)-1; /* there may be one inside of it */
 		}

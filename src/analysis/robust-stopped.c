@@ -51,7 +51,7 @@ static double still_guilty(const struct robust *r, const struct robust *now, con
 	return all > 0 ? still / all : 1;
 }
 
-void forgive_who_stopped(struct robust *r)
+void apply_recency_decay(struct robust *r)
 {
 	struct question q;
 	const struct robust now = just_now(r, &q);

@@ -114,7 +114,7 @@ static void robust_free(struct robust *r)
 	free(r->news);
 }
 
-static int by_guilt(const void *a, const void *b)
+static int by_culprit_score(const void *a, const void *b)
 {
 	const struct verdict *x = a, *y = b;
 
@@ -144,14 +144,14 @@ static int judge_all(struct robust *r, struct ranking *ret)
 		if (judge_program(r, r->programs.v[i], &v) && VEC_PUSH(r->verdicts, v) < 0)
 			return -ENOMEM;
 	}
-	if (r->joined && (judge_jobs(r) < 0 || move_guilt(r) < 0))
+	if (r->joined && (judge_jobs(r) < 0 || move_score(r) < 0))
 		return -ENOMEM;
-	forgive_who_stopped(r);
+	apply_recency_decay(r);
 	for (size_t i = 0; i < r->verdicts.n; i++)
 		if (r->verdicts.v[i].suspect.score > 0) /* all of its guilt may be another one's */
 			r->verdicts.v[i].suspect.score = score_of(r->verdicts.v[i].suspect.factors);
 	if (r->verdicts.n)
-		qsort(r->verdicts.v, r->verdicts.n, sizeof(r->verdicts.v[0]), by_guilt);
+		qsort(r->verdicts.v, r->verdicts.n, sizeof(r->verdicts.v[0]), by_culprit_score);
 	return 0;
 }
 

@@ -1,4 +1,4 @@
-/* What the files of the default model share. robust.c has the model; robust-behalf.c moves guilt to those for whom others worked. */
+/* What the files of the default model share. robust.c has the model; robust-attribution.c moves guilt to those for whom others worked. */
 #pragma once
 
 #include "analysis/blocks.h"
@@ -117,7 +117,7 @@ bool works_for_others(const struct program *p);
 bool answers_questions(const struct program *p);
 
 /* After all verdicts: what the kernel did goes to whoever has it do that, a server's work to whoever asked. 0 or -ENOMEM. */
-int move_guilt(struct robust *r);
+int move_score(struct robust *r);
 
 /* robust-jobs.c */
 
@@ -177,7 +177,7 @@ int weigh_news(struct robust *r);
 /* Of what is new of waits for locks or other programs, what is for this program, 0..1; NaN = there are none. */
 double share_of_news(const struct robust *r, const struct program *p, enum bottleneck of);
 
-/* robust-guilt.c: who took how much of what was short. */
+/* robust-score.c: who took how much of what was short. */
 
 /* One more piece of evidence: the score is multiplied by it. */
 void weigh(struct verdict *v, enum evidence what, double factor);
@@ -200,7 +200,7 @@ struct explained explain_verdict(const struct robust *r, const struct verdict *v
 void explain_waiting(const struct robust *r, struct ranking *ret);
 
 /* robust-stopped.c: after all else. Whoever stopped before the end is less guilty than who goes on. */
-void forgive_who_stopped(struct robust *r);
+void apply_recency_decay(struct robust *r);
 
 /* robust-tell.c: verdicts and victims with their features. 0 or -ENOMEM. */
 

@@ -48,7 +48,7 @@ static bool is_of(const struct suspect *accused, const struct subject *s)
 }
 
 /* What the default model accuses its program of, or its job. */
-static double guilt_of(const struct answer *verdict, const struct subject *s)
+static double culprit_score_of(const struct answer *verdict, const struct subject *s)
 {
 	const struct ranking *r = &verdict->ranking;
 
@@ -77,7 +77,7 @@ int board_rank(struct board *b, const struct why_request *request)
 		return r;
 	}
 	for (size_t i = 0; i < everybody.ranking.suspects.n; i++)
-		everybody.ranking.suspects.v[i].guilt = guilt_of(&verdict, everybody.ranking.suspects.v[i].subject);
+		everybody.ranking.suspects.v[i].guilt = culprit_score_of(&verdict, everybody.ranking.suspects.v[i].subject);
 	answer_free(&b->verdict);
 	answer_free(&b->everybody);
 	b->verdict = verdict;

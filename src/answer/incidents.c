@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/told.h"
+#include "answer/answer-history.h"
 #include "base/cleanup.h"
 
 void incidents_free(struct incidents *i)
@@ -17,13 +17,13 @@ void incidents_free(struct incidents *i)
 /* Label of the first culprit of a marked moment; NULL = nobody. */
 static int culprit_of(struct store *store, const struct mark *mark, int64_t window, const struct viewer *viewer, char **ret)
 {
-	struct told told;
-	int r = told_get(store, NULL, mark, window, viewer, &told);
+	struct saved_answer told;
+	int r = saved_answer_get(store, NULL, mark, window, viewer, &told);
 
 	*ret = NULL;
 	if (r == 0) {
 		*ret = TAKE(told.culprit);
-		told_free(&told);
+		saved_answer_free(&told);
 	}
 	return r == -ENODATA ? 0 : r;
 }

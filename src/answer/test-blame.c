@@ -198,7 +198,7 @@ static void who_fills_the_line_is_why_answers_come_late(void **state)
 }
 
 /* Guilt of a reader or server that sleeps 60 % of the time, of which its writer or client waits `usually` anyway. */
-static double guilt_of_sleeper(enum charge_how how, int64_t usually, double before)
+static double score_of_sleeper(enum charge_how how, int64_t usually, double before)
 {
 	struct story st;
 	struct subject *writer, *reader;
@@ -228,12 +228,12 @@ static double guilt_of_sleeper(enum charge_how how, int64_t usually, double befo
 static void who_writes_to_a_slower_one_as_ever_has_nothing_to_complain_of(void **state)
 {
 	(void)state;
-	assert_true(guilt_of_sleeper(CHARGE_UNREAD, 1, NAN) > 0.5);
-	assert_true(guilt_of_sleeper(CHARGE_UNREAD, 60, NAN) < 0.01);
+	assert_true(score_of_sleeper(CHARGE_UNREAD, 1, NAN) > 0.5);
+	assert_true(score_of_sleeper(CHARGE_UNREAD, 60, NAN) < 0.01);
 	/* what the sums of the recorder cannot tell events do */
-	assert_true(guilt_of_sleeper(CHARGE_OWED, 60, 0) > 0.5);
-	assert_true(guilt_of_sleeper(CHARGE_OWED, 0, 0.6) < 0.01);
-	assert_true(guilt_of_sleeper(CHARGE_UNANSWERED, 0, 0) > 0.5);
+	assert_true(score_of_sleeper(CHARGE_OWED, 60, 0) > 0.5);
+	assert_true(score_of_sleeper(CHARGE_OWED, 0, 0.6) < 0.01);
+	assert_true(score_of_sleeper(CHARGE_UNANSWERED, 0, 0) > 0.5);
 }
 
 /* Guilt of who holds a lock for which its victim waits 60 % of the time, usually so much of it, and waits for a CPU itself so much. */

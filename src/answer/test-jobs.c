@@ -1,5 +1,5 @@
 /* Who starts many is judged with what he starts; and of those accused, who can be held back. */
-#include "answer/accused.h"
+#include "answer/culprit-list.h"
 #include "answer/test-recording.h"
 #include "base/cleanup.h"
 
@@ -181,13 +181,13 @@ static void a_limit_is_passed_over_and_the_next_one_tried(void **state)
 		{.kind = CULPRIT_PROCESS, .subject = &hog, .score = 0.01, .of = BOTTLENECK_CPU},
 	};
 	struct answer a = {.slow = true, .bottleneck = BOTTLENECK_QUOTA};
-	struct accused_list l;
+	struct culprit_list l;
 
 	(void)state;
 	a.ranking.method = "blame";
 	a.ranking.suspects.v = suspects;
 	a.ranking.suspects.n = ARRAY_SIZE(suspects);
-	assert_int_equal(accused_of(&a, &l), 0);
+	assert_int_equal(culprit_list_of(&a, &l), 0);
 	assert_int_equal(l.list.n, 4); /* whoever has a fiftieth of the guilt is not accused */
 	assert_non_null(strstr(l.list.v[0].why_not, "limit"));
 	assert_null(l.list.v[1].why_not);
@@ -197,17 +197,17 @@ static void a_limit_is_passed_over_and_the_next_one_tried(void **state)
 	assert_true(l.list.v[2].processes.n == 1 && l.list.v[2].processes.v[0].pid == 9 && !l.list.v[2].program);
 	assert_string_equal(l.list.v[2].name, "shell");
 	assert_non_null(l.list.v[3].why_not);
-	accused_free(&l);
+	culprit_list_free(&l);
 	/* all of a group, not only the one that matters most */
 	suspects[1].kind = CULPRIT_GROUP;
 	suspects[1].processes.v = pair;
 	suspects[1].processes.n = ARRAY_SIZE(pair);
-	assert_int_equal(accused_of(&a, &l), 0);
+	assert_int_equal(culprit_list_of(&a, &l), 0);
 	assert_true(l.list.v[1].program && l.list.v[1].processes.n == 2);
 	assert_true(l.list.v[1].processes.v[0].pid == 8 && l.list.v[1].processes.v[1].pid == 7);
-	accused_free(&l);
+	culprit_list_free(&l);
 	a.slow = false;
-	assert_int_equal(accused_of(&a, &l), 0);
+	assert_int_equal(culprit_list_of(&a, &l), 0);
 	assert_int_equal(l.list.n, 0);
 }
 

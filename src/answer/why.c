@@ -8,7 +8,7 @@
 #include "answer/busiest.h"
 #include "answer/facts.h"
 #include "answer/hangs.h"
-#include "answer/look.h"
+#include "answer/incident-search.h"
 #include "answer/marked-times.h"
 #include "answer/past.h"
 #include "answer/pressure.h"
@@ -424,7 +424,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 		return -ENOMEM;
 	q.waited = waited;
 	late = leave_out_late_events(&r);
-	result = look_for_culprit(d, &r, &q, &look);
+	result = incident_search_run(d, &r, &q, &look);
 	if (result < 0)
 		return result;
 	if (loader)

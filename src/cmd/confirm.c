@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "cmd/confirm-accused.h"
+#include "cmd/confirm-culprits.h"
 #include "cmd/confirm-watch.h"
 #include "cmd/confirm.h"
 #include "daemon/capture.h"
@@ -316,7 +316,7 @@ static int confirm_target(struct trial_run *t)
 }
 
 /* The recording has the start in ns, /proc in ticks. */
-static bool is_same(const struct accused_process *a, const struct process *p)
+static bool is_same(const struct culprit_process *a, const struct process *p)
 {
 	int64_t tick = NS_PER_SEC / sysconf(_SC_CLK_TCK);
 
@@ -324,7 +324,7 @@ static bool is_same(const struct accused_process *a, const struct process *p)
 }
 
 /* Those of the named that are still there. */
-static int find_target(const struct accused *who, struct target *ret)
+static int find_target(const struct listed_culprit *who, struct target *ret)
 {
 	_cleanup_(processes_free) struct processes heads = {};
 
@@ -342,7 +342,7 @@ static int find_target(const struct accused *who, struct target *ret)
 }
 
 /* 0, or -errno and *ret_why in words (the caller frees). */
-static int check_target(struct trial_run *t, const struct accused *who, char **ret_why)
+static int check_target(struct trial_run *t, const struct listed_culprit *who, char **ret_why)
 {
 	struct refusal_options rights = {t->common->viewer.uid, arg_force};
 	int r;
@@ -360,10 +360,10 @@ static int check_target(struct trial_run *t, const struct accused *who, char **r
 }
 
 /* The first one who can be held back. */
-static int choose_target(struct trial_run *t, const struct accused_list *l)
+static int choose_target(struct trial_run *t, const struct culprit_list *l)
 {
 	for (size_t i = 0; i < l->list.n; i++) {
-		const struct accused *who = &l->list.v[i];
+		const struct listed_culprit *who = &l->list.v[i];
 		_cleanup_free_ char *why = NULL;
 		int r = check_target(t, who, &why);
 
@@ -383,9 +383,9 @@ static int choose_target(struct trial_run *t, const struct accused_list *l)
 }
 
 /* Numbers of processes of which some are there. 0, or -errno. */
-static int accuse(const uint32_t *pids, size_t n, struct accused_list *ret)
+static int accuse(const uint32_t *pids, size_t n, struct culprit_list *ret)
 {
-	struct accused one = {.of = BOTTLENECK_UNCLEAR};
+	struct listed_culprit one = {.of = BOTTLENECK_UNCLEAR};
 	bool there = false;
 	int r = 0;
 
@@ -393,7 +393,7 @@ static int accuse(const uint32_t *pids, size_t n, struct accused_list *ret)
 		struct process p;
 
 		there |= process_read(PROC, pids[i], &p) == 0;
-		r = VEC_PUSH(one.processes, (struct accused_process){.pid = pids[i]});
+		r = VEC_PUSH(one.processes, (struct culprit_process){.pid = pids[i]});
 	}
 	if (r == 0)
 		r = there ? VEC_PUSH(ret->list, one) : -ESRCH;
@@ -403,7 +403,7 @@ static int accuse(const uint32_t *pids, size_t n, struct accused_list *ret)
 }
 
 /* A number is a process, or where there is none, a mark. */
-static int find_who(struct common *common, int argc, char **argv, struct accused_list *ret)
+static int find_who(struct common *common, int argc, char **argv, struct culprit_list *ret)
 {
 	const char *word = arg_mark ? arg_mark : argc == 2 ? argv[1] : NULL;
 	uint32_t pids[PIDS_MAX] = {};
@@ -416,7 +416,7 @@ static int find_who(struct common *common, int argc, char **argv, struct accused
 	if (n && !arg_mark)
 		r = accuse(pids, n, ret);
 	if (r == -ESRCH && n <= 1)
-		return find_accused(common, pids[0], ret);
+		return find_culprits(common, pids[0], ret);
 	if (r == 0)
 		return EXIT_ANSWERED;
 	log_error("%s", r == -ESRCH ? "none of these processes exists" : strerror(-r));
@@ -449,7 +449,7 @@ static void block_ends(sigset_t *ret)
 static int run(struct common *common, int argc, char **argv)
 {
 	struct trial_run t = {.common = common, .of = -1};
-	_cleanup_(accused_free) struct accused_list who = {};
+	_cleanup_(culprit_list_free) struct culprit_list who = {};
 	int status = check_options(common);
 
 	if (status != EXIT_ANSWERED)

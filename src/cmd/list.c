@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "answer/incidents.h"
-#include "answer/told.h"
+#include "answer/answer-history.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -116,7 +116,7 @@ static const char *note_of(const struct mark *m)
 	return m->note ? m->note : "";
 }
 
-static void print_alike(const struct alike *a, const struct mark *marks)
+static void print_alike(const struct similar_marks *a, const struct mark *marks)
 {
 	const struct mark *last = &marks[a->marks.v[a->marks.n - 1]];
 	char at[40];
@@ -129,7 +129,7 @@ static void print_alike(const struct alike *a, const struct mark *marks)
 	putchar('\n');
 }
 
-static json_t *alike_json(const struct alike *a, const struct mark *marks)
+static json_t *alike_json(const struct similar_marks *a, const struct mark *marks)
 {
 	json_t *ids = json_array();
 
@@ -139,7 +139,7 @@ static json_t *alike_json(const struct alike *a, const struct mark *marks)
 			 "culprit", a->first.culprit, "summary", a->first.summary, "marks", ids);
 }
 
-static void print_alikes(const struct common *common, const struct alikes *alikes, const struct mark *marks)
+static void print_alikes(const struct common *common, const struct similar_groups *alikes, const struct mark *marks)
 {
 	json_t *array = json_array(), *root;
 
@@ -158,14 +158,14 @@ static void print_alikes(const struct common *common, const struct alikes *alike
 
 static int list_alike(struct common *common, struct store *store, const struct mark *marks, size_t n)
 {
-	struct alikes alikes = {};
-	int r = told_group(store, save_answers(common), marks, n, common->config.answer_window, &common->viewer, &alikes);
+	struct similar_groups alikes = {};
+	int r = saved_answer_group(store, save_answers(common), marks, n, common->config.answer_window, &common->viewer, &alikes);
 
 	if (r < 0)
 		log_error("%s", store_reason(store, r));
 	else
 		print_alikes(common, &alikes, marks);
-	alikes_free(&alikes);
+	similar_groups_free(&alikes);
 	return r < 0 ? EXIT_CANNOT : n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 }
 
@@ -177,7 +177,7 @@ static void search(const struct common *common, struct store *store, struct mark
 	for (size_t i = 0; i < *n; i++) {
 		_cleanup_free_ char *told = store_read_answer(store, marks[i].id, common->viewer.uid);
 
-		if (strcasestr(note_of(&marks[i]), arg_search) || (told && told_mentions(told, arg_search)))
+		if (strcasestr(note_of(&marks[i]), arg_search) || (told && saved_answer_mentions(told, arg_search)))
 			marks[kept++] = marks[i];
 		else
 			mark_free(&marks[i]);

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "answer/boot.h"
-#include "answer/told.h"
+#include "answer/answer-history.h"
 #include "answer/why.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -128,12 +128,12 @@ static void compare_with_earlier(struct common *common, struct store *store, int
 
 	if (store_marks(store, INT64_MIN, a->at, &marks, &n) < 0)
 		return;
-	(void)told_find_like(store, marks, n, mark, &common->viewer, a);
-	told_calibrate(store, marks, n, &common->viewer, a);
+	(void)saved_answer_find_similar(store, marks, n, mark, &common->viewer, a);
+	saved_answer_calibrate(store, marks, n, &common->viewer, a);
 	marks_free(marks, n);
 	sink = mark && !why_args.who && !why_args.model && !why_args.since ? save_answers(common) : NULL;
 	if (sink)
-		(void)told_keep(sink, mark, a);
+		(void)saved_answer_save(sink, mark, a);
 }
 
 static int answer_from(struct common *common, struct store *store, struct why_query *asked)

@@ -15,7 +15,7 @@
 #include "daemon/announce.h"
 #include "daemon/hotkey.h"
 #include "daemon/notification.h"
-#include "daemon/press.h"
+#include "daemon/button.h"
 #include "daemon/realtime-kit.h"
 
 #define AT_MOST_ONE (30 * NS_PER_SEC) /* of different incidents; the end of one replaces its beginning */
@@ -26,7 +26,7 @@ struct agent {
 	int64_t shown_at; /* boot ns; 0 = nothing yet */
 	int64_t incident; /* the one shown last */
 	struct notification shown;
-	struct presses *presses;
+	struct button_presses *presses;
 	struct hotkey *hotkey;
 };
 
@@ -129,7 +129,7 @@ static int listen_for_key(struct agent *a, const struct agent_options *o)
 				     .pressed = on_pressed,
 				     .data = a};
 	_cleanup_free_ char *words = NULL;
-	int r = presses_open(a->event, a->user, &o->asker, &a->presses);
+	int r = button_open(a->event, a->user, &o->asker, &a->presses);
 
 	if (r < 0 || strcmp(o->key, "none") == 0)
 		return r;
@@ -169,7 +169,7 @@ int agent_run(const struct agent_options *options)
 		r = sd_event_loop(a.event);
 	}
 	hotkey_close(a.hotkey);
-	presses_close(a.presses);
+	button_close(a.presses);
 	free(a.shown.summary);
 	free(a.shown.body);
 	sd_bus_flush_close_unref(a.system);

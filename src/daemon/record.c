@@ -30,7 +30,7 @@
 #include "daemon/access.h"
 #include "daemon/capture.h"
 #include "daemon/ending.h"
-#include "daemon/keeper.h"
+#include "daemon/hold-release.h"
 #include "daemon/recorder.h"
 #include "daemon/service.h"
 #include "daemon/trigger.h"
@@ -50,7 +50,7 @@ struct daemon {
 	struct journal journal;
 	struct writer *writer;
 	struct service *service;
-	struct keeper *keeper;
+	struct hold_release *keeper;
 	struct triggers *triggers;
 	struct capture *capture; /* the flight recorder; NULL = there is none */
 	struct str frame;
@@ -285,7 +285,7 @@ static int open_all(struct daemon *d)
 static void close_all(struct daemon *d)
 {
 	service_stop(d->service);
-	keeper_stop(d->keeper);
+	hold_release_stop(d->keeper);
 	triggers_stop(d->triggers); /* before the entities it knows */
 	recorder_close(d->recorder);
 	capture_stop(d->capture);
@@ -486,7 +486,7 @@ int record_run(const struct record_options *options)
 		log_info("memory cannot be locked (raise 'ulimit -l' or run as root): under memory pressure samples may come late");
 	raise_priority(options->config);
 	open_socket(&d);
-	r = keeper_start(options->config->store_run_dir, &d.keeper);
+	r = hold_release_start(options->config->store_run_dir, &d.keeper);
 	if (r < 0)
 		log_warning("processes held by a killed 'whyslow confirm' stay held (%s); 'whyslow calm' releases them", strerror(-r));
 	note_beginning(&d);

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "net/http-server.h"
-#include "daemon/kept.h"
+#include "daemon/reader-pool.h"
 #include "daemon/serve-events.h"
 #include "daemon/web-assets.h"
 #include "daemon/web-control.h"
@@ -23,7 +23,7 @@ struct serve {
 	struct str address;
 	struct asker asker, spans_asker; /* the latter's store is that of the spans */
 	const char *fleet_file;
-	struct kept *kept;
+	struct reader_pool *kept;
 };
 
 #define FLEET_FILE "FLEET" /* among a call's words: the file that is served */
@@ -278,7 +278,7 @@ static int ask_reader(const struct serve *s, const struct http_exchange *e, cons
 	char key[64];
 
 	snprintf(key, sizeof(key), "%s:%.40s", mark ? mark : "", mark ? "" : freeze ? freeze : "");
-	return kept_ask(s->kept, key, mark ? 5 : 3, begin, words->n - 2, words->v + 2, text, errors); /* "threads --json" is said */
+	return reader_pool_ask(s->kept, key, mark ? 5 : 3, begin, words->n - 2, words->v + 2, text, errors); /* "threads --json" is said */
 }
 
 static void answer_call(struct http_exchange *e)
@@ -475,7 +475,7 @@ int serve_start(const struct serve_options *o, struct serve **ret, char **ret_er
 	s->spans_asker.by_recorder = NULL;
 	s->spans_asker.from_file = NULL; /* a recording of the machine */
 	s->fleet_file = o->fleet_file;
-	r = kept_new(&s->asker, &s->kept);
+	r = reader_pool_new(&s->asker, &s->kept);
 	if (r == 0)
 		r = http_server_start(&server, &s->server, ret_error);
 	if (r == 0)
@@ -512,7 +512,7 @@ void serve_stop(struct serve *s)
 		return;
 	web_control_stop(s->control);
 	http_server_stop(s->server);
-	kept_free(s->kept);
+	reader_pool_free(s->kept);
 	str_free(&s->address);
 	free(s);
 }

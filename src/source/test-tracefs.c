@@ -82,7 +82,7 @@ static void put_record(struct buffer *b, uint64_t time, const void *data, size_t
 	}
 }
 
-struct told {
+struct saved_answer {
 	enum trace_point point;
 	uint32_t thread;
 	uint8_t context;
@@ -96,7 +96,7 @@ static void put_field(uint8_t *record, struct tracefs_field f, const void *value
 		memcpy(record + f.offset, value, n < f.size ? n : f.size);
 }
 
-static void tell(struct buffer *b, uint64_t time, struct told what)
+static void tell(struct buffer *b, uint64_t time, struct saved_answer what)
 {
 	uint8_t record[64] = {};
 	const uint16_t id = layout.points[what.point].id;
@@ -167,17 +167,17 @@ static void times_long_apart_and_several_pages_are_read(void **state)
 
 	(void)state;
 	begin(&b, START);
-	tell(&b, 10, (struct told){POINT_WAKING, .thread = 3, .values = {7}});
+	tell(&b, 10, (struct saved_answer){POINT_WAKING, .thread = 3, .values = {7}});
 	put_word(&b, 29 | 100 << 5); /* padding that takes 8 bytes */
 	put_word(&b, 8);
 	put_word(&b, 0);
 	b.time += 100;
-	tell(&b, 1ull << 40, (struct told){POINT_WAKING, .values = {8}});
+	tell(&b, 1ull << 40, (struct saved_answer){POINT_WAKING, .values = {8}});
 	put_word(&b, 31 | 5 << 5); /* the time itself, with its lowest bits 5 */
 	put_word(&b, 1u << 20);
 	put_record(&b, b.time = 5 | 1ull << 47, "\0\0\0\0", 4); /* none of ours */
 	begin(&b, START + (1ull << 48));
-	tell(&b, (1ull << 48) + 1, (struct told){POINT_WAKING, .values = {-2}});
+	tell(&b, (1ull << 48) + 1, (struct saved_answer){POINT_WAKING, .values = {-2}});
 	p = pages_of(&b, 1);
 	assert_int_equal(tracefs_next(&p, &r), 1);
 	assert_int_equal(r.time, START + 10);
@@ -201,7 +201,7 @@ static void a_cut_page_ends_where_it_is_cut(void **state)
 	(void)state;
 	begin(&b, START);
 	for (uint64_t i = 0; i < 10; i++)
-		tell(&b, i, (struct told){POINT_WAKING, .values = {7}});
+		tell(&b, i, (struct saved_answer){POINT_WAKING, .values = {7}});
 	for (uint64_t cut = 0; cut < b.at; cut++) {
 		struct tracefs_pages p = pages_of(&b, 0);
 		size_t n = 0;
@@ -221,7 +221,7 @@ static void damage_does_no_harm(void **state)
 	(void)state;
 	begin(&b, START);
 	for (uint64_t i = 0; i < 50; i++)
-		tell(&b, i, (struct told){(enum trace_point)(i % POINT_COUNT), .thread = 5, .values = {1, 1, 1, 1, 1}});
+		tell(&b, i, (struct saved_answer){(enum trace_point)(i % POINT_COUNT), .thread = 5, .values = {1, 1, 1, 1, 1}});
 	for (int round = 0; round < 5000; round++) {
 		_cleanup_(trace_clear) struct trace t = {};
 		struct tracefs_pages p;
@@ -271,12 +271,12 @@ static void a_wait_and_its_waker_are_put_together(void **state)
 #endif
 	begin(&cpus[0], START);
 	begin(&cpus[1], START);
-	tell(&cpus[0], 100, (struct told){POINT_CALL, 7, .values = {FUTEX_CALL, 0x1234}});
-	tell(&cpus[0], 200, (struct told){POINT_SWITCH, 7, .values = {7, 120, 1, 0, 120}, .text = "sleeper"});
-	tell(&cpus[1], 900, (struct told){POINT_WAKING, 9, .values = {7}});
-	tell(&cpus[0], 950, (struct told){POINT_WAKEUP, 0, CONTEXT_HARDIRQ, {7, 0}, "sleeper"});
-	tell(&cpus[0], 990, (struct told){POINT_SWITCH, 0, .values = {0, 120, 0, 7, 120}, .text = "swapper/0"});
-	tell(&cpus[0], 995, (struct told){POINT_RETURN, 7, .values = {FUTEX_CALL}});
+	tell(&cpus[0], 100, (struct saved_answer){POINT_CALL, 7, .values = {FUTEX_CALL, 0x1234}});
+	tell(&cpus[0], 200, (struct saved_answer){POINT_SWITCH, 7, .values = {7, 120, 1, 0, 120}, .text = "sleeper"});
+	tell(&cpus[1], 900, (struct saved_answer){POINT_WAKING, 9, .values = {7}});
+	tell(&cpus[0], 950, (struct saved_answer){POINT_WAKEUP, 0, CONTEXT_HARDIRQ, {7, 0}, "sleeper"});
+	tell(&cpus[0], 990, (struct saved_answer){POINT_SWITCH, 0, .values = {0, 120, 0, 7, 120}, .text = "swapper/0"});
+	tell(&cpus[0], 995, (struct saved_answer){POINT_RETURN, 7, .values = {FUTEX_CALL}});
 	trace_begin(&t, 2);
 	translate(cpus, 2, &t);
 	e = event(&t, EVENT_SWITCH, 0);
@@ -303,12 +303,12 @@ static void who_was_overtaken_did_not_sleep(void **state)
 
 	(void)state;
 	begin(&cpu, START);
-	tell(&cpu, 10, (struct told){POINT_SWITCH, 0, .values = {0, 120, 0, 7, 120}});
-	tell(&cpu, 20, (struct told){POINT_WAKING, 7, CONTEXT_HARDIRQ, {8}, NULL});
-	tell(&cpu, 21, (struct told){POINT_WAKEUP, 7, CONTEXT_HARDIRQ, {8, 0}, NULL});
-	tell(&cpu, 30, (struct told){POINT_SWITCH, 7, .values = {7, 120, 0x101, 8, 98}});
-	tell(&cpu, 40, (struct told){POINT_WAKING, 8, .values = {7}});
-	tell(&cpu, 41, (struct told){POINT_WAKEUP, 8, .values = {7, 0}});
+	tell(&cpu, 10, (struct saved_answer){POINT_SWITCH, 0, .values = {0, 120, 0, 7, 120}});
+	tell(&cpu, 20, (struct saved_answer){POINT_WAKING, 7, CONTEXT_HARDIRQ, {8}, NULL});
+	tell(&cpu, 21, (struct saved_answer){POINT_WAKEUP, 7, CONTEXT_HARDIRQ, {8, 0}, NULL});
+	tell(&cpu, 30, (struct saved_answer){POINT_SWITCH, 7, .values = {7, 120, 0x101, 8, 98}});
+	tell(&cpu, 40, (struct saved_answer){POINT_WAKING, 8, .values = {7}});
+	tell(&cpu, 41, (struct saved_answer){POINT_WAKEUP, 8, .values = {7, 0}});
 	trace_begin(&t, 1);
 	translate(&cpu, 1, &t);
 	e = event(&t, EVENT_SWITCH, 1);
@@ -330,13 +330,13 @@ static void a_request_s_end_tells_what_was_waited_for(void **state)
 
 	(void)state;
 	begin(&cpu, START);
-	tell(&cpu, 10, (struct told){POINT_ISSUE, 7, .values = {8 << 20, 4096, 8}, .text = "WS"});
-	tell(&cpu, 20, (struct told){POINT_SWITCH, 7, .values = {7, 120, 2, 0, 120}});
-	tell(&cpu, 900, (struct told){POINT_SOFTIRQ, 0, CONTEXT_HARDIRQ, {4}, NULL});
-	tell(&cpu, 910, (struct told){POINT_COMPLETE, 0, CONTEXT_SOFTIRQ, {8 << 20, 4096, 8, 0}, "WS"});
-	tell(&cpu, 920, (struct told){POINT_WAKING, 0, CONTEXT_SOFTIRQ, {7}, NULL});
-	tell(&cpu, 921, (struct told){POINT_WAKEUP, 0, CONTEXT_SOFTIRQ, {7, 0}, NULL});
-	tell(&cpu, 950, (struct told){POINT_SOFTIRQ_END, 0, CONTEXT_SOFTIRQ, {4}, NULL});
+	tell(&cpu, 10, (struct saved_answer){POINT_ISSUE, 7, .values = {8 << 20, 4096, 8}, .text = "WS"});
+	tell(&cpu, 20, (struct saved_answer){POINT_SWITCH, 7, .values = {7, 120, 2, 0, 120}});
+	tell(&cpu, 900, (struct saved_answer){POINT_SOFTIRQ, 0, CONTEXT_HARDIRQ, {4}, NULL});
+	tell(&cpu, 910, (struct saved_answer){POINT_COMPLETE, 0, CONTEXT_SOFTIRQ, {8 << 20, 4096, 8, 0}, "WS"});
+	tell(&cpu, 920, (struct saved_answer){POINT_WAKING, 0, CONTEXT_SOFTIRQ, {7}, NULL});
+	tell(&cpu, 921, (struct saved_answer){POINT_WAKEUP, 0, CONTEXT_SOFTIRQ, {7, 0}, NULL});
+	tell(&cpu, 950, (struct saved_answer){POINT_SOFTIRQ_END, 0, CONTEXT_SOFTIRQ, {4}, NULL});
 	trace_begin(&t, 1);
 	translate(&cpu, 1, &t);
 	assert_int_equal(classify(event_facts(event(&t, EVENT_SWITCH, 0))), STATE_DISK);
@@ -355,10 +355,10 @@ static void threads_and_processes_are_told_apart(void **state)
 
 	(void)state;
 	begin(&cpu, START);
-	tell(&cpu, 10, (struct told){POINT_NEW_TASK, 7, .values = {8, 0x00010000}, .text = "worker"});
-	tell(&cpu, 20, (struct told){POINT_NEW_TASK, 8, .values = {9, 0}, .text = "child"});
-	tell(&cpu, 30, (struct told){POINT_RENAME, 9, .values = {9}, .text = "renamed"});
-	tell(&cpu, 40, (struct told){POINT_EXIT, 9, .values = {9, 1}});
+	tell(&cpu, 10, (struct saved_answer){POINT_NEW_TASK, 7, .values = {8, 0x00010000}, .text = "worker"});
+	tell(&cpu, 20, (struct saved_answer){POINT_NEW_TASK, 8, .values = {9, 0}, .text = "child"});
+	tell(&cpu, 30, (struct saved_answer){POINT_RENAME, 9, .values = {9}, .text = "renamed"});
+	tell(&cpu, 40, (struct saved_answer){POINT_EXIT, 9, .values = {9, 1}});
 	trace_begin(&t, 1);
 	translate(&cpu, 1, &t);
 	assert_int_equal(event(&t, EVENT_FORK, 0)->fork.process, 7);

@@ -1,4 +1,4 @@
-#include "daemon/press.h"
+#include "daemon/button.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@ extern char **environ;
 
 enum question { ASK_NOTHING, ASK_MARK, ASK_ANSWER, ASK_NOTE };
 
-struct presses {
+struct button_presses {
 	sd_event *event;
 	sd_bus *user;
 	struct asker asker;
@@ -41,9 +41,9 @@ struct presses {
 	struct str written;
 };
 
-static void ask(struct presses *p, enum question what);
+static void ask(struct button_presses *p, enum question what);
 
-static unsigned actions(const struct presses *p)
+static unsigned actions(const struct button_presses *p)
 {
 	return p->mark ? ACTION_LOOK | ACTION_NOTE : 0;
 }
@@ -60,7 +60,7 @@ void look_at(int64_t mark)
 
 /* --- what comes back --- */
 
-static void take_mark(struct presses *p, json_t *answer)
+static void take_mark(struct button_presses *p, json_t *answer)
 {
 	p->mark = json_integer_value(json_object_get(answer, "id"));
 	if (!p->mark)
@@ -69,7 +69,7 @@ static void take_mark(struct presses *p, json_t *answer)
 	ask(p, ASK_ANSWER);
 }
 
-static void take_answer(struct presses *p, json_t *answer)
+static void take_answer(struct button_presses *p, json_t *answer)
 {
 	const char *summary = json_string_value(json_object_get(answer, "summary"));
 	bool slow = json_is_true(json_object_get(answer, "slow"));
@@ -78,7 +78,7 @@ static void take_answer(struct presses *p, json_t *answer)
 				summary ? summary : "Nothing is known of that moment", actions(p));
 }
 
-static void say_why_not(struct presses *p)
+static void say_why_not(struct button_presses *p)
 {
 	_cleanup_str_ struct str why = {};
 
@@ -92,7 +92,7 @@ static void say_why_not(struct presses *p)
 }
 
 /* The whole answer is there: a JSON document, but for the note, which says nothing. */
-static void finish(struct presses *p)
+static void finish(struct button_presses *p)
 {
 	enum question asked = p->asked;
 	json_t *answer =
@@ -114,7 +114,7 @@ static void finish(struct presses *p)
 
 static int on_answer(sd_event_source *source, int fd, uint32_t events, void *data)
 {
-	struct presses *p = data;
+	struct button_presses *p = data;
 
 	(void)source;
 	(void)fd;
@@ -124,7 +124,7 @@ static int on_answer(sd_event_source *source, int fd, uint32_t events, void *dat
 	return 0;
 }
 
-static void ask(struct presses *p, enum question what)
+static void ask(struct button_presses *p, enum question what)
 {
 	_cleanup_free_ char *note = what == ASK_NOTE ? TAKE(p->note) : NULL;
 	const char *words[6];
@@ -155,14 +155,14 @@ static void ask(struct presses *p, enum question what)
 	p->asked = ASK_NOTHING;
 }
 
-static void drop_question(struct presses *p)
+static void drop_question(struct button_presses *p)
 {
 	p->reading = sd_event_source_disable_unref(p->reading);
 	ask_end(&p->inquiry);
 	p->asked = ASK_NOTHING;
 }
 
-void press(struct presses *p)
+void press(struct button_presses *p)
 {
 	int64_t now = boot_now();
 
@@ -180,7 +180,7 @@ void press(struct presses *p)
 
 /* --- the note --- */
 
-static void take_note(struct presses *p, const char *text)
+static void take_note(struct button_presses *p, const char *text)
 {
 	if (!*text)
 		return;
@@ -192,7 +192,7 @@ static void take_note(struct presses *p, const char *text)
 
 static int on_reply(sd_bus_message *m, void *data, sd_bus_error *error)
 {
-	struct presses *p = data;
+	struct button_presses *p = data;
 	const char *text;
 	uint32_t id;
 
@@ -202,7 +202,7 @@ static int on_reply(sd_bus_message *m, void *data, sd_bus_error *error)
 	return 0;
 }
 
-static void close_dialog(struct presses *p)
+static void close_dialog(struct button_presses *p)
 {
 	p->dialog_source = sd_event_source_disable_unref(p->dialog_source);
 	close_fd(&p->dialog);
@@ -213,7 +213,7 @@ static void close_dialog(struct presses *p)
 
 static int on_dialog(sd_event_source *source, int fd, uint32_t events, void *data)
 {
-	struct presses *p = data;
+	struct button_presses *p = data;
 	char bytes[NOTE_LONGEST];
 	ssize_t n = read(fd, bytes, sizeof(bytes));
 
@@ -232,7 +232,7 @@ static int on_dialog(sd_event_source *source, int fd, uint32_t events, void *dat
 }
 
 /* Somebody clicked: only now a window may come. */
-static void open_dialog(struct presses *p)
+static void open_dialog(struct button_presses *p)
 {
 	char *const argv[] = {(char *)"zenity", (char *)"--entry", (char *)"--title=whyslow",
 			      (char *)"--text=What was slow?", NULL};
@@ -256,7 +256,7 @@ static void open_dialog(struct presses *p)
 
 static int on_action(sd_bus_message *m, void *data, sd_bus_error *error)
 {
-	struct presses *p = data;
+	struct button_presses *p = data;
 	const char *action;
 	uint32_t id;
 
@@ -272,7 +272,7 @@ static int on_action(sd_bus_message *m, void *data, sd_bus_error *error)
 
 static int on_capabilities(sd_bus_message *m, void *data, sd_bus_error *error)
 {
-	struct presses *p = data;
+	struct button_presses *p = data;
 	const char *word;
 
 	(void)error;
@@ -285,14 +285,14 @@ static int on_capabilities(sd_bus_message *m, void *data, sd_bus_error *error)
 
 /* --- */
 
-int presses_open(sd_event *event, sd_bus *user, const struct asker *asker, struct presses **ret)
+int button_open(sd_event *event, sd_bus *user, const struct asker *asker, struct button_presses **ret)
 {
-	struct presses *p = calloc(1, sizeof(*p));
+	struct button_presses *p = calloc(1, sizeof(*p));
 	int r;
 
 	if (!p)
 		return -ENOMEM;
-	*p = (struct presses){.event = event, .user = user, .asker = *asker, .dialog = -1};
+	*p = (struct button_presses){.event = event, .user = user, .asker = *asker, .dialog = -1};
 	r = sd_bus_match_signal(user, NULL, NOTIFICATIONS, NOTIFICATIONS_OBJECT, NOTIFICATIONS,
 				"ActionInvoked", on_action, p);
 	if (r >= 0)
@@ -302,14 +302,14 @@ int presses_open(sd_event *event, sd_bus *user, const struct asker *asker, struc
 		r = sd_bus_call_method_async(user, NULL, NOTIFICATIONS, NOTIFICATIONS_OBJECT, NOTIFICATIONS,
 					     "GetCapabilities", on_capabilities, p, "");
 	if (r < 0) {
-		presses_close(p);
+		button_close(p);
 		return r;
 	}
 	*ret = p;
 	return 0;
 }
 
-void presses_close(struct presses *p)
+void button_close(struct button_presses *p)
 {
 	if (!p)
 		return;

@@ -1,4 +1,4 @@
-#include "daemon/keeper.h"
+#include "daemon/hold-release.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #define AGAIN	    1000 /* ms until what could not be given back is tried again */
 #define PROC	    "/proc"
 
-struct keeper {
+struct hold_release {
 	pthread_t thread;
 	int stop[2], changes;
 	char *run_dir;
@@ -45,7 +45,7 @@ static void watch_process(struct watched *w, uint32_t pid, uint64_t start)
 		close(fd);
 }
 
-static void watch_all(const struct keeper *k, struct watched *w)
+static void watch_all(const struct hold_release *k, struct watched *w)
 {
 	struct hold *list;
 	size_t n;
@@ -72,7 +72,7 @@ static void forget(struct watched *w)
 /* Watched first and swept after: who ends in between is seen by the sweep. */
 static void *keep(void *argument)
 {
-	struct keeper *k = argument;
+	struct hold_release *k = argument;
 	struct watched w = {.fds = {{k->stop[0], POLLIN, 0}, {k->changes, POLLIN, 0}}, .n = 2};
 	char events[4096];
 	int said = 0;
@@ -97,7 +97,7 @@ static void *keep(void *argument)
 	return NULL;
 }
 
-static int open_all(struct keeper *k)
+static int open_all(struct hold_release *k)
 {
 	_cleanup_free_ char *folder = hold_folder(k->run_dir);
 	int r = folder ? make_folders(folder, 0700) : -ENOMEM;
@@ -111,7 +111,7 @@ static int open_all(struct keeper *k)
 	return 0;
 }
 
-static void free_keeper(struct keeper *k)
+static void free_hold_release(struct hold_release *k)
 {
 	close_fd(&k->changes);
 	close_fd(&k->stop[0]);
@@ -120,9 +120,9 @@ static void free_keeper(struct keeper *k)
 	free(k);
 }
 
-int keeper_start(const char *run_dir, struct keeper **ret)
+int hold_release_start(const char *run_dir, struct hold_release **ret)
 {
-	struct keeper *k = calloc(1, sizeof(*k));
+	struct hold_release *k = calloc(1, sizeof(*k));
 	int r;
 
 	if (!k)
@@ -133,7 +133,7 @@ int keeper_start(const char *run_dir, struct keeper **ret)
 	if (r == 0)
 		r = -pthread_create(&k->thread, NULL, keep, k);
 	if (r < 0) {
-		free_keeper(k);
+		free_hold_release(k);
 		return r;
 	}
 	pthread_setname_np(k->thread, "keeper");
@@ -141,11 +141,11 @@ int keeper_start(const char *run_dir, struct keeper **ret)
 	return 0;
 }
 
-void keeper_stop(struct keeper *k)
+void hold_release_stop(struct hold_release *k)
 {
 	if (!k)
 		return;
 	close_fd(&k->stop[1]);
 	pthread_join(k->thread, NULL);
-	free_keeper(k);
+	free_hold_release(k);
 }

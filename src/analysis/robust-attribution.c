@@ -36,7 +36,7 @@ static enum bottleneck work_of(const struct program *p)
 	return BOTTLENECK_NONE;
 }
 
-static double guilt_in(const struct verdict *v, enum bottleneck of)
+static double score_in(const struct verdict *v, enum bottleneck of)
 {
 	double most = 0;
 
@@ -54,7 +54,7 @@ static struct verdict *employer_of(struct robust *r, enum bottleneck work)
 
 	for (size_t i = 0; work != BOTTLENECK_NONE && i < r->verdicts.n; i++) {
 		struct verdict *v = &r->verdicts.v[i];
-		double guilt = works_for_others(v->program) ? 0 : guilt_in(v, work);
+		double guilt = works_for_others(v->program) ? 0 : score_in(v, work);
 
 		if (guilt > most) {
 			most = guilt;
@@ -166,7 +166,7 @@ static struct verdict *asker_of(struct robust *r, const struct verdict *server)
 	return best;
 }
 
-int move_guilt(struct robust *r)
+int move_score(struct robust *r)
 {
 	int result = 0;
 

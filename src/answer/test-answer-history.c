@@ -1,7 +1,7 @@
 /* Whose word moves whose confidence. */
 #include "answer/test-stored.h"
 
-#include "answer/told.h"
+#include "answer/answer-history.h"
 
 static void answer_and_judge(struct store *store, uint32_t uid, enum feedback feedback)
 {
@@ -23,7 +23,7 @@ static double confidence_of_user(struct store *store, uint32_t uid)
 	size_t n;
 
 	assert_int_equal(store_marks(store, INT64_MIN, INT64_MAX, &marks, &n), 0);
-	told_calibrate(store, marks, n, &viewer, &a);
+	saved_answer_calibrate(store, marks, n, &viewer, &a);
 	marks_free(marks, n);
 	return a.confidence;
 }
@@ -50,12 +50,12 @@ static void what_is_searched_is_what_is_shown(void **state)
 				     " \"bottleneck\": \"disk\", \"fingerprint\": {\"secret-tool\": 1}}";
 
 	(void)state;
-	assert_true(told_mentions(answer, "backups"));
-	assert_true(told_mentions(answer, "disk-queue"));
-	assert_true(told_mentions(answer, "rsync"));
-	assert_false(told_mentions(answer, "secret-tool"));
-	assert_false(told_mentions(answer, "summary"));
-	assert_false(told_mentions("torn", "torn"));
+	assert_true(saved_answer_mentions(answer, "backups"));
+	assert_true(saved_answer_mentions(answer, "disk-queue"));
+	assert_true(saved_answer_mentions(answer, "rsync"));
+	assert_false(saved_answer_mentions(answer, "secret-tool"));
+	assert_false(saved_answer_mentions(answer, "summary"));
+	assert_false(saved_answer_mentions("torn", "torn"));
 }
 
 RUN_TESTS(cmocka_unit_test(feedback_calibrates_who_gave_it), cmocka_unit_test(what_is_searched_is_what_is_shown))

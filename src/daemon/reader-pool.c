@@ -1,4 +1,4 @@
-#include "daemon/kept.h"
+#include "daemon/reader-pool.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -19,7 +19,7 @@
 #define ANSWER_MAX   ((size_t)64 << 20)
 #define ANSWER_WAIT  60000 /* ms; a starved machine reads a trace for long */
 
-struct keeper {
+struct hold_release {
 	char key[KEY_SIZE];
 	pid_t pid; /* 0 = none */
 	int fd, errors;
@@ -28,15 +28,15 @@ struct keeper {
 	pthread_mutex_t lock; /* one question at a time */
 };
 
-struct kept {
+struct reader_pool {
 	const struct asker *asker;
 	pthread_mutex_t lock; /* of the table */
-	struct keeper all[KEPT_MAX];
+	struct hold_release all[KEPT_MAX];
 };
 
-int kept_new(const struct asker *asker, struct kept **ret)
+int reader_pool_new(const struct asker *asker, struct reader_pool **ret)
 {
-	struct kept *k = calloc(1, sizeof(*k));
+	struct reader_pool *k = calloc(1, sizeof(*k));
 
 	if (!k)
 		return -ENOMEM;
@@ -48,7 +48,7 @@ int kept_new(const struct asker *asker, struct kept **ret)
 	return 0;
 }
 
-static void end(struct keeper *p)
+static void end(struct hold_release *p)
 {
 	if (!p->pid)
 		return;
@@ -59,7 +59,7 @@ static void end(struct keeper *p)
 	p->pid = 0;
 }
 
-void kept_free(struct kept *k)
+void reader_pool_free(struct reader_pool *k)
 {
 	for (size_t i = 0; k && i < KEPT_MAX; i++) {
 		end(&k->all[i]);
@@ -72,9 +72,9 @@ void kept_free(struct kept *k)
 
 /* --- which one --- */
 
-static struct keeper *choose(struct kept *k, const char *key)
+static struct hold_release *choose(struct reader_pool *k, const char *key)
 {
-	struct keeper *best = NULL;
+	struct hold_release *best = NULL;
 
 	for (size_t i = 0; i < KEPT_MAX; i++)
 		if (strcmp(k->all[i].key, key) == 0)
@@ -89,9 +89,9 @@ static struct keeper *choose(struct kept *k, const char *key)
 	return best;
 }
 
-static struct keeper *take(struct kept *k, const char *key)
+static struct hold_release *take(struct reader_pool *k, const char *key)
 {
-	struct keeper *p;
+	struct hold_release *p;
 
 	pthread_mutex_lock(&k->lock);
 	p = choose(k, key);
@@ -103,7 +103,7 @@ static struct keeper *take(struct kept *k, const char *key)
 	return p;
 }
 
-static void give_back(struct kept *k, struct keeper *p)
+static void give_back(struct reader_pool *k, struct hold_release *p)
 {
 	pthread_mutex_unlock(&p->lock);
 	pthread_mutex_lock(&k->lock);
@@ -114,7 +114,7 @@ static void give_back(struct kept *k, struct keeper *p)
 
 /* --- one question --- */
 
-static int start(const struct asker *a, struct keeper *p, size_t n, const char *const *words)
+static int start(const struct asker *a, struct hold_release *p, size_t n, const char *const *words)
 {
 	int ends[2], r;
 
@@ -136,7 +136,7 @@ static int start(const struct asker *a, struct keeper *p, size_t n, const char *
 	return r;
 }
 
-static int send_question(struct keeper *p, size_t n, const char *const *words)
+static int send_question(struct hold_release *p, size_t n, const char *const *words)
 {
 	json_t *line = json_array();
 	_cleanup_free_ char *text = NULL;
@@ -161,7 +161,7 @@ static int send_question(struct keeper *p, size_t n, const char *const *words)
 }
 
 /* The whole line, without its end. -ECONNRESET when the process ended instead. */
-static int read_answer(struct keeper *p, struct str *text)
+static int read_answer(struct hold_release *p, struct str *text)
 {
 	struct pollfd readable = {p->fd, POLLIN, 0};
 
@@ -199,7 +199,7 @@ static int status_of(struct str *text)
 	return status;
 }
 
-static int ask_once(const struct asker *a, struct keeper *p, size_t n_begin, const char *const *begin, size_t n, const char *const *words,
+static int ask_once(const struct asker *a, struct hold_release *p, size_t n_begin, const char *const *begin, size_t n, const char *const *words,
 		    struct str *text, struct str *errors)
 {
 	int r = p->pid ? 0 : start(a, p, n_begin, begin);
@@ -221,10 +221,10 @@ static int ask_once(const struct asker *a, struct keeper *p, size_t n_begin, con
 	return r;
 }
 
-int kept_ask(struct kept *k, const char *key, size_t n_begin, const char *const *begin, size_t n, const char *const *words, struct str *text,
+int reader_pool_ask(struct reader_pool *k, const char *key, size_t n_begin, const char *const *begin, size_t n, const char *const *words, struct str *text,
 	     struct str *errors)
 {
-	struct keeper *p = take(k, key);
+	struct hold_release *p = take(k, key);
 	bool was_there;
 	int r;
 

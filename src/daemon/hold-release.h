@@ -3,8 +3,8 @@
  * somebody named there ends. */
 #pragma once
 
-struct keeper;
+struct hold_release;
 
 /* Looks through what an earlier run left at once, then waits. 0 or -errno. */
-int keeper_start(const char *run_dir, struct keeper **ret);
-void keeper_stop(struct keeper *k);
+int hold_release_start(const char *run_dir, struct hold_release **ret);
+void hold_release_stop(struct hold_release *k);

@@ -258,14 +258,14 @@ static double held_by_itself(const struct robust *r, const struct program *p)
 }
 
 /* Whoever holds a lock that others wait for. A program that always did so is less of a surprise than a new one. */
-static double guilt_of_lock(const struct robust *r, const struct program *p)
+static double score_of_lock(const struct robust *r, const struct program *p)
 {
 	double share = share_of_news(r, p, BOTTLENECK_LOCK);
 
 	return isnan(share) ? 0 : r->shortage[BOTTLENECK_LOCK] * share * held_by_itself(r, p) * (program_is_new(r, p) ? 1 : HELD_BEFORE);
 }
 
-static double guilt_of_peer(const struct robust *r, const struct program *p)
+static double score_of_peer(const struct robust *r, const struct program *p)
 {
 	double share = share_of_news(r, p, BOTTLENECK_PEER);
 
@@ -373,7 +373,7 @@ static void take_waits_alone(const struct robust *r, struct verdict *v, double w
 }
 
 /* The guilt of a program by each use; *ret_worst = the use with the most. */
-static double guilt_of(struct robust *r, struct program *p, struct verdict *v, size_t *ret_worst)
+static double culprit_score_of(struct robust *r, struct program *p, struct verdict *v, size_t *ret_worst)
 {
 	double *guilt = v->guilt;
 	double by_resource[BOTTLENECK_COUNT] = {}, factors[EVIDENCE_COUNT], sum = 0, worst = 0, crowd = 0, used, charged;
@@ -428,8 +428,8 @@ static double guilt_of(struct robust *r, struct program *p, struct verdict *v, s
 			memcpy(v->suspect.factors, factors, sizeof(factors));
 		}
 	}
-	v->lock = by_resource[BOTTLENECK_LOCK] = p->root ? 0 : guilt_of_lock(r, p);
-	v->peer = by_resource[BOTTLENECK_PEER] = p->root ? 0 : guilt_of_peer(r, p);
+	v->lock = by_resource[BOTTLENECK_LOCK] = p->root ? 0 : score_of_lock(r, p);
+	v->peer = by_resource[BOTTLENECK_PEER] = p->root ? 0 : score_of_peer(r, p);
 	add_charged_alone(r, v);
 	take_waits_alone(r, v, worst);
 	for (size_t i = 0; i < BOTTLENECK_COUNT; i++)
@@ -536,7 +536,7 @@ int judge_program(struct robust *r, struct program *p, struct verdict *ret)
 	ret->program = p;
 	for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++)
 		ret->charged[b] = NAN;
-	sum = guilt_of(r, p, ret, &worst);
+	sum = culprit_score_of(r, p, ret, &worst);
 	s->score = product_of(s->factors);
 	if (sum > s->score * (1 + SAME) && s->score > 0)
 		weigh(ret, EVIDENCE_SEVERAL, sum / s->score);

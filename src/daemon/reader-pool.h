@@ -10,15 +10,15 @@
 
 #include "daemon/ask.h"
 
-struct kept;
+struct reader_pool;
 
 /* The asker must outlive it. 0 or -ENOMEM. */
-int kept_new(const struct asker *asker, struct kept **ret);
+int reader_pool_new(const struct asker *asker, struct reader_pool **ret);
 /* Ends its processes; nobody may be asking. */
-void kept_free(struct kept *k);
+void reader_pool_free(struct reader_pool *k);
 
 /* `key` names the recording; `begin` are the words that open it, should it not be open yet. The answer (a line of JSON) and
  * what was said on standard error are the caller's to free. The exit status, or -errno: -EBUSY when all are at work on
  * other recordings, -ETIMEDOUT. */
-int kept_ask(struct kept *k, const char *key, size_t n_begin, const char *const *begin, size_t n, const char *const *words,
+int reader_pool_ask(struct reader_pool *k, const char *key, size_t n_begin, const char *const *begin, size_t n, const char *const *words,
 	     struct str *text, struct str *errors);

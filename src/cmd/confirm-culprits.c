@@ -1,4 +1,4 @@
-#include "cmd/confirm-accused.h"
+#include "cmd/confirm-culprits.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,11 +8,11 @@
 #include "base/log.h"
 #include "cmd/why-query.h"
 
-static int take_accused(const struct answer *a, struct accused_list *ret)
+static int take_accused(const struct answer *a, struct culprit_list *ret)
 {
-	struct accused_list l;
+	struct culprit_list l;
 
-	if (accused_of(a, &l) < 0) {
+	if (culprit_list_of(a, &l) < 0) {
 		log_error("out of memory");
 		return EXIT_CANNOT;
 	}
@@ -25,7 +25,7 @@ static int take_accused(const struct answer *a, struct accused_list *ret)
 	return EXIT_NOTHING_FOUND;
 }
 
-static int answer_for(struct common *common, struct store *store, struct why_query *asked, struct accused_list *ret)
+static int answer_for(struct common *common, struct store *store, struct why_query *asked, struct culprit_list *ret)
 {
 	struct why_data data = {};
 	struct answer a;
@@ -46,7 +46,7 @@ static int answer_for(struct common *common, struct store *store, struct why_que
 	return status;
 }
 
-int find_accused(struct common *common, int64_t mark, struct accused_list *ret)
+int find_culprits(struct common *common, int64_t mark, struct culprit_list *ret)
 {
 	_cleanup_why_query_ struct why_query asked = {.request = {.at = wall_now(),
 							  .marked = mark != 0,

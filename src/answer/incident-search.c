@@ -1,4 +1,4 @@
-#include "answer/look.h"
+#include "answer/incident-search.h"
 
 #include <math.h>
 #include <unistd.h>
@@ -46,7 +46,7 @@ void incident_search_free(struct incident_search *l)
 	*l = (struct incident_search){};
 }
 
-static void judge_look(struct incident_search *l, const struct dataset *d, const struct why_request *request)
+static void incident_search_judge(struct incident_search *l, const struct dataset *d, const struct why_request *request)
 {
 	const struct question *q = &l->q;
 	struct answer *a = &l->answer;
@@ -77,12 +77,12 @@ static int look_at(const struct dataset *d, const struct why_request *request, c
 	if (r == 0)
 		r = request->method->rank(d, &ret->q, &ret->answer.ranking);
 	if (r == 0)
-		judge_look(ret, d, request);
+		incident_search_judge(ret, d, request);
 	return r;
 }
 
 /* What was looked at takes the place of what was before. */
-static void replace_look(struct incident_search *l, struct incident_search *by)
+static void incident_search_replace(struct incident_search *l, struct incident_search *by)
 {
 	incident_search_free(l);
 	*l = *by;
@@ -106,7 +106,7 @@ static int look_at_what_is_new(const struct dataset *d, const struct why_request
 		return r;
 	}
 	here.answer.slow_since = ret->answer.slow_since;
-	replace_look(ret, &here);
+	incident_search_replace(ret, &here);
 	return 0;
 }
 
@@ -118,13 +118,13 @@ static int look_at_the_press(const struct dataset *d, const struct why_request *
 	int r = look_at(d, request, q, 0, &here);
 
 	if (r == 0 && here.answer.culprit_is_named)
-		replace_look(ret, &here);
+		incident_search_replace(ret, &here);
 	else
 		incident_search_free(&here);
 	return r;
 }
 
-int look_for_culprit(const struct dataset *d, const struct why_request *request, const struct question *q, struct incident_search *ret)
+int incident_search_run(const struct dataset *d, const struct why_request *request, const struct question *q, struct incident_search *ret)
 {
 	int r = look_at(d, request, q, PRESSURE_REACTION, ret);
 

@@ -1,4 +1,4 @@
-#include "answer/told.h"
+#include "answer/answer-history.h"
 
 #include <errno.h>
 #include <math.h>
@@ -7,14 +7,14 @@
 
 #include "base/cleanup.h"
 
-void told_free(struct told *t)
+void saved_answer_free(struct saved_answer *t)
 {
 	free(t->summary);
 	free(t->cause);
 	free(t->culprit);
 	free(t->bottleneck);
 	fingerprint_free(&t->print);
-	*t = (struct told){};
+	*t = (struct saved_answer){};
 }
 
 static char *culprit_of(const struct answer *a)
@@ -47,10 +47,10 @@ static char *text_of(json_t *root, const char *key)
 	return text ? strdup(text) : NULL;
 }
 
-int told_read(const char *text, struct told *ret)
+int saved_answer_read(const char *text, struct saved_answer *ret)
 {
 	json_t *root = json_loads(text, 0, NULL), *confidence = json_object_get(root, "confidence");
-	struct told t = {.slow = json_is_true(json_object_get(root, "slow")), .summary = text_of(root, "summary"), .cause = text_of(root, "cause"),
+	struct saved_answer t = {.slow = json_is_true(json_object_get(root, "slow")), .summary = text_of(root, "summary"), .cause = text_of(root, "cause"),
 			 .culprit = text_of(root, "culprit"), .bottleneck = text_of(root, "bottleneck"),
 			 .wall = json_integer_value(json_object_get(root, "at")),
 			 .confidence = json_is_number(confidence) ? json_number_value(confidence) : NAN};
@@ -58,7 +58,7 @@ int told_read(const char *text, struct told *ret)
 
 	json_decref(root);
 	if (r < 0)
-		told_free(&t);
+		saved_answer_free(&t);
 	else
 		*ret = t;
 	return r;
@@ -69,26 +69,26 @@ static bool contains(const char *text, const char *words)
 	return text && strcasestr(text, words);
 }
 
-bool told_mentions(const char *text, const char *words)
+bool saved_answer_mentions(const char *text, const char *words)
 {
-	struct told t;
+	struct saved_answer t;
 	bool found;
 
-	if (told_read(text, &t) < 0)
+	if (saved_answer_read(text, &t) < 0)
 		return false;
 	found = contains(t.summary, words) || contains(t.cause, words) || contains(t.culprit, words);
-	told_free(&t);
+	saved_answer_free(&t);
 	return found;
 }
 
-int told_keep(const struct answer_sink *sink, int64_t mark, const struct answer *a)
+int saved_answer_save(const struct answer_sink *sink, int64_t mark, const struct answer *a)
 {
 	_cleanup_free_ char *text = write_answer(a);
 
 	return text ? sink->save(sink->data, mark, text) : -ENOMEM;
 }
 
-static int answer_now(struct store *store, const struct answer_sink *sink, const struct mark *mark, int64_t window, const struct viewer *viewer, struct told *ret)
+static int answer_now(struct store *store, const struct answer_sink *sink, const struct mark *mark, int64_t window, const struct viewer *viewer, struct saved_answer *ret)
 {
 	struct why_request request = {
 		.at = mark->wall, .window = window, .marked = true, .viewer = *viewer, .marks = mark, .n_marks = 1};
@@ -99,7 +99,7 @@ static int answer_now(struct store *store, const struct answer_sink *sink, const
 
 	if (r == 0) {
 		text = write_answer(&a);
-		r = text ? told_read(text, ret) : -ENOMEM;
+		r = text ? saved_answer_read(text, ret) : -ENOMEM;
 		answer_free(&a);
 	}
 	if (r == 0 && sink)
@@ -108,10 +108,10 @@ static int answer_now(struct store *store, const struct answer_sink *sink, const
 	return r;
 }
 
-int told_get(struct store *store, const struct answer_sink *sink, const struct mark *mark, int64_t window, const struct viewer *viewer, struct told *ret)
+int saved_answer_get(struct store *store, const struct answer_sink *sink, const struct mark *mark, int64_t window, const struct viewer *viewer, struct saved_answer *ret)
 {
 	_cleanup_free_ char *text = store_read_answer(store, mark->id, viewer->uid);
-	int r = text ? told_read(text, ret) : -ENOENT;
+	int r = text ? saved_answer_read(text, ret) : -ENOENT;
 
 	if (r < 0)
 		r = answer_now(store, sink, mark, window, viewer, ret);
@@ -136,7 +136,7 @@ static const char *feedback_text(enum feedback f)
 	return names[f];
 }
 
-static int add_earlier(struct answer *a, const struct mark *mark, struct told *t, double likeness)
+static int add_earlier(struct answer *a, const struct mark *mark, struct saved_answer *t, double likeness)
 {
 	struct earlier e = {.mark = mark->id, .wall = mark->wall, .likeness = likeness, .feedback = feedback_text(mark->feedback)};
 
@@ -148,22 +148,22 @@ static int add_earlier(struct answer *a, const struct mark *mark, struct told *t
 	return -ENOMEM;
 }
 
-int told_find_like(struct store *store, const struct mark *marks, size_t n, int64_t this_mark, const struct viewer *viewer, struct answer *a)
+int saved_answer_find_similar(struct store *store, const struct mark *marks, size_t n, int64_t this_mark, const struct viewer *viewer, struct answer *a)
 {
 	_cleanup_(fingerprint_free) struct fingerprint now = {};
 	int r = fingerprint_of_answer(a, &now);
 
 	for (size_t i = 0; r == 0 && now.parts.n && i < n; i++) {
 		_cleanup_free_ char *text = marks[i].id != this_mark && marks[i].wall < a->at ? store_read_answer(store, marks[i].id, viewer->uid) : NULL;
-		struct told t;
+		struct saved_answer t;
 		double likeness;
 
-		if (!text || told_read(text, &t) < 0)
+		if (!text || saved_answer_read(text, &t) < 0)
 			continue;
 		likeness = fingerprint_likeness(&now, &t.print);
 		if (likeness >= LIKE)
 			r = add_earlier(a, &marks[i], &t, likeness);
-		told_free(&t);
+		saved_answer_free(&t);
 	}
 	if (a->similar.n)
 		qsort(a->similar.v, a->similar.n, sizeof(a->similar.v[0]), by_likeness);
@@ -186,7 +186,7 @@ static double adjusted(double stated, unsigned right, unsigned wrong, double exp
 	return odds / (1 + odds);
 }
 
-void told_calibrate(struct store *store, const struct mark *marks, size_t n, const struct viewer *viewer, struct answer *a)
+void saved_answer_calibrate(struct store *store, const struct mark *marks, size_t n, const struct viewer *viewer, struct answer *a)
 {
 	unsigned right = 0, wrong = 0;
 	double expected = 0;
@@ -194,9 +194,9 @@ void told_calibrate(struct store *store, const struct mark *marks, size_t n, con
 	for (size_t i = 0; i < n; i++) {
 		enum feedback feedback = marks[i].feedback != FEEDBACK_NONE ? store_feedback_by(store, &marks[i], viewer->uid) : FEEDBACK_NONE;
 		_cleanup_free_ char *text = feedback != FEEDBACK_NONE ? store_read_answer(store, marks[i].id, viewer->uid) : NULL;
-		struct told t;
+		struct saved_answer t;
 
-		if (!text || told_read(text, &t) < 0)
+		if (!text || saved_answer_read(text, &t) < 0)
 			continue;
 		if (!isnan(t.confidence)) {
 			expected += t.confidence;
@@ -204,29 +204,29 @@ void told_calibrate(struct store *store, const struct mark *marks, size_t n, con
 			right += feedback != FEEDBACK_WRONG;
 			wrong += feedback == FEEDBACK_WRONG;
 		}
-		told_free(&t);
+		saved_answer_free(&t);
 	}
 	a->confidence = adjusted(a->confidence, right, wrong, expected);
 }
 
 /* --- groups --- */
 
-void alikes_free(struct alikes *a)
+void similar_groups_free(struct similar_groups *a)
 {
 	for (size_t i = 0; i < a->list.n; i++) {
-		told_free(&a->list.v[i].first);
+		saved_answer_free(&a->list.v[i].first);
 		VEC_FREE(a->list.v[i].marks);
 	}
 	VEC_FREE(a->list);
 }
 
-static struct alike *nearest(struct alikes *a, const struct told *t)
+static struct similar_marks *nearest(struct similar_groups *a, const struct saved_answer *t)
 {
-	struct alike *best = NULL;
+	struct similar_marks *best = NULL;
 	double most = LIKE;
 
 	for (size_t i = 0; i < a->list.n; i++) {
-		struct alike *one = &a->list.v[i];
+		struct similar_marks *one = &a->list.v[i];
 		/* nothing found is like nothing found */
 		double likeness = !t->print.parts.n && !one->first.print.parts.n ? 1 : fingerprint_likeness(&one->first.print, &t->print);
 
@@ -238,15 +238,15 @@ static struct alike *nearest(struct alikes *a, const struct told *t)
 	return best;
 }
 
-static int place(struct alikes *a, struct told *t, size_t mark)
+static int place(struct similar_groups *a, struct saved_answer *t, size_t mark)
 {
-	struct alike *group = nearest(a, t);
+	struct similar_marks *group = nearest(a, t);
 
 	if (group) {
-		told_free(t);
+		saved_answer_free(t);
 	} else {
-		if (VEC_PUSH(a->list, (struct alike){.first = *t}) < 0) {
-			told_free(t);
+		if (VEC_PUSH(a->list, (struct similar_marks){.first = *t}) < 0) {
+			saved_answer_free(t);
 			return -ENOMEM;
 		}
 		group = &a->list.v[a->list.n - 1];
@@ -256,21 +256,21 @@ static int place(struct alikes *a, struct told *t, size_t mark)
 
 static int by_number(const void *a, const void *b)
 {
-	const struct alike *x = a, *y = b;
+	const struct similar_marks *x = a, *y = b;
 
 	if (x->marks.n != y->marks.n)
 		return x->marks.n > y->marks.n ? -1 : 1;
 	return x->first.wall < y->first.wall ? -1 : x->first.wall > y->first.wall;
 }
 
-int told_group(struct store *store, const struct answer_sink *sink, const struct mark *marks, size_t n, int64_t window, const struct viewer *viewer, struct alikes *ret)
+int saved_answer_group(struct store *store, const struct answer_sink *sink, const struct mark *marks, size_t n, int64_t window, const struct viewer *viewer, struct similar_groups *ret)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n; i++) {
-		struct told t;
+		struct saved_answer t;
 
-		r = told_get(store, sink, &marks[i], window, viewer, &t);
+		r = saved_answer_get(store, sink, &marks[i], window, viewer, &t);
 		if (r == 0)
 			r = place(ret, &t, i);
 		else if (r == -ENODATA)

@@ -17,4 +17,4 @@ void incident_search_free(struct incident_search *l);
 
 /* q: the moment asked about, what is learnt from and how more is read; the request's method is set. 0 or -ENOMEM; the caller
  * frees *ret either way. */
-int look_for_culprit(const struct dataset *d, const struct why_request *request, const struct question *q, struct incident_search *ret);
+int incident_search_run(const struct dataset *d, const struct why_request *request, const struct question *q, struct incident_search *ret);

@@ -6,13 +6,13 @@
 #include "base/vec.h"
 #include "model/finding.h"
 
-struct accused_process {
+struct culprit_process {
 	uint32_t pid;
 	int64_t start; /* boot ns; 0 = not known */
 };
 
-struct accused {
-	VEC(struct accused_process) processes; /* all of a group; at least one */
+struct listed_culprit {
+	VEC(struct culprit_process) processes; /* all of a group; at least one */
 	enum bottleneck of;  /* what it makes short */
 	bool program;	     /* they are processes of one program: what it begins later is one more */
 	char *name;	     /* for people */
@@ -20,10 +20,10 @@ struct accused {
 };
 
 /* In the answer's order; whoever is far less guilty than the first one is left out. */
-struct accused_list {
-	VEC(struct accused) list;
+struct culprit_list {
+	VEC(struct listed_culprit) list;
 };
 
 /* Empty where nobody is accused. 0 or -ENOMEM. */
-int accused_of(const struct answer *a, struct accused_list *ret);
-void accused_free(struct accused_list *l);
+int culprit_list_of(const struct answer *a, struct culprit_list *ret);
+void culprit_list_free(struct culprit_list *l);

@@ -7,12 +7,12 @@
 
 #include "daemon/ask.h"
 
-struct presses;
+struct button_presses;
 
 /* Both buses' objects stay the caller's. 0 or -errno. */
-int presses_open(sd_event *event, sd_bus *user, const struct asker *asker, struct presses **ret);
-void presses_close(struct presses *p);
+int button_open(sd_event *event, sd_bus *user, const struct asker *asker, struct button_presses **ret);
+void button_close(struct button_presses *p);
 /* The button was pressed. Does not wait for anybody. */
-void press(struct presses *p);
+void press(struct button_presses *p);
 /* A notification's "Why?": opens the incident in the browser. */
 void look_at(int64_t mark);

@@ -1,17 +1,17 @@
-#include "answer/accused.h"
+#include "answer/culprit-list.h"
 
 #include <errno.h>
 
-static void accused_free_one(struct accused *a)
+static void culprit_list_free_one(struct listed_culprit *a)
 {
 	free(a->name);
 	VEC_FREE(a->processes);
 }
 
-void accused_free(struct accused_list *l)
+void culprit_list_free(struct culprit_list *l)
 {
 	for (size_t i = 0; i < l->list.n; i++)
-		accused_free_one(&l->list.v[i]);
+		culprit_list_free_one(&l->list.v[i]);
 	VEC_FREE(l->list);
 }
 
@@ -47,15 +47,15 @@ static enum bottleneck makes_short(const struct answer *a, const struct suspect 
 	return s->of == BOTTLENECK_CPU || s->of == BOTTLENECK_DISK || s->of == BOTTLENECK_MEMORY ? s->of : a->bottleneck;
 }
 
-static int add_process(const struct subject *s, struct accused *to)
+static int add_process(const struct subject *s, struct listed_culprit *to)
 {
-	return VEC_PUSH(to->processes, (struct accused_process){s->info.pid, (int64_t)s->info.start});
+	return VEC_PUSH(to->processes, (struct culprit_process){s->info.pid, (int64_t)s->info.start});
 }
 
-static int add(const struct answer *a, const struct suspect *s, struct accused_list *ret)
+static int add(const struct answer *a, const struct suspect *s, struct culprit_list *ret)
 {
 	const struct subject *who = in_reach(s) ? in_reach(s) : s->subject;
-	struct accused one = {.of = makes_short(a, s),
+	struct listed_culprit one = {.of = makes_short(a, s),
 			      .program = s->processes.n && !s->together.n,
 			      .name = entity_label(&who->info),
 			      .why_not = why_not(s)};
@@ -68,20 +68,20 @@ static int add(const struct answer *a, const struct suspect *s, struct accused_l
 	if (r == 0)
 		r = VEC_PUSH(ret->list, one);
 	if (r < 0)
-		accused_free_one(&one);
+		culprit_list_free_one(&one);
 	return r;
 }
 
-int accused_of(const struct answer *a, struct accused_list *ret)
+int culprit_list_of(const struct answer *a, struct culprit_list *ret)
 {
 	const struct ranking *r = &a->ranking;
-	struct accused_list l = {};
+	struct culprit_list l = {};
 
 	for (size_t i = 0; a->slow && i < r->suspects.n; i++) {
 		if (!suspect_matters(r, &r->suspects.v[i]))
 			continue;
 		if (add(a, &r->suspects.v[i], &l) < 0) {
-			accused_free(&l);
+			culprit_list_free(&l);
 			return -ENOMEM;
 		}
 	}
