@@ -1,7 +1,7 @@
 /* One feature of one process over time. */
 #pragma once
 
-#include "model/board.h"
+#include "model/process-snapshot.h"
 #include "store/store.h"
 
 struct curve_request {

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "cmd/board.h"
+#include "cmd/process-snapshot.h"
 #include "cmd/capture-phases.h"
 #include "cmd/client-rights.h"
 #include "cmd/verb.h"
@@ -105,11 +105,11 @@ static int show_mark(struct common *common, const char *text)
 
 static int run(struct common *common, int argc, char **argv)
 {
-	struct board_view view = {why_args.at, why_args.since, why_args.who, why_args.window, why_args.top == 5 ? PROCESSES_DEFAULT : (unsigned)why_args.top};
+	struct snapshot_view view = {why_args.at, why_args.since, why_args.who, why_args.window, why_args.top == 5 ? PROCESSES_DEFAULT : (unsigned)why_args.top};
 
 	if (argc > 2)
 		return usage_error("show", "expected one mark's number, or none, not '%s'", argv[2]);
-	return argc == 2 ? show_mark(common, argv[1]) : board_show(common, &view);
+	return argc == 2 ? show_mark(common, argv[1]) : snapshot_show(common, &view);
 }
 
 const struct verb verb_show = {

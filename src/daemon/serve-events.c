@@ -38,7 +38,7 @@ static void put_events(struct inquiry *q, const char *name, struct str *out)
 	}
 }
 
-static int follow_board(struct live *l)
+static int follow_snapshot(struct live *l)
 {
 	const char *words[] = {"show", "--json", "--follow", "--window", l->window};
 
@@ -96,7 +96,7 @@ static int next_events(void *state, struct str *out)
 	struct live *l = state;
 
 	go_on(l, &l->marks, follow_marks, "mark", out); /* the press first: its answer is what somebody waits for */
-	go_on(l, &l->board, follow_board, "board", out);
+	go_on(l, &l->board, follow_snapshot, "board", out);
 	return 1;
 }
 
@@ -121,7 +121,7 @@ void serve_events(struct http_exchange *e, const struct asker *asker)
 		r = follow_marks(l);
 	}
 	if (r == 0)
-		r = follow_board(l);
+		r = follow_snapshot(l);
 	if (r < 0) {
 		if (l)
 			close_events(l);

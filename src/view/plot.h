@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "model/board.h"
+#include "model/process-snapshot.h"
 
 struct plot {
 	int width, height;  /* cells */

@@ -1,4 +1,4 @@
-#include "model/board.h"
+#include "model/process-snapshot.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "view/board.h"
+#include "view/process-snapshot.h"
 #include "view/finding-json.h"
 
 #define MOST_UNUSUAL 3 /* features named with each process */
@@ -41,7 +41,7 @@ static json_t *values_json(const struct suspect *s)
 	return array;
 }
 
-static json_t *who_json(const struct board *b, const struct suspect *s)
+static json_t *who_json(const struct process_snapshot *b, const struct suspect *s)
 {
 	const struct entity_info *info = &s->subject->info;
 	_cleanup_free_ char *label = entity_label(info);
@@ -79,7 +79,7 @@ static json_t *verdict_json(const struct answer *a)
 			 text_json(a->next));
 }
 
-json_t *board_json(const struct board *b)
+json_t *snapshot_json(const struct process_snapshot *b)
 {
 	const struct ranking *r = &b->everybody.ranking;
 	json_t *processes = json_array();
@@ -98,7 +98,7 @@ json_t *board_json(const struct board *b)
 			 "processes", processes);
 }
 
-json_t *board_process_json(const struct board *b, const struct suspect *s)
+json_t *snapshot_process_json(const struct process_snapshot *b, const struct suspect *s)
 {
 	json_t *features = json_array(), *process = who_json(b, s);
 
@@ -123,7 +123,7 @@ static json_t *numbers_json(const double *values, size_t n)
 	return array;
 }
 
-json_t *board_curve_json(const struct entity_info *who, const struct feature *f, const struct curve *c)
+json_t *snapshot_curve_json(const struct entity_info *who, const struct feature *f, const struct curve *c)
 {
 	_cleanup_free_ char *label = entity_label(who);
 
@@ -134,7 +134,7 @@ json_t *board_curve_json(const struct entity_info *who, const struct feature *f,
 			 numbers_json(c->mean, c->n), "high", numbers_json(c->high, c->n));
 }
 
-json_t *board_lives_json(const struct lives *l, size_t top)
+json_t *snapshot_lives_json(const struct lives *l, size_t top)
 {
 	json_t *array = json_array();
 

@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "view/board.h"
+#include "view/process-snapshot.h"
 #include "view/bold.h"
 #include "view/plot.h"
 
@@ -12,7 +12,7 @@
 #define PLOT_HEIGHT 10
 #define BAR_WIDTH 8
 
-static void put_head(const struct board *b, bool colour, FILE *out)
+static void put_head(const struct process_snapshot *b, bool colour, FILE *out)
 {
 	char at[40], span[32];
 	const struct answer *a = &b->everybody;
@@ -60,7 +60,7 @@ static void put_process(const struct suspect *s, bool colour, FILE *out)
 	fputc('\n', out);
 }
 
-void board_text(const struct board *b, const struct board_text_options *o, FILE *out)
+void snapshot_text(const struct process_snapshot *b, const struct snapshot_text_options *o, FILE *out)
 {
 	const struct ranking *r = &b->everybody.ranking;
 
@@ -97,7 +97,7 @@ static void put_name(const struct entity_info *info, FILE *out)
 	fputc('\n', out);
 }
 
-void board_process_text(const struct board *b, const struct suspect *s, bool colour, FILE *out)
+void snapshot_process_text(const struct process_snapshot *b, const struct suspect *s, bool colour, FILE *out)
 {
 	put_head(b, colour, out);
 	put_name(&s->subject->info, out);
@@ -108,7 +108,7 @@ void board_process_text(const struct board *b, const struct suspect *s, bool col
 		put_feature(&s->features.v[i], colour, out);
 }
 
-void board_curve_text(const struct entity_info *who, const struct feature *f, const struct curve *c, FILE *out)
+void snapshot_curve_text(const struct entity_info *who, const struct feature *f, const struct curve *c, FILE *out)
 {
 	char top[32], bottom[32], begin[40], end[40];
 	struct plot plot = plot_of(c, PLOT_WIDTH, PLOT_HEIGHT);
@@ -129,7 +129,7 @@ void board_curve_text(const struct entity_info *who, const struct feature *f, co
 	plot_free(&plot);
 }
 
-void board_lives_text(const struct lives *l, size_t top, FILE *out)
+void snapshot_lives_text(const struct lives *l, size_t top, FILE *out)
 {
 	char from[40], to[40];
 

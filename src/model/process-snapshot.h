@@ -3,7 +3,7 @@
 
 #include "model/finding.h"
 
-struct board {
+struct process_snapshot {
 	struct dataset data;	 /* everything recorded in the window; what the others point into */
 	int64_t recorded_from, recorded_to; /* wall ns of the whole recording */
 	struct answer verdict;	 /* why it is slow then, by the default model */
