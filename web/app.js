@@ -95,7 +95,7 @@ function showNobody(pid, error) {
 function showNothing(error) {
 	board = null;
 	showsNothing(get("machine"), true);
-	if (!state().at && document.activeElement !== get("at")) get("at").value = "";
+	if (document.activeElement !== get("at")) get("at").value = "";
 	say("");
 	get("verdict").replaceChildren(element("p", { class: "error-text" }, error.message), element("p", { class: "hint" }, "Live shows what is recorded now; a moment is given as 14:32, -5min or 2026-11-20 14:32:07, and the incidents have theirs."));
 	livesOf = null;
@@ -204,12 +204,12 @@ function goLive(s) {
 // Of what is recorded now; or why that is nothing.
 function showNow() {
 	boardOf = null;
-	if (!silent && newest) {
+	if (newest) {
 		say("");
 		takeBoard(newest);
+		if (silent && viewOf(state()) === "machine") say(`this shows ${localTime(newest.at)}; ${silent}`, true);
 	} else if (viewOf(state()) === "machine") {
-		if (!newest) showNothing(new Error(silent));
-		else say(`this shows ${localTime(newest.at)}; ${silent}`, true);
+		showNothing(new Error(silent));
 	}
 }
 
