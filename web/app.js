@@ -178,10 +178,12 @@ function loadMarks() {
 function goLive(s) {
 	if (followed === window_(s)) return;
 	unfollow?.();
+	newest = null;
 	followed = window_(s);
 	if (viewOf(s) === "machine" && !s.at) say("reading the recording ...");
 	unfollow = follow(followed, {
 		board: (b) => {
+			if (newest?.at === b.at) return; // no recorder: the last moment comes again and again
 			newest = b;
 			silent = null;
 			if (!state().at) showNow();
@@ -205,8 +207,8 @@ function goLive(s) {
 function showNow() {
 	boardOf = null;
 	if (newest) {
-		say("");
-		takeBoard(newest);
+		if (!silent) say("");
+		if (board !== newest) takeBoard(newest);
 		if (silent && viewOf(state()) === "machine") say(`this shows ${localTime(newest.at)}; ${silent}`, true);
 	} else if (viewOf(state()) === "machine") {
 		showNothing(new Error(silent));
@@ -283,7 +285,7 @@ function showMachine(s, entered) {
 	if (s.at && boardOf !== momentOf(s)) {
 		showMoment(s);
 	} else if (!s.at && drawn.at) { // live again
-		if (newest) takeBoard(newest);
+		curveDrawn = 0;
 		if (newest || silent) showNow();
 		else say("reading the recording ...");
 	} else {
