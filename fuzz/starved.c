@@ -103,6 +103,13 @@ static unsigned starve_file(unsigned input)
 	return starve(bytes, n, input);
 }
 
+/* Under the address sanitizer: blocks of the rooms are counted here, and what a target itself has when it stops is not freed. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "detect_leaks=0";
+}
+
 int main(int argc, char **argv)
 {
 	char *folder = argc > 1 ? dirname(argv[1]) : NULL;

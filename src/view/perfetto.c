@@ -42,6 +42,7 @@ struct writer {
 	struct str bundle;
 	unsigned bundled;
 	uint64_t flow;
+	bool lost; /* a packet, for want of memory */
 };
 
 static void put_number(struct str *s, uint32_t field, uint64_t value)
@@ -88,7 +89,10 @@ static void put_packet(struct writer *w, int64_t at, uint32_t field, const struc
 	put_number(&packet, PACKET_SEQUENCE, SEQUENCE);
 	put_number(&packet, PACKET_SEQUENCE_FLAGS, field == PACKET_CLOCKS ? 1 : 2);
 	put_message(&framed, 1, &packet);
-	fwrite(framed.data, 1, framed.len, w->out);
+	if (framed.len)
+		fwrite(framed.data, 1, framed.len, w->out);
+	else
+		w->lost = true;
 }
 
 /* ---- who and when ---- */
@@ -452,5 +456,7 @@ int perfetto_write(const struct timeline *t, int64_t from, int64_t to, FILE *out
 	for (uint32_t cpu = 0; cpu < t->cpus.n; cpu++)
 		put_cpu_track(&w, cpu);
 	str_free(&w.bundle);
+	if (r == 0 && w.lost)
+		r = -ENOMEM;
 	return ferror(out) ? -EIO : r;
 }
