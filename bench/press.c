@@ -6,16 +6,19 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "daemon/priority-guard.h"
 #include "daemon/request.h"
 
 int main(int argc, char **argv)
 {
 	char *words[] = {(char *)"mark", (char *)"storm", NULL};
 	int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	struct priority_guard *guard;
 	char line[8];
 
 	if (argc != 2 || nowhere < 0 || mlockall(MCL_CURRENT | MCL_FUTURE) < 0)
 		return 2;
+	(void)priority_guard_start(STDIN_FILENO, &guard);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	while (fgets(line, sizeof(line), stdin)) {
 		int64_t begun = monotonic_now();

@@ -16,6 +16,7 @@
 #include "daemon/hotkey.h"
 #include "daemon/notification.h"
 #include "daemon/button.h"
+#include "daemon/priority-guard.h"
 #include "daemon/realtime-kit.h"
 
 #define AT_MOST_ONE (30 * NS_PER_SEC) /* of different incidents; the end of one replaces its beginning */
@@ -28,6 +29,7 @@ struct agent {
 	struct notification shown;
 	struct button_presses *presses;
 	struct hotkey *hotkey;
+	struct priority_guard *guard;
 };
 
 /* Anybody may send signals on the system bus: only the recorder of root, or one of our own, is believed. */
@@ -101,11 +103,14 @@ static int connect_buses(struct agent *a)
 	return r < 0 ? r : sd_bus_attach_event(a->user, a->event, SD_EVENT_PRIORITY_NORMAL);
 }
 
+/* It was taken away because it was too low to help: there may be a time in which it is not. */
 static void on_pressed(void *data)
 {
 	struct agent *a = data;
 
 	press(a->presses);
+	if (priority_guard_acted(a->guard))
+		(void)realtime_kit_ask(a->system);
 }
 
 /* The button is pressed when other programs take every CPU. */
@@ -113,6 +118,8 @@ static const char *become_urgent(struct agent *a)
 {
 	int r = realtime_kit_ask(a->system);
 
+	if (r >= 0 && priority_guard_start(sd_event_get_fd(a->event), &a->guard) < 0)
+		log_warning("cannot start a thread: a press is late while real-time programs take every CPU");
 	if (r < 0)
 		log_debug("RealtimeKit grants no real-time priority: %s", strerror(-r));
 	return r < 0 ? "; without real-time priority, a press may be late on a busy machine: the package rtkit grants it" : ", at real-time priority";
@@ -168,6 +175,7 @@ int agent_run(const struct agent_options *options)
 		log_info("notifications appear for each incident");
 		r = sd_event_loop(a.event);
 	}
+	priority_guard_stop(a.guard);
 	hotkey_close(a.hotkey);
 	button_close(a.presses);
 	free(a.shown.summary);
