@@ -1,5 +1,5 @@
 /* Writes a recording of a made-up machine: make-recording FILE [--hours H] [--processes N] [--active N]
- * [--seed N]
+ * [--seed N] [--start SECONDS]
  *
  * Ticks go through the recorder's own encoder, journal and compaction. Processes are of four kinds, as on a
  * real machine: busy ones with bursts and heavy tails, daemons with a period, those that wake at random, and
@@ -405,6 +405,7 @@ static void replace_ended(struct machine *m, double active)
 struct options {
 	const char *file;
 	double hours, processes, active, seed;
+	double start; /* seconds since 1970 of the first tick */
 	bool tail; /* the last segment stays in the journal */
 };
 
@@ -436,7 +437,7 @@ static int compact(struct store *s, int64_t segment, struct totals *t)
 static int record(struct machine *m, const struct options *o, struct store *s, struct journal *j,
 		  struct totals *t)
 {
-	int64_t start = 1790000000ll * NS_PER_SEC;
+	int64_t start = (int64_t)o->start * NS_PER_SEC;
 	struct str frame = {};
 	int r = 0;
 
@@ -531,13 +532,14 @@ static int make(const struct options *o)
 
 int main(int argc, char **argv)
 {
-	struct options o = {.hours = 4, .processes = 400, .active = 64, .seed = 1};
+	struct options o = {.hours = 4, .processes = 400, .active = 64, .seed = 1, .start = 1790000000};
 
 	for (int i = 1; i < argc; i++) {
 		double *number = strcmp(argv[i], "--hours") == 0       ? &o.hours
 				 : strcmp(argv[i], "--processes") == 0 ? &o.processes
 				 : strcmp(argv[i], "--active") == 0    ? &o.active
 				 : strcmp(argv[i], "--seed") == 0      ? &o.seed
+				 : strcmp(argv[i], "--start") == 0     ? &o.start
 								       : NULL;
 
 		if (number && i + 1 < argc)
@@ -550,8 +552,8 @@ int main(int argc, char **argv)
 			o.file = NULL, i = argc;
 	}
 	if (!o.file || o.processes < 1 || o.hours <= 0) {
-		fprintf(stderr, "usage: make-recording FILE [--hours H] [--processes N] [--active N] [--seed "
-				"N] [--tail]\n");
+		fprintf(stderr, "usage: make-recording FILE [--hours H] [--processes N] [--active N] [--seed N] "
+				"[--start SECONDS] [--tail]\n");
 		return 2;
 	}
 	return make(&o) < 0;
