@@ -9,8 +9,8 @@
 #define BUDGET_RUNNING 8  /* questions of one user at a time; of root ROOT_RUNNING */
 #define ROOT_RUNNING   16
 #define BUDGET_ALL     40 /* questions of all users at a time; root may always ask */
-#define BUDGET_QUESTION 300000000LL /* ns of real-time CPU for one question */
-#define BUDGET_SAVED	(10 * BUDGET_QUESTION) /* ns: how much a user that was quiet may take at once */
+#define BUDGET_QUESTION 1000000000LL /* ns of real-time CPU for one question: one with events takes up to 0.5 s next to a storm */
+#define BUDGET_SAVED	(3 * BUDGET_QUESTION)  /* ns: how much a user that was quiet may take at once */
 #define BUDGET_SHARE	5 /* a fifth of one CPU comes back to each user */
 
 struct budget_user {
