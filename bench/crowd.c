@@ -7,8 +7,8 @@
 #include <time.h>
 
 #include "analysis/charges.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 #include "store/trace-file.h"
 #include "timeline/test-crowd.h"
 

@@ -9,9 +9,9 @@
 #include <sys/types.h>
 
 #include "analysis/fleet-analysis.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/str.h"
 #include "model/fleet-source.h"
 #include "source/stream.h"
 #include "source/timestamp.h"

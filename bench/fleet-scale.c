@@ -7,8 +7,8 @@
 #include <sys/resource.h>
 
 #include "analysis/fleet-analysis.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 #include "model/fleet-source.h"
 #include "store/fleet-store.h"
 

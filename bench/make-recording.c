@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "model/tick.h"
 #include "store/frame.h"
 #include "store/journal.h"

@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/str.h"
+#include "base/data/clock.h"
+#include "base/data/str.h"
 #include "net/http-client.h"
 
 #define BATCH	    256

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "timeline/trace-path.h"
 
 #define TRACES	100000

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/vec.h"
+#include "base/data/clock.h"
+#include "base/data/vec.h"
 #include "source/ring.h"
 #include "source/source.h"
 #include "store/frame.h"

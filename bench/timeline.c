@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "store/trace-file.h"
 #include "timeline/blame.h"
 #include "timeline/state.h"

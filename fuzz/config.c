@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/config.h"
+#include "base/data/config.h"
 #include "fuzz/target.h"
 
 static void read_file(int fd)

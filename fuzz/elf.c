@@ -2,7 +2,7 @@
  * compressed debug data. */
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "fuzz/memory-file.h"
 #include "fuzz/target.h"
 #include "symbol/elf-check.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "act/hold-file.h"
-#include "base/str.h"
+#include "base/data/str.h"
 #include "fuzz/target.h"
 
 static int read_bytes(const void *bytes, size_t size, struct hold *ret)

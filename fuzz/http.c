@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "fuzz/target.h"
 #include "net/http-incoming.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "fuzz/target.h"
 #include "symbol/module.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "answer/owner-read.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "fuzz/memory-file.h"
 #include "fuzz/target.h"
 

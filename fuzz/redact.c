@@ -1,5 +1,5 @@
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
 #include "fuzz/target.h"
 #include "source/redact.h"
 

@@ -6,8 +6,8 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
 #include "fuzz/target.h"
 #include "store/trace-file.h"
 #include "timeline/blame.h"

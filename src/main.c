@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/config.h"
-#include "base/str.h"
-#include "base/urgent.h"
+#include "base/data/config.h"
+#include "base/data/str.h"
+#include "base/system/urgent.h"
 #include "daemon/request.h"
 #include "program.h"
 

@@ -1,6 +1,6 @@
 /* A process in hold is given back whatever happens to the one that holds it: killed at any moment, alone or
  * with its hold watchdog. Needs root. With a number as argument: so many kills a way. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,8 +17,8 @@
 
 #include "act/guarded-hold.h"
 #include "act/hold-file.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 
 #define PROC	 "/proc"
 #define PATIENCE (5 * NS_PER_SEC) /* what was promised */

@@ -2,7 +2,7 @@
  *
  *   test-movers MOVER      needs root; a case that the machine cannot do is skipped by name, with the reason
  */
-#include "base/test.h"
+#include "base/data/test.h"
 
 
 #include <bpf/btf.h>
@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "daemon/recorder.h"
 #include "model/dataset.h"
 #include "mover.h"

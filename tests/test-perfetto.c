@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/str.h"
+#include "base/data/str.h"
 #include "timeline/test-story.h"
 #include "timeline/wait-report.h"
 #include "view/waits.h"

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
-#include "base/library.h"
+#include "base/data/cleanup.h"
+#include "base/system/library.h"
 
 struct xlib {
 	LIBRARY_CALL(XOpenDisplay);

@@ -12,8 +12,8 @@
 
 #include "act/hold-file.h"
 #include "act/cgroup-place.h"
-#include "base/cleanup.h"
-#include "base/folder.h"
+#include "base/data/cleanup.h"
+#include "base/data/folder.h"
 
 #define AGE	  60 /* s: a recorder in another folder may be about to fill a younger one */
 #define DEPTH_MAX 32 /* of groups in groups: systemd makes 6 */

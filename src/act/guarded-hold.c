@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "act/hold-file.h"
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
 
 #define LOCK_TRIES  20	/* of 100 ms: another hold may be about to end */
 #define UNDO_TRIES  300 /* of 200 ms: the service manager, too, may be starved */

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "act/hold.h"
-#include "base/cleanup.h"
-#include "base/folder.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/folder.h"
+#include "base/data/str.h"
 
 static int set_class(uint32_t tid, struct sched_attr *a, int io)
 {

@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/folder.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/folder.h"
+#include "base/data/str.h"
 
 #define FIRST_LINE "whyslow.held/2"
 #define UNQUOTED   "whyslow.held/1" /* as version 1.0 wrote it: texts as they are */

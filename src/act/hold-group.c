@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "act/hold.h"
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
 
 #define ROUNDS 20 /* a process may be forking while it is moved */
 

@@ -11,10 +11,10 @@
 #include "act/hold-file.h"
 #include "act/cgroup-place.h"
 #include "act/unit.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/folder.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/folder.h"
+#include "base/data/str.h"
 
 #define PERIOD	  100000      /* us, of a quota */
 #define FIRM	  1000	      /* us of each period: a hundredth of a CPU, the least a quota may be */

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "act/target.h"
-#include "base/vec.h"
+#include "base/data/vec.h"
 
 enum hold_short { SHORT_CPU, SHORT_DISK, SHORT_MEMORY, SHORT_COUNT }; /* what the culprit makes short */
 extern const char *const hold_short_names[SHORT_COUNT];

@@ -10,9 +10,9 @@
 
 #include "act/foreground.h"
 #include "act/target.h"
-#include "base/cleanup.h"
-#include "base/folder.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/folder.h"
+#include "base/data/str.h"
 
 #define ACCEPTING   0x10000 /* __SO_ACCEPTCON: something listens on the socket */
 #define SOCKETS_MAX 256

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/cleanup.h"
-#include "base/folder.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/folder.h"
+#include "base/data/str.h"
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 

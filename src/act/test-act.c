@@ -1,4 +1,4 @@
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +12,9 @@
 #include "act/experiment.h"
 #include "act/hold-file.h"
 #include "act/cgroup-place.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/folder.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/folder.h"
 
 static char root[] = "/tmp/test-act-XXXXXX";
 

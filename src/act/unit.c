@@ -8,7 +8,7 @@
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-login.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define MANAGER	  "org.freedesktop.systemd1"
 #define OBJECT	  "/org/freedesktop/systemd1"

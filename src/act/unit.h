@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "base/str.h"
+#include "base/data/str.h"
 
 #define UNIT_NAME 256
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define DAY	     1440 /* minutes */
 #define P90_OF_SIGMA 1.2816f

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/attributes.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "stat/robust.h"
 
 #define RAISED	 1.25 /* a slice this much above the median slice is no reference */

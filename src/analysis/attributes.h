@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 
 #define ATTRIBUTES_MAX 16
 #define ATTRIBUTE_ANY  UINT32_MAX

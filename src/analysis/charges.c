@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/hmap.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/hmap.h"
 #include "timeline/blame.h"
 #include "timeline/no-reply.h"
 #include "timeline/state.h"

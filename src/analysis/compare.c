@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "analysis/method.h"
-#include "base/cleanup.h"
-#include "base/hmap.h"
+#include "base/data/cleanup.h"
+#include "base/data/hmap.h"
 #include "stat/rank.h"
 #include "stat/robust.h"
 

@@ -1,7 +1,7 @@
 /* Two times of one machine's history side by side: what changed, for which program. */
 #pragma once
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 #include "model/dataset.h"
 
 struct change {

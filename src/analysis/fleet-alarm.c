@@ -16,7 +16,7 @@
 
 #include "analysis/fleet-analysis.h"
 #include "analysis/fleet-series.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "stat/rank.h"
 #include "stat/robust.h"
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 #include "model/fleet-finding.h"
 
 enum fleet_align_by { FLEET_BY_INDEX, FLEET_BY_TIME };

@@ -1,7 +1,7 @@
 /* An analysis of many servers: one const table in one file, one row in fleet-analysis.c. */
 #pragma once
 
-#include "base/parallel.h"
+#include "base/system/parallel.h"
 #include "model/fleet-finding.h"
 #include "stat/columns.h"
 

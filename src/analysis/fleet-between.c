@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "analysis/fleet-analysis.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 struct between {
 	const struct fleet_question *q;

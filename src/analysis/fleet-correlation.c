@@ -9,7 +9,7 @@
 
 #include "analysis/fleet-align.h"
 #include "analysis/fleet-analysis.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "stat/correlate.h"
 
 #define DEFAULT_THRESHOLD 0.9 /* "usually 0.9 in our usage" */

@@ -6,7 +6,7 @@
 
 #include "analysis/fleet-analysis.h"
 #include "analysis/fleet-series.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 struct deviation_run {
 	struct fleet_series series;

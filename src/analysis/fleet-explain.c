@@ -19,7 +19,7 @@
 #include "analysis/fleet-align.h"
 #include "analysis/fleet-analysis.h"
 #include "analysis/fleet-series.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "model/counter-name.h"
 #include "stat/correlate.h"
 

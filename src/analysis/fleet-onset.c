@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "analysis/fleet-usual.h"
-#include "base/cleanup.h"
-#include "base/parallel.h"
+#include "base/data/cleanup.h"
+#include "base/system/parallel.h"
 
 #define LONGEST	  2   /* times the window's rows that it may grow by */
 #define GAP	  2   /* rows in a row that may look usual within a trouble */

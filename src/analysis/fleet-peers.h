@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analysis/fleet-usual.h"
-#include "base/vec.h"
+#include "base/data/vec.h"
 #include "model/fleet.h"
 
 #define FLEET_PEERS_MIN 4 /* fewer cannot outvote one that is ill */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 static const enum threshold_statistic statistics[STATISTIC_COUNT] = {
 	[STATISTIC_NONE] = OF_ANY,	 [STATISTIC_ANY] = OF_ANY,	   [STATISTIC_EVERY] = OF_EVERY,     [STATISTIC_AVERAGE] = OF_AVERAGE,

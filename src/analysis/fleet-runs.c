@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "analysis/fleet-analysis.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "stat/rank.h"
 #include "stat/robust.h"
 

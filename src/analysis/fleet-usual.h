@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 #include "model/fleet-finding.h"
 #include "stat/columns.h"
 

@@ -7,7 +7,7 @@
 
 #include "analysis/fleet-align.h"
 #include "analysis/fleet-analysis.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define DRAWN_MAX   300000 /* values of a detail view: more than a screen has places for */
 #define POINTS_LEAST 60	   /* however many servers there are */

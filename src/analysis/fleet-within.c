@@ -8,7 +8,7 @@
 
 #include "analysis/fleet-align.h"
 #include "analysis/fleet-analysis.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define STRIP 16 /* time points that are turned from rows into columns at once */
 

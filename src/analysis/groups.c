@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "stat/rank.h"
 #include "stat/robust.h"
 #include "stat/welch.h"

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 
 #define NEXT_TO (NS_PER_SEC * 60) /* of stretches that follow each other */
 

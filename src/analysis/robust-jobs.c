@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "analysis/robust.h"
-#include "base/str.h"
+#include "base/data/str.h"
 
 #define DEPTH_MAX   32	 /* of descent */
 #define SAYS_MORE   1.25 /* than its programs one by one do together */

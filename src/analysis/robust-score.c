@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "analysis/robust.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 
 #define WORKS_FOR_OTHERS 0.25
 #define SAME		1e-9 /* of a sum: no more than rounding */

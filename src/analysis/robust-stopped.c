@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "analysis/robust.h"
-#include "base/clock.h"
+#include "base/data/clock.h"
 
 #define JUST_NOW   (2 * NS_PER_SEC) /* a shorter pause is no end */
 #define GOES_ON	   0.5 /* of what it does on average: who does so much has not stopped */

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "analysis/robust.h"
-#include "base/clock.h"
-#include "base/str.h"
+#include "base/data/clock.h"
+#include "base/data/str.h"
 
 #define TIE		0.01 /* of features as guilty as each other the more conspicuous one comes first */
 #define CHARGES_TOLD	3

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analysis/robust.h"
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "stat/robust.h"
 
 #define BLOCK_MIN_NS	(5 * NS_PER_SEC)

@@ -4,7 +4,7 @@
 #include "analysis/blocks.h"
 #include "analysis/method.h"
 #include "analysis/startup.h"
-#include "base/str.h"
+#include "base/data/str.h"
 
 #define USES 14
 #define MEMORY_STALL	0.10 /* from this pressure on memory outranks CPU and disk */

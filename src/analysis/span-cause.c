@@ -8,7 +8,7 @@
 #include "analysis/attributes.h"
 #include "analysis/span-kinds.h"
 #include "analysis/span-sides.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define ROUNDS	       4    /* of fitting what each attribute does by itself */
 #define LEAN	       30.0 /* requests with which a kind leans on that */

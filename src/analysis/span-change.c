@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "analysis/span-vertex.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "stat/rank.h"
 
 #define TESTS	     3	  /* of a bucket: its mean, its tail, its errors */

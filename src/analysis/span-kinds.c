@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analysis/span-change.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define KINDS_PER_VALUE 0.5 /* an attribute with more values than this times the kinds of requests names single ones */
 #define REPLACED	0.02 /* of the candidate's requests have a value that the baseline knows */

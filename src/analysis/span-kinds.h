@@ -4,8 +4,8 @@
 #pragma once
 
 #include "analysis/span-cause.h"
-#include "base/hmap.h"
-#include "base/vec.h"
+#include "base/data/hmap.h"
+#include "base/data/vec.h"
 
 #define KEYS_MAX    512 /* attributes that are counted at all */
 #define KEYS_LOOKED 12	/* ... and searched */

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/hmap.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/hmap.h"
+#include "base/data/vec.h"
 #include "stat/welch.h"
 
 #define VALUES_MOST 64	 /* an attribute with more of them names single requests */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "analysis/span-strata.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 
 #define WINDOWS_LEAST 4
 #define WINDOWS_MOST  128

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/vec.h"
 
 #define DAY	       (86400 * NS_PER_SEC)
 #define HOURS	       24

@@ -8,7 +8,7 @@
 
 #include "analysis/span-own.h"
 #include "analysis/span-strata.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "stat/rank.h"
 #include "stat/welch.h"
 

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 
 #define BIRTH_SLACK (2 * NS_PER_SEC) /* the first sample of a process comes up to a tick after its start */
 #define AGE_SLACK   (NS_PER_SEC / 2) /* ticks of two starts do not fall on the same ages */

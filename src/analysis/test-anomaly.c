@@ -1,5 +1,5 @@
 /* Scores of made-up minutes: three days, or a few hours of them. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "base/test.h"
+#include "base/data/test.h"
 
 /* Three attributes of 6, 5 and 4 values. */
 enum { A = 6, B = 5, C = 4, LEAVES = A * B * C };

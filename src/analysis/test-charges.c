@@ -5,7 +5,7 @@
 #include "timeline/test-story.h"
 
 #include "analysis/charges.h"
-#include "base/clock.h"
+#include "base/data/clock.h"
 
 #define SECONDS 10
 #define S	1000000ll /* us */

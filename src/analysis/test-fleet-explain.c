@@ -1,5 +1,5 @@
 /* What explains a symptom, and since when: stories of a few servers told row by row. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "analysis/fleet-analysis.h"
 #include "analysis/fleet-onset.h"
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "model/intake.h"
 
 #define MINUTE (60 * NS_PER_SEC)

@@ -1,4 +1,4 @@
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,8 +8,8 @@
 #include "analysis/fleet-analysis.h"
 #include "analysis/fleet-peers.h"
 #include "analysis/fleet-views.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 #include "model/intake.h"
 
 #define MINUTE (60 * NS_PER_SEC)

@@ -1,10 +1,10 @@
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <math.h>
 
 #include "analysis/gaussian.h"
 #include "analysis/method.h"
-#include "base/clock.h"
+#include "base/data/clock.h"
 
 static void densities_equal_those_computed_by_hand(void **state)
 {

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/test.h"
+#include "base/data/test.h"
 
 static struct version_group group(int64_t first, double count, double mean, double sd)
 {

@@ -1,9 +1,9 @@
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <math.h>
 
 #include "analysis/older.h"
-#include "base/clock.h"
+#include "base/data/clock.h"
 
 #define HOUR (3600 * NS_PER_SEC)
 

@@ -1,5 +1,5 @@
 /* Which requests became slower: told by attributes, by none of them, and not by chance. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* What counts as unusual, process by process. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <math.h>
 
 #include "analysis/method.h"
-#include "base/clock.h"
+#include "base/data/clock.h"
 
 #define TICKS	600
 #define PERCENT 10000000ll /* of a CPU, per second, ns */

@@ -18,8 +18,8 @@
 #include <string.h>
 
 #include "analysis/blocks.h"
-#include "base/clock.h"
-#include "base/hmap.h"
+#include "base/data/clock.h"
+#include "base/data/hmap.h"
 #include "stat/robust.h"
 
 #define NOW_NS	     (3 * NS_PER_SEC) /* "now" is the mean of so much */

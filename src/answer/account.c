@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define COMPETES 0.05 /* of a resource, from which a competitor is worth naming */
 

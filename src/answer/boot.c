@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/str.h"
 
 #define RECORDED_BY  (120 * NS_PER_SEC) /* a recording that begins later does not know the start */
 #define CALM	     0.10		/* share of time in which somebody waits */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "answer/pressure.h"
-#include "base/cleanup.h"
-#include "base/hmap.h"
+#include "base/data/cleanup.h"
+#include "base/data/hmap.h"
 
 static const struct {
 	enum bottleneck of;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "answer/curve.h"
-#include "base/clock.h"
-#include "base/vec.h"
+#include "base/data/clock.h"
+#include "base/data/vec.h"
 
 #define SEGMENT_NS  (600 * NS_PER_SEC)
 #define ALIKE	    0.01 /* levels that differ by less are one */

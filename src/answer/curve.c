@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/str.h"
+#include "base/data/vec.h"
 
 #define WIDE_NS (86400 * NS_PER_SEC)
 #define NOW_NS	(3 * NS_PER_SEC) /* a tick is at most so much older than the moment asked about */

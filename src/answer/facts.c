@@ -7,8 +7,8 @@
 
 #include "analysis/blocks.h"
 #include "analysis/charges.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 #include "stat/robust.h"
 
 #define BLOCK_MIN     (5 * NS_PER_SEC)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analysis/fleet-series.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define BELONGS 0.5 /* of a stretch lies in the time of another: then they are told together */
 

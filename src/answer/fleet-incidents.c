@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "answer/likeness.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 void fleet_incidents_free(struct fleet_incidents *i)
 {

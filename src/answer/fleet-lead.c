@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define CANDIDATES_MAX 32 /* more that explain a symptom equally well are told apart by nothing */
 

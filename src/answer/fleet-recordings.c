@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "answer/recorded.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "model/fleet-source.h"
 
 #include <fnmatch.h>

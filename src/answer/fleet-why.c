@@ -8,9 +8,9 @@
 #include "analysis/fleet-usual.h"
 #include "answer/fleet-lead.h"
 #include "answer/fleet-window.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/str.h"
 
 #define ENOUGH	 3.0  /* of a score, to be called unusual */
 #define CONSPICUOUS 0.05 /* q of an alarm */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analysis/fleet-series.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define TOLERATED 1.5 /* spreads from normal: the peak of a cycle lies at one */
 #define ROW_MOST  20.0 /* that a row counts: one odd value is no incident */

@@ -8,9 +8,9 @@
 #include "answer/hidden-lock.h"
 #include "answer/quiet.h"
 #include "answer/wait-chain.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/str.h"
 
 #define BASELINE_MOST  (1800 * NS_PER_SEC)
 #define BASELINE_LEAST (30 * NS_PER_SEC) /* of less nothing is normal */

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define SQLITE_FIRST 0x40000000ull /* PENDING, RESERVED, and 510 bytes for readers */
 #define SQLITE_LAST  0x400001ffull

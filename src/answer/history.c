@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "analysis/anomaly.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/hmap.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/hmap.h"
 #include "model/dataset.h"
 
 #define PIECE	       60 /* minutes that are read at a time */

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "answer/verdict.h"
-#include "base/clock.h"
+#include "base/data/clock.h"
 
 #define OVER	      (3 * NS_PER_SEC)	/* a pressure that ended so long ago is over */
 #define LATEST	     (10 * NS_PER_SEC) /* of a young recording: who is new here, beside those before? */

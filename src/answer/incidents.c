@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "answer/answer-history.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 void incidents_free(struct incidents *i)
 {

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/vec.h"
 
 #define REFRESH	     NS_PER_SEC /* at most so often the process's mappings are read again */
 #define LINES_BUDGET (2 * NS_PER_SEC)

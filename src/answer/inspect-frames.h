@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/hmap.h"
-#include "base/str.h"
+#include "base/data/hmap.h"
+#include "base/data/str.h"
 #include "model/capture.h"
 #include "symbol/symbolize.h"
 #include "symbol/unwind.h"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
 #include "model/feature.h"
 
 #define BUSY_THREAD 0.1	 /* of a CPU; or so much of ... */

@@ -14,8 +14,8 @@
 #include "answer/inspect-words.h"
 #include "answer/owner.h"
 #include "answer/waits.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 
 #define THREADS_MAX 20000
 #define PLACES_MAX  100000 /* distinct instructions of all threads */

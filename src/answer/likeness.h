@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 #include "model/finding.h"
 
 #define LIKE 0.7 /* from here on two incidents are alike */

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "answer/waits.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define PATH_BYTES	512
 #define LOCK_WORD_WAITED 2 /* glibc: held, and another one waits */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 #include "store/store.h"
 
 struct marked_time {

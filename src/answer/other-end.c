@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define LINK_MAX_LENGTH 256 /* "socket:[4294967295]", "/dev/fuse", a named pipe */
 #define ANSWER_BYTES	(64 * 1024)

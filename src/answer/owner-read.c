@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define FILE_MAX (64 << 20) /* of one list or of the status; a full desktop's status has 6 MB */
 

@@ -1,12 +1,12 @@
-/* What runs without rights (base/sandbox.h) and reads a dpkg database that another user may have written. A request is its
- * kind as LEB128 and a text with its length (base/str.h):
+/* What runs without rights (base/system/sandbox.h) and reads a dpkg database that another user may have written. A request is its
+ * kind as LEB128 and a text with its length (base/data/str.h):
  *
  *   OWNER_LISTS path + lists      -> 1 + the first of them that has the path, or 0
  *   OWNER_VERSION package + status -> the version's bytes, of any kind
  */
 #pragma once
 
-#include "base/sandbox.h"
+#include "base/system/sandbox.h"
 
 #define VERSION_MAX 128
 

@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "answer/owner-read.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/folder.h"
-#include "base/outside.h"
-#include "base/sandbox.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/folder.h"
+#include "base/data/str.h"
+#include "base/system/outside.h"
+#include "base/system/sandbox.h"
 
 #define INFO	    "/var/lib/dpkg/info"
 #define PATIENCE    (2 * NS_PER_SEC)

@@ -1,5 +1,5 @@
 /* Which package a file came with, in the process's own root: a container's database is the container's, and whoever runs it
- * writes there what they like. It is opened here (base/outside.h) and read by a process without rights (base/sandbox.h). */
+ * writes there what they like. It is opened here (base/system/outside.h) and read by a process without rights (base/system/sandbox.h). */
 #pragma once
 
 /* dpkg's database below root ("/proc/PID/root"). At most 2 s. 0; -ENOENT; -ETIME; -EBADMSG for one that dpkg did not write;

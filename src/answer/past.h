@@ -3,8 +3,8 @@
 
 #include "analysis/older.h"
 #include "answer/marked-times.h"
-#include "base/hmap.h"
-#include "base/vec.h"
+#include "base/data/hmap.h"
+#include "base/data/vec.h"
 #include "store/store.h"
 
 struct past {

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 #include "stat/robust.h"
 
 #define FOCUS_DEFAULT	(10 * NS_PER_SEC) /* what is looked at when no pressure marks the beginning */

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analysis/method.h"
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "model/dataset.h"
 
 struct shortages {

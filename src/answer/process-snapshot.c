@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "answer/curve.h"
-#include "base/clock.h"
-#include "base/str.h"
+#include "base/data/clock.h"
+#include "base/data/str.h"
 
 #define READ_MAX (12 * 3600 * NS_PER_SEC) /* more would take gigabytes, and change what is usual of nobody */
 #define NOW_NS (3 * NS_PER_SEC) /* a tick is at most so much older than the moment asked about */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 #include "stat/robust.h"
 
 #define NEAR_ENOUGH (30 * NS_PER_SEC) /* the recording must reach this close to the moment asked about */

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
-#include "base/hmap.h"
+#include "base/data/clock.h"
+#include "base/data/hmap.h"
 
 #define LEAST	(4 * NS_PER_SEC)
 #define TIMES	4		  /* as long as it ever rested before */

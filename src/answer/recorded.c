@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 /* Kinds that a machine has few of, and that outlive processes. */
 static const enum entity_kind kinds[] = {ENTITY_SYSTEM, ENTITY_DISK, ENTITY_FILESYSTEM, ENTITY_INTERFACE, ENTITY_SENSOR};

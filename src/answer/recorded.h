@@ -2,7 +2,7 @@
  * disks, file systems, interfaces and sensors ("disk.io_time[vda]"); of processes nothing. */
 #pragma once
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 #include "model/intake.h"
 #include "store/store.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "answer/curve.h"
-#include "base/clock.h"
+#include "base/data/clock.h"
 
 #define EVERY	 5				/* s: a tick */
 #define HOURS	 28

@@ -1,12 +1,12 @@
 /* What was unusual in a day of six servers with a daily cycle, of which two are ill at different times. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "answer/fleet-history.h"
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "model/intake.h"
 
 #define STEP (300 * NS_PER_SEC)

@@ -1,11 +1,11 @@
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "answer/fleet-lead.h"
-#include "base/clock.h"
+#include "base/data/clock.h"
 
 #define MINUTE (60 * NS_PER_SEC)
 

@@ -1,5 +1,5 @@
 /* When something happened, where nothing says when: six servers with a daily cycle of 30 %, one of them ill. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <errno.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 
 #include "answer/fleet-why.h"
 #include "answer/fleet-window.h"
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "model/intake.h"
 
 #define STEP (300 * NS_PER_SEC)

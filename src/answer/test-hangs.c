@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "answer/hangs.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define LONG 8 /* ticks */
 

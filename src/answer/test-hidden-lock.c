@@ -1,5 +1,5 @@
 /* What backends of PostgreSQL say of themselves, in a tree that stands in for /proc. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "answer/hidden-lock.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 static char tree[64];
 

@@ -1,7 +1,7 @@
 /* Who starts many is judged with what he starts; and of those accused, who can be held back. */
 #include "answer/culprit-list.h"
 #include "answer/test-recording.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define EVERY 60 /* ticks from one compilation to the next */
 #define LONG  20 /* ticks that it takes */

@@ -1,5 +1,5 @@
 /* Who is at the other end, as the kernel tells it of real processes. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

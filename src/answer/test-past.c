@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "answer/why.h"
-#include "base/clock.h"
+#include "base/data/clock.h"
 
 #define HOURS	16
 #define SECONDS (HOURS * 3600)

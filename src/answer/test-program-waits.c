@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "answer/program-waits.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/test.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/test.h"
 
 #define TICKS 60
 #define LAST  (TICKS * NS_PER_SEC)

@@ -1,7 +1,7 @@
 /* A recording put together for a test: who used how much, and when. Tests of answers share it. */
 #pragma once
 
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "answer/why.h"
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "model/weights.h"
 
 #define TICKS	900

@@ -2,14 +2,14 @@
  * summaries. Tests of what is read of a store share it. */
 #pragma once
 
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "store/frame.h"
 #include "store/journal.h"
 #include "store/store.h"

@@ -1,5 +1,5 @@
 /* Who has a terminal's foreground. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* What is short, and who is named, from what a look has found: the ranking is put together by hand. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Chains of real processes that wait for each other. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "answer/wait-chain.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define ACTORS 4
 

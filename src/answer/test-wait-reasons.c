@@ -1,10 +1,10 @@
 /* Waits by what their stacks say, of trees that a test makes up. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <string.h>
 
 #include "answer/wait-reasons.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 static void add(struct path_tree *t, uint64_t ns, const char *const *names, size_t n)
 {

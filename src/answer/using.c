@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 /* 812 (vim) S 800 812 790 34816 812 ...: pid (name) state parent group session terminal foreground-group; a name may hold
  * anything. */

@@ -8,13 +8,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file-lock.h"
+#include "base/system/file-lock.h"
 #include "answer/hidden-lock.h"
 #include "answer/live-thread.h"
 #include "answer/other-end.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/str.h"
 
 /* What a call waits for. */
 enum call_class { CLASS_ANYTHING, CLASS_FILE_LOCK, CLASS_TO_READ, CLASS_TO_WRITE, CLASS_FOR_ANSWER, CLASS_FOR_EVENTS, CLASS_FOR_LOCK,

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file-lock.h"
-#include "base/cleanup.h"
+#include "base/system/file-lock.h"
+#include "base/data/cleanup.h"
 
 static const char *const names[] = {
 #include "syscall-names.h"

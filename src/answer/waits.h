@@ -1,7 +1,7 @@
 /* What a system call waits for, in words. */
 #pragma once
 
-#include "base/str.h"
+#include "base/data/str.h"
 #include "model/capture.h"
 
 /* "a lock or another thread's signal", "data from pipe:[1234]", "the disk, for /var/log/x". */

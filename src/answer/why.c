@@ -15,9 +15,9 @@
 #include "answer/using.h"
 #include "answer/verdict.h"
 #include "answer/words.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/str.h"
 #include "model/name-limit.h"
 
 #define NEAR_ENOUGH   (30 * NS_PER_SEC) /* the recording must reach this close to the moment asked about */

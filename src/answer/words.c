@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "answer/hangs.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/str.h"
 
 static const char *waiting_for(enum bottleneck b)
 {

@@ -9,10 +9,10 @@
 
 #include "act/guarded-hold.h"
 #include "act/hold-file.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/log.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/log.h"
+#include "base/data/str.h"
 #include "cmd/confirm.h"
 
 #define PROC "/proc"

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/fewer-rights.h"
-#include "base/log.h"
+#include "base/data/cleanup.h"
+#include "base/data/log.h"
+#include "base/system/fewer-rights.h"
 #include "cmd/save-answers.h"
 #include "rule/cause.h"
 #include "store/trace-folder.h"

@@ -1,4 +1,4 @@
-/* An answer to another user's question gives up root's rights (base/fewer-rights.h) as soon as what only root may open is open.
+/* An answer to another user's question gives up root's rights (base/system/fewer-rights.h) as soon as what only root may open is open.
  *
  * A verb that the recorder answers does so before it reads the recording: by itself (RIGHTS_GIVEN_UP_BY_VERB: what it needs of the flight
  * recorder it copies first) or before it runs (RIGHTS_GIVEN_UP). Verbs that change something (RIGHTS_KEPT) take a few words and read no more

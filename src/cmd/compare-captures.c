@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/log.h"
-#include "base/str.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/log.h"
+#include "base/data/str.h"
+#include "base/data/vec.h"
 #include "view/json.h"
 
 #define SHOWN 20

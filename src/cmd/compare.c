@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "analysis/compare.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/log.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/log.h"
 #include "cmd/compare-captures.h"
 #include "cmd/verb.h"
 #include "view/json.h"

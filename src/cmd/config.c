@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/log.h"
+#include "base/data/cleanup.h"
+#include "base/data/log.h"
 #include "cmd/grammars.h"
 #include "cmd/verb.h"
 #include "model/visibility.h"

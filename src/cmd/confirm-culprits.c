@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
-#include "base/log.h"
+#include "base/data/clock.h"
+#include "base/data/log.h"
 #include "cmd/why-query.h"
 
 static int take_accused(const struct answer *a, struct culprit_list *ret)

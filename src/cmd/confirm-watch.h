@@ -3,7 +3,7 @@
 #pragma once
 
 #include "act/target.h"
-#include "base/hmap.h"
+#include "base/data/hmap.h"
 #include "model/trial.h"
 #include "source/pulse.h"
 #include "source/wait-sums.h"

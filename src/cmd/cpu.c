@@ -5,9 +5,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/log.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/log.h"
 #include "cmd/client-rights.h"
 #include "cmd/trace-open.h"
 #include "cmd/verb.h"

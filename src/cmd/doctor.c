@@ -11,11 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 #include "cmd/verb.h"
 #include "daemon/recorder.h"
-#include "base/urgent.h"
+#include "base/system/urgent.h"
 #include "source/flight.h"
 #include "source/lockdown.h"
 #include "source/source.h"

@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
-#include "base/cleanup.h"
-#include "base/log.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/log.h"
+#include "base/data/str.h"
 #include "cmd/name-stacks.h"
 #include "timeline/state.h"
 #include "view/waits.h"

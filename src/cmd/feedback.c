@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/log.h"
-#include "base/str.h"
+#include "base/data/log.h"
+#include "base/data/str.h"
 #include "cmd/verb.h"
 
 static const struct option_row options[] = {{}};

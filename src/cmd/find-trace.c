@@ -8,9 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/folder.h"
-#include "base/log.h"
+#include "base/data/cleanup.h"
+#include "base/data/folder.h"
+#include "base/data/log.h"
 #include "daemon/capture.h"
 #include "daemon/request.h"
 #include "model/trace-hide.h"

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/log.h"
+#include "base/data/cleanup.h"
+#include "base/data/log.h"
 
 static struct fleet_engine *arg_engines[2]; /* of the one or two DATA of a command line */
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "answer/fleet-history.h"
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "cmd/fleet.h"
 #include "view/json.h"
 

@@ -6,8 +6,8 @@
 
 #include "analysis/fleet-rules.h"
 #include "analysis/fleet-views.h"
-#include "base/cleanup.h"
-#include "base/log.h"
+#include "base/data/cleanup.h"
+#include "base/data/log.h"
 #include "cmd/fleet.h"
 #include "cmd/grammars.h"
 #include "rule/pad-xml.h"

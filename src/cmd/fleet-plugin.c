@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "../include/whyslow-plugin.h"
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
 
 #define ERROR_MAX 1024
 

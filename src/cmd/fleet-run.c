@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/log.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/log.h"
+#include "base/data/str.h"
 #include "cmd/fleet.h"
 #include "cmd/grammars.h"
 #include "rule/pad-xml.h"

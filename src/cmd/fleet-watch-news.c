@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/log.h"
+#include "base/data/clock.h"
+#include "base/data/log.h"
 #include "daemon/hook.h"
 
 #define CERTAIN	  0.001 /* q: a round every ten seconds is many chances to be wrong */

@@ -5,8 +5,8 @@
 
 #include "analysis/anomaly.h"
 #include "answer/history.h"
-#include "base/clock.h"
-#include "base/log.h"
+#include "base/data/clock.h"
+#include "base/data/log.h"
 #include "cmd/verb.h"
 #include "view/history.h"
 

@@ -7,9 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/str.h"
 #include "daemon/capture.h"
 #include "store/trace-file.h"
 #include "store/trace-folder.h"

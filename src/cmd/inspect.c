@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "answer/inspect.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/log.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/log.h"
+#include "base/data/str.h"
 #include "cmd/inspect-recorded.h"
 #include "cmd/verb.h"
 #include "source/describe.h"

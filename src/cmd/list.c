@@ -8,9 +8,9 @@
 
 #include "answer/incidents.h"
 #include "answer/answer-history.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/log.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/log.h"
 #include "cmd/client-rights.h"
 #include "cmd/save-answers.h"
 #include "cmd/verb.h"

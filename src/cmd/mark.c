@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/log.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/log.h"
+#include "base/data/str.h"
 #include "cmd/verb.h"
 #include "cmd/why.h"
 #include "daemon/capture.h"

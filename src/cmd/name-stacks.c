@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/hmap.h"
+#include "base/data/cleanup.h"
+#include "base/data/hmap.h"
 #include "symbol/symbolize.h"
 
 struct naming {

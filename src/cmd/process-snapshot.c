@@ -8,8 +8,8 @@
 
 #include "answer/process-snapshot.h"
 #include "answer/curve.h"
-#include "base/clock.h"
-#include "base/log.h"
+#include "base/data/clock.h"
+#include "base/data/log.h"
 #include "cmd/why-query.h"
 #include "cmd/client-rights.h"
 #include "view/process-snapshot.h"

@@ -1,5 +1,5 @@
 
-#include "base/log.h"
+#include "base/data/log.h"
 #include "cmd/verb.h"
 #include "daemon/record.h"
 

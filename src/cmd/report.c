@@ -3,12 +3,12 @@
 #include <stdlib.h>
 
 #include "answer/why.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/folder.h"
-#include "base/log.h"
-#include "base/str.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/folder.h"
+#include "base/data/log.h"
+#include "base/data/str.h"
+#include "base/data/vec.h"
 #include "cmd/capture-phases.h"
 #include "cmd/trace-open.h"
 #include "store/trace-file.h"

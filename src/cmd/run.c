@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "answer/account.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/log.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/log.h"
 #include "cmd/verb.h"
 #include "daemon/recorder.h"
 #include "view/json.h"

@@ -12,8 +12,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
 
 #define WEB_USER "whyslow-web" /* packaging/whyslow.sysusers */
 

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
-#include "base/log.h"
-#include "base/str.h"
+#include "base/data/clock.h"
+#include "base/data/log.h"
+#include "base/data/str.h"
 #include "cmd/process-snapshot.h"
 #include "cmd/capture-phases.h"
 #include "cmd/client-rights.h"

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "analysis/attributes.h"
-#include "base/cleanup.h"
-#include "base/log.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/log.h"
+#include "base/data/str.h"
 #include "cmd/spans.h"
 #include "source/leaf-csv.h"
 #include "view/json.h"

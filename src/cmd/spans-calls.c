@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
-#include "base/hmap.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/hmap.h"
+#include "base/data/vec.h"
 #include "cmd/spans.h"
 
 /* Texts of two services, or of two hosts. */

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/log.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/log.h"
 #include "cmd/spans.h"
 #include "source/span-clickhouse.h"
 

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/log.h"
+#include "base/data/cleanup.h"
+#include "base/data/log.h"
 #include "cmd/spans.h"
 #include "store/span-rows.h"
 #include "view/json.h"

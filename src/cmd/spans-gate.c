@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "cmd/spans-change.h"
 
 /* The verdict, and what it could have seen. */

@@ -9,9 +9,9 @@
 #include "analysis/groups.h"
 #include "analysis/span-strata.h"
 #include "analysis/span-since.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/log.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/log.h"
 #include "cmd/spans.h"
 #include "view/json.h"
 

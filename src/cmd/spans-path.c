@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/log.h"
+#include "base/data/cleanup.h"
+#include "base/data/log.h"
 #include "cmd/spans.h"
 #include "source/span-clickhouse.h"
 

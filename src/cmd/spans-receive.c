@@ -9,10 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/log.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/log.h"
+#include "base/data/vec.h"
 #include "analysis/span-change.h"
 #include "cmd/serve.h"
 #include "cmd/spans.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "cmd/help.h"
 
 static int list(const struct subverbs *s)

@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "analysis/fleet-analysis.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 #include "model/intake.h"
 #include "store/fleet-engine.h"
 

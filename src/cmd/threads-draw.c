@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/log.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/log.h"
+#include "base/data/str.h"
 #include "timeline/draw.h"
 #include "timeline/path.h"
 #include "view/waits.h"

@@ -7,9 +7,9 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/log.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/log.h"
+#include "base/data/str.h"
 #include "cmd/name-stacks.h"
 #include "cmd/trace-open.h"
 #include "cmd/threads-draw.h"

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/data/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
 #include "cmd/top-view.h"
 
 #define RETRY_AFTER (2 * NS_PER_SEC)

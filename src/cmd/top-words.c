@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/str.h"
 #include "cmd/top-view.h"
 
 #define EVENTS_REACH (60 * NS_PER_SEC) /* what is kept of a mark reaches back some ten seconds, rarely a minute */

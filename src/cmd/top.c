@@ -10,9 +10,9 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/log.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/log.h"
 #include "cmd/top-view.h"
 
 static const char *arg_at;

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
-#include "base/log.h"
-#include "base/str.h"
+#include "base/data/clock.h"
+#include "base/data/log.h"
+#include "base/data/str.h"
 #include "cmd/find-trace.h"
 #include "daemon/capture-locks.h"
 #include "daemon/capture-symbols.h"

@@ -3,8 +3,8 @@
 
 #include <stdbool.h>
 
-#include "base/config.h"
-#include "base/options.h"
+#include "base/data/config.h"
+#include "base/data/options.h"
 #include "daemon/ask.h"
 #include "daemon/service.h"
 #include "store/store.h"

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "answer/wait-reasons.h"
-#include "base/cleanup.h"
-#include "base/log.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/log.h"
+#include "base/data/str.h"
 #include "cmd/name-stacks.h"
 #include "cmd/trace-open.h"
 #include "timeline/blame.h"

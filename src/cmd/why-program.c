@@ -10,9 +10,9 @@
 
 #include "answer/program-waits.h"
 #include "answer/wait-chain.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/log.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/log.h"
 #include "cmd/client-rights.h"
 #include "timeline/blame.h"
 #include "timeline/state.h"

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/folder.h"
-#include "base/log.h"
-#include "base/str.h"
+#include "base/data/clock.h"
+#include "base/data/folder.h"
+#include "base/data/log.h"
+#include "base/data/str.h"
 #include "daemon/capture.h"
 #include "model/trace-hide.h"
 #include "store/trace-file.h"

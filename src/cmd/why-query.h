@@ -2,7 +2,7 @@
 #pragma once
 
 #include "answer/why.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "cmd/verb.h"
 #include "rule/cause.h"
 

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
 
 #define NAMES_MAX  65536 /* bytes of a group's line: as many members as a group database gives */
 #define GROUPS_MAX 4096	 /* of one user; the kernel takes 65536, no account has them */

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "base/config.h"
+#include "base/data/config.h"
 #include "model/visibility.h"
 
 #define ACCESS_MOUNTS "/proc/1/mounts" /* the recorder's unit may have a /proc of its own */

@@ -9,9 +9,9 @@
 #include <systemd/sd-event.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/log.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/log.h"
 #include "daemon/announce.h"
 #include "daemon/hotkey.h"
 #include "daemon/notification.h"

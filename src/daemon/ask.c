@@ -9,9 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/config.h"
-#include "base/spawn.h"
+#include "base/data/cleanup.h"
+#include "base/data/config.h"
+#include "base/system/spawn.h"
 #include "daemon/request.h"
 
 #define WORDS_MAX 32

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "base/str.h"
+#include "base/data/str.h"
 #include "daemon/request.h"
 
 struct asker {

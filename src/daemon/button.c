@@ -11,9 +11,9 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/spawn.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/system/spawn.h"
 #include "daemon/notification.h"
 
 #define AGAIN	     NS_PER_SEC /* a second press within it is the same one */

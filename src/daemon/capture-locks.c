@@ -1,6 +1,6 @@
 #include "daemon/capture-locks.h"
 
-#include "base/file-lock.h"
+#include "base/system/file-lock.h"
 
 #define LOOKED_AT_MAX 256 /* each reads /proc/locks */
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/helper-thread.h"
-#include "base/hmap.h"
+#include "base/data/clock.h"
+#include "base/data/hmap.h"
+#include "base/system/helper-thread.h"
 #include "symbol/identify.h"
 #include "symbol/kernel.h"
 #include "symbol/module.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 
 #define RECENT_SPAN  (5.0 * NS_PER_SEC)
 #define WORTH_TURN   0.05 /* of what all use: below it a process does not matter */

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/config.h"
+#include "base/data/config.h"
 #include "model/trace.h"
 #include "source/flight.h"
 

@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/local-socket.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/str.h"
+#include "base/system/local-socket.h"
 
 #define RECORD_MAX	8192  /* CONSOLE_EXT_LOG_MAX */
 #define RECORDS_MAX	20000 /* of the kernel's log: its buffer is as long */

@@ -11,8 +11,8 @@
 
 #include "analysis/fleet-analysis.h"
 #include "answer/recorded.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 #include "model/fleet-source.h"
 #include "net/http-client.h"
 #include "net/users.h"

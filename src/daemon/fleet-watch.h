@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 #include "model/fleet-finding.h"
 
 struct watch_host {

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "act/hold-file.h"
-#include "base/cleanup.h"
-#include "base/folder.h"
-#include "base/log.h"
+#include "base/data/cleanup.h"
+#include "base/data/folder.h"
+#include "base/data/log.h"
 
 #define WATCHED_MAX 64	 /* processes: of holds beyond it the end is seen at the next change only */
 #define AGAIN	    1000 /* ms until what could not be given back is tried again */

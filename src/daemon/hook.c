@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/log.h"
-#include "base/spawn.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/log.h"
+#include "base/system/spawn.h"
 #include "net/webhook.h"
 
 static char *variable(const char *name, const char *value)

@@ -11,10 +11,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/folder.h"
-#include "base/str.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/folder.h"
+#include "base/data/str.h"
+#include "base/data/vec.h"
 #include "daemon/hotkey.h"
 
 #define FOLDER "/dev/input"

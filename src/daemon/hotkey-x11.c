@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
-#include "base/cleanup.h"
-#include "base/library.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
+#include "base/system/library.h"
 #include "daemon/hotkey.h"
 
 struct xlib {

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
 
 struct hotkey {
 	const struct hotkey_way *way;

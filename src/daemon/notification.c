@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/data/log.h"
 
 static int send_it(struct notification *n);
 

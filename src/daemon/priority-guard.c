@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 
 #define PATIENCE 50  /* ms */
 #define STEP	 10  /* ms between two looks at whether it was read */

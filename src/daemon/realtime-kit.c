@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/urgent.h"
+#include "base/system/urgent.h"
 
 #define KIT	    "org.freedesktop.RealtimeKit1"
 #define KIT_PATH    "/org/freedesktop/RealtimeKit1"

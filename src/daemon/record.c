@@ -22,11 +22,11 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/folder.h"
-#include "base/locked-memory.h"
-#include "base/log.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/folder.h"
+#include "base/data/log.h"
+#include "base/system/locked-memory.h"
 #include "daemon/access.h"
 #include "daemon/capture.h"
 #include "daemon/ending.h"

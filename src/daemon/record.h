@@ -1,7 +1,7 @@
 /* The recording daemon: samples for ever, keeps the journal, saves it to the store, answers its socket. */
 #pragma once
 
-#include "base/config.h"
+#include "base/data/config.h"
 #include "daemon/service.h"
 
 struct record_options {

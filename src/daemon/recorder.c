@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
-#include "base/helper-thread.h"
-#include "base/hmap.h"
+#include "base/data/clock.h"
+#include "base/data/hmap.h"
+#include "base/system/helper-thread.h"
 #include "model/name-limit.h"
 #include "source/describe.h"
 #include "source/source.h"

@@ -10,9 +10,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/local-socket.h"
-#include "base/log.h"
+#include "base/data/cleanup.h"
+#include "base/data/log.h"
+#include "base/system/local-socket.h"
 
 #define COPY_SIZE      65536
 #define BEGIN_PATIENCE 20 /* s until an answer begins: the recorder forks a process */

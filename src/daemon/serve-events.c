@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 
 #define WINDOW_MAX  32
 #define RETRY_AFTER (2 * NS_PER_SEC)

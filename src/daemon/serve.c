@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/log.h"
+#include "base/data/cleanup.h"
+#include "base/data/log.h"
 #include "net/http-server.h"
 #include "daemon/reader-pool.h"
 #include "daemon/serve-events.h"

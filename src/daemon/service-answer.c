@@ -12,14 +12,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/local-socket.h"
-#include "base/log.h"
-#include "base/str.h"
+#include "base/data/clock.h"
+#include "base/system/local-socket.h"
+#include "base/data/log.h"
+#include "base/data/str.h"
 #include "daemon/request.h"
 #include "daemon/service-budget.h"
 #include "daemon/service.h"
-#include "base/urgent.h"
+#include "base/system/urgent.h"
 
 #define QUESTION_TIMEOUT 5  /* s for a client to say what it wants */
 #define ANSWER_TIMEOUT	 60 /* s for an answer to be computed and read */

@@ -15,18 +15,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/linger.h"
-#include "base/local-socket.h"
-#include "base/log.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/system/linger.h"
+#include "base/system/local-socket.h"
+#include "base/data/log.h"
+#include "base/data/vec.h"
 #include "daemon/capture.h"
 #include "daemon/ending.h"
 #include "daemon/request.h"
 #include "daemon/service-answer.h"
 #include "daemon/service-budget.h"
-#include "base/urgent.h"
+#include "base/system/urgent.h"
 
 #define STARTING     "socket.starting"
 #define ENDING_PATIENCE 5000 /* ms from the end of its descriptors to that of the recorder */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define TORN  50  /* one of so many traces came in pieces: the files are not in the order of time */
 #define EIGHT 8 /* a trace takes its room in eights of spans (struct assembler_options) */

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/hmap.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/hmap.h"
+#include "base/data/vec.h"
 #include "net/http-server.h"
 #include "source/otlp.h"
 

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/test.h"
+#include "base/data/cleanup.h"
+#include "base/data/test.h"
 
 /* Debian's accounts: `nobody` is in nogroup (65534), `man` (6) in group man (12). */
 enum { NOBODY = 65534, MAN = 6 };

@@ -1,12 +1,12 @@
 /* The holder of a file lock at the freeze, as a test's /proc/locks tells of it. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "daemon/capture-locks.h"
 
 static void who_waits_in_flock_has_an_owner(void **state)

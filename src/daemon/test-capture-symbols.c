@@ -1,6 +1,6 @@
 /* Names of a trace's addresses, where a process cannot be read: its maps are a pipe without a writer, so that opening it blocks, as reading
  * one does while a thread of the process holds its memory lock. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/helper-thread.h"
+#include "base/data/cleanup.h"
+#include "base/system/helper-thread.h"
 #include "daemon/capture-symbols.h"
 #include "symbol/kernel.h"
 

@@ -1,9 +1,9 @@
 /* Whom an event's inspections look at, on ticks that a test makes up. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "daemon/capture-turns.h"
 
 #define PROCESSES 80

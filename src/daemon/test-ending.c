@@ -1,4 +1,4 @@
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "daemon/ending.h"
 
 static void the_kernel_s_log_says_who_ran_out_of_memory(void **state)

@@ -1,10 +1,10 @@
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "daemon/recorder.h"
 
 static int64_t boot, wall;

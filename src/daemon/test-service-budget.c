@@ -1,6 +1,6 @@
-#include "base/test.h"
+#include "base/data/test.h"
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "daemon/service-budget.h"
 
 static void a_user_has_so_many_questions_at_a_time_and_others_have_theirs(void **state)

@@ -1,5 +1,5 @@
 /* Files of spans to forests: every format, bad input, parts against the whole, and what a comparison makes of them. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "analysis/span-change.h"
 #include "analysis/span-since.h"
 #include "analysis/span-suspect.h"
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "daemon/span-pipeline.h"
 #include "source/otlp.h"
 

@@ -1,13 +1,13 @@
 /* The parts that a receiver leaves: those of an hour become one, and say the same. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 #include "daemon/span-receive.h"
 
 #define HOUR_BEGIN (497222 * 3600 * NS_PER_SEC)

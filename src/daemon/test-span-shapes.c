@@ -1,5 +1,5 @@
 /* The same request as different programs write it: whatever the shape of the file, the same spans are read. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <lzma.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "daemon/span-pipeline.h"
 
 /* web GET, 100 us, calls db query, 50 us, which fails on host h1 */

@@ -14,11 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/config.h"
-#include "base/folder.h"
-#include "base/local-socket.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/config.h"
+#include "base/data/folder.h"
+#include "base/data/str.h"
+#include "base/system/local-socket.h"
 
 #define QUESTION_MAX 256     /* bytes: a word and a code */
 #define ANSWER_MAX   65536   /* SESSIONS_MAX sessions of 300 bytes each */

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "base/config.h"
+#include "base/data/config.h"
 
 struct writer;
 

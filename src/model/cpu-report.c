@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/hmap.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/hmap.h"
+#include "base/data/str.h"
 
 void cpu_reading_free(struct cpu_reading *r)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 
 #define BLOCK_ALIGN ((size_t)2 << 20) /* a huge page: far fewer faults while it is filled */
 

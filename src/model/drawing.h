@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "base/hmap.h"
+#include "base/data/hmap.h"
 #include "model/blame.h"
 
 #define DRAWN_KINDS 32 /* states of a thread, or uses of a CPU */

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/str.h"
+#include "base/data/str.h"
 #include "model/feature.h"
 #include "model/visibility.h"
 

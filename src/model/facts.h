@@ -13,8 +13,8 @@
  */
 #pragma once
 
-#include "base/str.h"
-#include "base/vec.h"
+#include "base/data/str.h"
+#include "base/data/vec.h"
 #include "model/finding.h"
 
 enum fact_of { FACT_MACHINE, FACT_CULPRIT, FACT_VICTIMS, FACT_OF_COUNT };

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define ROW_(id, name_, unit_, kind_, resource_, quantum_, proof_, help_) \
 	{name_, unit_, kind_, RESOURCE_##resource_, quantum_, proof_, help_},

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 #include "model/dataset.h"
 #include "model/evidence.h"
 #include "model/wait-chain.h"

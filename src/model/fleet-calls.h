@@ -1,7 +1,7 @@
 /* Who calls whom among the servers of a fleet, or among the components that it measures. */
 #pragma once
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 
 struct fleet_call {
 	int caller, callee; /* indexes of servers */

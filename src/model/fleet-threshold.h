@@ -1,7 +1,7 @@
 /* PAD's threshold rules, as they are evaluated: whatever they were written in. */
 #pragma once
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 #include "model/fleet-view.h"
 
 enum threshold_statistic { OF_ANY, OF_EVERY, OF_AVERAGE, OF_MEDIAN, OF_MINIMUM, OF_MAXIMUM, OF_QUANTILE };

@@ -1,7 +1,7 @@
 /* What the three views of a counter show: computed in analysis/fleet-views.c, drawn in view/. */
 #pragma once
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 #include "model/fleet-finding.h"
 
 struct fleet_summary {

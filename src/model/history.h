@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 #include "model/feature.h"
 
 #define HISTORY_MINUTE (60 * 1000000000ll) /* ns */

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 #include "model/capture.h"
 #include "model/tree.h"
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
+#include "base/data/vec.h"
 #include "model/counter-name.h"
 
 #define ROWS_MAX ((uint32_t)1 << 30)

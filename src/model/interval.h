@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 #include "model/trace.h"
 
 #define NOBODY UINT32_MAX /* no thread, no object, no request */

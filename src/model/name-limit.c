@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fair-share.h"
+#include "base/system/fair-share.h"
 
 #define QUIET_TICKS   60 /* without any entity folded into it, a stand-in ends */
 #define EVERY_OTHER_USER UINT32_MAX

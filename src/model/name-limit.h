@@ -2,7 +2,7 @@
  *
  * Each entity of a recording costs: a definition in the journal, a subject while the segment is compacted, some 100 bytes in the
  * store for as long as history is kept. Any user can start thousands of processes a second, each with a name never seen. So new
- * entities take from shares (base/fair-share.h) a tick and a window of ten minutes; an entity that gets none is *folded*: it is
+ * entities take from shares (base/system/fair-share.h) a tick and a window of ten minutes; an entity that gets none is *folded*: it is
  * not recorded itself, and what it does is added to an entity of kind ENTITY_SHORT_LIVED that stands for all folded ones of the
  * same name and user, and beyond a bound of those, too, for all of one user, named NAME_OF_OTHERS. No growth and no level
  * is lost: counters of folded entities grow their sum, gauges are added up over those that live.
@@ -16,7 +16,7 @@
 
 #define NAME_OF_OTHERS "(other programs)" /* longer than a comm can be: no program has this name */
 
-/* New entities in all; one user's and one parent's parts: see base/fair-share.h. An entity counts once more for each
+/* New entities in all; one user's and one parent's parts: see base/system/fair-share.h. An entity counts once more for each
  * NAME_TEXT bytes of its description, which is known after it began. 8192 processes of 13 a second; 600 bytes of text in a
  * chunk for each that is named make 3 MB in ten minutes at worst. */
 #define NAMES_A_TICK	     1024 /* new ones, and as many that change */

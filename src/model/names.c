@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/str.h"
-#include "base/vec.h"
+#include "base/data/str.h"
+#include "base/data/vec.h"
 
 #define ARENA_BLOCK 65536
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/hmap.h"
+#include "base/data/hmap.h"
 
 #define NAME_VALUES_MAX 1000	 /* distinct values of one attribute; a key with more is too fine to be an attribute */
 #define NAME_SETS_MAX	(1 << 20) /* distinct sets of attributes */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/str.h"
+#include "base/data/str.h"
 
 #define HASHED	  ((uint64_t)1 << 63) /* of ids that are no numbers */
 #define TEXT_HIGH 0x7465787400000000ull /* "text": the low half is a name */

@@ -1,8 +1,8 @@
 /* The order of the classifier's questions: the earlier fact wins. */
 #include "model/event.h"
 
-#include "base/cleanup.h"
-#include "base/test.h"
+#include "base/data/cleanup.h"
+#include "base/data/test.h"
 
 static const struct {
 	struct wait_facts facts;

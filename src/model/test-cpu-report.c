@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/test.h"
+#include "base/data/cleanup.h"
+#include "base/data/test.h"
 
 #define MS 1000000ull
 

@@ -1,9 +1,9 @@
 /* A wait that was read late is put into the time in which it grew. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <math.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "model/dataset.h"
 
 #define TICKS 100

@@ -1,9 +1,9 @@
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "model/entity.h"
 
 static void is_called(const char *exe, const char *cmdline, const char *comm, const char *label)

@@ -1,10 +1,10 @@
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "model/name-limit.h"
 
 #define CPU	 (1ull << FEATURE_CPU_TIME)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/test.h"
+#include "base/data/test.h"
 #include "model/span.h"
 
 static uint32_t put(struct names *names, const char *text)

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/test.h"
+#include "base/data/cleanup.h"
+#include "base/data/test.h"
 
 #define MS	  1000000ull
 #define TICK	  ((uint64_t)VISIBLE_TICK)

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/test.h"
+#include "base/data/cleanup.h"
+#include "base/data/test.h"
 
 static void add(struct trace *t, uint64_t time, uint16_t cpu, uint8_t kind, uint32_t thread)
 {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/test.h"
+#include "base/data/cleanup.h"
+#include "base/data/test.h"
 #include "model/dataset.h"
 
 static const struct viewer root = {}, user = {.uid = 1000}, group = {.uid = 1000, .in_group = true}, hidden = {.uid = 1000, .hides_others = true};

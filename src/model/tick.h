@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 #include "model/entity.h"
 
 /* Things that happened, for the time axis. Persisted: never renumber. */

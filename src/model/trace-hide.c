@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "model/trace-spread.h"
 
 #define IS_KERNEL(address) ((address) >> 63)

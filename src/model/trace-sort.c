@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 
 #define SETTLE_MAX 16 /* places by which interrupts put records out of order */
 

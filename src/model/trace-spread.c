@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define SUMS_MAX   (32u << 20)	    /* numbers: a trace is of seconds, and a machine has some thousand processes */
 #define NUMBER_TOP ((1u << 22) - 1) /* the kernel's own bound: lines without a number of their own count down from here */

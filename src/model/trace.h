@@ -17,8 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/hmap.h"
-#include "base/vec.h"
+#include "base/data/hmap.h"
+#include "base/data/vec.h"
 #include "model/event.h"
 
 #define TRACE_COMM 16

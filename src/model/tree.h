@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/hmap.h"
-#include "base/str.h"
-#include "base/vec.h"
+#include "base/data/hmap.h"
+#include "base/data/str.h"
+#include "base/data/vec.h"
 
 #define TREE_DEPTH_MAX 256
 #define TREE_NODES_MAX 1000000

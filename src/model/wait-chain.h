@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 
 /* Values are names in JSON (chain_kind_names): never renamed. */
 enum chain_kind {

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 
 enum wait_reason_kind {
 	REASON_SIGNATURE, /* of the table (rule/signature.h) */

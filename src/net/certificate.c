@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/library.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/system/library.h"
 
 #define PEM_MAX (1 << 20)
 #define KEY_OTHERS 037 /* mode bits; a group may read: Debian keeps keys in root:ssl-cert 0640 */

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "base/str.h"
+#include "base/data/str.h"
 
 /* A PEM file's text (caller frees). 0, or -errno with *ret_error (caller frees): it cannot be read, or is no PEM file. */
 int certificate_read_pem(const char *file, char **ret, char **ret_error);

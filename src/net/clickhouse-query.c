@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define ROW_MAX	   ((size_t)64 << 20) /* of an answer: groupArray of a day of seconds is 1.4 MB */
 #define FIELDS_MAX 4096

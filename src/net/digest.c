@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "base/cleanup.h"
-#include "base/library.h"
+#include "base/data/cleanup.h"
+#include "base/system/library.h"
 
 struct gnutls {
 	LIBRARY_CALL(gnutls_hash_fast);

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 
 #define GATE_HEADER_TIME (10 * NS_PER_SEC)
 #define GATE_ANSWER_TIME (60 * NS_PER_SEC)

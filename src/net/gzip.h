@@ -1,7 +1,7 @@
 /* gzip in memory and in pieces, with a bound on what comes out: a small body can unpack to any size. */
 #pragma once
 
-#include "base/str.h"
+#include "base/data/str.h"
 
 /* Appends `n` bytes compressed. 0, -ENOMEM or -E2BIG (out->max). */
 int gzip_pack(const void *bytes, size_t n, struct str *out);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 #include "net/gzip.h"
 #include "net/http-incoming.h"
 

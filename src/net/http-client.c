@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/library.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/system/library.h"
 #include "net/gzip.h"
 
 #define RETRY_AFTER_MAX (7 * 86400) /* s: a service that says more means "not today" */

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/str.h"
+#include "base/data/str.h"
 
 #define HTTP_BODY_MAX ((size_t)256 << 20)
 

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "base/library.h"
+#include "base/system/library.h"
 #include "net/gate.h"
 #include "net/http-server.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "net/http-incoming.h"
 
 #define BODY_MAX 512 /* bytes: a code or a token and its name */

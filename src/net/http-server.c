@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "net/certificate.h"
 #include "net/http-incoming.h"
 #include "net/peer.h"

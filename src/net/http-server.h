@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/str.h"
+#include "base/data/str.h"
 #include "net/sessions.h"
 #include "net/users.h"
 

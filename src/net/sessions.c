@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define ENDED_MAX 64 /* whose page is told that it expired, not that it is unknown */
 

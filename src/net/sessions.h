@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "net/users.h"
 
 #define SESSION_LIFE  (12 * 3600 * NS_PER_SEC)

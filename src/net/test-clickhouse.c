@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "net/http-server.h"
 
 static struct shards shards;

@@ -1,7 +1,7 @@
 /* ClickHouse servers of a test's own: Debian's, on free ports, with a folder that goes away afterwards. */
 #pragma once
 
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

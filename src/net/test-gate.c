@@ -1,5 +1,5 @@
 /* Connections without the library behind them: who is ended for whom. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "net/gate.h"
 #include "net/peer.h"
 #include "net/sessions.h"

@@ -1,4 +1,4 @@
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 #include "net/certificate.h"
 #include "net/gzip.h"
 #include "net/http-client.h"

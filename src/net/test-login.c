@@ -1,5 +1,5 @@
 /* Codes, sessions and tokens, and what someone who steals one gets for it. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "net/http-server.h"
 #include "net/peer.h"
 

@@ -1,4 +1,4 @@
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "net/webhook.h"
 
 /* A server that gives its answers one after the other, and keeps what it was sent last. */

@@ -11,11 +11,11 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/folder.h"
-#include "base/str.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/folder.h"
+#include "base/data/str.h"
+#include "base/data/vec.h"
 
 #define DIGEST_PREFIX "sha256:"
 #define OTHERS_READ   077 /* mode bits that a file with tokens in clear must not have */

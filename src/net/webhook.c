@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "net/http-client.h"
 
 #define ATTEMPTS   3

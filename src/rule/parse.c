@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "rule/parser.h"
 
 #define RULES_FILE_MAX (1 << 20)

@@ -2,7 +2,7 @@
  * the files of this room only. All return 0 or -errno, and after the first error p->error says it. */
 #pragma once
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "rule/cause.h"
 #include "rule/lexer.h"
 #include "rule/rule.h"

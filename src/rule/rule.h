@@ -31,8 +31,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/str.h"
-#include "base/vec.h"
+#include "base/data/str.h"
+#include "base/data/vec.h"
 #include "model/feature.h"
 
 enum rule_statistic {

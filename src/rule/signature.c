@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
 
 #define FILE_MAX ((size_t)1 << 20)
 

@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 
 #define SIGNATURES_MAX		 1000 /* lines of all files */
 #define SIGNATURE_FUNCTIONS_MAX	 8

@@ -1,11 +1,11 @@
 /* Causes: their grammar, what they hold of, their words. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "rule/cause.h"
 
 static const char example[] = "# a comment\n"

@@ -1,14 +1,14 @@
 /* Each cause has incidents on which it is told and near misses on which it is not: tests/incidents/CAUSE.N and
  * CAUSE.not.N, facts as `whyslow why --facts` prints them. The first line says where they are from: "# recorded ..." or
  * "# constructed ...", for what cannot be provoked on any machine. Prints what was reported of each, as a matrix. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "rule/cause.h"
 
 #define INCIDENTS_MAX 1024

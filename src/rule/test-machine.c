@@ -1,6 +1,6 @@
-#include "base/test.h"
+#include "base/data/test.h"
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "rule/machine.h"
 #include "rule/smooth.h"
 

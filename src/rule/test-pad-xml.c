@@ -1,11 +1,11 @@
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "rule/pad-xml.h"
 
 /* As printed, blanks within tags included. */

@@ -1,11 +1,11 @@
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "rule/rule.h"
 
 static struct rules parse(const char *text)

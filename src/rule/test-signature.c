@@ -1,4 +1,4 @@
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "rule/signature.h"
 
 static const char *found(const struct signatures *s, const char *const *names, size_t n)

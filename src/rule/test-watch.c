@@ -1,11 +1,11 @@
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "rule/watch.h"
 
 #define PROCESSES 4

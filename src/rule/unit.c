@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 static const struct {
 	const char *name;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/hmap.h"
+#include "base/data/clock.h"
+#include "base/data/hmap.h"
 #include "rule/smooth.h"
 
 #define STATES_MAX 200000 /* of smoothed rules over all processes; beyond it new ones are not watched */

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "source/source.h"
 #include "source/text.h"
 

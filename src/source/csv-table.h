@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 #include "model/fleet-source.h"
 #include "source/csv-field.h"
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "source/csv-table.h"
 #include "source/files.h"
 #include "source/number.h"

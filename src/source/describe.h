@@ -1,7 +1,7 @@
 /* Who a process is: what is not available from counters. Read once when it begins and after each exec.
  *
  * Reading another process's command line takes its memory lock, and so may block for as long as a thread of that process waits for a
- * dead disk: process_describe() belongs into a helper's thread (base/helper-thread.h). What process_describe_program() reads takes no
+ * dead disk: process_describe() belongs into a helper's thread (base/system/helper-thread.h). What process_describe_program() reads takes no
  * lock of the process's memory.
  */
 #pragma once

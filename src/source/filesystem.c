@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "source/entity-set.h"
 #include "source/source.h"
 #include "source/text.h"

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/hmap.h"
-#include "base/str.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/hmap.h"
+#include "base/data/str.h"
+#include "base/data/vec.h"
 
 #define FDINFO_MAX 4096
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/hmap.h"
+#include "base/data/cleanup.h"
+#include "base/data/hmap.h"
 #include "source/csv-field.h"
 
 #define COLUMNS_MAX   64

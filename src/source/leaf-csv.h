@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 
 enum leaf_number { LEAF_NUMERATOR, LEAF_DENOMINATOR, LEAF_EXPECTED, LEAF_NUMBERS };
 

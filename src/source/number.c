@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define NUMBER_MAX 63 /* longer ones are cut before the exponent could matter: nothing writes them */
 

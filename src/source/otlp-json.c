@@ -4,7 +4,7 @@
  * names of the protobuf definition (resource_spans), as protobuf libraries write it on request. */
 #include <inttypes.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "source/span-json.h"
 
 struct otlp_json_position {

@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/vec.h"
+#include "base/data/clock.h"
+#include "base/data/vec.h"
 #include "source/source.h"
 #include "source/text.h"
 

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/library.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/str.h"
+#include "base/system/library.h"
 #include "source/files.h"
 #include "source/selection.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/str.h"
+#include "base/data/str.h"
 
 /* systemd's control groups have '_' where a UID has '-' */
 static bool is_uid(const char *text, const char *uid, size_t n)

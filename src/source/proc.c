@@ -20,10 +20,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/hmap.h"
-#include "base/str.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/hmap.h"
+#include "base/data/str.h"
+#include "base/data/vec.h"
 #include "source/gpu.h"
 #include "source/source.h"
 

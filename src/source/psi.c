@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "source/system.h"
 #include "source/text.h"
 

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 
 #define EVERY (10 * NS_PER_MS)
 

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
 #include "source/redact-rules.h"
 
 #define HIDDEN	   '\1' /* in place of each hidden byte: no other control character is left by then */

@@ -10,9 +10,9 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/str.h"
 #include "ring-old.skel.h"
 #include "source/lockdown.h"
 #include "source/ring-inside.h"

@@ -12,8 +12,8 @@
 
 #include <asm/perf_regs.h>
 
-#include "base/cleanup.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/vec.h"
 
 #define PAGE	   4096ull
 #define RECORD_MAX 65536

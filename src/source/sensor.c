@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/str.h"
+#include "base/data/str.h"
 #include "source/entity-set.h"
 #include "source/source.h"
 #include "source/text.h"

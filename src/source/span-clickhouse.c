@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/vec.h"
 #include "net/clickhouse.h"
 
 #define COLUMNS_MAX 32 /* of attributes */

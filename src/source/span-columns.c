@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 static struct text_field field_of(const char *text)
 {

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "source/span-columns.h"
 #include "source/span-reader.h"
 #include "source/span-times.h"

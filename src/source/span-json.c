@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
 
 /* A place in the file: `p` bytes after in->at. */
 struct cursor {

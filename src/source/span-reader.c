@@ -8,8 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
 
 #define CACHED	       32768 /* resources */
 #define OUR_DAYS_FIRST (int64_t)1200000000000000000 /* ns: 2008 */

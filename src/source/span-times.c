@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/hmap.h"
+#include "base/data/cleanup.h"
+#include "base/data/hmap.h"
 #include "source/timestamp.h"
 
 #define CALLS_LEAST 5	  /* that begin later than their callers: fewer tell nothing */

@@ -23,8 +23,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
 #include "source/entity-set.h"
 #include "source/system.h"
 #include "source/text.h"

@@ -12,7 +12,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define PIECE ((size_t)1 << 20)
 #define INPUT ((size_t)256 << 10)

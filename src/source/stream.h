@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/str.h"
+#include "base/data/str.h"
 
 #define STREAM_LINE_MAX ((size_t)64 << 20) /* a row of a million columns fits */
 

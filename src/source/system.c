@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "source/source.h"
 #include "source/system.h"
 

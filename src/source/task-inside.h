@@ -9,9 +9,9 @@
 
 #include <bpf/libbpf.h>
 
-#include "base/fair-share.h"
-#include "base/hmap.h"
-#include "base/vec.h"
+#include "base/data/hmap.h"
+#include "base/data/vec.h"
+#include "base/system/fair-share.h"
 #include "model/name-limit.h"
 #include "model/task-sample.h"
 #include "source/gpu.h"

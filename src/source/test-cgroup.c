@@ -1,6 +1,6 @@
 #include "source/test-tree.h"
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define MS    1000000ll
 #define NGINX "/system.slice/nginx.service"

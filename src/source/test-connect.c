@@ -2,7 +2,7 @@
  *
  * A listener with a backlog of 0 holds one connection that nothing accepted; the SYN of the next is dropped, and answered
  * when it is sent again, a second later. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "source/system.h"
 
 #define ANSWERED 3000 /* ms within which the SYN is sent again */

@@ -3,7 +3,7 @@
 
 #include <sys/statvfs.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define MS 1000000ll
 

@@ -1,7 +1,7 @@
 /* What tests of a fleet's sources share: a fixture or a text becomes a fleet, and values are looked up in it by name. */
 #pragma once
 
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "model/fleet-source.h"
 
 struct loaded {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/test.h"
+#include "base/data/cleanup.h"
+#include "base/data/test.h"
 
 static const char table[] = "\xef\xbb\xbfmin,cdn,\"isp, long\",value,cnt\r\n"
 			    "60,7,\"a \"\"b\"\"\",4,65\r\n"

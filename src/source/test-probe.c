@@ -1,6 +1,6 @@
 /* The machine is made unresponsive by a known amount, and the probe must feel it. Needs root, for real-time
  * threads. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "source/system.h"
 
 #define ATTEMPTS 10

@@ -1,11 +1,11 @@
 /* No secret of a command line is kept, however it was spelled; and what is none stays. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
 #include "source/redact.h"
 
 /* | stands for the NUL behind an argument. */

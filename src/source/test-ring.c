@@ -5,8 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/test.h"
+#include "base/data/cleanup.h"
+#include "base/data/test.h"
 #include "source/test-sleeper.h"
 
 #define SLOTS 8

@@ -1,5 +1,5 @@
 /* OpenTelemetry's otel_traces, as a newer server answers, by fixture. (The flat table, and two real servers: tests/spans-work.) */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

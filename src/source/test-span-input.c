@@ -1,5 +1,5 @@
 /* Files in pieces: whatever is asked for, every reader gets the file's bytes. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "source/test-tree.h"
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define M     "machine"
 #define KB(n) ((n)*1024ll)

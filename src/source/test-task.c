@@ -1,5 +1,5 @@
 /* Live: the BPF source on real processes. Needs root. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <errno.h>
 #include <linux/sched.h>
@@ -18,8 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/hmap.h"
+#include "base/data/clock.h"
+#include "base/data/hmap.h"
 #include "model/name-limit.h"
 #include "source/source.h"
 

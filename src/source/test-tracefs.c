@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
-#include "base/test.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
+#include "base/data/test.h"
 #include "source/test-sleeper.h"
 #include "source/tracefs-events.h"
 #include "source/tracefs.h"

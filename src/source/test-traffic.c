@@ -1,6 +1,6 @@
 /* Live: whose bytes went through sockets, also where numbers of processes agree in the bits by which the programs keep them. Needs
  * root. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <linux/sched.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "source/source.h"
 
 #define PIECE 100

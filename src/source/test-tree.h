@@ -3,7 +3,7 @@
  * different a moment later. */
 #pragma once
 
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "source/source.h"
 
 struct tree {

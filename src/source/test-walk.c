@@ -1,5 +1,5 @@
 /* Live: the walk, by itself and next to the flight recorder, and the kernel's iterator tell the same. Needs root. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,9 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/hmap.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/hmap.h"
 #include "source/ring.h"
 #include "source/source.h"
 

@@ -8,10 +8,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/hmap.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/hmap.h"
+#include "base/data/str.h"
 #include "source/samples.h"
 #include "source/text.h"
 

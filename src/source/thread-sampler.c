@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/vec.h"
 #include "inspect.skel.h"
 #include "source/thread-sampler-proc.h"
 #include "source/samples.h"

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "source/number.h"
 
 #define DAYS_MAX 100000 /* from 1970: what 64 bits of ns hold, and a little less */

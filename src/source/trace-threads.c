@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/folder.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/folder.h"
+#include "base/data/str.h"
 #include "model/calls.h"
 #include "source/proc.h"
 #include "source/text.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "model/calls.h"
 #include "source/describe.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "source/tracefs-translate.h"
 
 #define CLONE_THREAD	 0x00010000

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/hmap.h"
-#include "base/str.h"
+#include "base/data/hmap.h"
+#include "base/data/str.h"
 #include "model/classify.h"
 #include "source/text.h"
 

@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 
 #define TRACEFS_VALUES 5 /* numbers taken of a record, at most */
 

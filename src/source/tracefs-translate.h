@@ -1,7 +1,7 @@
 /* Within the translation of the kernel's trace records: what is known at the record that is read. */
 #pragma once
 
-#include "base/hmap.h"
+#include "base/data/hmap.h"
 #include "source/tracefs-events.h"
 #include "source/tracefs-files.h"
 

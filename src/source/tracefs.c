@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/folder.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/folder.h"
+#include "base/data/str.h"
 #include "source/lockdown.h"
 #include "source/proc.h"
 #include "source/text.h"

@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "source/labels.h"
 #include "source/system.h"
 #include "source/text.h"

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/hmap.h"
-#include "base/str.h"
+#include "base/data/clock.h"
+#include "base/data/hmap.h"
+#include "base/data/str.h"
 
 struct seen {
 	uint64_t waited, ran;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 
 #define FEW 40 /* sorted sooner by inserting than two tables of 256 are gone through */
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/str.h"
+#include "base/data/str.h"
 
 #define SKETCH_ERROR   (1.0 / 129) /* relative, of any quantile */
 #define SKETCH_BUCKETS 3776	   /* of all values of 64 bits: at most 30 KB */

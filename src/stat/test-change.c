@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/test.h"
+#include "base/data/test.h"
 
 /* 100 and a little, and `level` in [from, to). */
 static void make(struct window *w, size_t n, size_t from, size_t to, double level)

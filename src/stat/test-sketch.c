@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/test.h"
+#include "base/data/cleanup.h"
+#include "base/data/test.h"
 
 static uint64_t seed = 88172645463325252u;
 

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/test.h"
+#include "base/data/test.h"
 
 static void welch_by_hand(void **state)
 {

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "base/str.h"
+#include "base/data/str.h"
 
 /* Where blocks are to end. */
 struct block_ends {

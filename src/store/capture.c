@@ -4,8 +4,8 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "base/cleanup.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/vec.h"
 #include "store/blocks.h"
 #include "store/internal.h"
 #include "store/store.h"

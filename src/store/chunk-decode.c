@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "store/chunk-layout.h"
 #include "store/chunk-parts.h"
 #include "store/chunk.h"

@@ -5,7 +5,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "store/chunk-layout.h"
 #include "store/chunk-parts.h"
 #include "store/chunk.h"

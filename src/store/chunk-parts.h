@@ -2,7 +2,7 @@
  * put (chunk-decode.c). */
 #pragma once
 
-#include "base/str.h"
+#include "base/data/str.h"
 #include "model/dataset.h"
 #include "store/precision.h"
 

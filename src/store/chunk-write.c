@@ -4,7 +4,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "store/blocks.h"
 #include "store/chunk-writer.h"
 #include "store/chunk.h"

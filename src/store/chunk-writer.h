@@ -2,7 +2,7 @@
  * stands next to which (chunk-partner.c), and all of it as bytes (chunk-write.c). */
 #pragma once
 
-#include "base/str.h"
+#include "base/data/str.h"
 #include "model/dataset.h"
 #include "store/chunk-layout.h"
 #include "store/entropy.h"

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "base/str.h"
+#include "base/data/str.h"
 #include "model/dataset.h"
 #include "store/filter.h"
 

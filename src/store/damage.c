@@ -1,6 +1,6 @@
 /* Which times of a recording cannot be read. */
-#include "base/clock.h"
-#include "base/str.h"
+#include "base/data/clock.h"
+#include "base/data/str.h"
 #include "store/internal.h"
 
 void store_note_damage(struct store *s, int64_t from, int64_t to)

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
 
 #define STEPS_AT_ONCE  1000 /* the unit of a budget */
 #define STEPS_LEAST    20000 /* thousands: a fifth of a second; what a small file may cost */

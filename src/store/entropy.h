@@ -10,8 +10,8 @@
 #include <endian.h>
 #include <string.h>
 
-#include "base/str.h"
-#include "base/vec.h"
+#include "base/data/str.h"
+#include "base/data/vec.h"
 
 #define ENTROPY_BITS	11 /* frequencies add up to 2048 */
 #define ENTROPY_TOTAL	(1u << ENTROPY_BITS)

@@ -1,6 +1,6 @@
 /* From when to when there is a recording, and up to which entity. */
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 #include "store/internal.h"
 
 #define GAP (1200 * NS_PER_SEC) /* the machine was off */

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "net/clickhouse.h"
 
 static const char *const tables_sql[] = {

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define V    ENGINE_VALUE
 #define ROWS ENGINE_ROWS

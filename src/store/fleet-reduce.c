@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define ROWS ENGINE_ROWS
 #define V    ENGINE_VALUE

@@ -11,8 +11,8 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
 #include "store/blocks.h"
 #include "store/database.h"
 

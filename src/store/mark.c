@@ -4,12 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/folder.h"
-#include "base/str.h"
-#include "base/urgent.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/folder.h"
+#include "base/data/str.h"
+#include "base/data/vec.h"
+#include "base/system/urgent.h"
 #include "store/internal.h"
 #include "store/store.h"
 

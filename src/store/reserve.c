@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "store/internal.h"
 
 #define RESERVE ((off_t)1 << 20) /* the log of deleting a segment, and of moving VACUUM_PAGES */

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "store/internal.h"
 
 #define VACUUM_PAGES 64 /* half a megabyte of log at most: a page that moves changes one that points at it */

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/locked-memory.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/system/locked-memory.h"
 #include "store/chunk.h"
 #include "store/frame.h"
 #include "store/internal.h"

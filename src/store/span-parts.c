@@ -6,9 +6,9 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/vec.h"
 #include "net/clickhouse.h"
 
 #define LOCAL	  "span_parts"

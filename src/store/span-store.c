@@ -7,9 +7,9 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "base/cleanup.h"
-#include "base/folder.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/folder.h"
+#include "base/data/str.h"
 #include "store/blocks.h"
 #include "store/database.h"
 

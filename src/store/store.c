@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/folder.h"
+#include "base/data/cleanup.h"
+#include "base/data/folder.h"
 #include "store/internal.h"
 #include "store/journal.h"
 

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/str.h"
+#include "base/data/str.h"
 #include "model/dataset.h"
 #include "stat/quantiles.h"
 #include "store/filter.h"

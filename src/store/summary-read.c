@@ -3,8 +3,8 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 #include "store/summary-rows.h"
 
 #define SELECT_SUMMARIES "SELECT start, until, bytes FROM summary WHERE tier = ? AND until >= ? AND start <= ? ORDER BY start"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 #include "stat/quantiles.h"
 #include "store/internal.h"
 

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
-#include "base/vec.h"
+#include "base/data/clock.h"
+#include "base/data/vec.h"
 #include "store/blocks.h"
 #include "store/internal.h"
 #include "store/summary-rows.h"

@@ -1,4 +1,4 @@
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 #include "store/chunk-parts.h"
 #include "store/chunk.h"
 #include "store/frame.h"

@@ -1,5 +1,5 @@
 /* Files that were made to harm their reader. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
 #include "model/fleet.h"
 #include "store/database.h"
 #include "store/fleet-store.h"

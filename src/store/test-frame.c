@@ -1,11 +1,11 @@
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "store/frame.h"
 
 #define PRESENT (1ull << FEATURE_CPU_TIME | 1ull << FEATURE_THREADS)

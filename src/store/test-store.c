@@ -1,4 +1,4 @@
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "store/frame.h"
 #include "store/internal.h"
 #include "store/journal.h"

@@ -1,7 +1,7 @@
 /* A store in a folder of its own, and a recorder that feeds it ticks of one process. Tests of the store share it. */
 #pragma once
 
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <ftw.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/str.h"
+#include "base/data/clock.h"
+#include "base/data/str.h"
 #include "store/frame.h"
 #include "store/journal.h"
 #include "store/store.h"

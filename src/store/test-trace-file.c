@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/test.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/test.h"
 
 static void fill(struct trace *t)
 {

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/vec.h"
 #include "store/store.h"
 
 char *trace_folder(const char *store_file)

@@ -5,8 +5,8 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
 #include "store/trace-file.h"
 #include "store/trace-sections.h"
 

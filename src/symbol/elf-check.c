@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define PROGRAM_HEADERS_MAX 256	  /* linkers write a dozen */
 #define SECTIONS_MAX	    65000 /* a program built with a section a function is linked into a few dozen */

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/hmap.h"
-#include "base/sandbox.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/hmap.h"
+#include "base/system/sandbox.h"
 #include "symbol/name-server.h"
 
 #define PATIENCE     (2 * NS_PER_SEC) /* for 16 files, of which a few KB each are read */

@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/outside.h"
-#include "base/str.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
+#include "base/data/vec.h"
+#include "base/system/outside.h"
 
 #define ENTRIES_MAX 2000000 /* of 40 bytes; the largest Java programs have some 100,000 */
 #define TEXT_MAX    ((size_t)128 << 20)

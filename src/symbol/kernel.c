@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
+#include "base/data/vec.h"
 
 #define SYMBOLS_MAX 2000000
 #define REACH_MAX   (1 << 20) /* no function is longer: beyond it an address is in no known code */

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/outside.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
+#include "base/system/outside.h"
 
 #define MAPS_MAX ((size_t)16 << 20) /* 65,530 mappings, the kernel's default limit, take 10 MB; with paths of 4 KB each 260 MB */
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 
 #define BUILD_ID_MAX 20
 

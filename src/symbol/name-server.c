@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "symbol/elf-check.h"
 #include "symbol/jit.h"
 #include "symbol/object.h"

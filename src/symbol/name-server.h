@@ -1,5 +1,5 @@
-/* What runs without rights (base/sandbox.h) and gives names: it reads the programs, debug files and perf maps that
- * symbolize.c and identify.c hand to it. Requests are numbers as LEB128 and texts with their length (base/str.h):
+/* What runs without rights (base/system/sandbox.h) and gives names: it reads the programs, debug files and perf maps that
+ * symbolize.c and identify.c hand to it. Requests are numbers as LEB128 and texts with their length (base/data/str.h):
  *
  *   NAME_OPEN id name + file         -> result (as object_open()), build-id
  *   NAME_PLACE id file-offset lines  -> count, symbols (name_server_put())
@@ -10,8 +10,8 @@
  */
 #pragma once
 
-#include "base/hmap.h"
-#include "base/sandbox.h"
+#include "base/data/hmap.h"
+#include "base/system/sandbox.h"
 #include "symbol/symbolize.h"
 
 #define INLINES_MAX	16   /* symbols of one place */

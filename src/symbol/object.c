@@ -10,9 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
+#include "base/data/vec.h"
 #include "symbol/elf-check.h"
 
 #define SEGMENTS_MAX  64

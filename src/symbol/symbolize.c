@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/hmap.h"
-#include "base/outside.h"
-#include "base/sandbox.h"
-#include "base/str.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/hmap.h"
+#include "base/data/str.h"
+#include "base/data/vec.h"
+#include "base/system/outside.h"
+#include "base/system/sandbox.h"
 #include "symbol/jit.h"
 #include "symbol/kernel.h"
 #include "symbol/name-server.h"

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/str.h"
+#include "base/data/str.h"
 #include "symbol/module.h"
 
 struct symbolizer;

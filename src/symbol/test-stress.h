@@ -1,7 +1,7 @@
 /* Runs tests/symbol/stress for a test, and knows from nm where its functions are. */
 #pragma once
 
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "symbol/elf-check.h"
 #include "symbol/jit.h"
 #include "symbol/kernel.h"

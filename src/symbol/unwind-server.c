@@ -7,7 +7,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "symbol/elf-check.h"
 
 static pid_t next_thread(Dwfl *dwfl, void *dwfl_arg, void **thread_arg)

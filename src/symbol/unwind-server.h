@@ -1,11 +1,11 @@
-/* What runs without rights (base/sandbox.h) and walks stacks: it reads call frame information from the files that unwind.c
+/* What runs without rights (base/system/sandbox.h) and walks stacks: it reads call frame information from the files that unwind.c
  * hands to it. A request is the greatest number of frames, the registers and the stack's bytes; the answer whether the
  * walk was complete, and the addresses; an empty one says that nothing could be walked. It asks for a module's file by
  * the module's index. */
 #pragma once
 
-#include "base/hmap.h"
-#include "base/sandbox.h"
+#include "base/data/hmap.h"
+#include "base/system/sandbox.h"
 #include "symbol/unwind.h"
 
 #define UNWIND_FRAMES_MAX 256

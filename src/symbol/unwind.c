@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/vec.h"
 #include "symbol/unwind-server.h"
 
 #define PATIENCE     (10 * NS_PER_SEC) /* for one stack: a dozen files may be opened for the first */

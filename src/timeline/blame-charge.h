@@ -1,7 +1,7 @@
 /* Within blame: one step of the walk, charged. */
 #pragma once
 
-#include "base/hmap.h"
+#include "base/data/hmap.h"
 #include "model/blame.h"
 #include "timeline/wait-walk.h"
 

@@ -10,7 +10,7 @@
  */
 #include "timeline/blame-charge.h"
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 
 #define SCAN_MAX  4096	  /* requests looked back upon: beyond any queue depth */
 #define NOTICE_NS 1000000 /* from a request's completion to the wakeup; what is longer waited for something else */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/hmap.h"
+#include "base/data/cleanup.h"
+#include "base/data/hmap.h"
 #include "timeline/blame-charge.h"
 
 /* Cells by what makes them different, in an open-addressing table of indexes. Victims come one after the other, so the

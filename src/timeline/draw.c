@@ -1,6 +1,6 @@
 #include "timeline/draw.h"
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "timeline/blame.h"
 #include "timeline/detail.h"
 #include "timeline/path.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "timeline/forest.h"
 
 static int by_text(const struct names *names, uint32_t a, uint32_t b)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/vec.h"
 
 #define OTHER "(other)"
 

@@ -12,9 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/hmap.h"
-#include "base/str.h"
-#include "base/vec.h"
+#include "base/data/hmap.h"
+#include "base/data/str.h"
+#include "base/data/vec.h"
 #include "model/names.h"
 #include "model/span.h"
 #include "stat/sketch.h" /* of ns by adjusted count: values uint64_t, weights uint64_t, so that merges are exact */

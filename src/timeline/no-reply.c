@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 
 #define AT_ONCE NS_PER_SEC /* from being asked to sleeping: what is later is about something else */
 #define OVERDUE NS_PER_SEC /* ... an answer that always came before */

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/cleanup.h"
 
 #define ASKED_AT_ONCE 4 /* by one thread; what is asked beyond that takes the oldest one's place */
 #define KNOWN_LEAST   10

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
 #include "timeline/wait-report.h"
 
 const char *const row_order_names[ROW_ORDERS] = {"waited", "ran", "name", "pid"};

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 
 #define NONE	  UINT32_MAX
 #define BLOCK	  8 /* spans of one trace that lie side by side */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
 
 void edges_init(struct span_edges *e, struct names *names)
 {

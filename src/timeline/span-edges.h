@@ -10,8 +10,8 @@
 
 #include <stdio.h>
 
-#include "base/hmap.h"
-#include "base/vec.h"
+#include "base/data/hmap.h"
+#include "base/data/vec.h"
 #include "model/span.h"
 #include "timeline/trace-path.h"
 

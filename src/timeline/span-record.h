@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "base/vec.h"
+#include "base/data/vec.h"
 #include "model/span-mapping.h"
 #include "model/span.h"
 #include "timeline/forest.h"

@@ -1,7 +1,7 @@
 /* Within the state machine: what is known at the moment of the event being read. */
 #pragma once
 
-#include "base/hmap.h"
+#include "base/data/hmap.h"
 #include "model/interval.h"
 
 /* A wakeup as it will end a wait. */

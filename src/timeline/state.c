@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "timeline/state-build.h"
 
 #define TID_MAX (1u << 22) /* the kernel's own bound */

@@ -1,8 +1,8 @@
 /* Crowds: an answer becomes coarser, and is never refused, loses no time, and has no more cells than are set aside. */
 #include <stdio.h>
 
-#include "base/cleanup.h"
-#include "base/test.h"
+#include "base/data/cleanup.h"
+#include "base/data/test.h"
 #include "timeline/blame.h"
 #include "timeline/path.h"
 #include "timeline/state.h"

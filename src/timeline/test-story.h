@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "base/cleanup.h"
-#include "base/test.h"
+#include "base/data/cleanup.h"
+#include "base/data/test.h"
 #include "model/blame.h"
 #include "timeline/blame.h"
 #include "timeline/state.h"

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <jansson.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 #include "view/json.h"
 
 #define LEAST_SHARE 0.0005 /* of a CPU: what is less is in the sum of the others */

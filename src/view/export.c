@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "view/json.h"
 
 /* The next entry of each feature while time goes by, for one subject. */

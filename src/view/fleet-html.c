@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "view/fleet.h"
 
 #define WIDTH	720

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 #include "view/fleet.h"
 #include "view/json.h"
 

@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "view/fleet.h"
 
 #define WIDTH  960

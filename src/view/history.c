@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <math.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "view/json.h"
 
 static int64_t wall_of(const struct history *h, uint32_t minute)

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 
 json_t *number_json(double value)
 {

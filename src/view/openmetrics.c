@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hmap.h"
-#include "base/vec.h"
+#include "base/data/hmap.h"
+#include "base/data/vec.h"
 #include "view/export.h"
 
 #define BRIEF_SHOWN 20 /* programs whose processes lived for less than a sample; the others' are added up */

@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "view/process-snapshot.h"
 #include "view/finding-json.h"
 

@@ -1,7 +1,7 @@
 #include <locale.h>
 #include <string.h>
 
-#include "base/test.h"
+#include "base/data/test.h"
 #include "view/columns.h"
 
 static void characters_take_their_columns(void **state)

@@ -1,11 +1,11 @@
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 #include "view/export.h"
 
 #define TICKS	 10

@@ -1,5 +1,5 @@
 /* A curve as braille. */
-#include "base/test.h"
+#include "base/data/test.h"
 
 #include <math.h>
 #include <string.h>

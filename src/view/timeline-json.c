@@ -1,8 +1,8 @@
 /* Schemas "whyslow.timeline/1" and "whyslow.instant/1": the threads view, and one interval of it. */
 #include <errno.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
 #include "view/json.h"
 #include "view/waits-words.h"
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "view/json.h"
 
 #define BAR	      40

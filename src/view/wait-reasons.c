@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <jansson.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "view/json.h"
 
 void wait_reasons_text(const struct wait_reasons *r, size_t top, FILE *out)

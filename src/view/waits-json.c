@@ -1,6 +1,6 @@
 #include <jansson.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "view/json.h"
 #include "view/waits-words.h"
 

@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "base/hmap.h"
+#include "base/data/hmap.h"
 #include "view/waits-words.h"
 
 #define ROWS_MAX 64

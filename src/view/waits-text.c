@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
-#include "base/cleanup.h"
-#include "base/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/vec.h"
 #include "view/bold.h"
 #include "view/waits-words.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 
 char *waits_short_span(int64_t ns, char *buf, size_t n)
 {

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "base/str.h"
+#include "base/data/str.h"
 #include "view/waits.h"
 
 #define LABEL_SIZE 96

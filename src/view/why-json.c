@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
+#include "base/data/cleanup.h"
 #include "model/weights.h"
 #include "view/finding-json.h"
 #include "view/json.h"

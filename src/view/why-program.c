@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "base/clock.h"
+#include "base/data/clock.h"
 #include "view/bold.h"
 #include "view/json.h"
 #include "view/waits-words.h"

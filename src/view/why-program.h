@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "base/str.h"
+#include "base/data/str.h"
 #include "model/program-waits.h"
 
 /* The first sentence: for what, and at the end of whom. False: nothing unusual is known of it. */

@@ -1,0 +1,31 @@
+#include "base/data/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static struct {
+	bool journal_prefix;
+	enum log_level most;
+} arg_log = {.most = LOG_LEVEL_INFO};
+
+void log_setup(bool journal_prefix, enum log_level most)
+{
+	arg_log.journal_prefix = journal_prefix;
+	arg_log.most = most;
+}
+
+void log_line(enum log_level level, const char *format, ...)
+{
+	char line[1024];
+	va_list args;
+
+	if (level > arg_log.most)
+		return;
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	if (arg_log.journal_prefix)
+		fprintf(stderr, "<%d>%s\n", level, line);
+	else
+		fprintf(stderr, "whyslow: %s\n", line);
+}
