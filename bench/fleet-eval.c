@@ -13,8 +13,8 @@
 #include "base/data/clock.h"
 #include "base/data/str.h"
 #include "model/fleet-source.h"
-#include "source/stream.h"
-#include "source/timestamp.h"
+#include "source/fleet/timestamp.h"
+#include "source/span/stream.h"
 
 #define SEGMENTS_MAX 256
 #define COUNTERS_MAX 64

@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "source/span-json.h"
+#include "source/span/span-json.h"
 
 static size_t spans;
 

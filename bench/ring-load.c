@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "source/ring.h"
+#include "source/flight/ring.h"
 
 static double now(void)
 {

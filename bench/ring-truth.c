@@ -13,7 +13,7 @@
 
 #include "base/data/hmap.h"
 #include "base/data/vec.h"
-#include "source/ring.h"
+#include "source/flight/ring.h"
 
 static bool verbose;
 

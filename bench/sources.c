@@ -11,7 +11,7 @@
 
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
-#include "source/source.h"
+#include "source/machine/source.h"
 
 #define SOURCES_MAX 32
 

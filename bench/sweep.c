@@ -15,8 +15,8 @@
 
 #include "base/data/clock.h"
 #include "base/data/vec.h"
-#include "source/ring.h"
-#include "source/source.h"
+#include "source/flight/ring.h"
+#include "source/machine/source.h"
 #include "store/frame.h"
 
 #define ROUNDS_DEFAULT 41

@@ -10,7 +10,7 @@
 
 #include "base/data/clock.h"
 #include "fuzz/target.h"
-#include "source/source.h"
+#include "source/machine/source.h"
 
 static char root[] = "/tmp/whyslow-fuzz-XXXXXX";
 

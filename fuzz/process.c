@@ -4,7 +4,7 @@
 
 #include "base/data/cleanup.h"
 #include "fuzz/target.h"
-#include "source/proc.h"
+#include "source/process/proc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {

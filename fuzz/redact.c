@@ -1,7 +1,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/str.h"
 #include "fuzz/target.h"
-#include "source/redact.h"
+#include "source/process/redact.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {

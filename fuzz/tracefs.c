@@ -5,7 +5,7 @@
 
 #include "base/data/cleanup.h"
 #include "fuzz/target.h"
-#include "source/tracefs-events.h"
+#include "source/tracefs/tracefs-events.h"
 
 #define PAGE 256
 

@@ -23,7 +23,7 @@
 #include "daemon/recorder.h"
 #include "model/dataset.h"
 #include "mover.h"
-#include "source/ring.h"
+#include "source/flight/ring.h"
 
 #define SAMPLED 120000 /* ms a mover may take */
 

@@ -5,8 +5,8 @@
 #include "act/target.h"
 #include "base/data/hmap.h"
 #include "model/trial.h"
-#include "source/pulse.h"
-#include "source/wait-sums.h"
+#include "source/flight/pulse.h"
+#include "source/flight/wait-sums.h"
 
 #define VICTIMS_MAX 16
 

@@ -16,9 +16,9 @@
 #include "cmd/verb.h"
 #include "daemon/recorder.h"
 #include "base/system/urgent.h"
-#include "source/flight.h"
-#include "source/lockdown.h"
-#include "source/source.h"
+#include "source/flight/flight.h"
+#include "source/flight/lockdown.h"
+#include "source/machine/source.h"
 #include "view/json.h"
 
 static const struct option_row options[] = {{}};

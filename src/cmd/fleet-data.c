@@ -13,7 +13,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/log.h"
-#include "source/timestamp.h"
+#include "source/fleet/timestamp.h"
 #include "store/fleet-store.h"
 #include "view/json.h"
 

@@ -12,7 +12,7 @@
 #include "base/data/folder.h"
 #include "base/data/log.h"
 #include "cmd/fleet.h"
-#include "source/fleet-calls.h"
+#include "source/fleet/fleet-calls.h"
 #include "view/fleet-html.h"
 #include "view/json.h"
 

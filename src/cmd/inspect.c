@@ -16,9 +16,9 @@
 #include "base/data/str.h"
 #include "cmd/inspect-recorded.h"
 #include "cmd/verb.h"
-#include "source/describe.h"
-#include "source/instructions.h"
-#include "source/thread-sampler.h"
+#include "source/flight/instructions.h"
+#include "source/process/describe.h"
+#include "source/process/thread-sampler.h"
 #include "view/inspect.h"
 
 #define LOOK_EVERY	  (50 * NS_PER_MS)

@@ -11,7 +11,7 @@
 #include "base/data/log.h"
 #include "base/data/str.h"
 #include "cmd/spans.h"
-#include "source/leaf-csv.h"
+#include "source/span/leaf-csv.h"
 #include "view/json.h"
 
 static const char *arg_metric = "value/cnt", *arg_time, *arg_at, *arg_expected, *arg_ignore, *arg_direction = "auto";

@@ -10,7 +10,7 @@
 #include "base/data/clock.h"
 #include "base/data/log.h"
 #include "cmd/spans-change.h"
-#include "source/span-clickhouse.h"
+#include "source/span/span-clickhouse.h"
 
 #define VERSIONS_TOLD 1000 /* characters */
 

@@ -7,7 +7,7 @@
 #include "base/data/clock.h"
 #include "base/data/log.h"
 #include "cmd/spans.h"
-#include "source/span-clickhouse.h"
+#include "source/span/span-clickhouse.h"
 
 #define FILE_SPANS (2u << 20) /* that wait, of files: half a minute of 70,000 a second */
 

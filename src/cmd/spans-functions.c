@@ -10,7 +10,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/log.h"
 #include "cmd/spans.h"
-#include "source/span-clickhouse.h"
+#include "source/span/span-clickhouse.h"
 
 struct function {
 	uint32_t service, operation; /* texts */

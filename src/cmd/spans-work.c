@@ -9,7 +9,7 @@
 #include "base/data/clock.h"
 #include "base/data/log.h"
 #include "cmd/spans.h"
-#include "source/span-clickhouse.h"
+#include "source/span/span-clickhouse.h"
 
 static volatile sig_atomic_t ended;
 

@@ -6,7 +6,7 @@
 #include "cmd/subverb.h"
 #include "daemon/span-pipeline.h"
 #include "daemon/span-work.h"
-#include "source/files.h"
+#include "source/process/files.h"
 #include "store/span-store.h"
 
 struct spans_arguments {

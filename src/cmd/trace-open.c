@@ -11,7 +11,7 @@
 #include "cmd/find-trace.h"
 #include "daemon/capture-locks.h"
 #include "daemon/capture-symbols.h"
-#include "source/flight.h"
+#include "source/flight/flight.h"
 #include "symbol/kernel.h"
 #include "timeline/state.h"
 

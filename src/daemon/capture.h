@@ -16,11 +16,11 @@
 
 #include "base/data/config.h"
 #include "model/trace.h"
-#include "source/flight.h"
+#include "source/flight/flight.h"
 
 struct capture;
 
-/* Loads the flight recorder's programs; without BPF reads the kernel's trace buffers (source/tracefs.h). 0, or -errno with *ret_why
+/* Loads the flight recorder's programs; without BPF reads the kernel's trace buffers (source/tracefs/tracefs.h). 0, or -errno with *ret_why
  * in words (static). Processes that are forked between this and capture_start() inherit the flight recorder. */
 int capture_open(const struct config *config, bool without_bpf, struct capture **ret, const char **ret_why);
 /* Attaches the programs and answers, in a thread of its own. 0 or -errno. */

@@ -10,8 +10,8 @@
 #include "base/data/hmap.h"
 #include "base/system/helper-thread.h"
 #include "model/name-limit.h"
-#include "source/describe.h"
-#include "source/source.h"
+#include "source/machine/source.h"
+#include "source/process/describe.h"
 
 #define SOURCES_MAX   16
 #define DESCRIBE_PATIENCE NS_PER_SEC

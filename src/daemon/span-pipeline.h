@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "model/span-mapping.h"
-#include "source/span-reader.h"
+#include "source/span/span-reader.h"
 #include "store/span-store.h"
 #include "timeline/forest-add.h"
 #include "timeline/span-assemble.h"

@@ -12,7 +12,7 @@
 #include "base/data/hmap.h"
 #include "base/data/vec.h"
 #include "net/http-server.h"
-#include "source/otlp.h"
+#include "source/span/otlp.h"
 
 #define RETRY_AFTER 2 /* s */
 

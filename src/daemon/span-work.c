@@ -9,7 +9,7 @@
 
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
-#include "source/span-clickhouse.h"
+#include "source/span/span-clickhouse.h"
 #include "store/span-parts.h"
 
 #define PIECES_MAX (SPAN_CELLS / 2)

@@ -13,7 +13,7 @@
 #include "analysis/span-suspect.h"
 #include "base/data/cleanup.h"
 #include "daemon/span-pipeline.h"
-#include "source/otlp.h"
+#include "source/span/otlp.h"
 
 #define HEAD "TraceID,SpanID,ParentID,service,function,kind,start_us,end_us,status,version,hardware,host,adjusted_count\n"
 

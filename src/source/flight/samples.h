@@ -1,0 +1,30 @@
+/* Profile samples of threads that run: perf's software clock, with registers and the top of the user stack. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/capture.h"
+#include "source/process/thread-sampler.h"
+
+struct samples;
+
+struct samples_options {
+	unsigned frequency;   /* a second */
+	unsigned buffer_pages; /* of 4 KiB, a power of two; for each thread or CPU added */
+	unsigned stack;	      /* bytes of user stack with each; at most CAPTURE_STACK_MAX */
+	bool user_only;	      /* what the kernel runs is not seen: all that others than root may have */
+};
+
+/* 0 or -ENOMEM. */
+int samples_new(const struct samples_options *options, struct samples **ret);
+void samples_free(struct samples *s);
+/* Of a CPU (tid -1), of which the BPF program lets through what is wanted (-1 = all), or of a thread (cpu -1). 0;
+ * -ENODEV for a CPU that is switched off; -ESRCH; -EACCES; -errno. */
+int samples_add(struct samples *s, int tid, int cpu, int bpf_program);
+/* From now on. 0 or -errno. */
+int samples_enable(struct samples *s);
+/* Those that came since the last call. `scratch` is used for each. */
+void samples_take(struct samples *s, struct capture_thread *scratch, const struct thread_sampler_callbacks *c);
+/* For which the kernel had no room. */
+uint64_t samples_lost(const struct samples *s);

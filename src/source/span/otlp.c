@@ -1,0 +1,489 @@
+/* OpenTelemetry's protocol in its protobuf encoding (opentelemetry/proto/trace/v1/trace.proto).
+ *
+ * A file is one TracesData (or ExportTraceServiceRequest: the same bytes), several one after another (which is one
+ * again), or messages with their length before them (otlp-frames.h). Only what the analysis needs is looked at; unknown
+ * fields are skipped, as the format asks for.
+ *
+ *   TracesData    1 resource_spans
+ *   ResourceSpans 1 resource { 1 attributes }, 2 scope_spans { 2 spans }
+ *   Span          1 trace_id, 2 span_id, 3 trace_state, 4 parent_span_id, 5 name, 6 kind, 7 start, 8 end (fixed64 ns),
+ *                 9 attributes, 15 status { 3 code }
+ *   KeyValue      1 key, 2 value { 1 string, 2 bool, 3 int, 4 double }
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "source/span/otlp.h"
+#include "source/span/otlp-frames.h"
+#include "source/span/span-reader.h"
+
+enum wire { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
+
+struct field {
+	uint32_t number;
+	enum wire wire;
+	uint64_t value; /* of numbers */
+	const uint8_t *bytes;
+	size_t n;
+};
+
+struct message {
+	const uint8_t *at, *end;
+};
+
+/* 1 = a field, 0 = the end, -EBADMSG = damage. */
+static inline int read_number(struct message *m, uint64_t *ret)
+{
+	uint64_t value = 0;
+
+	if (m->at < m->end && !(*m->at & 0x80)) {
+		*ret = *m->at++;
+		return 1;
+	}
+	for (unsigned shift = 0; m->at < m->end && shift < 64; shift += 7) {
+		uint8_t byte = *m->at++;
+
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80)) {
+			*ret = value;
+			return 1;
+		}
+	}
+	return -EBADMSG;
+}
+
+static inline int next_field(struct message *m, struct field *f)
+{
+	uint64_t tag;
+	size_t fixed;
+
+	if (m->at == m->end)
+		return 0;
+	if (read_number(m, &tag) < 0 || tag >> 3 == 0 || tag >> 3 > 0x1fffffff)
+		return -EBADMSG;
+	f->number = (uint32_t)(tag >> 3);
+	f->wire = (enum wire)(tag & 7);
+	switch (f->wire) {
+	case WIRE_VARINT:
+		return read_number(m, &f->value);
+	case WIRE_BYTES:
+		if (read_number(m, &f->value) < 0 || f->value > (uint64_t)(m->end - m->at))
+			return -EBADMSG;
+		f->bytes = m->at;
+		f->n = (size_t)f->value;
+		m->at += f->n;
+		return 1;
+	case WIRE_FIXED64:
+	case WIRE_FIXED32:
+		fixed = f->wire == WIRE_FIXED64 ? 8 : 4;
+		if ((size_t)(m->end - m->at) < fixed)
+			return -EBADMSG;
+		f->value = 0;
+		memcpy(&f->value, m->at, fixed);
+		m->at += fixed;
+		return 1;
+	default:
+		return -EBADMSG;
+	}
+}
+
+static struct message inside(const struct field *f)
+{
+	return (struct message){f->bytes, f->bytes + f->n};
+}
+
+/* AnyValue as text; numbers go to buf. */
+static int read_value(struct message m, char buf[40], const char **ret, size_t *ret_n)
+{
+	struct field f;
+	double number;
+	int r;
+
+	*ret_n = 0;
+	*ret = buf;
+	while ((r = next_field(&m, &f)) > 0) {
+		if (f.number == 1 && f.wire == WIRE_BYTES) {
+			*ret = (const char *)f.bytes;
+			*ret_n = f.n;
+		} else if (f.number == 2 && f.wire == WIRE_VARINT) {
+			*ret = f.value ? "true" : "false";
+			*ret_n = f.value ? 4 : 5;
+		} else if (f.number == 3 && f.wire == WIRE_VARINT) {
+			*ret_n = (size_t)snprintf(buf, 40, "%" PRId64, (int64_t)f.value);
+		} else if (f.number == 4 && f.wire == WIRE_FIXED64) {
+			memcpy(&number, &f.value, 8);
+			*ret_n = (size_t)snprintf(buf, 40, "%.17g", number);
+		}
+	}
+	return r;
+}
+
+static int read_attribute(struct span_reader *r, const struct field *pair, bool all)
+{
+	struct message m = inside(pair);
+	struct field f, key = {}, value = {};
+	char buf[40];
+	const char *text = buf;
+	size_t n;
+	int result;
+
+	while ((result = next_field(&m, &f)) > 0) {
+		if (f.wire != WIRE_BYTES)
+			continue;
+		if (f.number == 1)
+			key = f;
+		else if (f.number == 2)
+			value = f;
+	}
+	if (result < 0 || !key.n || !value.bytes)
+		return result;
+	if (read_value(inside(&value), buf, &text, &n) < 0)
+		return -EBADMSG;
+	reader_attribute(r, (const char *)key.bytes, key.n, text, n, all);
+	return 0;
+}
+
+static int read_resource(struct span_reader *r, const struct field *resource, uint32_t *ret_set, uint32_t *ret_service)
+{
+	const struct cached_resource *cached = reader_cached(r, resource->bytes, resource->n);
+	struct message m = inside(resource);
+	struct field f;
+	int result;
+
+	if (cached) {
+		*ret_set = cached->set;
+		*ret_service = cached->service;
+		return 0;
+	}
+	reader_begin(r);
+	while ((result = next_field(&m, &f)) > 0)
+		if (f.number == 1 && f.wire == WIRE_BYTES && read_attribute(r, &f, true) < 0)
+			return -EBADMSG;
+	*ret_set = reader_resource(r, ret_service);
+	reader_remember(r, resource->bytes, resource->n, *ret_set, *ret_service);
+	return result;
+}
+
+static uint64_t big_endian(const uint8_t *bytes, size_t n)
+{
+	uint64_t value = 0;
+
+	for (size_t i = 0; i < n; i++)
+		value = value << 8 | bytes[i];
+	return value;
+}
+
+static uint64_t big_endian_8(const uint8_t *bytes)
+{
+	uint64_t value;
+
+	memcpy(&value, bytes, 8);
+	return __builtin_bswap64(value);
+}
+
+static uint64_t id_of(const struct field *f)
+{
+	return f->n == 8 ? big_endian_8(f->bytes) : big_endian(f->bytes, f->n < 8 ? f->n : 8);
+}
+
+static int read_status(const struct field *status, struct span *span)
+{
+	struct message m = inside(status);
+	struct field f;
+	int r;
+
+	while ((r = next_field(&m, &f)) > 0)
+		if (f.number == 3 && f.wire == WIRE_VARINT && f.value == 2)
+			span->flags |= SPAN_ERROR;
+	return r;
+}
+
+/* Attributes come before or after the parent's id: they are read when it is known whether this is a root. */
+struct span_fields {
+	const uint8_t *first_attribute;
+	const uint8_t *end;
+	struct field trace, state;
+};
+
+static int read_fields(struct span_reader *r, struct message m, struct span *span, struct span_fields *found)
+{
+	struct field f;
+	const uint8_t *at = m.at;
+	int result;
+
+	while ((result = next_field(&m, &f)) > 0) {
+		switch (f.number << 3 | f.wire) {
+		case 1 << 3 | WIRE_BYTES:
+			found->trace = f;
+			break;
+		case 2 << 3 | WIRE_BYTES:
+			span->id = id_of(&f);
+			break;
+		case 3 << 3 | WIRE_BYTES:
+			found->state = f;
+			break;
+		case 4 << 3 | WIRE_BYTES:
+			span->parent = id_of(&f);
+			break;
+		case 5 << 3 | WIRE_BYTES:
+			span->operation = names_text(r->sink.names, (const char *)f.bytes, f.n);
+			break;
+		case 6 << 3 | WIRE_VARINT:
+			span->kind = f.value <= SPAN_CONSUMER ? (uint8_t)f.value : SPAN_UNKNOWN;
+			break;
+		case 7 << 3 | WIRE_FIXED64:
+			span->start = (int64_t)f.value;
+			break;
+		case 8 << 3 | WIRE_FIXED64:
+			span->end = (int64_t)f.value;
+			break;
+		case 9 << 3 | WIRE_BYTES:
+			if (!found->first_attribute)
+				found->first_attribute = at;
+			found->end = m.at;
+			break;
+		case 15 << 3 | WIRE_BYTES:
+			result = read_status(&f, span);
+			break;
+		}
+		if (result < 0)
+			return result;
+		at = m.at;
+	}
+	return result;
+}
+
+static int read_attributes(struct span_reader *r, const struct span_fields *found, bool all)
+{
+	struct message m = {found->first_attribute, found->end};
+	struct field f;
+	int result = 0;
+
+	while (m.at && (result = next_field(&m, &f)) > 0)
+		if (f.number == 9 && f.wire == WIRE_BYTES && read_attribute(r, &f, all) < 0)
+			return -EBADMSG;
+	return result;
+}
+
+struct otlp_position {
+	const char *name;
+	uint64_t offset;     /* of `base` in the file */
+	const uint8_t *base;
+};
+
+static void complain(struct span_reader *r, const struct otlp_position *place, const uint8_t *at, enum span_fault fault,
+		     const char *what)
+{
+	if (fault != SPAN_FAULT_SYNTAX || !r->part)
+		span_fault(r->sink.faults, fault, "%s: byte %" PRIu64 ": %s", place->name,
+			   place->offset + (uint64_t)(at - place->base), what);
+}
+
+static bool usable(struct span_reader *r, const struct otlp_position *place, const struct field *f, const struct span *span)
+{
+	if ((!span->trace_low && !span->trace_high) || !span->id) {
+		complain(r, place, f->bytes, SPAN_FAULT_ID, "a span without a trace id or an id of its own");
+		return false;
+	}
+	if (span->end < span->start || span->start < 0) {
+		complain(r, place, f->bytes, SPAN_FAULT_TIME, "a span that ends before it starts");
+		return false;
+	}
+	return true;
+}
+
+/* A ResourceSpans. Its resource is read when the first span is one of this reader's part; what is wrong with it is reported by
+ * the reader that has the first of all. */
+struct block {
+	struct field resource; /* bytes NULL = none */
+	uint32_t set, service;
+	bool begun, first, known;
+};
+
+static void begin_block(struct block *b, bool takes)
+{
+	if (!b->begun)
+		b->first = takes;
+	b->begun = true;
+}
+
+static void know_resource(struct span_reader *r, const struct otlp_position *place, struct block *b)
+{
+	b->known = true;
+	if (b->resource.bytes && read_resource(r, &b->resource, &b->set, &b->service) < 0 && b->first)
+		span_fault(r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": a resource that is not a protobuf message", place->name,
+			   place->offset + (uint64_t)(b->resource.bytes - place->base));
+	if (b->set)
+		return;
+	reader_begin(r);
+	b->set = reader_resource(r, &b->service);
+}
+
+/* Its last eight bytes, and the up to eight before them. */
+static void read_trace_id(const struct field *trace, struct span *span)
+{
+	size_t high = trace->n > 8 ? trace->n - 8 : 0;
+
+	if (high)
+		span->trace_high = big_endian(trace->bytes, high < 8 ? high : 8);
+	span->trace_low = big_endian(trace->bytes + high, trace->n - high);
+}
+
+static int read_span(struct span_reader *r, const struct otlp_position *place, const struct field *f, struct block *block)
+{
+	struct span span = {};
+	struct span_fields found = {};
+
+	if (r->parts > 1 && f->n > 18 && f->bytes[0] == 0x0a && f->bytes[1] == 16 &&
+	    !reader_takes(r, big_endian_8(f->bytes + 2), big_endian_8(f->bytes + 10))) {
+		begin_block(block, false);
+		return 0;
+	}
+	if (read_fields(r, inside(f), &span, &found) < 0)
+		return -EBADMSG;
+	if (found.trace.n)
+		read_trace_id(&found.trace, &span);
+	begin_block(block, reader_takes(r, span.trace_high, span.trace_low));
+	if (!reader_takes(r, span.trace_high, span.trace_low))
+		return 0;
+	if (!block->known)
+		know_resource(r, place, block);
+	span.resource = block->set;
+	span.service = block->service;
+	if (!usable(r, place, f, &span))
+		return 0;
+	reader_begin(r);
+	if (read_attributes(r, &found, !span.parent) < 0)
+		return -EBADMSG;
+	span.attributes = reader_set(r);
+	span.weight = reader_weight(r, (const char *)found.state.bytes, found.state.n);
+	return reader_put(r, &span);
+}
+
+static int read_scope(struct span_reader *r, const struct otlp_position *place, const struct field *scope, struct block *block)
+{
+	struct message m = inside(scope);
+	struct field f;
+	int result;
+
+	while ((result = next_field(&m, &f)) > 0) {
+		if (f.number != 2 || f.wire != WIRE_BYTES)
+			continue;
+		result = read_span(r, place, &f, block);
+		if (result == -EBADMSG)
+			complain(r, place, f.bytes, SPAN_FAULT_SYNTAX, "a span that is not a protobuf message");
+		else if (result < 0)
+			return result;
+	}
+	if (result == -EBADMSG) {
+		complain(r, place, m.at, SPAN_FAULT_SYNTAX, "this is not a protobuf field; the rest of its message is left out");
+		result = 0;
+	}
+	return result;
+}
+
+static int read_resource_spans(struct span_reader *r, const struct otlp_position *place, const struct field *block)
+{
+	struct message m = inside(block);
+	struct field f;
+	struct block known = {};
+	int result;
+
+	while ((result = next_field(&m, &f)) > 0)
+		if (f.number == 1 && f.wire == WIRE_BYTES)
+			known.resource = f;
+	if (result == -EBADMSG)
+		complain(r, place, m.at, SPAN_FAULT_SYNTAX, "this is not a protobuf field; the rest of its message is left out");
+	m = inside(block);
+	while ((result = next_field(&m, &f)) > 0) {
+		if (f.number != 2 || f.wire != WIRE_BYTES)
+			continue;
+		result = read_scope(r, place, &f, &known);
+		if (result < 0)
+			return result;
+	}
+	return 0;
+}
+
+int otlp_message(struct span_reader *r, const char *name, uint64_t offset, const uint8_t *bytes, size_t n)
+{
+	struct otlp_position place = {name, offset, bytes};
+	struct message m = {bytes, bytes + n};
+	struct field f;
+	int result;
+
+	while ((result = next_field(&m, &f)) > 0) {
+		if (f.number != 1 || f.wire != WIRE_BYTES)
+			continue;
+		result = read_resource_spans(r, &place, &f);
+		if (result < 0)
+			return result;
+	}
+	if (result == -EBADMSG)
+		complain(r, &place, m.at, SPAN_FAULT_SYNTAX, "this is not a protobuf field; the rest is left out");
+	return 0;
+}
+
+/* The length of the next ResourceSpans (its tag included) once its head is there; 0 at the end. */
+static int64_t next_piece(struct span_reader *r, struct input *in)
+{
+	int64_t have = input_need(in, 16);
+	const uint8_t *at;
+	struct message m;
+	uint64_t tag, n;
+
+	if (have <= 0)
+		return have;
+	at = input_at(in);
+	m = (struct message){at, at + have};
+	if (read_number(&m, &tag) < 0 || read_number(&m, &n) < 0 || tag != (1 << 3 | WIRE_BYTES)) {
+		if (!r->part)
+			span_fault(r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is not a protobuf field; the rest is left out",
+			   in->name, input_offset(in));
+		return -EBADMSG;
+	}
+	return n > INT64_MAX / 2 ? -E2BIG : (int64_t)n + (m.at - at);
+}
+
+static int read_all(struct span_reader *r, struct input *in)
+{
+	int64_t looked = input_need(in, 64);
+	enum otlp_framing framing = looked > 0 ? otlp_framing_of(input_at(in), (size_t)looked) : OTLP_UNKNOWN;
+
+	if (framing == OTLP_FRAMED || framing == OTLP_DELIMITED)
+		return otlp_read_frames(r, in, framing);
+	for (;;) {
+		int64_t n = next_piece(r, in), have;
+		int result;
+
+		if (n == 0 || n == -EBADMSG)
+			return 0;
+		have = n > 0 ? input_need(in, (size_t)n) : n;
+		if (have == -ENOMEM || have == -EIO)
+			return (int)have;
+		if (have == -E2BIG || have < n) {
+			if (!r->part)
+				span_fault(r->sink.faults, SPAN_FAULT_TRUNCATED, "%s: byte %" PRIu64 ": the message that begins here is not there to its end",
+				   in->name, input_offset(in));
+			return 0;
+		}
+		result = otlp_message(r, in->name, input_offset(in), input_at(in), (size_t)n);
+		if (result < 0)
+			return result;
+		in->at += (size_t)n;
+	}
+}
+
+static bool recognises(const uint8_t *head, size_t n)
+{
+	return otlp_framing_of(head, n) != OTLP_UNKNOWN;
+}
+
+const struct span_source source_otlp = {
+	.name = "otlp",
+	.help = "OpenTelemetry protocol, protobuf",
+	.recognises = recognises,
+	.read = read_all,
+};

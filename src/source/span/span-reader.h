@@ -1,0 +1,101 @@
+/* What all sources of spans have in common: which attributes they keep, and how those become fields of a span. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/span-mapping.h"
+#include "model/span.h"
+#include "source/span/span-input.h"
+
+#define SPAN_ROUTE_MAX	    200 /* bytes of a route; what is longer is cut */
+#define SPAN_ATTRIBUTES_MAX 128 /* of one span or resource; further ones are left out */
+
+struct cached_resource {
+	uint8_t *bytes;
+	size_t n, allocated;
+	uint32_t set, service;
+};
+
+struct span_reader {
+	struct span_sink sink;
+	/* several readers may share a file: each takes the traces of its part */
+	uint32_t part, parts; /* parts 0 or 1 = all of it */
+	/* the attributes of the span or resource being read */
+	struct attribute v[SPAN_ATTRIBUTES_MAX];
+	size_t n;
+	uint64_t weight; /* 0 = the attributes did not say */
+	char route[SPAN_ROUTE_MAX]; /* of the attribute of FIELD_ROUTE that is preferred */
+	size_t route_n, route_rank;
+	/* private */
+	uint64_t wanted_shapes[4]; /* lengths and ends of the keys the mapping names */
+	uint8_t *wanted;	   /* by text: 0 = not looked up yet, else enum key_use */
+	size_t n_wanted;
+	struct cached_resource *resources;
+	uint32_t service_keys[FIELD_KEYS_MAX + 1];
+};
+
+int span_reader_init(struct span_reader *r, const struct span_sink *sink);
+void span_reader_free(struct span_reader *r);
+
+/* Is this trace (by its key) one of this reader's part? */
+static inline bool reader_takes(const struct span_reader *r, uint64_t high, uint64_t low)
+{
+	uint64_t h = (low ^ high) * 0x9e3779b97f4a7c15ull;
+
+	return r->parts < 2 || ((h >> 32) * r->parts) >> 32 == r->part;
+}
+
+/* The same for a text, whose id it then gives; no id at all is 0, 0. */
+bool reader_takes_text(struct span_reader *r, const char *trace, size_t n, uint64_t *ret_high, uint64_t *ret_low);
+
+/* A span or resource begins. */
+static inline void reader_begin(struct span_reader *r)
+{
+	r->n = 0;
+	r->weight = 0;
+	r->route_n = 0;
+}
+/* Keeps an attribute if the mapping names it, or `all`. */
+void reader_attribute(struct span_reader *r, const char *key, size_t key_n, const char *value, size_t value_n, bool all);
+/* What was kept, as a set. */
+uint32_t reader_set(struct span_reader *r);
+/* What was kept, as a resource; *ret_service is made of what the mapping calls the service. */
+uint32_t reader_resource(struct span_reader *r, uint32_t *ret_service);
+/* The same for bytes that may have been seen before. NULL = not yet: read it, then reader_remember(). */
+const struct cached_resource *reader_cached(struct span_reader *r, const void *bytes, size_t n);
+void reader_remember(struct span_reader *r, const void *bytes, size_t n, uint32_t set, uint32_t service);
+
+/* Gives the span on. One that is named after an HTTP method alone is named after its route, too ("GET /price/{id}"; numbers and ids in
+ * a path are one). Times that are those of today in another unit than the format's are a fault: the span is left out. */
+int reader_put(struct span_reader *r, struct span *span);
+
+/* "web-579b9bff58-t2dbm" -> 3: the length of a pod's name without what Kubernetes appends (replica set, pod). */
+size_t service_of_pod(const char *pod, size_t n);
+/* How many requests a W3C tracestate says the span stands for ("ot=th:..."), 0 = it does not say. */
+uint64_t weight_of_tracestate(const char *text, size_t n);
+/* Of the span whose attributes were read: what its tracestate says counts before what an attribute does. */
+uint64_t reader_weight(const struct span_reader *r, const char *tracestate, size_t n);
+/* "100", "0.5": in SPAN_WEIGHT_ONE; 0 for what is no positive number. */
+uint64_t weight_of_text(const char *text, size_t n);
+/* "server", "SPAN_KIND_SERVER", "Server", "2". */
+enum span_kind span_kind_of_text(const char *text, size_t n);
+/* "Error", "STATUS_CODE_ERROR", "true", "2", "503" ... */
+bool span_status_is_error(const char *text, size_t n);
+/* Does a tag say that the call failed, by OpenTelemetry's and older conventions? Keys end with a NUL. */
+bool span_tag_is_error(const char *key, const char *value, size_t n);
+
+/* One format. Reads until the end; bad input is counted in the sink's faults. 0 or -errno (of the sink, of memory). */
+struct span_source {
+	const char *name;
+	const char *help;
+	/* Could a file that begins like this be it? */
+	bool (*recognises)(const uint8_t *head, size_t n);
+	int (*read)(struct span_reader *r, struct input *in);
+};
+
+extern const struct span_source source_otlp, source_otlp_json, source_zipkin, source_jaeger, source_span_csv;
+extern const struct span_source *const span_sources[]; /* NULL-terminated */
+/* NULL if nothing recognizes it. Looks at the first bytes only. */
+const struct span_source *span_source_of(struct input *in);
+const struct span_source *span_source_named(const char *name);
