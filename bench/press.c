@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/data/clock.h"
-#include "daemon/priority-guard.h"
-#include "daemon/request.h"
+#include "daemon/agent/priority-guard.h"
+#include "daemon/service/request.h"
 
 int main(int argc, char **argv)
 {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/data/clock.h"
-#include "daemon/recorder.h"
+#include "daemon/recorder/recorder.h"
 #include "rule/watch.h"
 
 static int64_t cpu_now(void)

@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "daemon/span-pipeline.h"
+#include "daemon/span/span-pipeline.h"
 #include "fuzz/target.h"
 
 /* Whatever is recognized, from the bytes to the call forest; what is not is read as a table. */

@@ -11,7 +11,7 @@
 #include "base/data/config.h"
 #include "base/data/str.h"
 #include "base/system/urgent.h"
-#include "daemon/request.h"
+#include "daemon/service/request.h"
 #include "program.h"
 
 #define EXIT_WITHOUT_PROGRAM 3

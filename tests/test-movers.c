@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/data/cleanup.h"
-#include "daemon/recorder.h"
+#include "daemon/recorder/recorder.h"
 #include "model/dataset.h"
 #include "mover.h"
 #include "source/flight/ring.h"

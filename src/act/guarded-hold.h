@@ -3,7 +3,7 @@
  *
  * A hold watchdog, a process of its own, waits for the end of this one. Killed, crashed or standing still for
  * HOLD_WATCHDOG_PATIENCE: the hold watchdog undoes what RUN/held says. Killed together with it: the recorder undoes it
- * (daemon/hold-release.h), or the next start of a recorder, of `confirm` or `calm`.
+ * (daemon/recorder/hold-release.h), or the next start of a recorder, of `confirm` or `calm`.
  */
 #pragma once
 

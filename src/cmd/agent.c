@@ -1,6 +1,6 @@
 
 #include "cmd/verb.h"
-#include "daemon/agent.h"
+#include "daemon/agent/agent.h"
 
 static const char *arg_key, *arg_way, *arg_device;
 

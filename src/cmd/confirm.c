@@ -19,7 +19,7 @@
 #include "cmd/confirm-culprits.h"
 #include "cmd/confirm-watch.h"
 #include "cmd/confirm.h"
-#include "daemon/capture.h"
+#include "daemon/recorder/capture.h"
 #include "stat/permutation.h"
 #include "view/trial.h"
 

@@ -11,7 +11,7 @@
 #include "cmd/client-rights.h"
 #include "cmd/trace-open.h"
 #include "cmd/verb.h"
-#include "daemon/capture.h"
+#include "daemon/recorder/capture.h"
 #include "model/cpu-report.h"
 #include "timeline/cpu-sums.h"
 #include "view/cpu.h"

@@ -14,7 +14,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "cmd/verb.h"
-#include "daemon/recorder.h"
+#include "daemon/recorder/recorder.h"
 #include "base/system/urgent.h"
 #include "source/flight/flight.h"
 #include "source/flight/lockdown.h"

@@ -9,7 +9,7 @@
 #include "base/data/clock.h"
 #include "base/data/log.h"
 #include "cmd/verb.h"
-#include "daemon/recorder.h"
+#include "daemon/recorder/recorder.h"
 #include "store/store.h"
 #include "view/json.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/data/clock.h"
 #include "base/data/log.h"
-#include "daemon/hook.h"
+#include "daemon/recorder/hook.h"
 
 #define CERTAIN	  0.001 /* q: a round every ten seconds is many chances to be wrong */
 #define CONFIRMED 2	/* rounds one after the other */

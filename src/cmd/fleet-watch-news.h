@@ -1,8 +1,8 @@
 /* What 'fleet watch' posts: a server that falls silent or does what it normally does not, and when that is over. Each is one
- * event, as what a machine's own rules post (daemon/hook.h). */
+ * event, as what a machine's own rules post (daemon/recorder/hook.h). */
 #pragma once
 
-#include "daemon/fleet-watch.h"
+#include "daemon/fleet/fleet-watch.h"
 
 struct watch_news;
 

@@ -10,7 +10,7 @@
 #include "base/data/clock.h"
 #include "base/data/log.h"
 #include "cmd/fleet-watch-news.h"
-#include "daemon/fleet-watch.h"
+#include "daemon/fleet/fleet-watch.h"
 #include "view/json.h"
 
 static int64_t arg_every = 10 * NS_PER_SEC, arg_window = 1800 * NS_PER_SEC, arg_look = 60 * NS_PER_SEC;

@@ -10,7 +10,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/str.h"
-#include "daemon/capture.h"
+#include "daemon/recorder/capture.h"
 #include "store/trace-file.h"
 #include "store/trace-folder.h"
 #include "timeline/blame.h"

@@ -9,7 +9,7 @@
 #include "base/data/str.h"
 #include "cmd/verb.h"
 #include "cmd/why.h"
-#include "daemon/capture.h"
+#include "daemon/recorder/capture.h"
 
 static bool arg_undo, arg_why;
 static const char *arg_id, *arg_trace;

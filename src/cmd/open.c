@@ -1,6 +1,6 @@
 /* Opens the web view in the user's browser; starts `serve` if it does not run yet.
  *
- * The login code comes from the server over its control socket, which proves who serves (daemon/web-control.h), the one that listens on the
+ * The login code comes from the server over its control socket, which proves who serves (daemon/serve/web-control.h), the one that listens on the
  * port. It reaches the browser in a file that only the user reads: a command line is public. The code is good for one login. */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "base/data/log.h"
 #include "base/data/str.h"
 #include "cmd/serve.h"
-#include "daemon/web-control.h"
+#include "daemon/serve/web-control.h"
 
 #define START_TRIES  100 /* of 100 ms: a starved machine takes its time */
 #define BROWSER_TIME (30 * NS_PER_SEC) /* to open the page */

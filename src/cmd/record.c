@@ -1,7 +1,7 @@
 
 #include "base/data/log.h"
 #include "cmd/verb.h"
-#include "daemon/record.h"
+#include "daemon/recorder/record.h"
 
 #include <stdlib.h>
 

@@ -17,7 +17,7 @@
 #include "base/data/clock.h"
 #include "base/data/log.h"
 #include "cmd/verb.h"
-#include "daemon/recorder.h"
+#include "daemon/recorder/recorder.h"
 #include "view/json.h"
 
 #define TICK_MS	   200

@@ -10,7 +10,7 @@
 #include "base/data/clock.h"
 #include "base/data/log.h"
 #include "base/data/str.h"
-#include "daemon/web-control.h"
+#include "daemon/serve/web-control.h"
 #include "net/users.h"
 
 static int cannot(const char *file, int r, const char *error)

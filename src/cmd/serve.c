@@ -12,7 +12,7 @@
 #include "base/data/clock.h"
 #include "base/data/log.h"
 #include "base/data/str.h"
-#include "daemon/serve.h"
+#include "daemon/serve/serve.h"
 #include "net/certificate.h"
 #include "net/users.h"
 #include "view/json.h"

@@ -16,7 +16,7 @@
 #include "analysis/span-change.h"
 #include "cmd/serve.h"
 #include "cmd/spans.h"
-#include "daemon/span-receive.h"
+#include "daemon/span/span-receive.h"
 #include "net/users.h"
 #include "net/webhook.h"
 

@@ -4,8 +4,8 @@
 #include <jansson.h>
 
 #include "cmd/subverb.h"
-#include "daemon/span-pipeline.h"
-#include "daemon/span-work.h"
+#include "daemon/span/span-pipeline.h"
+#include "daemon/span/span-work.h"
 #include "source/process/files.h"
 #include "store/span-store.h"
 

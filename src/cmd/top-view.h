@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "cmd/verb.h"
-#include "daemon/ask.h"
+#include "daemon/serve/ask.h"
 #include "view/terminal.h"
 
 #define TYPED_MAX   120

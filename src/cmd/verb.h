@@ -5,8 +5,8 @@
 
 #include "base/data/config.h"
 #include "base/data/options.h"
-#include "daemon/ask.h"
-#include "daemon/service.h"
+#include "daemon/serve/ask.h"
+#include "daemon/service/service.h"
 #include "store/store.h"
 
 /* Exit statuses, the same for every verb. */
@@ -63,7 +63,7 @@ struct store_paths common_paths(const struct common *common);
 struct store *open_common_store(const struct common *common, enum store_mode mode);
 /* Says which times of the recording are damaged and left out, where any are. */
 void warn_of_damage(const struct store *store);
-/* Who may not read the recording asks the recorder (daemon/request.h): an unprivileged user who names no recording. */
+/* Who may not read the recording asks the recorder (daemon/service/request.h): an unprivileged user who names no recording. */
 bool asks_recorder(const struct common *common);
 /* How a view that is started like this asks its questions; `common` must outlive it. */
 struct asker common_asker(const struct common *common);

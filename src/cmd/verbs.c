@@ -14,11 +14,11 @@
 #include "base/data/folder.h"
 #include "base/data/log.h"
 #include "base/data/str.h"
-#include "daemon/access.h"
-#include "daemon/ending.h"
-#include "daemon/hook.h"
-#include "daemon/record.h"
-#include "daemon/request.h"
+#include "daemon/recorder/ending.h"
+#include "daemon/recorder/hook.h"
+#include "daemon/recorder/record.h"
+#include "daemon/service/access.h"
+#include "daemon/service/request.h"
 #include "store/trace-file.h"
 
 #define SHARED_FOR_CLIENTS 4 /* of the shared options a client may give only those from --json on */

@@ -9,7 +9,7 @@
 #include "base/data/folder.h"
 #include "base/data/log.h"
 #include "base/data/str.h"
-#include "daemon/capture.h"
+#include "daemon/recorder/capture.h"
 #include "model/trace-hide.h"
 #include "store/trace-file.h"
 #include "store/trace-folder.h"

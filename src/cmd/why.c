@@ -18,7 +18,7 @@
 #include "cmd/client-rights.h"
 #include "cmd/save-answers.h"
 #include "cmd/why-program.h"
-#include "daemon/recorder.h"
+#include "daemon/recorder/recorder.h"
 #include "store/frame.h"
 #include "view/why.h"
 

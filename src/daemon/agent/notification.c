@@ -1,0 +1,88 @@
+#include "daemon/agent/notification.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/data/log.h"
+
+static int send_it(struct notification *n);
+
+static int on_sent(sd_bus_message *m, void *data, sd_bus_error *error)
+{
+	struct notification *n = data;
+	const sd_bus_error *e = sd_bus_message_get_error(m);
+
+	(void)error;
+	n->sent = false;
+	if (e)
+		log_warning("cannot notify: %s", e->message ? e->message : e->name);
+	else
+		(void)sd_bus_message_read(m, "u", &n->id);
+	if (n->again) {
+		n->again = false;
+		(void)send_it(n);
+	}
+	return 0;
+}
+
+static int add_actions(sd_bus_message *m, const struct notification *n)
+{
+	int r = sd_bus_message_open_container(m, 'a', "s");
+
+	if (r >= 0 && n->actions & ACTION_LOOK)
+		r = sd_bus_message_append(m, "ss", "look", "Why?");
+	if (r >= 0 && n->actions & ACTION_NOTE)
+		r = sd_bus_message_append(m, "ss", n->inline_reply ? "inline-reply" : "note", "Add a note");
+	return r < 0 ? r : sd_bus_message_close_container(m);
+}
+
+static int send_it(struct notification *n)
+{
+	sd_bus_message *m = NULL;
+	int r = sd_bus_message_new_method_call(n->bus, &m, NOTIFICATIONS, NOTIFICATIONS_OBJECT, NOTIFICATIONS,
+					       "Notify");
+
+	if (r >= 0)
+		r = sd_bus_message_append(m, "susss", "whyslow", n->id, "dialog-information", n->summary,
+					  n->body);
+	if (r >= 0)
+		r = add_actions(m, n);
+	if (r >= 0)
+		r = sd_bus_message_append(m, "a{sv}i", 0, -1);
+	if (r >= 0)
+		r = sd_bus_call_async(n->bus, NULL, m, on_sent, n, 0);
+	sd_bus_message_unref(m);
+	if (r < 0) {
+		log_warning("cannot notify: %s", strerror(-r));
+		return r;
+	}
+	n->sent = true;
+	/* now, not when the loop comes round to it */
+	return sd_bus_flush(n->bus);
+}
+
+int notification_show(struct notification *n, sd_bus *bus, const char *summary, const char *body,
+		      unsigned actions)
+{
+	char *s = strdup(summary), *b = strdup(body);
+
+	if (!s || !b) {
+		free(s);
+		free(b);
+		return -ENOMEM;
+	}
+	free(n->summary);
+	free(n->body);
+	n->summary = s;
+	n->body = b;
+	n->bus = bus;
+	n->actions = actions;
+	n->again = n->sent; /* without its number it cannot be replaced */
+	return n->sent ? 0 : send_it(n);
+}
+
+void notification_forget(struct notification *n)
+{
+	n->id = 0;
+}

@@ -1,0 +1,32 @@
+/* The web view and its HTTP interface: `whyslow serve`. It computes nothing and holds no recording: every question goes to
+ * a verb (daemon/serve/ask.h), and what --json prints is what is answered. */
+#pragma once
+
+#include <stdint.h>
+
+#include "daemon/serve/ask.h"
+#include "net/digest.h"
+
+struct serve_options {
+	struct asker asker;
+	const char *run_dir;   /* its folder `web` gets the control socket (web-control.h) */
+	const char *recording; /* which one is served, for who looks for a server of it */
+	const char *listen, *cert_file, *key_file, *token_file; /* as of http_server_options */
+	const char *const *names;
+	const char *spans_file; /* a store that `spans load` or `spans receive` wrote; NULL = the usual one */
+	const char *fleet_file; /* counters of a fleet (`fleet load`); NULL = none are served */
+};
+
+struct serve;
+
+/* 0 or -errno with *ret_error (caller frees). */
+int serve_start(const struct serve_options *options, struct serve **ret, char **ret_error);
+/* "http://127.0.0.1:7170/". */
+const char *serve_address(const struct serve *s);
+/* A code for one login of the user that this process runs as, within ten minutes. 0 or -EIO. */
+int serve_login_code(const struct serve *s, char ret_code[SECRET_TEXT]);
+/* How many tokens stand in the token file themselves, not their digests. */
+size_t serve_tokens_in_clear(const struct serve *s);
+void serve_stop(struct serve *s); /* NULL: nothing */
+/* The interface as an OpenAPI 3 document; the caller's reference. */
+json_t *serve_openapi(void);

@@ -1,0 +1,322 @@
+#include "daemon/service/service.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/system/linger.h"
+#include "base/system/local-socket.h"
+#include "base/data/log.h"
+#include "base/data/vec.h"
+#include "daemon/recorder/capture.h"
+#include "daemon/recorder/ending.h"
+#include "daemon/service/request.h"
+#include "daemon/service/service-answer.h"
+#include "daemon/service/service-budget.h"
+#include "base/system/urgent.h"
+
+#define STARTING     "socket.starting"
+#define ENDING_PATIENCE 5000 /* ms from the end of its descriptors to that of the recorder */
+#define FORKS_URGENT 50 /* questions a second up to which this process keeps its real-time priority */
+
+struct service {
+	struct service_options options;
+	char *run_dir;
+	int listen_fd;
+	int alive;  /* the answering process ends when the recorder's copy is closed */
+	pid_t pid;  /* 0 = it could not be started */
+	bool opened;
+	bool failed; /* that was said */
+};
+
+struct running {
+	pid_t pid;
+	uint32_t uid;
+};
+
+/* The process that forks. */
+struct forker {
+	const struct service *service;
+	struct linger_guard guard;
+	struct budget budget;
+	VEC(struct running) answers;
+	int64_t second; /* monotonic ns: when the count began */
+	unsigned in_second;
+	bool urgent;
+};
+
+/* --- the process that forks --- */
+
+static void set_urgent(struct forker *f, bool urgent)
+{
+	if (f->urgent != urgent && f->service->options.realtime)
+		(void)(urgent ? urgent_set_inherited() : urgent_set(false));
+	f->urgent = urgent;
+}
+
+/* Who asks without end must not have forks at real-time priority for it. */
+static void count_question(struct forker *f, int64_t now)
+{
+	if (now - f->second >= NS_PER_SEC) {
+		f->second = now;
+		f->in_second = 0;
+	}
+	set_urgent(f, ++f->in_second <= FORKS_URGENT);
+}
+
+static void say_busy(struct forker *f, int connection)
+{
+	const uint8_t busy = REQUEST_BUSY;
+
+	(void)send(connection, &busy, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	linger_guard_begin(&f->guard);
+	close(connection);
+	linger_guard_end(&f->guard);
+}
+
+static void start_answer(struct forker *f, int connection, const struct ucred *peer, bool urgent)
+{
+	const struct service_options *o = &f->service->options;
+	struct service_asker asker = {connection, peer->uid, peer->gid, peer->pid, urgent && o->realtime};
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(f->service->listen_fd);
+		service_answer(o, &asker); /* does not return */
+	}
+	if (pid < 0 || VEC_PUSH(f->answers, (struct running){pid, peer->uid}) < 0) {
+		budget_end(&f->budget, peer->uid, monotonic_now(), 0);
+		say_busy(f, connection);
+		return;
+	}
+	linger_guard_begin(&f->guard);
+	close(connection);
+	linger_guard_end(&f->guard);
+}
+
+static void accept_one(struct forker *f)
+{
+	int connection = local_socket_accept(f->service->listen_fd);
+	int64_t now = monotonic_now();
+	struct ucred peer;
+	socklen_t length = sizeof(peer);
+	bool urgent = false;
+
+	if (connection < 0)
+		return;
+	count_question(f, now);
+	if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0 ||
+	    !budget_begin(&f->budget, peer.uid, now, &urgent))
+		say_busy(f, connection);
+	else
+		start_answer(f, connection, &peer, urgent && f->urgent);
+}
+
+static int64_t cpu_of(const struct rusage *usage)
+{
+	return (usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * NS_PER_SEC +
+	       (usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000;
+}
+
+static void note_end(struct forker *f, pid_t pid, int status, const struct rusage *usage)
+{
+	for (size_t i = 0; i < f->answers.n; i++) {
+		if (f->answers.v[i].pid != pid)
+			continue;
+		budget_end(&f->budget, f->answers.v[i].uid, monotonic_now(), cpu_of(usage));
+		f->answers.v[i] = f->answers.v[--f->answers.n];
+	}
+	if (WIFSIGNALED(status) && service_is_crash(WTERMSIG(status)))
+		log_warning("a process that answered a question crashed (%s)", strsignal(WTERMSIG(status)));
+}
+
+static void reap(struct forker *f, int signals)
+{
+	struct signalfd_siginfo info;
+	struct rusage usage;
+	int status;
+	pid_t pid;
+
+	(void)!read(signals, &info, sizeof(info));
+	while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0)
+		note_end(f, pid, status, &usage);
+}
+
+static int open_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	/* who ends all processes of a unit would take away the one that knows how the recorder ended; it ends with it */
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	sigdelset(&set, SIGTERM);
+	/* the recorder is who is stopped from a terminal; this process ends with it */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void prepare(struct forker *f)
+{
+	const struct service_options *o = &f->service->options;
+
+	close_fd(&(int){o->close_fd});
+	capture_inherit(o->capture);
+	if (o->lock_memory)
+		(void)mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
+	set_urgent(f, true);
+}
+
+/* The pipe closes a moment before the process has ended; while the recorder lives it kills this process instead. */
+static void note_ending(const struct forker *f, pid_t recorder, int pidfd)
+{
+	struct pollfd ended = {pidfd, POLLIN, 0};
+
+	if (pidfd >= 0 && poll(&ended, 1, ENDING_PATIENCE) == 1)
+		ending_note(f->service->run_dir, recorder, pidfd);
+}
+
+static void run_forker(const struct service *s, int alive)
+{
+	struct forker f = {.service = s};
+	pid_t recorder = getppid();
+	int signals = open_signals(), pidfd = (int)syscall(SYS_pidfd_open, recorder, 0);
+	struct pollfd fds[] = {{s->listen_fd, POLLIN, 0}, {alive, POLLIN, 0}, {signals, POLLIN, 0}, {pidfd, POLLIN, 0}};
+
+	prepare(&f);
+	if (signals < 0 || linger_guard_open(&f.guard) < 0)
+		_exit(EXIT_FAILURE);
+	while (poll(fds, ARRAY_SIZE(fds), -1) >= 0 || errno == EINTR) {
+		if (fds[1].revents || fds[3].revents)
+			break;
+		if (fds[2].revents)
+			reap(&f, signals);
+		if (fds[0].revents)
+			accept_one(&f);
+	}
+	close(s->listen_fd); /* questions are refused from now on */
+	note_ending(&f, recorder, pidfd);
+	_exit(EXIT_SUCCESS);
+}
+
+/* --- the recorder's side --- */
+
+static int start(struct service *s)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	s->pid = fork();
+	if (s->pid == 0) {
+		close(ends[1]);
+		run_forker(s, ends[0]);
+	}
+	close(ends[0]);
+	if (s->pid < 0) {
+		int r = -errno;
+
+		s->pid = 0;
+		close(ends[1]);
+		return r;
+	}
+	s->alive = ends[1];
+	return 0;
+}
+
+int service_start(const struct service_options *options, struct service **ret)
+{
+	struct service *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	s->options = *options;
+	s->alive = s->listen_fd = -1;
+	s->run_dir = strdup(options->run_dir);
+	r = s->run_dir ? 0 : -ENOMEM;
+	if (r == 0) {
+		s->listen_fd = local_socket_listen(s->run_dir, STARTING, SOCK_SEQPACKET, 0600);
+		r = s->listen_fd < 0 ? s->listen_fd : 0;
+	}
+	if (r == 0) {
+		linger_refuse(s->listen_fd);
+		r = start(s);
+	}
+	if (r < 0) {
+		service_stop(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+int service_open(struct service *s)
+{
+	_cleanup_free_ char *starting = NULL, *path = NULL;
+
+	if (!s)
+		return 0;
+	if (asprintf(&starting, "%s/" STARTING, s->run_dir) < 0) {
+		starting = NULL;
+		return -ENOMEM;
+	}
+	if (asprintf(&path, "%s/socket", s->run_dir) < 0) {
+		path = NULL;
+		return -ENOMEM;
+	}
+	if (rename(starting, path) < 0)
+		return -errno;
+	s->opened = true;
+	return 0;
+}
+
+void service_tend(struct service *s)
+{
+	int status, r;
+
+	if (!s || (s->pid && waitpid(s->pid, &status, WNOHANG) == 0))
+		return;
+	if (s->pid)
+		log_warning("the process that answers questions ended (%s): it is started again",
+			    WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "by itself");
+	s->pid = 0;
+	close_fd(&s->alive);
+	s->alive = -1;
+	r = start(s);
+	if (r < 0 && !s->failed)
+		log_warning("cannot start the process that answers questions: %s; only root gets answers", strerror(-r));
+	s->failed = r < 0;
+}
+
+void service_stop(struct service *s)
+{
+	if (!s)
+		return;
+	if (s->pid > 0) {
+		kill(s->pid, SIGKILL); /* before the pipe closes, which says that the recorder has died */
+		waitpid(s->pid, NULL, 0);
+	}
+	close_fd(&s->alive);
+	if (s->listen_fd >= 0)
+		local_socket_unlink_in(s->run_dir, s->opened ? "socket" : STARTING);
+	close_fd(&s->listen_fd);
+	free(s->run_dir);
+	free(s);
+}
