@@ -1,5 +1,5 @@
 /* What a question costs where thousands of threads wake one another: crowd KIND [EVENTS [THREADS [FILE]]], KIND being mesh, herd, line
- * or pool (timeline/test-crowd.h). With FILE it writes the trace there; else it asks who made whom wait, as 'why' does, and
+ * or pool (timeline/forest/test-crowd.h). With FILE it writes the trace there; else it asks who made whom wait, as 'why' does, and
  * prints "events cpu_seconds peak_mib charges". */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "store/trace-file.h"
-#include "timeline/test-crowd.h"
+#include "timeline/forest/test-crowd.h"
 
 static double cpu_seconds(void)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/data/clock.h"
-#include "timeline/trace-path.h"
+#include "timeline/forest/trace-path.h"
 
 #define TRACES	100000
 #define SPANS	24

@@ -9,8 +9,8 @@
 
 #include "base/data/cleanup.h"
 #include "store/trace-file.h"
-#include "timeline/blame.h"
-#include "timeline/state.h"
+#include "timeline/blame/blame.h"
+#include "timeline/threads/state.h"
 #include "view/waits.h"
 
 #define CPUS	2

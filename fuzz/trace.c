@@ -10,9 +10,9 @@
 #include "base/data/str.h"
 #include "fuzz/target.h"
 #include "store/trace-file.h"
-#include "timeline/blame.h"
-#include "timeline/path.h"
-#include "timeline/state.h"
+#include "timeline/blame/blame.h"
+#include "timeline/blame/path.h"
+#include "timeline/threads/state.h"
 #include "view/waits.h"
 
 #define SECTION_BYTES (1 << 16)

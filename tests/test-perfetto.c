@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/data/str.h"
-#include "timeline/test-story.h"
-#include "timeline/wait-report.h"
+#include "timeline/blame/wait-report.h"
+#include "timeline/threads/test-story.h"
 #include "view/waits.h"
 
 #define THREADS 12

@@ -8,9 +8,9 @@
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/hmap.h"
-#include "timeline/blame.h"
-#include "timeline/no-reply.h"
-#include "timeline/state.h"
+#include "timeline/blame/blame.h"
+#include "timeline/blame/no-reply.h"
+#include "timeline/threads/state.h"
 
 #define NICE_0	    120 /* trace_thread.prio */
 #define GIVES_WAY   10	/* nicer than this by so much: it waits by choice */

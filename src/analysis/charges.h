@@ -13,7 +13,7 @@ enum charge_how {
 	CHARGE_HELD,	 /* ... the lock itself */
 	CHARGE_INFERRED, /* ... a lock, concluded from who woke the victim */
 	CHARGE_STOPPED,	 /* no lock, but alike: it stopped the victim, by signals or as its tracer */
-	CHARGE_OWED,	 /* it slept until another process of its own let it go on, while it owed the victim an answer (timeline/no-reply.h) */
+	CHARGE_OWED,	 /* it slept until another process of its own let it go on, while it owed the victim an answer (timeline/blame/no-reply.h) */
 	CHARGE_UNANSWERED, /* it always answered the victim, and now does not while that one waits for it; or holds the lock that the server wants */
 	CHARGE_UNREAD,	 /* it slept instead of reading what the victim wrote to it */
 };

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "analysis/attributes.h"
-#include "timeline/forest.h"
+#include "timeline/forest/forest.h"
 
 #define CAUSE_LEAST 0.2 /* of the rise explained, below which it is not told as a cause */
 

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "timeline/forest.h"
+#include "timeline/forest/forest.h"
 
 #define MIX_KEYS 3 /* attributes that are combined */
 

@@ -1,7 +1,7 @@
 /* The two sides of a comparison of requests, as one forest: of each bucket one group a side. */
 #pragma once
 
-#include "timeline/forest.h"
+#include "timeline/forest/forest.h"
 
 #define SPAN_VERSION_KEY " version" /* behind a package, among the attributes of the sides' leaves */
 

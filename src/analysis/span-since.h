@@ -2,7 +2,7 @@
 #pragma once
 
 #include "stat/change.h"
-#include "timeline/forest.h"
+#include "timeline/forest/forest.h"
 
 #define SINCE_LEAST .05 /* of the mean: a change over time that is told */
 #define SINCE_LEVEL .01 /* of all buckets that are looked at together: each is asked for its part of it */

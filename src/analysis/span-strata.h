@@ -5,7 +5,7 @@
 #pragma once
 
 #include "analysis/groups.h"
-#include "timeline/forest.h"
+#include "timeline/forest/forest.h"
 
 #define STRATA_MOST  128
 #define STRATA_WAYS  3	   /* to put requests into strata: the first that shares enough counts */

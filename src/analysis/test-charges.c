@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "timeline/test-story.h"
+#include "timeline/threads/test-story.h"
 
 #include "analysis/charges.h"
 #include "base/data/clock.h"

@@ -1,7 +1,7 @@
 /* Programs that wait for another one longer than they ever did: the commonest slowness of a machine that is short of nothing.
  *
  * A process hangs when its threads have waited for locks, network sockets, or pipes, local sockets and files for three seconds at the least, half a
- * thread more than in any three seconds of the half hour before; when an answer of another process is late (timeline/peer-requests.h); when it
+ * thread more than in any three seconds of the half hour before; when an answer of another process is late (timeline/blame/peer-requests.h); when it
  * tries again and again to lock an SQLite database (answer/hidden-lock.h); or when it has gone quiet (answer/quiet.h). For whom it waits is looked up
  * in /proc of this moment (answer/wait-chain.h), where the question is about now.
  */

@@ -9,7 +9,7 @@
 
 #include "model/visibility.h"
 #include "model/wait-chain.h"
-#include "timeline/peer-requests.h"
+#include "timeline/blame/peer-requests.h"
 
 #define CHAIN_MAX 12 /* links; no chain of the lab has more than five */
 

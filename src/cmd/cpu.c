@@ -13,7 +13,7 @@
 #include "cmd/verb.h"
 #include "daemon/recorder/capture.h"
 #include "model/cpu-report.h"
-#include "timeline/cpu-sums.h"
+#include "timeline/threads/cpu-sums.h"
 #include "view/cpu.h"
 
 static struct trace_request arg_recall;

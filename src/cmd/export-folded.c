@@ -6,7 +6,7 @@
 #include "base/data/log.h"
 #include "base/data/str.h"
 #include "cmd/name-stacks.h"
-#include "timeline/state.h"
+#include "timeline/threads/state.h"
 #include "view/waits.h"
 
 /* A window's events and their stacks. */

@@ -13,9 +13,9 @@
 #include "daemon/recorder/capture.h"
 #include "store/trace-file.h"
 #include "store/trace-folder.h"
-#include "timeline/blame.h"
-#include "timeline/state.h"
-#include "timeline/wait-report.h"
+#include "timeline/blame/blame.h"
+#include "timeline/blame/wait-report.h"
+#include "timeline/threads/state.h"
 #include "view/waits.h"
 
 #define PATIENCE      (3 * NS_PER_SEC) /* what follows a press is kept 5 s after it */

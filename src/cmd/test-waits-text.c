@@ -1,5 +1,5 @@
 /* What `whyslow waits` says of many who waited for one: one line. */
-#include "timeline/test-story.h"
+#include "timeline/threads/test-story.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,8 +8,8 @@
 #include "base/data/cleanup.h"
 #include "base/data/log.h"
 #include "base/data/str.h"
-#include "timeline/draw.h"
-#include "timeline/path.h"
+#include "timeline/blame/path.h"
+#include "timeline/threads/draw.h"
 #include "view/waits.h"
 
 #define PATH_ROWS  40	 /* threads of a critical path that come before all others */

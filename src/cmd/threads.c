@@ -13,8 +13,8 @@
 #include "cmd/name-stacks.h"
 #include "cmd/trace-open.h"
 #include "cmd/threads-draw.h"
-#include "timeline/state.h"
-#include "timeline/wait-report.h"
+#include "timeline/threads/state.h"
+#include "timeline/blame/wait-report.h"
 #include "view/waits.h"
 
 #define QUESTION_WORDS 48

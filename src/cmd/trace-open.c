@@ -13,7 +13,7 @@
 #include "daemon/recorder/capture-symbols.h"
 #include "source/flight/flight.h"
 #include "symbol/kernel.h"
-#include "timeline/state.h"
+#include "timeline/threads/state.h"
 
 #define WATCH_DEFAULT (5 * NS_PER_SEC)
 

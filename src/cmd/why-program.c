@@ -14,8 +14,8 @@
 #include "base/data/clock.h"
 #include "base/data/log.h"
 #include "cmd/client-rights.h"
-#include "timeline/blame.h"
-#include "timeline/state.h"
+#include "timeline/blame/blame.h"
+#include "timeline/threads/state.h"
 #include "view/why-program.h"
 
 #define EVENTS_SPAN (20 * NS_PER_SEC) /* of a longer trace the last */

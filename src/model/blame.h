@@ -1,4 +1,4 @@
-/* Who made whom wait: what src/timeline/blame.c finds and views show.
+/* Who made whom wait: what src/timeline/blame/blame.c finds and views show.
  *
  * Every nanosecond of every wait is charged once: the sum over a victim's cells of one kind equals its waits of that
  * kind in the window, exactly. What nothing can be named for is charged to BY_UNKNOWN, not left out.

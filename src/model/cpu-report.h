@@ -40,7 +40,7 @@ struct cpu_report {
 	uint64_t switches, wakeups;
 	int64_t steal; /* ns that the hypervisor gave to other guests; CPU_STEAL_UNKNOWN. It is within the other sums */
 	bool live; /* the recorder's sums; else a recorder of its own for the span */
-	bool of_events; /* of a trace (timeline/cpu-sums.h): nothing is known by tick; queue_seen is NaN */
+	bool of_events; /* of a trace (timeline/threads/cpu-sums.h): nothing is known by tick; queue_seen is NaN */
 };
 
 #define CPU_STEAL_UNKNOWN (-1)

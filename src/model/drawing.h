@@ -1,4 +1,4 @@
-/* An interval of the timeline as it can be drawn on so many points, whatever happened in between: what timeline/draw.c
+/* An interval of the timeline as it can be drawn on so many points, whatever happened in between: what timeline/threads/draw.c
  * makes and views hand on.
  *
  * A run is one state, or, where states change faster than once a point, a mix of them with their shares: nothing is left

@@ -6,9 +6,9 @@
 #include "model/span-mapping.h"
 #include "source/span/span-reader.h"
 #include "store/span-store.h"
-#include "timeline/forest-add.h"
-#include "timeline/span-assemble.h"
-#include "timeline/span-edges.h"
+#include "timeline/forest/forest-add.h"
+#include "timeline/forest/span-assemble.h"
+#include "timeline/forest/span-edges.h"
 
 #define SPAN_DIMENSIONS "hardware,workload" /* SDiag's buckets */
 
@@ -16,7 +16,7 @@ struct pipeline_options {
 	const char *mapping_file; /* NULL = semantic conventions */
 	const char *join;	  /* "FILE:ATTRIBUTE[,FILE:ATTRIBUTE ...]", or NULL */
 	const char *dimensions;	  /* NULL = SPAN_DIMENSIONS */
-	const char *asynchronous; /* a file of calls that nobody waits for (timeline/span-edges.h), or NULL */
+	const char *asynchronous; /* a file of calls that nobody waits for (timeline/forest/span-edges.h), or NULL */
 	const char *format;	  /* NULL = recognised */
 	enum path_rule rule;
 	int64_t late;	    /* ns */

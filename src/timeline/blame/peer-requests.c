@@ -1,0 +1,261 @@
+#include "timeline/blame/peer-requests.h"
+
+#include <string.h>
+
+#include "base/data/clock.h"
+#include "base/data/cleanup.h"
+
+#define ASKED_AT_ONCE 4 /* by one thread; what is asked beyond that takes the oldest one's place */
+#define KNOWN_LEAST   10
+#define LATER	      5 /* times the longest before */
+#define QUICKER	      2 /* times than the other direction: who asks */
+#define PAST_LEAST    (30 * NS_PER_SEC)
+#define RECENT	      (10 * NS_PER_SEC) /* an answer that came before that is no trouble of now */
+#define NET_TX	      2 /* soft interrupts in which a packet over loopback arrives, in its sender's time */
+#define NET_RX	      3
+
+/* What is known of one direction. */
+struct pair {
+	uint32_t n;
+	int64_t sum, longest;	  /* before */
+	struct peer_request slowest;	  /* since */
+};
+
+struct asker {
+	struct peer_request asked[ASKED_AT_ONCE]; /* asked == 0: free */
+};
+
+struct pass {
+	const struct trace *t;
+	struct asker *askers; /* by index of the thread */
+	struct hmap pairs;    /* (asker's tgid, server's) and hashes of their names -> place in `found` + 1 */
+	VEC(struct pair) found;
+	int64_t split;
+	int error;
+};
+
+void peer_requests_free(struct peer_requests *r)
+{
+	VEC_FREE(r->late);
+	VEC_FREE(r->pending);
+}
+
+static struct pair *pair_of(struct pass *p, uint64_t key, uint64_t key2, bool add)
+{
+	uintptr_t place = (uintptr_t)hmap_get(&p->pairs, key, key2);
+
+	if (place || !add)
+		return place ? &p->found.v[place - 1] : NULL;
+	if (VEC_PUSH(p->found, (struct pair){}) < 0 || hmap_put(&p->pairs, key, key2, (void *)(uintptr_t)p->found.n) < 0) {
+		p->error = -ENOMEM;
+		return NULL;
+	}
+	return &p->found.v[p->found.n - 1];
+}
+
+static struct pair *pair_of_processes(struct pass *p, uint32_t asker, uint32_t server, bool add)
+{
+	return pair_of(p, asker, server, add);
+}
+
+/* Their second word is no tgid. */
+static struct pair *pair_of_names(struct pass *p, const struct trace_thread *asker, const struct trace_thread *server, bool add)
+{
+	return pair_of(p, hash_text(asker->comm), ~hash_text(server->comm), add);
+}
+
+static void book(const struct pass *p, struct pair *pair, const struct peer_request *r, int64_t end)
+{
+	if (!pair)
+		return;
+	if (end < p->split) {
+		pair->n++;
+		pair->sum += r->took;
+		pair->longest = r->took > pair->longest ? r->took : pair->longest;
+	} else if (end + RECENT >= (int64_t)p->t->frozen && r->took > pair->slowest.took) {
+		pair->slowest = *r;
+	}
+}
+
+/* The answer to what `asker` asked the process of `by`, if it asked anything. */
+static void answer(struct pass *p, const struct trace_thread *asker, const struct trace_thread *by, int64_t at)
+{
+	uint32_t index = (uint32_t)(asker - p->t->threads.v);
+
+	for (size_t i = 0; i < ASKED_AT_ONCE; i++) {
+		struct peer_request *r = &p->askers[index].asked[i];
+
+		if (!r->asked || r->server != by->tgid)
+			continue;
+		r->took = at - r->since;
+		r->pending = false;
+		book(p, pair_of_processes(p, asker->tgid, by->tgid, true), r, at);
+		book(p, pair_of_names(p, asker, by, true), r, at);
+		r->asked = 0;
+	}
+}
+
+static void ask(struct pass *p, const struct trace_thread *asker, const struct trace_thread *server, int64_t at)
+{
+	uint32_t index = (uint32_t)(asker - p->t->threads.v);
+	struct peer_request *place = &p->askers[index].asked[0];
+
+	for (size_t i = 0; i < ASKED_AT_ONCE; i++) {
+		struct peer_request *r = &p->askers[index].asked[i];
+
+		if (r->asked && r->server == server->tgid)
+			return; /* more of the same request */
+		if (place->asked && (!r->asked || r->since < place->since))
+			place = r;
+	}
+	*place = (struct peer_request){.thread = index, .process = asker->tgid, .asked = server->tid, .server = server->tgid, .since = at, .pending = true};
+}
+
+/* Of a packet over loopback the thread in whose time it arrives has mostly sent it. */
+static bool is_by_a_task(const struct event *e)
+{
+	if (e->flags & (WAKEUP_STILL_QUEUED | WAKEUP_NO_WAKING | WAKEUP_IN_IRQ | WAKEUP_NEW) || !e->wakeup.waker)
+		return false;
+	return !(e->flags & WAKEUP_IN_SOFTIRQ) || e->wakeup.vector == NET_RX || e->wakeup.vector == NET_TX;
+}
+
+static bool is_program(const struct trace_thread *t)
+{
+	return t && t->tid && !(t->flags & (THREAD_IS_KERNEL | THREAD_IS_IDLE | THREAD_IS_SELF));
+}
+
+static void look_at(struct pass *p, const struct event *e)
+{
+	int64_t at = (int64_t)e->time - e->wakeup.since_waking;
+	const struct trace_thread *by, *woken;
+
+	if (e->kind != EVENT_WAKEUP || !is_by_a_task(e))
+		return;
+	by = trace_thread(p->t, e->wakeup.waker, e->time);
+	woken = trace_thread(p->t, e->thread, e->time);
+	if (!is_program(by) || !is_program(woken) || by->tgid == woken->tgid)
+		return;
+	answer(p, woken, by, at);
+	ask(p, by, woken, at);
+}
+
+/* --- what is late --- */
+
+static const struct trace_thread *thread_of(const struct trace *t, uint32_t tid)
+{
+	return trace_thread(t, tid, t->frozen);
+}
+
+/* Ten answers or more; NULL = too little is known. Of processes that bear one name each could be the other. */
+static const struct pair *known(struct pass *p, const struct trace_thread *asker, const struct trace_thread *server)
+{
+	const struct pair *pair = pair_of_processes(p, asker->tgid, server->tgid, false);
+
+	if ((!pair || pair->n < KNOWN_LEAST) && strcmp(asker->comm, server->comm) != 0)
+		pair = pair_of_names(p, asker, server, false);
+	return pair && pair->n >= KNOWN_LEAST ? pair : NULL;
+}
+
+static bool is_late(struct pass *p, struct peer_request *r)
+{
+	const struct trace_thread *asker = &p->t->threads.v[r->thread], *server = thread_of(p->t, r->asked);
+	const struct pair *there = server ? known(p, asker, server) : NULL, *back = server ? known(p, server, asker) : NULL;
+
+	if (!there || r->took < REQUEST_LATE || r->took < LATER * there->longest)
+		return false;
+	r->normally = there->longest;
+	return !back || there->sum / there->n * QUICKER <= back->sum / back->n;
+}
+
+static int add_late(struct pass *p, const struct peer_request *r, struct peer_requests *ret)
+{
+	struct peer_request late = *r;
+
+	if (!is_late(p, &late))
+		return 0;
+	for (size_t i = 0; i < ret->late.n; i++) {
+		struct peer_request *other = &ret->late.v[i];
+
+		if (other->process != late.process || other->server != late.server)
+			continue;
+		if (late.took > other->took)
+			*other = late;
+		return 0;
+	}
+	return VEC_PUSH(ret->late, late);
+}
+
+static bool is_asleep(const struct trace_thread *t)
+{
+	return !t->end && t->state_since && t->state != STATE_RUNNING && !state_is_runnable(t->state);
+}
+
+static int collect(struct pass *p, struct peer_requests *ret)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < p->t->threads.n; i++)
+		for (size_t k = 0; r == 0 && k < ASKED_AT_ONCE; k++) {
+			struct peer_request *a = &p->askers[i].asked[k];
+
+			if (!a->asked || !is_asleep(&p->t->threads.v[i]))
+				continue;
+			a->took = (int64_t)p->t->frozen - a->since;
+			r = VEC_PUSH(ret->pending, *a);
+			r = r ?: add_late(p, a, ret);
+		}
+	for (size_t i = 0; r == 0 && i < p->found.n; i++)
+		if (p->found.v[i].slowest.took)
+			r = add_late(p, &p->found.v[i].slowest, ret);
+	return r;
+}
+
+static int longest_first(const void *a, const void *b)
+{
+	const struct peer_request *x = a, *y = b;
+
+	return x->took != y->took ? (x->took > y->took ? -1 : 1) : (x->thread > y->thread) - (x->thread < y->thread);
+}
+
+static int64_t begin_of_now(const struct trace *t)
+{
+	int64_t span = (int64_t)(t->frozen - t->from) / 2;
+
+	return (int64_t)t->frozen - (span < PAST_LEAST ? span : PAST_LEAST);
+}
+
+int peer_requests_find(const struct trace *t, struct peer_requests *ret)
+{
+	struct pass p = {.t = t, .split = begin_of_now(t)};
+	struct peer_requests found = {};
+
+	p.askers = calloc(t->threads.n + 1, sizeof(*p.askers));
+	p.error = p.askers ? 0 : -ENOMEM;
+	for (size_t i = 0; p.error == 0 && i < t->n_events && t->events[i].time <= t->frozen; i++)
+		look_at(&p, &t->events[i]);
+	if (p.error == 0)
+		p.error = collect(&p, &found);
+	if (found.late.n)
+		qsort(found.late.v, found.late.n, sizeof(found.late.v[0]), longest_first);
+	hmap_free(&p.pairs);
+	VEC_FREE(p.found);
+	free(p.askers);
+	if (p.error < 0)
+		peer_requests_free(&found);
+	else
+		*ret = found;
+	return p.error;
+}
+
+const struct peer_request *peer_requests_pending_of(const struct peer_requests *r, uint32_t pid, int64_t since)
+{
+	const struct peer_request *first = NULL;
+
+	for (size_t i = 0; i < r->pending.n; i++) {
+		const struct peer_request *a = &r->pending.v[i];
+
+		if (a->process == pid && a->since >= since && (!first || a->since < first->since))
+			first = a;
+	}
+	return first;
+}

@@ -1,0 +1,146 @@
+/* Who asks whom, and which answer is late: told wakeup by wakeup. */
+#include "timeline/threads/test-story.h"
+
+#include "timeline/blame/peer-requests.h"
+
+#define STORY(s) _cleanup_(story_end) struct story s; begin(&s); (void)state
+#define ROUND 50000 /* us from one request to the next */
+#define ROUNDS 20
+#define END (ROUNDS * ROUND)
+
+/* A asks B every 50 ms and is answered after 2 ms, whatever call both wait in. */
+static void begin(struct story *s)
+{
+	story_begin(s, 2);
+	cast_process(s, A, "client");
+	cast_process(s, B, "server");
+	cast_process(s, C, "stranger");
+}
+
+static void ask_and_answer(struct story *s, int64_t us, int64_t took)
+{
+	wake(s, us, 0, A, B, 1);
+	wake(s, us + took, 1, B, A, 0);
+}
+
+static void talk(struct story *s)
+{
+	for (int64_t i = 0; i < ROUNDS; i++)
+		ask_and_answer(s, 1000 + i * ROUND, 2000);
+}
+
+/* All threads sleep at `us`. */
+static void find(struct story *s, int64_t us, struct peer_requests *ret)
+{
+	s->trace.from = 1;
+	s->trace.to = s->trace.frozen = (uint64_t)(us * US);
+	assert_int_equal(trace_finish(&s->trace), 0);
+	for (size_t i = 0; i < s->trace.threads.n; i++) {
+		s->trace.threads.v[i].state = STATE_IDLE;
+		s->trace.threads.v[i].state_since = 1;
+	}
+	assert_int_equal(peer_requests_find(&s->trace, ret), 0);
+}
+
+static void an_answer_that_does_not_come_is_late(void **state)
+{
+	_cleanup_(peer_requests_free) struct peer_requests found = {};
+	const struct peer_request *pending;
+	STORY(s);
+
+	talk(&s);
+	wake(&s, END + 1000, 0, A, B, 1);
+	find(&s, END + 3001000, &found);
+	assert_int_equal(found.late.n, 1);
+	assert_int_equal(found.late.v[0].process, A);
+	assert_int_equal(found.late.v[0].server, B);
+	assert_int_equal(found.late.v[0].took, 3000 * MS);
+	assert_int_equal(found.late.v[0].normally, 2 * MS);
+	assert_true(found.late.v[0].pending);
+	pending = peer_requests_pending_of(&found, A, 0);
+	assert_non_null(pending);
+	assert_int_equal(pending->asked, B);
+	assert_null(peer_requests_pending_of(&found, A, (END + 2000) * US));
+	assert_null(peer_requests_pending_of(&found, C, 0));
+}
+
+static void an_answer_that_came_late_is_late(void **state)
+{
+	_cleanup_(peer_requests_free) struct peer_requests found = {};
+	STORY(s);
+
+	talk(&s);
+	ask_and_answer(&s, END + 1000, 1500 * 1000);
+	find(&s, END + 1600 * 1000, &found);
+	assert_int_equal(found.late.n, 1);
+	assert_int_equal(found.late.v[0].took, 1500 * MS);
+	assert_false(found.late.v[0].pending);
+}
+
+static void what_came_late_long_ago_is_over(void **state)
+{
+	_cleanup_(peer_requests_free) struct peer_requests found = {};
+	STORY(s);
+
+	talk(&s);
+	ask_and_answer(&s, 20 * END, 1500 * 1000);
+	find(&s, 20 * END + 15000 * 1000, &found);
+	assert_int_equal(found.late.n, 0);
+}
+
+/* The server waits for its next request, which is no hang. */
+static void who_is_asked_no_more_waits_for_work(void **state)
+{
+	_cleanup_(peer_requests_free) struct peer_requests found = {};
+	STORY(s);
+
+	talk(&s);
+	find(&s, END + 5000 * 1000, &found);
+	assert_int_equal(found.late.n, 0);
+}
+
+static void who_is_never_answered_waits_for_nothing(void **state)
+{
+	_cleanup_(peer_requests_free) struct peer_requests found = {};
+	STORY(s);
+
+	for (int64_t i = 0; i < ROUNDS; i++)
+		wake(&s, 1000 + i * ROUND, 0, A, B, 1);
+	find(&s, END + 5000 * 1000, &found);
+	assert_int_equal(found.late.n, 0);
+}
+
+static void answers_that_always_take_long_are_not_late(void **state)
+{
+	_cleanup_(peer_requests_free) struct peer_requests found = {};
+	STORY(s);
+
+	for (int64_t i = 0; i < ROUNDS; i++)
+		ask_and_answer(&s, 1000 + i * 2000 * 1000, 500 * 1000);
+	wake(&s, ROUNDS * 2000 * 1000, 0, A, B, 1);
+	find(&s, ROUNDS * 2000 * 1000 + 1500 * 1000, &found);
+	assert_int_equal(found.late.n, 0);
+}
+
+/* As psql and its backend: a new pair each time. */
+static void new_processes_are_known_by_their_names(void **state)
+{
+	_cleanup_(peer_requests_free) struct peer_requests found = {};
+	STORY(s);
+
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		cast_process(&s, 1000 + i, "psql");
+		cast_process(&s, 2000 + i, "postgres");
+		wake(&s, 1000 + i * ROUND, 0, 1000 + i, 2000 + i, 1);
+		if (i < ROUNDS - 1)
+			wake(&s, 2000 + i * ROUND, 1, 2000 + i, 1000 + i, 0);
+	}
+	find(&s, END + 3000 * 1000, &found);
+	assert_int_equal(found.late.n, 1);
+	assert_int_equal(found.late.v[0].process, 1000 + ROUNDS - 1);
+}
+
+RUN_TESTS(cmocka_unit_test(an_answer_that_does_not_come_is_late), cmocka_unit_test(an_answer_that_came_late_is_late),
+	  cmocka_unit_test(what_came_late_long_ago_is_over),
+	  cmocka_unit_test(who_is_asked_no_more_waits_for_work), cmocka_unit_test(who_is_never_answered_waits_for_nothing),
+	  cmocka_unit_test(answers_that_always_take_long_are_not_late), cmocka_unit_test(new_processes_are_known_by_their_names))

@@ -1,0 +1,537 @@
+#include "timeline/forest/forest-add.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VERSIONS_MAX 64 /* packages of one trace */
+
+struct vertex_scratch {
+	uint32_t turn;	/* of the parent span whose children are looked at */
+	uint32_t failed_turn;
+	int64_t low;	/* where the calls seen so far begin */
+	int64_t failed; /* end of the first failed one */
+};
+
+void builder_free(struct forest_builder *b)
+{
+	tree_free(&b->tree);
+	free(b->vertex);
+	free(b->sum);
+	free(b->self);
+	free(b->calls);
+	free(b->touched);
+	free(b->scratch);
+	hmap_free(&b->combinations);
+	hmap_free(&b->leaf_sets);
+}
+
+static int grow_spans(struct forest_builder *b, uint32_t n)
+{
+	uint32_t *grown;
+
+	if (n <= b->allocated)
+		return 0;
+	n = n < 256 ? 256 : 2 * n;
+	grown = reallocarray(b->vertex, n, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	b->vertex = grown;
+	b->allocated = n;
+	return 0;
+}
+
+/* Room for what the vertices of this trace need. */
+static int grow_vertices(struct forest_builder *b)
+{
+	size_t n = b->forest->vertices.n, want = b->n_vertices ? b->n_vertices : 64;
+	int64_t *sum, *self;
+	uint32_t *calls, *touched;
+	struct vertex_scratch *scratch;
+
+	if (n <= b->n_vertices)
+		return 0;
+	while (want < n)
+		want *= 2;
+	sum = reallocarray(b->sum, want, sizeof(*sum));
+	b->sum = sum ? sum : b->sum;
+	self = reallocarray(b->self, want, sizeof(*self));
+	b->self = self ? self : b->self;
+	calls = reallocarray(b->calls, want, sizeof(*calls));
+	b->calls = calls ? calls : b->calls;
+	touched = reallocarray(b->touched, want, sizeof(*touched));
+	b->touched = touched ? touched : b->touched;
+	scratch = reallocarray(b->scratch, want, sizeof(*scratch));
+	b->scratch = scratch ? scratch : b->scratch;
+	if (!sum || !self || !calls || !touched || !scratch)
+		return -ENOMEM;
+	memset(sum + b->n_vertices, 0, (want - b->n_vertices) * sizeof(*sum));
+	memset(self + b->n_vertices, 0, (want - b->n_vertices) * sizeof(*self));
+	memset(calls + b->n_vertices, 0, (want - b->n_vertices) * sizeof(*calls));
+	memset(scratch + b->n_vertices, 0, (want - b->n_vertices) * sizeof(*scratch));
+	b->n_vertices = want;
+	return 0;
+}
+
+/* A client span is the edge to its callee: the service of its (remote) child, or what it says it calls. 0 = no edge. */
+static uint32_t callee_of(struct forest_builder *b, const struct span *spans, uint32_t i)
+{
+	const struct tree *t = &b->tree;
+	const struct span *s = &spans[i];
+	uint32_t n = t->first[i + 1] - t->first[i];
+	const struct set_record *record;
+
+	if (s->kind != SPAN_CLIENT && s->kind != SPAN_PRODUCER && (s->kind != SPAN_UNKNOWN || n != 1))
+		return 0;
+	for (uint32_t k = 0; k < n; k++)
+		if (spans[t->child[t->first[i] + k]].service != s->service)
+			return spans[t->child[t->first[i] + k]].service;
+	if (n || !s->attributes || s->kind == SPAN_UNKNOWN)
+		return 0;
+	record = record_of(b->records, s->attributes);
+	return record ? record->callee : 0;
+}
+
+static int find_vertices(struct forest_builder *b, const struct span *spans)
+{
+	struct tree *t = &b->tree;
+
+	for (uint32_t k = 0; k < t->reached; k++) {
+		uint32_t i = t->order[k], parent = i == t->root ? NO_VERTEX : b->vertex[t->parent[i]];
+		uint32_t callee = callee_of(b, spans, i);
+
+		if (callee)
+			t->flags[i] |= TREE_EDGE;
+		b->vertex[i] = forest_vertex(b->forest, parent, callee ? VERTEX_EDGE : VERTEX_CALL, spans[i].service,
+					     callee ? callee : spans[i].service, spans[i].operation);
+		if (b->vertex[i] == NO_VERTEX)
+			return -ENOMEM;
+	}
+	return grow_vertices(b);
+}
+
+/* --- whose request it is ------------------------------------------------------------------------------------------ */
+
+static uint32_t value_of(struct forest_builder *b, const struct span *s, uint32_t dimension)
+{
+	const struct set_record *record = s->attributes ? record_of(b->records, s->attributes) : NULL;
+	uint32_t value = record ? record->values[dimension] : 0;
+
+	if (value)
+		return value;
+	record = record_of(b->records, s->resource);
+	return record ? record->values[dimension] : 0;
+}
+
+/* The root's word counts; where it has none, that of the first span which has one (parents before children). */
+static void dimension_values(struct forest_builder *b, const struct span *spans, uint32_t values[FOREST_DIMENSIONS])
+{
+	const struct tree *t = &b->tree;
+
+	for (uint32_t d = 0; d < b->records->n_dimensions; d++)
+		for (uint32_t k = 0; k < t->reached && !values[d]; k++)
+			values[d] = value_of(b, &spans[t->order[k]], d);
+}
+
+/* Two versions of one package within a request (a roll-out) are a version of their own. */
+static uint32_t unite(struct forest_builder *b, const uint32_t *sets, size_t n)
+{
+	struct attribute v[4 * VERSIONS_MAX];
+	struct names *names = b->forest->names;
+	char both[2 * NAME_TEXT_MAX + 2];
+	size_t used = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct attribute_set *set = names_get_set(names, sets[i]);
+
+		for (uint32_t j = 0; j < set->n && used < 4 * VERSIONS_MAX; j++) {
+			struct attribute one = set->v[j];
+			size_t at = 0;
+			const char *x, *y;
+			int r;
+
+			while (at < used && v[at].key != one.key)
+				at++;
+			if (at < used && v[at].value != one.value) {
+				x = names_get(names, v[at].value);
+				y = names_get(names, one.value);
+				r = strcmp(x, y);
+				if (strstr(r < 0 ? y : x, r < 0 ? x : y))
+					continue;
+				snprintf(both, sizeof(both), "%s+%s", r < 0 ? x : y, r < 0 ? y : x);
+				one.value = names_text(names, both, strlen(both));
+			}
+			v[at] = one;
+			used += at == used;
+		}
+	}
+	return used ? names_set(names, 0, v, used) : 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The version combination of all packages that took part. */
+static uint32_t combination(struct forest_builder *b, const struct span *spans)
+{
+	const struct tree *t = &b->tree;
+	uint32_t sets[VERSIONS_MAX], last = 0, result;
+	size_t n = 0;
+	uint64_t key;
+	void *known;
+
+	for (uint32_t k = 0; k < t->reached; k++) {
+		uint32_t resource = spans[t->order[k]].resource;
+		const struct set_record *record;
+		size_t at = 0;
+
+		if (resource == last)
+			continue;
+		last = resource;
+		record = record_of(b->records, resource);
+		if (!record || !record->versions)
+			continue;
+		while (at < n && sets[at] != record->versions)
+			at++;
+		if (at == n && n < VERSIONS_MAX)
+			sets[n++] = record->versions;
+	}
+	if (n < 2)
+		return n ? sets[0] : 0;
+	qsort(sets, n, sizeof(*sets), by_number);
+	key = hash_bytes(sets, n * sizeof(*sets));
+	known = hmap_get(&b->combinations, key, n);
+	if (known)
+		return (uint32_t)(uintptr_t)known;
+	result = unite(b, sets, n);
+	if (result)
+		hmap_put(&b->combinations, key, n, (void *)(uintptr_t)result);
+	return result;
+}
+
+static uint32_t leaf_set(struct forest_builder *b, const struct span *root)
+{
+	void *known = hmap_get(&b->leaf_sets, root->attributes, root->resource);
+	struct attribute v[256];
+	const uint32_t parts[2] = {root->resource, root->attributes};
+	size_t n = 0;
+	uint32_t set;
+
+	if (known)
+		return (uint32_t)(uintptr_t)known;
+	for (int i = 0; i < 2; i++) {
+		const struct set_record *record = record_of(b->records, parts[i]);
+		const struct attribute_set *all = names_get_set(b->forest->names, record ? record->joined : 0);
+
+		for (uint32_t j = 0; j < all->n && n < 256; j++)
+			if (!names_too_fine(b->forest->names, all->v[j].key))
+				v[n++] = all->v[j];
+	}
+	set = names_set(b->forest->names, root->service, v, n);
+	if (set)
+		hmap_put(&b->leaf_sets, root->attributes, root->resource, (void *)(uintptr_t)set);
+	return set;
+}
+
+/* --- what it cost ------------------------------------------------------------------------------------------------- */
+
+/* It failed, or whom it called did: not every client marks what its server answered. */
+static bool has_failed(const struct tree *t, const struct span *spans, uint32_t c)
+{
+	if (spans[c].flags & SPAN_ERROR)
+		return true;
+	return t->flags[c] & TREE_EDGE && t->first[c + 1] > t->first[c] && spans[t->child[t->first[c]]].flags & SPAN_ERROR;
+}
+
+/* Time in which a child ran, and what each vertex among the children covers; children come by end, the last first. */
+static int64_t children_busy(struct forest_builder *b, struct group *g, const struct span *spans, uint32_t p,
+			     uint64_t weight)
+{
+	const struct tree *t = &b->tree;
+	const uint32_t *child = t->child + t->first[p];
+	int64_t low = INT64_MAX, busy = 0;
+	bool failed = false;
+
+	b->turn++;
+	for (uint32_t k = t->count[p]; k-- > 0;) {
+		uint32_t c = child[k];
+		struct vertex_scratch *s = &b->scratch[b->vertex[c]];
+		struct cell *cell = forest_cell(g, b->vertex[c]);
+		int64_t end = t->end[c] < low ? t->end[c] : low, own_end = t->end[c];
+
+		if (!cell)
+			continue;
+		busy += end > t->start[c] ? end - t->start[c] : 0;
+		low = t->start[c] < low ? t->start[c] : low;
+		if (s->turn != b->turn) {
+			s->turn = b->turn;
+			s->low = INT64_MAX;
+			cell->parents += weight;
+		}
+		own_end = own_end < s->low ? own_end : s->low;
+		cell->wall += own_end > t->start[c] ? (wide)(own_end - t->start[c]) * weight : 0;
+		s->low = t->start[c] < s->low ? t->start[c] : s->low;
+		failed |= has_failed(t, spans, c);
+	}
+	for (uint32_t k = 0; failed && k < t->count[p]; k++) {
+		uint32_t c = child[k];
+		struct vertex_scratch *s = &b->scratch[b->vertex[c]];
+
+		if (s->failed_turn == b->turn && t->start[c] >= s->failed)
+			forest_cell(g, b->vertex[c])->retries += weight;
+		if (s->failed_turn != b->turn && has_failed(t, spans, c)) {
+			s->failed_turn = b->turn;
+			s->failed = t->end[c];
+		}
+	}
+	return busy;
+}
+
+/* Where a call ran; of an edge, where the callee did. */
+static uint32_t host_of(struct forest_builder *b, const struct span *spans, uint32_t i)
+{
+	const struct tree *t = &b->tree;
+	const struct set_record *record;
+
+	if (t->flags[i] & TREE_EDGE && t->first[i + 1] > t->first[i])
+		i = t->child[t->first[i]];
+	record = record_of(b->records, spans[i].resource);
+	return record ? record->host : 0;
+}
+
+static int64_t slack_of(const struct tree *t, uint32_t i)
+{
+	int64_t slack = t->end[t->parent[i]] - t->end[i];
+
+	return slack > 0 ? slack : 0;
+}
+
+static int add_span(struct forest_builder *b, struct group *g, uint32_t bucket, const struct span *spans, uint32_t i,
+		    uint64_t weight)
+{
+	struct tree *t = &b->tree;
+	uint32_t v = b->vertex[i], host = host_of(b, spans, i);
+	int64_t duration = t->end[i] - t->start[i], own = duration, called = 0;
+	struct cell *cell;
+	struct forest_place *place;
+
+	if (t->count[i]) {
+		own -= children_busy(b, g, spans, i, weight);
+		for (uint32_t k = 0; k < t->count[i]; k++)
+			called += t->end[t->child[t->first[i] + k]] - t->start[t->child[t->first[i] + k]];
+	}
+	cell = forest_cell(g, v);
+	if (!cell)
+		return -ENOMEM;
+	moments_add(&cell->duration, (uint64_t)duration, weight);
+	moments_add(&cell->self, (uint64_t)(own > 0 ? own : 0), weight);
+	b->self[v] += own > 0 ? own : 0;
+	cell->called += (wide)called * weight;
+	cell->busy += (wide)(duration - own) * weight;
+	cell->errors += spans[i].flags & SPAN_ERROR ? weight : 0;
+	cell->asynchronous += t->flags[i] & TREE_ASYNCHRONOUS ? weight : 0;
+	if (!b->calls[v]++)
+		b->touched[b->n_touched++] = v;
+	if (t->flags[i] & TREE_ON_PATH) {
+		b->sum[v] += t->own[i];
+		cell->drag += (wide)path_drag(t, i, false) * weight;
+	} else if (!(t->flags[i] & TREE_ASYNCHRONOUS)) {
+		cell->slack += (wide)slack_of(t, i) * weight;
+	}
+	place = host ? forest_place(b->forest, bucket, v, host) : NULL;
+	if (place)
+		moments_add(&place->path, (uint64_t)own, weight);
+	return sketch_add(cell->sketch, (uint64_t)duration, weight);
+}
+
+/* CRISP clamps a call path whose children overlap to 0; with the other rules no sum is negative. */
+static int add_paths(struct forest_builder *b, struct group *g, struct slot *slot, uint64_t weight)
+{
+	for (size_t k = 0; k < b->n_touched; k++) {
+		uint32_t v = b->touched[k];
+		int64_t sum = b->sum[v] > 0 ? b->sum[v] : 0;
+		struct cell *cell = forest_cell(g, v);
+		struct slot_cell *in_slot = slot_cell(slot, v, (size_t)(cell - g->cells.v));
+
+		if (!in_slot)
+			return -ENOMEM;
+		moments_add(&cell->path, (uint64_t)sum, weight);
+		in_slot->calls += b->calls[v] * weight;
+		in_slot->path += (wide)sum * weight;
+		in_slot->self += (wide)b->self[v] * weight;
+		b->sum[v] = 0;
+		b->self[v] = 0;
+		b->calls[v] = 0;
+	}
+	b->n_touched = 0;
+	return 0;
+}
+
+static int fill_exemplar(struct forest_builder *b, const struct span *spans, struct exemplar *e)
+{
+	const struct tree *t = &b->tree;
+	const struct span *root = &spans[t->root];
+	uint32_t n = t->reached < FOREST_EXEMPLAR_MAX ? t->reached : FOREST_EXEMPLAR_MAX;
+
+	*e = (struct exemplar){root->trace_high, root->trace_low, root->start, span_duration(root), t->reached, {}};
+	e->spans.v = calloc(n, sizeof(*e->spans.v));
+	if (!e->spans.v)
+		return -ENOMEM;
+	e->spans.n = e->spans.allocated = n;
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t i = t->order[k], p = t->parent[i], parent = NO_SPAN;
+		int64_t own = t->flags[i] & TREE_ON_PATH && t->own[i] > 0 ? t->own[i] : 0;
+
+		for (uint32_t j = 0; p != NO_SPAN && j < k && parent == NO_SPAN; j++)
+			parent = t->order[j] == p ? j : NO_SPAN;
+		e->spans.v[k] = (struct exemplar_span){b->vertex[i], parent, host_of(b, spans, i), t->start[i] - root->start,
+						       t->end[i] - root->start, own, spans[i].flags & SPAN_ERROR};
+	}
+	return 0;
+}
+
+static int keep_exemplars(struct forest_builder *b, struct group *g, const struct span *spans)
+{
+	const struct span *root = &spans[b->tree.root];
+	struct exemplar e;
+	int r = 0;
+
+	if (forest_samples(g, root->trace_high, root->trace_low)) {
+		r = fill_exemplar(b, spans, &e);
+		if (r == 0)
+			r = forest_keep_sample(g, &e);
+	}
+	if (r == 0 && forest_is_slowest(g, span_duration(root), root->trace_high, root->trace_low)) {
+		r = fill_exemplar(b, spans, &e);
+		if (r == 0)
+			r = forest_keep_slowest(g, &e);
+	}
+	return r;
+}
+
+static int add_total(struct forest_builder *b, struct group *g, const struct span *root, struct slot *slot)
+{
+	uint64_t duration = (uint64_t)span_duration(root);
+	struct leaf *leaf = forest_leaf(b->forest, g, leaf_set(b, root));
+
+	if (!leaf)
+		return -ENOMEM;
+	moments_add(&g->total, duration, root->weight);
+	moments_add(&slot->total, duration, root->weight);
+	moments_add(&leaf->total, duration, root->weight);
+	g->errors += root->flags & SPAN_ERROR ? root->weight : 0;
+	g->first_seen = root->start < g->first_seen ? root->start : g->first_seen;
+	g->last_seen = root->start > g->last_seen ? root->start : g->last_seen;
+	return sketch_add(g->sketch, duration, root->weight);
+}
+
+static uint32_t entry_of(struct forest_builder *b, const struct span *root)
+{
+	char text[2 * NAME_TEXT_MAX + 2];
+	void *known = hmap_get(&b->leaf_sets, (uint64_t)root->service << 32 | root->operation, UINT64_MAX);
+	uint32_t entry;
+
+	if (known)
+		return (uint32_t)(uintptr_t)known;
+	snprintf(text, sizeof(text), "%s %s", names_get(b->forest->names, root->service),
+		 names_get(b->forest->names, root->operation));
+	entry = names_text(b->forest->names, text, strlen(text));
+	if (entry)
+		hmap_put(&b->leaf_sets, (uint64_t)root->service << 32 | root->operation, UINT64_MAX,
+			 (void *)(uintptr_t)entry);
+	return entry;
+}
+
+/* Every span of a request touches memory of its own (cell, sketch, host): all of it is fetched at once instead of waited for
+ * one by one. */
+static void fetch_ahead(struct forest_builder *b, struct group *g, uint32_t bucket, const struct span *spans)
+{
+	const struct tree *t = &b->tree;
+
+	for (uint32_t k = 0; k < t->reached; k++) {
+		uint32_t i = t->order[k];
+		const struct cell *cell = forest_cell(g, b->vertex[i]);
+
+		for (size_t at = 0; cell && at < sizeof(*cell); at += 64)
+			__builtin_prefetch((const char *)cell + at, 1);
+		forest_prefetch_place(b->forest, bucket, b->vertex[i], host_of(b, spans, i));
+	}
+	for (uint32_t k = 0; k < t->reached; k++) {
+		const struct cell *cell = forest_cell(g, b->vertex[t->order[k]]);
+
+		if (cell)
+			__builtin_prefetch(cell->sketch, 1);
+	}
+	for (uint32_t k = 0; k < t->reached; k++) {
+		uint32_t i = t->order[k];
+		const struct cell *cell = forest_cell(g, b->vertex[i]);
+
+		if (cell)
+			sketch_prefetch(cell->sketch, (uint64_t)(t->end[i] - t->start[i]));
+	}
+}
+
+static int add_request(struct forest_builder *b, const struct span *spans)
+{
+	const struct span *root = &spans[b->tree.root];
+	uint32_t values[FOREST_DIMENSIONS] = {}, bucket_index;
+	struct bucket *bucket;
+	struct group *g;
+	int64_t at;
+	int r;
+
+	dimension_values(b, spans, values);
+	bucket = forest_bucket(b->forest, values, entry_of(b, root));
+	g = bucket ? forest_group(b->forest, bucket, combination(b, spans)) : NULL;
+	if (!g || find_vertices(b, spans) < 0)
+		return -ENOMEM;
+	bucket_index = (uint32_t)(bucket - b->forest->buckets.v);
+	fetch_ahead(b, g, bucket_index, spans);
+	for (uint32_t k = 0; k < b->tree.reached; k++) {
+		r = add_span(b, g, bucket_index, spans, b->tree.order[k], root->weight);
+		if (r < 0)
+			return r;
+	}
+	at = forest_slot(g, root->start);
+	if (at < 0)
+		return (int)at;
+	r = add_paths(b, g, &g->slots.v[at], root->weight);
+	if (r == 0)
+		r = add_total(b, g, root, &g->slots.v[at]);
+	return r == 0 ? keep_exemplars(b, g, spans) : r;
+}
+
+int builder_add(void *builder, const struct span *spans, uint32_t n)
+{
+	struct forest_builder *b = builder;
+	struct forest_tally *tally = &b->forest->tally;
+	struct tree_tally counted = {};
+	int r = grow_spans(b, n);
+
+	if (r == 0)
+		r = trace_tree(spans, n, b->rule, &b->tree, &counted);
+	if (r < 0)
+		return r;
+	tally->spans += n;
+	tally->traces++;
+	tally->duplicates += counted.duplicates;
+	tally->more_roots += counted.more_roots;
+	tally->clamped += counted.clamped;
+	tally->clamped_ns += counted.clamped_ns;
+	tally->outside += counted.outside;
+	tally->skewed += counted.skewed;
+	tally->orphans += n - b->tree.reached - counted.duplicates - counted.more_roots;
+	tally->orphan_traces += b->tree.root == NO_SPAN;
+	if (b->tree.root == NO_SPAN)
+		return 0;
+	if (spans[b->tree.root].start < b->from || spans[b->tree.root].start >= b->to)
+		return 0;
+	tally->requests++;
+	trace_path(&b->tree, b->rule);
+	return add_request(b, spans);
+}

@@ -1,0 +1,30 @@
+/* Traces into the call forest. */
+#pragma once
+
+#include "timeline/forest/forest.h"
+#include "timeline/forest/span-record.h"
+#include "timeline/forest/trace-path.h"
+
+struct forest_builder {
+	struct forest *forest;
+	struct recorder_of_sets *records;
+	enum path_rule rule;
+	int64_t from, to; /* wall ns: requests that begin in [from, to) */
+	/* private */
+	struct tree tree;
+	uint32_t allocated;
+	uint32_t *vertex; /* of each span */
+	int64_t *sum;	  /* of each vertex: time on the path of this request */
+	int64_t *self;	  /* of each vertex: time of this request in which none of its children ran */
+	uint32_t *calls;  /* of each vertex: calls of this request */
+	uint32_t *touched;
+	size_t n_vertices, n_touched;
+	struct vertex_scratch *scratch; /* of each vertex: about the siblings being looked at */
+	uint32_t turn;
+	struct hmap combinations; /* version sets of a trace's processes -> their union */
+	struct hmap leaf_sets;	  /* (attributes, resource) -> both together */
+};
+
+void builder_free(struct forest_builder *b);
+/* For struct assembler_options. 0 or -ENOMEM. */
+int builder_add(void *builder, const struct span *spans, uint32_t n);
