@@ -12,7 +12,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/str.h"
-#include "model/fleet-source.h"
+#include "model/fleet/fleet-source.h"
 #include "source/fleet/timestamp.h"
 #include "source/span/stream.h"
 

@@ -9,7 +9,7 @@
 #include "analysis/fleet-analysis.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
-#include "model/fleet-source.h"
+#include "model/fleet/fleet-source.h"
 #include "store/fleet-store.h"
 
 #define COUNTERS 200

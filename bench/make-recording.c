@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/data/clock.h"
-#include "model/tick.h"
+#include "model/machine/tick.h"
 #include "store/frame.h"
 #include "store/journal.h"
 #include "store/store.h"

@@ -1,4 +1,4 @@
-"""Answers as tables of evidence (src/model/evidence.h), and the conditional logit over them (McFadden 1974).
+"""Answers as tables of evidence (src/model/answer/evidence.h), and the conditional logit over them (McFadden 1974).
 
 A question has outcomes: its suspects, "nothing is slow" and "slow by what is not listed". The utility of an outcome is a sum of evidence by
 weights; its probability is exp(utility) over the sum of all. Strangers are no outcomes: nobody knows whether they are right.
@@ -141,7 +141,7 @@ def without_own_kind(questions, today):
 
 
 def read_weights(path):
-    """{name: weight} of src/model/weights.h."""
+    """{name: weight} of src/model/answer/weights.h."""
     weights, of = {}, ""
     for line in path.read_text().splitlines():
         if table := re.match(r"static const double (\w+)_weights", line):

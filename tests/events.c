@@ -1,11 +1,11 @@
 /* For tests: what a trace file holds, a kind a line, and its markers; with --strangers how long those ran who are hidden, and which of
- * their switches lie off the grid that the policy spreads them over (model/visibility.h). */
+ * their switches lie off the grid that the policy spreads them over (model/machine/visibility.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/data/cleanup.h"
-#include "model/visibility.h"
+#include "model/machine/visibility.h"
 #include "store/trace-file.h"
 
 static void print_markers(const struct trace *t)

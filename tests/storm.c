@@ -20,7 +20,7 @@
 
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
-#include "model/name-limit.h"
+#include "model/machine/name-limit.h"
 #include "store/frame.h"
 #include "store/journal.h"
 #include "store/store.h"

@@ -21,7 +21,7 @@
 
 #include "base/data/cleanup.h"
 #include "daemon/recorder/recorder.h"
-#include "model/dataset.h"
+#include "model/machine/dataset.h"
 #include "mover.h"
 #include "source/flight/ring.h"
 

@@ -1,7 +1,7 @@
 /* The phases of a trial, one after the other: when to hold back, when to let go, when to look. */
 #pragma once
 
-#include "model/trial.h"
+#include "model/answer/trial.h"
 
 struct experiment {
 	int64_t before, after; /* ns of looking before the first phase, and after the last one */

@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "model/history.h"
+#include "model/answer/history.h"
 
 #define ANOMALY_ODD    6.0f /* from here on a minute is unusual */
 #define ANOMALY_MOST   100.0f

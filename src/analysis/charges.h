@@ -1,12 +1,12 @@
-/* Who made whom wait, by program: the flight recorder's events (model/blame.h) brought together with the recording's
+/* Who made whom wait, by program: the flight recorder's events (model/event/blame.h) brought together with the recording's
  * programs. What a program made itself wait for is no charge, but for locks of
  * its own; who is niced waits by choice, and is nobody's victim. Whom another program stops again and again waits for that one, as does
  * who writes what that one does not read. */
 #pragma once
 
-#include "model/blame.h"
-#include "model/dataset.h"
-#include "model/finding.h"
+#include "model/answer/finding.h"
+#include "model/event/blame.h"
+#include "model/machine/dataset.h"
 
 enum charge_how {
 	CHARGE_USED,	 /* the culprit had what the victim wanted, or kept from it whoever the victim waited for */

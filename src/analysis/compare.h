@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/data/vec.h"
-#include "model/dataset.h"
+#include "model/machine/dataset.h"
 
 struct change {
 	const struct subject *subject; /* a member, of B if it is there, else of A */

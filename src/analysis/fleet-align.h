@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/data/vec.h"
-#include "model/fleet-finding.h"
+#include "model/fleet/fleet-finding.h"
 
 enum fleet_align_by { FLEET_BY_INDEX, FLEET_BY_TIME };
 

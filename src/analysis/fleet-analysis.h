@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/system/parallel.h"
-#include "model/fleet-finding.h"
+#include "model/fleet/fleet-finding.h"
 #include "stat/columns.h"
 
 struct fleet_analysis {

@@ -20,7 +20,7 @@
 #include "analysis/fleet-analysis.h"
 #include "analysis/fleet-series.h"
 #include "base/data/cleanup.h"
-#include "model/counter-name.h"
+#include "model/fleet/counter-name.h"
 #include "stat/correlate.h"
 
 #define CONSPICUOUS 3.0 /* e.g. shift, peak and jump each 1.7 times their usual */

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "model/fleet-finding.h"
+#include "model/fleet/fleet-finding.h"
 
 #define ONSET_WITNESSES 8   /* series that are asked: those whose level moved most */
 #define ONSET_FAR	2.5 /* robust standard deviations: less is no level of its own */

@@ -3,7 +3,7 @@
 
 #include "analysis/fleet-usual.h"
 #include "base/data/vec.h"
-#include "model/fleet.h"
+#include "model/fleet/fleet.h"
 
 #define FLEET_PEERS_MIN 4 /* fewer cannot outvote one that is ill */
 

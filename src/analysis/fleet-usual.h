@@ -13,7 +13,7 @@
 #pragma once
 
 #include "base/data/vec.h"
-#include "model/fleet-finding.h"
+#include "model/fleet/fleet-finding.h"
 #include "stat/columns.h"
 
 #define USUAL_FLOOR	0.005

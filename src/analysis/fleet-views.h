@@ -1,6 +1,6 @@
 #pragma once
 
-#include "model/fleet-threshold.h"
+#include "model/fleet/fleet-threshold.h"
 
 /* A counter in one of the three views, over the window. 0, -ENODATA, -ENOMEM. */
 int fleet_view_find(const struct fleet *f, int counter, struct fleet_span window, enum fleet_view_kind kind, struct fleet_view *ret);

@@ -5,7 +5,7 @@
 
 #include "analysis/charges.h"
 #include "analysis/older.h"
-#include "model/finding.h"
+#include "model/answer/finding.h"
 
 /* Ticks are indices into the dataset's moments; all ranges are inclusive. */
 struct question {

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 
 #include "analysis/robust.h"
-#include "model/weights.h"
+#include "model/answer/weights.h"
 
 const struct use uses[USES] = {
 	{BOTTLENECK_CPU, FEATURE_CPU_TIME, false, 0, 0.02, false},
@@ -123,7 +123,7 @@ static int by_culprit_score(const void *a, const void *b)
 	return x->suspect.subject->info.id < y->suspect.subject->info.id ? -1 : 1;
 }
 
-/* From the factors by their weights, what a suspect is worth beside the other outcomes (model/evidence.h). */
+/* From the factors by their weights, what a suspect is worth beside the other outcomes (model/answer/evidence.h). */
 static double score_of(const double factors[EVIDENCE_COUNT])
 {
 	double utility = 0;

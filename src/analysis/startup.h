@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "model/dataset.h"
+#include "model/machine/dataset.h"
 
 #define STARTUP_LAST	(600 * NS_PER_SEC) /* older than that at its beginning, a trouble is not about a start */
 #define STARTUP_EARLIER 32		   /* the newest of the earlier starts are compared with */

@@ -9,7 +9,7 @@
 #include "analysis/fleet-analysis.h"
 #include "analysis/fleet-onset.h"
 #include "base/data/clock.h"
-#include "model/intake.h"
+#include "model/fleet/intake.h"
 
 #define MINUTE (60 * NS_PER_SEC)
 #define ROWS   200

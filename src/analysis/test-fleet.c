@@ -10,7 +10,7 @@
 #include "analysis/fleet-views.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
-#include "model/intake.h"
+#include "model/fleet/intake.h"
 
 #define MINUTE (60 * NS_PER_SEC)
 

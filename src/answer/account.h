@@ -1,8 +1,8 @@
 /* Where a command's time went: what `whyslow run` tells. */
 #pragma once
 
-#include "model/dataset.h"
-#include "model/finding.h"
+#include "model/answer/finding.h"
+#include "model/machine/dataset.h"
 
 /* What the command and all its descendants did, ns. NaN = not measured here. */
 struct account {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "analysis/method.h"
-#include "model/dataset.h"
-#include "model/finding.h"
+#include "model/answer/finding.h"
+#include "model/machine/dataset.h"
 
 /* Of what is waited for most in [q->focus, q->at], if that is worth a word, the program that uses most, with the feature that says
  * how much. Leaves ret->subject NULL where nobody waits much. The caller frees *ret. 0 or -ENOMEM. */

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "base/data/vec.h"
-#include "model/finding.h"
+#include "model/answer/finding.h"
 
 struct culprit_process {
 	uint32_t pid;

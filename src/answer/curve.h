@@ -1,7 +1,7 @@
 /* One feature of one process over time. */
 #pragma once
 
-#include "model/process-snapshot.h"
+#include "model/answer/process-snapshot.h"
 #include "store/store.h"
 
 struct curve_request {

@@ -1,8 +1,8 @@
-/* What is known of the moment asked about, for the catalogue of causes (model/facts.h, rule/cause.h). */
+/* What is known of the moment asked about, for the catalogue of causes (model/answer/facts.h, rule/cause.h). */
 #pragma once
 
 #include "analysis/method.h"
-#include "model/facts.h"
+#include "model/answer/facts.h"
 
 /* Of an answer whose bottleneck and ranking are there. `d` holds the features `narrow` of processes (all: UINT64_MAX), `wide`
  * the others of the first suspects, over the same ticks. The caller frees *ret. 0 or -ENOMEM. */

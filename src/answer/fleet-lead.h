@@ -2,8 +2,8 @@
  * what moved first. */
 #pragma once
 
-#include "model/fleet-calls.h"
-#include "model/fleet-finding.h"
+#include "model/fleet/fleet-calls.h"
+#include "model/fleet/fleet-finding.h"
 
 #define LEAD_SCORE 0.5 /* of an explanation, at least */
 #define LEAD_EQUAL 0.7 /* of the best one's score: what stands closer together is told apart by time */

@@ -7,7 +7,7 @@
 
 #include "answer/recorded.h"
 #include "base/data/cleanup.h"
-#include "model/fleet-source.h"
+#include "model/fleet/fleet-source.h"
 
 #include <fnmatch.h>
 #include <glob.h>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analysis/fleet-analysis.h"
-#include "model/fleet-calls.h"
+#include "model/fleet/fleet-calls.h"
 #include "rule/cause.h"
 
 #define FLEET_CHAIN_MAX 8 /* more is no chain that a person follows */

@@ -7,9 +7,9 @@
  */
 #pragma once
 
-#include "model/finding.h"
-#include "model/trace.h"
-#include "model/visibility.h"
+#include "model/answer/finding.h"
+#include "model/event/trace.h"
+#include "model/machine/visibility.h"
 
 #define HANG_LEAST (3 * NS_PER_SEC)
 #define HANGS_MOST 8 /* whose chains are looked up: each takes some ms of CPU */

@@ -9,7 +9,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/hmap.h"
-#include "model/dataset.h"
+#include "model/machine/dataset.h"
 
 #define PIECE	       60 /* minutes that are read at a time */
 #define RECORDED_LEAST 30 /* s of a minute, for it to count */

@@ -3,8 +3,8 @@
  * computed while recording. */
 #pragma once
 
-#include "model/history.h"
-#include "model/visibility.h"
+#include "model/answer/history.h"
+#include "model/machine/visibility.h"
 #include "store/store.h"
 
 #define HISTORY_MINUTES_MAX  (62 * 1440u) /* two months: 90,000 minutes, 12 bytes each, and what programs did in them */

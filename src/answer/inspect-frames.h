@@ -1,4 +1,4 @@
-/* What an instrument saw of one thread (model/capture.h) as frames with names: unwound, symbolized, its texts kept. */
+/* What an instrument saw of one thread (model/event/capture.h) as frames with names: unwound, symbolized, its texts kept. */
 #pragma once
 
 #include <stdbool.h>
@@ -6,7 +6,7 @@
 
 #include "base/data/hmap.h"
 #include "base/data/str.h"
-#include "model/capture.h"
+#include "model/event/capture.h"
 #include "symbol/symbolize.h"
 #include "symbol/unwind.h"
 

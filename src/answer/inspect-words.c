@@ -8,7 +8,7 @@
 
 #include "base/data/cleanup.h"
 #include "base/data/str.h"
-#include "model/feature.h"
+#include "model/machine/feature.h"
 
 #define BUSY_THREAD 0.1	 /* of a CPU; or so much of ... */
 #define BUSY_SHARE  0.4	 /* ... what the process got: on a crowded machine nobody gets much */

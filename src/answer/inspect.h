@@ -1,13 +1,13 @@
 /* WHAT IS MY COMPUTER DOING: one process, down to the instruction, in words first.
  *
- * Fed with what an instrument sees of its threads (model/capture.h) while it looks; names it, adds it up by
+ * Fed with what an instrument sees of its threads (model/event/capture.h) while it looks; names it, adds it up by
  * thread, function and call path, and says what it means.
  */
 #pragma once
 
 #include <stdint.h>
 
-#include "model/inspection.h"
+#include "model/answer/inspection.h"
 
 struct inspector;
 

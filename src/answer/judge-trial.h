@@ -1,7 +1,7 @@
 /* From the phases of a trial to its verdict. */
 #pragma once
 
-#include "model/trial.h"
+#include "model/answer/trial.h"
 
 #define TRIAL_LEVEL	  0.03	/* p of a yes: at most 2 of the 70 orders */
 #define TRIAL_COVERAGE	  0.94	/* of the interval: 66 of 70, one difference cut off at each end */

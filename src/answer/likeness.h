@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "base/data/vec.h"
-#include "model/finding.h"
+#include "model/answer/finding.h"
 
 #define LIKE 0.7 /* from here on two incidents are alike */
 

@@ -3,7 +3,7 @@
 
 #include "analysis/method.h"
 #include "base/data/clock.h"
-#include "model/dataset.h"
+#include "model/machine/dataset.h"
 
 struct shortages {
 	bool felt;		   /* more had to be waited for something than is usual */

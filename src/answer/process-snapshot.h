@@ -2,7 +2,7 @@
 #pragma once
 
 #include "answer/why.h"
-#include "model/process-snapshot.h"
+#include "model/answer/process-snapshot.h"
 
 /* Reads [at - window, at] whole, of a longer window the last twelve hours: everybody's every feature. request->only and request->method are not looked at. 0 or as why_from_store(). */
 int snapshot_load(struct store *store, const struct why_request *request, struct process_snapshot *ret);

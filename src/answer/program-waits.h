@@ -1,8 +1,8 @@
 /* What one program waits for, and normally waited for: from the recording. */
 #pragma once
 
-#include "model/dataset.h"
-#include "model/program-waits.h"
+#include "model/event/program-waits.h"
+#include "model/machine/dataset.h"
 #include "store/store.h"
 
 /* Of whoever is meant by `who` (a pid, unit or name) within [from, at] (wall ns): name, pids and waits of *ret are filled in. The sum over

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/data/vec.h"
-#include "model/intake.h"
+#include "model/fleet/intake.h"
 #include "store/store.h"
 
 struct recorded_counter {

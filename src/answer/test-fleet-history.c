@@ -7,7 +7,7 @@
 
 #include "answer/fleet-history.h"
 #include "base/data/clock.h"
-#include "model/intake.h"
+#include "model/fleet/intake.h"
 
 #define STEP (300 * NS_PER_SEC)
 #define ROWS 576

@@ -10,7 +10,7 @@
 #include "answer/fleet-why.h"
 #include "answer/fleet-window.h"
 #include "base/data/clock.h"
-#include "model/intake.h"
+#include "model/fleet/intake.h"
 
 #define STEP (300 * NS_PER_SEC)
 #define ROWS 288

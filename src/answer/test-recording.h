@@ -10,7 +10,7 @@
 
 #include "answer/why.h"
 #include "base/data/clock.h"
-#include "model/weights.h"
+#include "model/answer/weights.h"
 
 #define TICKS	900
 #define TROUBLE 30 /* ticks at the end */

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "model/weights.h"
+#include "model/answer/weights.h"
 
 #define COSTS	     5 /* misses: a false accusation in a calm moment */
 #define SWING_OFTEN  0.1 /* the past does so once in ten moments: that says nothing */

@@ -7,15 +7,15 @@
  */
 #pragma once
 
-#include "model/visibility.h"
-#include "model/wait-chain.h"
+#include "model/event/wait-chain.h"
+#include "model/machine/visibility.h"
 #include "timeline/blame/peer-requests.h"
 
 #define CHAIN_MAX 12 /* links; no chain of the lab has more than five */
 
 struct chain_question {
 	const char *proc_root;		 /* "/proc", or a test's */
-	const struct viewer *viewer;	 /* at another user's process the chain ends for who is not root (model/visibility.h) */
+	const struct viewer *viewer;	 /* at another user's process the chain ends for who is not root (model/machine/visibility.h) */
 	int64_t rest_ns;		 /* > 0: where the first one waits, it is looked at once more after so long (wait_chain.passing) */
 	const struct peer_requests *requests; /* of a moment ago; NULL = there are no events */
 };

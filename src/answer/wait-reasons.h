@@ -1,8 +1,8 @@
 /* Sums the waits of a tree of stacks (view/waits.h, waits_fold_stacks() with `waits`) by what their stacks say they were for. */
 #pragma once
 
-#include "model/tree.h"
-#include "model/wait-reason.h"
+#include "model/event/wait-reason.h"
+#include "model/machine/tree.h"
 #include "rule/signature.h"
 
 /* The caller frees with wait_reasons_free(). 0 or -ENOMEM. */

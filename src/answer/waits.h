@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/data/str.h"
-#include "model/capture.h"
+#include "model/event/capture.h"
 
 /* "a lock or another thread's signal", "data from pipe:[1234]", "the disk, for /var/log/x". */
 void wait_words(const char *proc_root, unsigned pid, const struct capture_thread *t, struct str *out);

@@ -18,7 +18,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/str.h"
-#include "model/name-limit.h"
+#include "model/machine/name-limit.h"
 
 #define NEAR_ENOUGH   (30 * NS_PER_SEC) /* the recording must reach this close to the moment asked about */
 #define NOTES_MAX     5

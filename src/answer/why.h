@@ -2,10 +2,10 @@
 #pragma once
 
 #include "analysis/method.h"
-#include "model/dataset.h"
-#include "model/facts.h"
-#include "model/finding.h"
-#include "model/trace.h"
+#include "model/answer/facts.h"
+#include "model/answer/finding.h"
+#include "model/event/trace.h"
+#include "model/machine/dataset.h"
 #include "rule/cause.h"
 #include "store/store.h"
 

@@ -1,7 +1,7 @@
 /* An answer in words: its first sentence, its cause, and what can be done. */
 #pragma once
 
-#include "model/facts.h"
+#include "model/answer/facts.h"
 #include "rule/cause.h"
 
 /* Sets cause, summary and next. d: what names of processes are taken from. 0 or -ENOMEM. */

@@ -9,7 +9,7 @@
 
 #include <bpf/bpf_helpers.h>
 
-#include "model/ring-layout.h"
+#include "model/event/ring-layout.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bpf/ring-stacks.h"
-#include "model/calls.h"
+#include "model/event/calls.h"
 
 #define TS_COMPAT	  2
 #define S_IFMT		  0170000

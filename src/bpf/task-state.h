@@ -7,7 +7,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "model/task-sample.h"
+#include "model/machine/task-sample.h"
 
 #define RESCAN_MASK	 63 /* every process is read in full, and its sockets counted, at least every 64th sweep */
 #define MIX		 0x9e3779b97f4a7c15ull

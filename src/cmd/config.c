@@ -6,7 +6,7 @@
 #include "base/data/log.h"
 #include "cmd/grammars.h"
 #include "cmd/verb.h"
-#include "model/visibility.h"
+#include "model/machine/visibility.h"
 #include "rule/cause.h"
 #include "rule/rule.h"
 #include "rule/signature.h"

@@ -4,7 +4,7 @@
 
 #include "act/target.h"
 #include "base/data/hmap.h"
-#include "model/trial.h"
+#include "model/answer/trial.h"
 #include "source/flight/pulse.h"
 #include "source/flight/wait-sums.h"
 

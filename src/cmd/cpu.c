@@ -12,7 +12,7 @@
 #include "cmd/trace-open.h"
 #include "cmd/verb.h"
 #include "daemon/recorder/capture.h"
-#include "model/cpu-report.h"
+#include "model/event/cpu-report.h"
 #include "timeline/threads/cpu-sums.h"
 #include "view/cpu.h"
 

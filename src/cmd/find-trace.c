@@ -13,7 +13,7 @@
 #include "base/data/log.h"
 #include "daemon/recorder/capture.h"
 #include "daemon/service/request.h"
-#include "model/trace-hide.h"
+#include "model/event/trace-hide.h"
 #include "store/trace-file.h"
 #include "store/trace-folder.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cmd/verb.h"
-#include "model/trace.h"
+#include "model/event/trace.h"
 
 /* mark: 0 = now. 0 and *ret (trace_clear()); -ENOENT when nothing records and no file was named: the verb may watch for
  * itself; other errors were said on standard error. What `common->viewer` may not see is taken out. */

@@ -1,8 +1,8 @@
 /* Sources and analyses from outside: a shared object made against include/whyslow-plugin.h. */
 #pragma once
 
-#include "model/fleet-finding.h"
-#include "model/fleet-source.h"
+#include "model/fleet/fleet-finding.h"
+#include "model/fleet/fleet-source.h"
 
 /* Loads it for the rest of the process; what it has is then given by the two below. 0, -EINVAL (no plug-in, another version),
  * *ret_error (caller frees) in words. */

@@ -1,4 +1,4 @@
-#include "model/fleet-source.h"
+#include "model/fleet/fleet-source.h"
 
 #include <stddef.h>
 

@@ -3,7 +3,7 @@
 
 #include "analysis/fleet-analysis.h"
 #include "cmd/subverb.h"
-#include "model/fleet-source.h"
+#include "model/fleet/fleet-source.h"
 #include "view/fleet.h"
 
 #define LAG_NOT_GIVEN UINT64_MAX

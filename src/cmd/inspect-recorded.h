@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cmd/verb.h"
-#include "model/inspection.h"
+#include "model/answer/inspection.h"
 
 /* began, ended: wall ns of the looking. mark: the incident it was made for, whose trace is kept; 0 = none. Fills what
  * `n` says was recorded, or a remark why nothing was. Waits at most 3 s for the recorder. */

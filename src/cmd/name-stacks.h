@@ -2,7 +2,7 @@
  * build that was recorded. */
 #pragma once
 
-#include "model/trace.h"
+#include "model/event/trace.h"
 
 /* Adds symbols to a finished trace. What has no name stays without. 0 or -ENOMEM. */
 int name_stacks(struct trace *t);

@@ -6,7 +6,7 @@
 #include "analysis/fleet-analysis.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
-#include "model/intake.h"
+#include "model/fleet/intake.h"
 #include "store/fleet-engine.h"
 
 #define SERVERS	 12

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cmd/verb.h"
-#include "model/interval.h"
+#include "model/event/interval.h"
 
 /* What of the past is asked for. */
 struct trace_request {

@@ -23,7 +23,7 @@ struct common {
 	bool help;
 	bool colour;
 	const struct option_row *shared_options; /* those of all verbs, for help */
-	struct viewer viewer; /* for whom (model/visibility.h) */
+	struct viewer viewer; /* for whom (model/machine/visibility.h) */
 	int asked;	    /* -errno: the client has asked the recorder in vain; 0 = it has not asked */
 	bool for_client;    /* answers a question asked of the recorder: only the verb's own options count */
 	struct capture *capture; /* the recorder's flight recorder, where for_client; NULL = none */

@@ -10,7 +10,7 @@
 #include "base/data/log.h"
 #include "base/data/str.h"
 #include "daemon/recorder/capture.h"
-#include "model/trace-hide.h"
+#include "model/event/trace-hide.h"
 #include "store/trace-file.h"
 #include "store/trace-folder.h"
 

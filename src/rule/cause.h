@@ -7,7 +7,7 @@
  *   next "It ends by itself. To run it at night: systemctl edit plocate-updatedb.timer"
  *
  *   cause      cause ID [of fleet] when CONDITION say TEXT ... next TEXT ...
- *   CONDITION  as in rule.h, but of facts (model/facts.h):
+ *   CONDITION  as in rule.h, but of facts (model/answer/facts.h):
  *     short of RESOURCE                 cpu memory disk network lock quota thermal steal interrupt remote self peer none
  *     unattributed                      no program is named
  *     culprit named PATTERN             its name, its executable or its unit
@@ -25,8 +25,8 @@ victims] QUANTITY up | down | either       against its baseline |  *     [culpri
  */
 #pragma once
 
-#include "model/facts.h"
-#include "model/fleet-finding.h"
+#include "model/answer/facts.h"
+#include "model/fleet/fleet-finding.h"
 #include "rule/rule.h"
 
 #define SYSTEM_CAUSES "/etc/whyslow/causes.d" /* the user's */

@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "model/fleet-threshold.h"
+#include "model/fleet/fleet-threshold.h"
 
 /* Appends to *ret. 0; -EINVAL with *ret_error "FILE:LINE: ..." (caller frees); -ENOENT and others of the file; -ENOMEM. */
 int pad_xml_read(const char *path, struct fleet_thresholds *ret, char **ret_error);

@@ -33,7 +33,7 @@
 
 #include "base/data/str.h"
 #include "base/data/vec.h"
-#include "model/feature.h"
+#include "model/machine/feature.h"
 
 enum rule_statistic {
 	STATISTIC_NONE, /* the value itself */

@@ -2,7 +2,7 @@
  * room only. */
 #pragma once
 
-#include "model/feature.h"
+#include "model/machine/feature.h"
 
 /* The factor from a unit's name ("" = none given) to the feature's own unit (counters per second); 0 where it
  * does not fit, and *ret_expected says what would. */

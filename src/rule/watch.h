@@ -2,7 +2,7 @@
  * Rules that need many servers' values (those with a view) are none of its business and left out. */
 #pragma once
 
-#include "model/tick.h"
+#include "model/machine/tick.h"
 #include "rule/machine.h"
 #include "rule/rule.h"
 

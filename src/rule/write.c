@@ -1,7 +1,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "model/finding.h"
+#include "model/answer/finding.h"
 #include "rule/cause.h"
 #include "rule/rule.h"
 #include "rule/unit.h"

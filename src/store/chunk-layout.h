@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "model/feature.h"
+#include "model/machine/feature.h"
 
 #define META_MAX	((size_t)64 << 20)
 /* Version 0 began with the vocabulary. */

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/data/str.h"
-#include "model/dataset.h"
+#include "model/machine/dataset.h"
 #include "store/precision.h"
 
 /* A feature of the chunk's vocabulary. */

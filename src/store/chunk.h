@@ -12,7 +12,7 @@
 #pragma once
 
 #include "base/data/str.h"
-#include "model/dataset.h"
+#include "model/machine/dataset.h"
 #include "store/filter.h"
 
 /* Appends the bytes of a dataset that holds one segment. 0 or -errno. */

@@ -1,7 +1,7 @@
 /* What of a recording is wanted. */
 #pragma once
 
-#include "model/entity.h"
+#include "model/machine/entity.h"
 
 struct load_filter {
 	/* The features wanted of an entity, as a mask; 0 = not the entity either. Asked once for each of its

@@ -12,8 +12,8 @@
  */
 #pragma once
 
-#include "model/fleet-finding.h"
-#include "model/fleet-view.h"
+#include "model/fleet/fleet-finding.h"
+#include "model/fleet/fleet-view.h"
 
 struct fleet_engine;
 

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "model/fleet.h"
+#include "model/fleet/fleet.h"
 
 /* Writes a new file (replacing one that is a fleet's). 0 or -errno with *ret_error (caller frees) in words. */
 int fleet_store_write(const struct fleet *f, const char *path, char **ret_error);

@@ -9,8 +9,8 @@
  */
 #pragma once
 
-#include "model/dataset.h"
-#include "model/tick.h"
+#include "model/machine/dataset.h"
+#include "model/machine/tick.h"
 #include "store/filter.h"
 
 struct frame_encoder {

@@ -1,7 +1,7 @@
 /* Spans into ClickHouse's flat table (docs/clickhouse.md), which it makes where it is missing. */
 #pragma once
 
-#include "model/span.h"
+#include "model/fleet/span.h"
 
 struct span_rows;
 

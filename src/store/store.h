@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/data/str.h"
-#include "model/dataset.h"
+#include "model/machine/dataset.h"
 #include "stat/quantiles.h"
 #include "store/filter.h"
 

@@ -11,7 +11,7 @@
 
 #include "base/data/cleanup.h"
 #include "base/data/str.h"
-#include "model/fleet.h"
+#include "model/fleet/fleet.h"
 #include "store/database.h"
 #include "store/fleet-store.h"
 #include "store/span-store.h"

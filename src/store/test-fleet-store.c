@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/data/clock.h"
-#include "model/intake.h"
+#include "model/fleet/intake.h"
 #include "store/fleet-store.h"
 
 static struct fleet *make(void)

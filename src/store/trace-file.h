@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "model/trace.h"
+#include "model/event/trace.h"
 
 #define TRACE_FILE_VERSION 1
 

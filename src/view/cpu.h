@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "model/cpu-report.h"
+#include "model/event/cpu-report.h"
 
 /* The `top` busiest processes, or threads. */
 void cpu_text(const struct cpu_report *r, bool threads, size_t top, FILE *out);

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "model/dataset.h"
+#include "model/machine/dataset.h"
 
 /* RFC 4180: quotes around what needs them, quotes doubled. NULL is an empty field. */
 void export_csv_text(const char *text, FILE *out);

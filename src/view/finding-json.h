@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "model/finding.h"
+#include "model/answer/finding.h"
 #include "view/json.h"
 
 /* "ns/s" for a counter in ns. */

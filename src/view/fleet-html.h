@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "model/fleet-view.h"
+#include "model/fleet/fleet-view.h"
 
 /* The sentence, the chain in the order of events, a curve for each of its counters next to the servers that do the same work, and the
  * lists of the answer (`top` of each, 0 = all). */

@@ -4,8 +4,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "model/fleet-finding.h"
-#include "model/fleet-view.h"
+#include "model/fleet/fleet-finding.h"
+#include "model/fleet/fleet-view.h"
 
 /* Text in XML or HTML, with what means something there escaped. */
 void fleet_xml_text(const char *s, FILE *out);

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "model/history.h"
+#include "model/answer/history.h"
 
 /* `top` episodes; `who`: NULL = machine and programs; `odd`: the score from which on a series is named. */
 void history_text(const struct history *h, const char *who, size_t top, float odd, FILE *out);

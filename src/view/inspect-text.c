@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/data/clock.h"
-#include "model/feature.h"
+#include "model/machine/feature.h"
 #include "view/inspect.h"
 
 #define THREADS_SHOWN 20

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "model/inspection.h"
+#include "model/answer/inspection.h"
 
 /* For people: the sentence first, then threads, where the time goes, what the others wait for, files.
  * `depth`: how deep call trees are printed. */

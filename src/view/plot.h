@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "model/process-snapshot.h"
+#include "model/answer/process-snapshot.h"
 
 struct plot {
 	int width, height;  /* cells */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "model/process-snapshot.h"
+#include "model/answer/process-snapshot.h"
 
 struct snapshot_text_options {
 	bool colour;

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "model/drawing.h"
+#include "model/event/drawing.h"
 
 struct report_capture {
 	const char *summary, *text, *json; /* of an inspection; schema "whyslow.inspect/1" */

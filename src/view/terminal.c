@@ -13,7 +13,7 @@
 
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
-#include "model/feature.h"
+#include "model/machine/feature.h"
 #include "view/columns.h"
 #include "view/plot.h"
 #include "view/terminal-line.h"

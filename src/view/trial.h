@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "model/trial.h"
+#include "model/answer/trial.h"
 
 void trial_text(const struct trial *t, FILE *out);
 /* 0 or -ENOMEM. */

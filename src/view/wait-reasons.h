@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "model/wait-reason.h"
+#include "model/event/wait-reason.h"
 
 void wait_reasons_text(const struct wait_reasons *r, size_t top, FILE *out);
 /* 0 or -ENOMEM. */

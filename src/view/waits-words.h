@@ -30,7 +30,7 @@ char *via_words(const struct timeline *t, const struct blame_matrix *m, const st
 /* A frame of a process's stack (addresses of the kernel are above all others): its function, or "libc.so.6+0x1234". */
 void frame_words(const struct timeline *t, uint32_t process, uint64_t address, struct str *out);
 
-/* Another user's, of whom a viewer may not see as much (model/trace-hide.h); and whether anybody is. */
+/* Another user's, of whom a viewer may not see as much (model/event/trace-hide.h); and whether anybody is. */
 bool waits_thread_is_hidden(const struct timeline *t, uint32_t thread);
 bool waits_others_are_hidden(const struct timeline *t);
 

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "model/drawing.h"
-#include "model/tree.h"
+#include "model/event/drawing.h"
+#include "model/machine/tree.h"
 
 struct waits_options {
 	bool colour;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/data/cleanup.h"
-#include "model/weights.h"
+#include "model/answer/weights.h"
 #include "view/finding-json.h"
 #include "view/json.h"
 #include "view/plot.h"

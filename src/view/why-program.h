@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/data/str.h"
-#include "model/program-waits.h"
+#include "model/event/program-waits.h"
 
 /* The first sentence: for what, and at the end of whom. False: nothing unusual is known of it. */
 bool why_program_summary(const struct program_waits *p, struct str *out);

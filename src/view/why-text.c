@@ -5,7 +5,7 @@
 
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
-#include "model/weights.h"
+#include "model/answer/weights.h"
 #include "view/bold.h"
 #include "view/plot.h"
 #include "view/why.h"

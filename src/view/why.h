@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "model/finding.h"
+#include "model/answer/finding.h"
 
 struct why_text_options {
 	bool colour;

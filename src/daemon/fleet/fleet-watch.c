@@ -13,7 +13,7 @@
 #include "answer/recorded.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
-#include "model/fleet-source.h"
+#include "model/fleet/fleet-source.h"
 #include "net/http-client.h"
 #include "net/users.h"
 

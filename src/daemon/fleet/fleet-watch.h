@@ -10,7 +10,7 @@
 #pragma once
 
 #include "base/data/vec.h"
-#include "model/fleet-finding.h"
+#include "model/fleet/fleet-finding.h"
 
 struct watch_host {
 	char *url, *name, *token_file, *ca_file;

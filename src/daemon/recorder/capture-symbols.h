@@ -2,7 +2,7 @@
  * and offset an address of a process lies in (named later, anywhere). Bounded: processes that have ended have no maps. */
 #pragma once
 
-#include "model/trace.h"
+#include "model/event/trace.h"
 
 struct helper;
 struct kernel_symbols;

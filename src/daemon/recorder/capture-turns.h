@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-#include "model/tick.h"
+#include "model/machine/tick.h"
 
 #define TURN_EVENTS_MAX	    8  /* with inspections at the same time; later ones have none */
 #define TURN_CANDIDATES_MAX 64 /* processes that are added up: 63 others cannot all be larger than the one that matters */

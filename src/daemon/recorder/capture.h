@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/data/config.h"
-#include "model/trace.h"
+#include "model/event/trace.h"
 #include "source/flight/flight.h"
 
 struct capture;

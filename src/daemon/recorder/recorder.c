@@ -9,7 +9,7 @@
 #include "base/data/clock.h"
 #include "base/data/hmap.h"
 #include "base/system/helper-thread.h"
-#include "model/name-limit.h"
+#include "model/machine/name-limit.h"
 #include "source/machine/source.h"
 #include "source/process/describe.h"
 

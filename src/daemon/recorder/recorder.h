@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/data/str.h"
-#include "model/source.h"
+#include "model/machine/source.h"
 #include "store/frame.h"
 
 struct recorder;

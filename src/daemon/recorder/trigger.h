@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "model/tick.h"
+#include "model/machine/tick.h"
 
 struct triggers;
 

@@ -1,12 +1,12 @@
 /* Who may ask the recorder, and as whom: the settings socket.mode and socket.group, and how /proc is mounted.
  *
  * `socket.mode` is the mode of RUN/socket, `socket.group` its group. Members of the group see what root sees; others see what
- * model/visibility.h says. The socket's mode decides who can connect; the process that answers asks access_is_allowed() as well.
+ * model/machine/visibility.h says. The socket's mode decides who can connect; the process that answers asks access_is_allowed() as well.
  */
 #pragma once
 
 #include "base/data/config.h"
-#include "model/visibility.h"
+#include "model/machine/visibility.h"
 
 #define ACCESS_MOUNTS "/proc/1/mounts" /* the recorder's unit may have a /proc of its own */
 

@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "model/span-mapping.h"
+#include "model/fleet/span-mapping.h"
 #include "source/span/span-reader.h"
 #include "store/span-store.h"
 #include "timeline/forest/forest-add.h"

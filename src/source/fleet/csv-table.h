@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "base/data/vec.h"
-#include "model/fleet-source.h"
+#include "model/fleet/fleet-source.h"
 #include "source/fleet/csv-field.h"
 
 enum csv_use { USE_NOTHING, USE_TIME, USE_SERVER, USE_ROLE, USE_UNIT, USE_COUNTER, USE_VALUE, USE_NUMBER };

@@ -1,8 +1,8 @@
 /* A file of calls, for `fleet why --calls`. */
 #pragma once
 
-#include "model/fleet-calls.h"
-#include "model/fleet.h"
+#include "model/fleet/fleet-calls.h"
+#include "model/fleet/fleet.h"
 
 /* Two forms: lines "CALLER,CALLEE" (a header may be there), or a matrix: a first line of names after an empty field, then a line for each
  * caller with its name and a number for each callee, 0 = it does not call it. Names that the fleet does not have are left

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/data/clock.h"
-#include "model/fleet-source.h"
+#include "model/fleet/fleet-source.h"
 #include "source/fleet/number.h"
 #include "source/fleet/timestamp.h"
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/data/clock.h"
-#include "model/fleet-source.h"
+#include "model/fleet/fleet-source.h"
 
 struct loaded {
 	struct fleet *fleet;

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "model/trace.h"
+#include "model/event/trace.h"
 #include "source/flight/ring.h"
 
 struct flight;

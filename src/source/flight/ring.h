@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/ring-layout.h"
-#include "model/trace.h"
+#include "model/event/ring-layout.h"
+#include "model/event/trace.h"
 
 struct ring;
 

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "model/capture.h"
+#include "model/event/capture.h"
 #include "source/process/thread-sampler.h"
 
 struct samples;

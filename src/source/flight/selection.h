@@ -3,7 +3,7 @@
 
 #include <fnmatch.h>
 
-#include "model/fleet-source.h"
+#include "model/fleet/fleet-source.h"
 
 static inline bool wants_counter(const struct fleet_input *input, const char *counter)
 {

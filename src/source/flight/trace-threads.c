@@ -9,7 +9,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/folder.h"
 #include "base/data/str.h"
-#include "model/calls.h"
+#include "model/event/calls.h"
 #include "source/machine/text.h"
 #include "source/process/proc.h"
 #include "source/tracefs/trace-words.h"

@@ -1,7 +1,7 @@
 /* The sources of counters on this machine, in the order they are sampled. */
 #pragma once
 
-#include "model/source.h"
+#include "model/machine/source.h"
 
 extern const struct source source_task; /* processes, by BPF */
 extern const struct source source_proc; /* processes, by /proc, where BPF is not available */

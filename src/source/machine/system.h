@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "model/source.h"
+#include "model/machine/source.h"
 
 struct system_reader {
 	/* 0 and *ret_state, or -errno where the kernel does not have the file. */

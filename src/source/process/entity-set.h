@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/tick.h"
+#include "model/machine/tick.h"
 
 struct entity_slot {
 	struct entity *entity;

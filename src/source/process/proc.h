@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "model/feature.h"
+#include "model/machine/feature.h"
 
 #define PF_KTHREAD 0x00200000 /* of proc_stat.flags: include/linux/sched.h */
 

@@ -20,7 +20,7 @@
 
 #include "base/data/clock.h"
 #include "base/data/hmap.h"
-#include "model/name-limit.h"
+#include "model/machine/name-limit.h"
 #include "source/machine/source.h"
 
 #define MORE_THAN_THE_RING_HOLDS 10000

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "model/capture.h"
+#include "model/event/capture.h"
 
 struct thread_sampler;
 

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "model/span-mapping.h"
+#include "model/fleet/span-mapping.h"
 #include "source/span/span-reader.h"
 
 #define SPAN_CELLS 4096

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/span-mapping.h"
+#include "model/fleet/span-mapping.h"
 
 #define COLUMNS_MAX 64
 

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "model/span-mapping.h"
-#include "model/span.h"
+#include "model/fleet/span-mapping.h"
+#include "model/fleet/span.h"
 #include "source/span/span-input.h"
 
 #define SPAN_ROUTE_MAX	    200 /* bytes of a route; what is longer is cut */

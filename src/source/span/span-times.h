@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "model/span.h"
+#include "model/fleet/span.h"
 #include "source/span/span-columns.h"
 
 /* One row of a table's beginning, as span_times_read() has it. */

@@ -5,7 +5,7 @@
 #include <sys/utsname.h>
 
 #include "base/data/clock.h"
-#include "model/calls.h"
+#include "model/event/calls.h"
 #include "source/process/describe.h"
 
 static const uint8_t calls[CALLS_ROOM] = {CALLS(CALL_ROW)};

@@ -1,13 +1,13 @@
 /* What a trace says next to its events: the machine, and what processes are called. */
 #pragma once
 
-#include "model/trace.h"
+#include "model/event/trace.h"
 
 /* Host, kernel, clocks. */
 void trace_describe_machine(struct trace *t);
 /* exe and unit of the processes that still live. Takes no lock of their memory: called where nothing may block. */
 void trace_describe_threads(const char *proc_root, struct trace *t);
-/* What a thread waits for in a system call (model/calls.h), CALL_BY_FILE where its first argument decides; a negative number: in
+/* What a thread waits for in a system call (model/event/calls.h), CALL_BY_FILE where its first argument decides; a negative number: in
  * none, so for a page. */
 uint8_t trace_call(int64_t number);
 /* Threads of the machine as /proc has them, with what each waits for now: for recorders that are not in the kernel.

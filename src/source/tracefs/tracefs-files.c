@@ -8,7 +8,7 @@
 
 #include "base/data/hmap.h"
 #include "base/data/str.h"
-#include "model/classify.h"
+#include "model/event/classify.h"
 #include "source/machine/text.h"
 
 #define NAME_MAX_READ 256

@@ -6,7 +6,7 @@
 
 #include "base/data/cleanup.h"
 #include "base/data/str.h"
-#include "model/classify.h"
+#include "model/event/classify.h"
 #include "source/machine/text.h"
 
 #define PAGE_MOST (64u << 20)

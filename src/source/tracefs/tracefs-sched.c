@@ -1,5 +1,5 @@
 /* Who has the CPUs, and who is woken by whom, of the kernel's trace records. */
-#include "model/calls.h"
+#include "model/event/calls.h"
 #include "source/tracefs/trace-words.h"
 #include "source/tracefs/tracefs-translate.h"
 

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "model/trace.h"
+#include "model/event/trace.h"
 
 struct tracefs;
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/data/hmap.h"
-#include "model/blame.h"
+#include "model/event/blame.h"
 #include "timeline/blame/wait-walk.h"
 
 #define OWNERS_MAX 64 /* different culprits of one piece of time; what others did goes to the last one's account */

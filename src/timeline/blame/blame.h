@@ -1,4 +1,4 @@
-/* Each wait charged to the one that was in contention (model/blame.h says what comes out).
+/* Each wait charged to the one that was in contention (model/event/blame.h says what comes out).
  *
  * Run queue: the segments of the CPU the victim was queued on. Locks, pipes, children: the walk (wait-walk.h), then the
  * rule of the state in which the last of the chain was. Disk: blame-disk.c. Memory: those who freed memory in the second
@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "model/blame.h"
+#include "model/event/blame.h"
 
 /* 48 bytes each. Where thousands of threads wait in one queue there are as many cells as pairs of them. From so many cells on, culprits
  * are no longer distinguished by thread, then no longer by process (BLAME_COARSE), and then each victim keeps its largest cells, and the

@@ -3,7 +3,7 @@
  * of a database, whatever call they wait in; an event loop that waits for work looks the same but for that it owes nothing. */
 #pragma once
 
-#include "model/interval.h"
+#include "model/event/interval.h"
 
 struct no_reply_wait {
 	uint32_t asker, server, waker; /* threads */

@@ -2,7 +2,7 @@
  * thread continue sooner. The walk's steps (wait-walk.h), joined where they continue, each with which one caused the wait. */
 #pragma once
 
-#include "model/blame.h"
+#include "model/event/blame.h"
 
 /* The caller frees with path_free(). 0, -ENOMEM, -ERANGE for an empty window. */
 int path_build(const struct timeline *t, uint32_t thread, int64_t from, int64_t to, struct critical_path *ret);

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "model/trace.h"
+#include "model/event/trace.h"
 
 struct peer_request {
 	uint32_t thread, process; /* who asks: indexes into trace.threads of the thread; its tgid */

@@ -1,7 +1,7 @@
 /* What a thread, or all threads of a process, did in a window: time by state, number of waits, queueing delays. */
 #pragma once
 
-#include "model/blame.h"
+#include "model/event/blame.h"
 
 void report_init(struct wait_report *r, int64_t from, int64_t to);
 /* Adds a thread's part of the window. A delay, or a wait, counts in the window in which it ends. */

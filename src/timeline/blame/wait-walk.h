@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "model/interval.h"
+#include "model/event/interval.h"
 
 #define WALK_DEPTH 24 /* longer chains end in unknown and are counted */
 

@@ -15,8 +15,8 @@
 #include "base/data/hmap.h"
 #include "base/data/str.h"
 #include "base/data/vec.h"
-#include "model/names.h"
-#include "model/span.h"
+#include "model/fleet/span.h"
+#include "model/machine/names.h"
 #include "stat/sketch.h" /* of ns by adjusted count: values uint64_t, weights uint64_t, so that merges are exact */
 #include "timeline/forest/moments.h"
 

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "model/span.h"
+#include "model/fleet/span.h"
 
 typedef unsigned __int128 wide;
 

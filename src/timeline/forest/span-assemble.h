@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "model/span.h"
+#include "model/fleet/span.h"
 
 #define ASSEMBLE_SPANS_MAX (4u << 20) /* about 300 MB */
 

@@ -12,7 +12,7 @@
 
 #include "base/data/hmap.h"
 #include "base/data/vec.h"
-#include "model/span.h"
+#include "model/fleet/span.h"
 #include "timeline/forest/trace-path.h"
 
 #define EDGE_SHARE 0.05

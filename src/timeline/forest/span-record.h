@@ -5,8 +5,8 @@
 #pragma once
 
 #include "base/data/vec.h"
-#include "model/span-mapping.h"
-#include "model/span.h"
+#include "model/fleet/span-mapping.h"
+#include "model/fleet/span.h"
 #include "timeline/forest/forest.h"
 
 struct set_record {

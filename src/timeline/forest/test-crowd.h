@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/trace.h"
+#include "model/event/trace.h"
 
 #define CROWD_CPUS   2
 #define CROWD_FIRST  1000 /* tid */

@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "model/span.h"
+#include "model/fleet/span.h"
 
 enum path_rule { PATH_TOLERANT, PATH_CRISP, PATH_STRICT, PATH_RULES };
 

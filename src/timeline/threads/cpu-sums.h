@@ -1,10 +1,10 @@
-/* Who had the CPUs, of a trace: what model/cpu-report.h tells of two readings of the recorder's sums, for any window of the past whose
+/* Who had the CPUs, of a trace: what model/event/cpu-report.h tells of two readings of the recorder's sums, for any window of the past whose
  * events are kept. Exact, as every switch and interrupt is there. Not known of it: what the timer's sampling said, and what a hypervisor
  * took (steal). */
 #pragma once
 
-#include "model/cpu-report.h"
-#include "model/interval.h"
+#include "model/event/cpu-report.h"
+#include "model/event/interval.h"
 
 /* [from, to) within the timeline. The caller frees with cpu_report_free(). 0 or -ENOMEM. */
 int cpu_sums_make(const struct timeline *t, int64_t from, int64_t to, struct cpu_report *ret);

@@ -1,4 +1,4 @@
-/* Level of detail: one line of the timeline as runs (model/drawing.h).
+/* Level of detail: one line of the timeline as runs (model/event/drawing.h).
  *
  * The intervals themselves are walked at every question; there is no pyramid of sums next to them. All of a frozen ring
  * is walked in some ten milliseconds (bench/web), what is visible of it in less, and a pyramid would have to be built
@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "model/drawing.h"
+#include "model/event/drawing.h"
 
 /* A drawing's lines are walked one after the other. Zeroed but for the first four. */
 struct detail {

@@ -1,7 +1,7 @@
 /* The rows of a threads view: threads grouped by process, filtered, the worst first. */
 #pragma once
 
-#include "model/drawing.h"
+#include "model/event/drawing.h"
 
 enum row_order { ORDER_WAITED, ORDER_RAN, ORDER_NAME, ORDER_PID, ROW_ORDERS };
 extern const char *const row_order_names[ROW_ORDERS]; /* "waited" ... */

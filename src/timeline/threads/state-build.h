@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/data/hmap.h"
-#include "model/interval.h"
+#include "model/event/interval.h"
 
 /* A wakeup as it will end a wait. */
 struct wake {

@@ -1,7 +1,7 @@
-/* Events in, every thread's states out: the state machine (model/interval.h says what comes out). */
+/* Events in, every thread's states out: the state machine (model/event/interval.h says what comes out). */
 #pragma once
 
-#include "model/interval.h"
+#include "model/event/interval.h"
 
 /* `trace` is finished and must outlive the timeline. The caller frees with timeline_free(). 0, -ENOMEM, or -ENODATA for
  * a trace in which no CPU is known. Events that do not fit are tolerated and counted in ret->faults. */

@@ -5,7 +5,7 @@
 
 #include "base/data/cleanup.h"
 #include "base/data/test.h"
-#include "model/blame.h"
+#include "model/event/blame.h"
 #include "timeline/blame/blame.h"
 #include "timeline/threads/state.h"
 

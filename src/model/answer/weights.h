@@ -1,0 +1,37 @@
+/* What each piece of evidence weighs in the answer model (model/answer/evidence.h). `lab/fit BUILD --deploy` writes other numbers here.
+ * Fitted by hand: weights of 1 are the product of factors; those of the moment name one suspect alone where thresholds on its score did. */
+#pragma once
+
+#include "model/answer/evidence.h"
+
+static const double evidence_weights[EVIDENCE_COUNT] = {
+	[EVIDENCE_SHORTAGE] = 1,
+	[EVIDENCE_SHARE] = 1,
+	[EVIDENCE_SURPRISE] = 1,
+	[EVIDENCE_NO_PRESSURE] = 1,
+	[EVIDENCE_MACHINE_IS_FREE] = 1,
+	[EVIDENCE_AGE] = 1,
+	[EVIDENCE_STARTER] = 1,
+	[EVIDENCE_SEVERAL] = 1,
+	[EVIDENCE_FOR_OTHERS] = 1,
+	[EVIDENCE_RECORDER] = 1,
+	[EVIDENCE_OF_JOB] = 1,
+	[EVIDENCE_ON_BEHALF] = 1,
+	[EVIDENCE_GOES_ON] = 1,
+};
+
+static const double nothing_weights[MOMENT_COUNT] = {
+	[MOMENT_ALWAYS] = -2.5,
+	[MOMENT_MARKED] = -4.7,
+	[MOMENT_FELT] = -0.1,
+	[MOMENT_SWING] = -1.9,
+	[MOMENT_ADDED] = -0.1,
+};
+
+static const double unlisted_weights[MOMENT_COUNT] = {
+	[MOMENT_ALWAYS] = -8.8,
+	[MOMENT_MARKED] = 0,
+	[MOMENT_FELT] = 0,
+	[MOMENT_SWING] = 1.9,
+	[MOMENT_ADDED] = 0,
+};

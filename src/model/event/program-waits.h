@@ -1,0 +1,32 @@
+/* Why one program is slow: what it waits for beyond its baseline, and for whom. What `why WHO` finds and its views show. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/data/vec.h"
+#include "model/event/blame.h"
+#include "model/event/wait-chain.h"
+#include "model/machine/feature.h"
+
+/* One kind of wait, as the recording has it; ns of waiting per second, all threads together. */
+struct program_wait {
+	const struct feature *feature;
+	const char *words; /* "locks" */
+	double now;	   /* the mean of the last ticks */
+	double p50, p90;   /* of the ticks before; NaN = there are none */
+	bool unusual;
+};
+
+struct program_waits {
+	char *name;		/* as the recording has it, or as asked */
+	int64_t at;		/* wall ns */
+	VEC(unsigned) pids;	/* those that are there */
+	VEC(struct program_wait) waits; /* none: nothing is recorded of it */
+	struct wait_chain chain;	/* of now; empty of another time */
+	/* By events, where there are any: */
+	const struct timeline *timeline; /* NULL = there are none */
+	struct blame_matrix by_process;	 /* its threads are the victims; the longest first */
+};
+
+void program_waits_free(struct program_waits *p);
