@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "analysis/charges.h"
+#include "analysis/machine/charges.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "store/trace-file.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "analysis/fleet-analysis.h"
+#include "analysis/fleet/fleet-analysis.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/str.h"

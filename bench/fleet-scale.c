@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "analysis/fleet-analysis.h"
+#include "analysis/fleet/fleet-analysis.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "model/fleet/fleet-source.h"

@@ -1,7 +1,7 @@
 /* On a machine where programs always have to wait: who uses most of what they wait for. */
 #pragma once
 
-#include "analysis/method.h"
+#include "analysis/machine/method.h"
 #include "model/answer/finding.h"
 #include "model/machine/dataset.h"
 

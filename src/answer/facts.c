@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/blocks.h"
-#include "analysis/charges.h"
+#include "analysis/machine/blocks.h"
+#include "analysis/machine/charges.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "stat/robust.h"

@@ -1,7 +1,7 @@
 /* What is known of the moment asked about, for the catalogue of causes (model/answer/facts.h, rule/cause.h). */
 #pragma once
 
-#include "analysis/method.h"
+#include "analysis/machine/method.h"
 #include "model/answer/facts.h"
 
 /* Of an answer whose bottleneck and ranking are there. `d` holds the features `narrow` of processes (all: UINT64_MAX), `wide`

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/fleet-series.h"
+#include "analysis/fleet/fleet-series.h"
 #include "base/data/cleanup.h"
 
 #define BELONGS 0.5 /* of a stretch lies in the time of another: then they are told together */

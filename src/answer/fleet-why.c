@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analysis/fleet-onset.h"
-#include "analysis/fleet-usual.h"
+#include "analysis/fleet/fleet-onset.h"
+#include "analysis/fleet/fleet-usual.h"
 #include "answer/fleet-lead.h"
 #include "answer/fleet-window.h"
 #include "base/data/cleanup.h"

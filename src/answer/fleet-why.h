@@ -2,7 +2,7 @@
  * usually means. */
 #pragma once
 
-#include "analysis/fleet-analysis.h"
+#include "analysis/fleet/fleet-analysis.h"
 #include "model/fleet/fleet-calls.h"
 #include "rule/cause.h"
 

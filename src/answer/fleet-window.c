@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/fleet-series.h"
+#include "analysis/fleet/fleet-series.h"
 #include "base/data/cleanup.h"
 
 #define TOLERATED 1.5 /* spreads from normal: the peak of a cycle lies at one */

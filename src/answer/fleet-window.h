@@ -1,7 +1,7 @@
 /* When something happened, where the question does not say. */
 #pragma once
 
-#include "analysis/fleet-analysis.h"
+#include "analysis/fleet/fleet-analysis.h"
 
 /* The stretch in which a series lay farthest from its normal: of q's symptom, or of any counter of any server. A server with peers
  * is looked at relative to them: what they all do at the same time, a daily cycle say, is none of its own; its normal is its

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/anomaly.h"
+#include "analysis/machine/anomaly.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/hmap.h"

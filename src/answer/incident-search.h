@@ -1,7 +1,7 @@
 /* One look at a trouble: where it is, who is suspected. Where nobody stands out, another one. */
 #pragma once
 
-#include "analysis/charges.h"
+#include "analysis/machine/charges.h"
 #include "answer/pressure.h"
 #include "answer/why.h"
 

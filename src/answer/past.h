@@ -1,7 +1,7 @@
 /* The time before what is read tick by tick: the store's hourly summaries, by program and feature. */
 #pragma once
 
-#include "analysis/older.h"
+#include "analysis/machine/older.h"
 #include "answer/marked-times.h"
 #include "base/data/hmap.h"
 #include "base/data/vec.h"

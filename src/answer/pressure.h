@@ -1,7 +1,7 @@
 /* When did programs begin to wait for the machine, and what was it short of? */
 #pragma once
 
-#include "analysis/method.h"
+#include "analysis/machine/method.h"
 #include "base/data/clock.h"
 #include "model/machine/dataset.h"
 

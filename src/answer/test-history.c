@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "analysis/anomaly.h"
+#include "analysis/machine/anomaly.h"
 #include "answer/history.h"
 
 #define EVERY	5 /* s: a tick */

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "analysis/method.h"
+#include "analysis/machine/method.h"
 #include "answer/verdict.h"
 
 static struct subject *known(struct subject *s, char *program, uint32_t pid, uint32_t parent)

@@ -1,7 +1,7 @@
 /* From a recording to an answer: when did it begin, what was short, who did it. */
 #pragma once
 
-#include "analysis/method.h"
+#include "analysis/machine/method.h"
 #include "model/answer/facts.h"
 #include "model/answer/finding.h"
 #include "model/event/trace.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/compare.h"
+#include "analysis/machine/compare.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/log.h"

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/fleet-rules.h"
-#include "analysis/fleet-views.h"
+#include "analysis/fleet/fleet-rules.h"
+#include "analysis/fleet/fleet-views.h"
 #include "base/data/cleanup.h"
 #include "base/data/log.h"
 #include "cmd/fleet.h"

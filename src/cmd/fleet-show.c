@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/fleet-align.h"
-#include "analysis/fleet-peers.h"
-#include "analysis/fleet-views.h"
+#include "analysis/fleet/fleet-align.h"
+#include "analysis/fleet/fleet-peers.h"
+#include "analysis/fleet/fleet-views.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/log.h"

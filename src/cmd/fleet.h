@@ -1,7 +1,7 @@
 /* whyslow fleet SUBVERB: what its parts share. */
 #pragma once
 
-#include "analysis/fleet-analysis.h"
+#include "analysis/fleet/fleet-analysis.h"
 #include "cmd/subverb.h"
 #include "model/fleet/fleet-source.h"
 #include "view/fleet.h"

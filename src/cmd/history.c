@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/anomaly.h"
+#include "analysis/machine/anomaly.h"
 #include "answer/history.h"
 #include "base/data/clock.h"
 #include "base/data/log.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/attributes.h"
+#include "analysis/span/attributes.h"
 #include "base/data/cleanup.h"
 #include "base/data/log.h"
 #include "base/data/str.h"

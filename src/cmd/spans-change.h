@@ -1,10 +1,10 @@
 /* Two sets of requests and what changed between them: `spans why`, `compare`, `gate` and `watch`. */
 #pragma once
 
-#include "analysis/span-cause.h"
-#include "analysis/span-change.h"
-#include "analysis/span-since.h"
-#include "analysis/span-suspect.h"
+#include "analysis/span/span-cause.h"
+#include "analysis/span/span-change.h"
+#include "analysis/span/span-since.h"
+#include "analysis/span/span-suspect.h"
 #include "cmd/spans.h"
 
 /* Two sides and what they are called. */

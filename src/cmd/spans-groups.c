@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/groups.h"
-#include "analysis/span-strata.h"
-#include "analysis/span-since.h"
+#include "analysis/span/groups.h"
+#include "analysis/span/span-strata.h"
+#include "analysis/span/span-since.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/log.h"

@@ -13,7 +13,7 @@
 #include "base/data/clock.h"
 #include "base/data/log.h"
 #include "base/data/vec.h"
-#include "analysis/span-change.h"
+#include "analysis/span/span-change.h"
 #include "cmd/serve.h"
 #include "cmd/spans.h"
 #include "daemon/span/span-receive.h"

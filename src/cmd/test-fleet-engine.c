@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "analysis/fleet-analysis.h"
+#include "analysis/fleet/fleet-analysis.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "model/fleet/intake.h"

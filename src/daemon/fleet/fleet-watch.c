@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/fleet-analysis.h"
+#include "analysis/fleet/fleet-analysis.h"
 #include "answer/recorded.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"

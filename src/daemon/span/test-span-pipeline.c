@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/span-change.h"
-#include "analysis/span-since.h"
-#include "analysis/span-suspect.h"
+#include "analysis/span/span-change.h"
+#include "analysis/span/span-since.h"
+#include "analysis/span/span-suspect.h"
 #include "base/data/cleanup.h"
 #include "daemon/span/span-pipeline.h"
 #include "source/span/otlp.h"

@@ -1,4 +1,4 @@
-/* What the three views of a counter show: computed in analysis/fleet-views.c, drawn in view/. */
+/* What the three views of a counter show: computed in analysis/fleet/fleet-views.c, drawn in view/. */
 #pragma once
 
 #include "base/data/vec.h"

@@ -1,0 +1,275 @@
+/* Which servers are conspicuous, at a known rate of false alarms.
+ *
+ * Each counter's score is standardised by its own scores in the windows of the usual time (z). A server's score is
+ *
+ *     max over k = 1..8 of (z of the k highest counters, summed) / sqrt(k)
+ *
+ * so that one faulty counter can raise an alarm alone and several together sooner. The same is computed of every window
+ * of the usual time: p is the share of them that reach as high, or of an exponential tail of the highest fifth where
+ * fewer than five do (an empirical share cannot go below 1 / (windows + 1)). q: Benjamini-Hochberg over servers.
+ */
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/fleet/fleet-analysis.h"
+#include "analysis/fleet/fleet-series.h"
+#include "base/data/cleanup.h"
+#include "stat/rank.h"
+#include "stat/robust.h"
+
+#define TOGETHER	8
+#define SPREAD_MIN	0.05 /* of a counter's scores */
+#define TAIL_SHARE	0.2
+#define TAIL_EXCEEDED	5
+#define P_LEAST		1e-6 /* no fit to some dozens of windows can tell less */
+#define WINDOWS_WANTED	25
+#define WINDOWS_MIN	10 /* of the usual time: with fewer no rate of false alarms can be told, and no p is given */
+
+struct server_scores {
+	float (*top)[TOGETHER]; /* of each window of the usual time, and at last of the one asked about: its highest z */
+	size_t windows;
+	struct fleet_finding best;
+	double best_z;
+	uint32_t counters;
+};
+
+struct alarm_run {
+	struct fleet_series series;
+	struct server_scores *servers;
+	pthread_mutex_t lock;
+	struct fleet_findings *ret;
+};
+
+static void insert(float top[TOGETHER], float z)
+{
+	int at = TOGETHER - 1;
+
+	if (!(z > top[at]))
+		return;
+	for (; at > 0 && top[at - 1] < z; at--)
+		top[at] = top[at - 1];
+	top[at] = z;
+}
+
+static double together(const float top[TOGETHER])
+{
+	double sum = 0, best = -INFINITY;
+
+	for (int k = 0; k < TOGETHER && top[k] > -INFINITY; k++) {
+		sum += (double)top[k];
+		if (sum / sqrt(k + 1) > best)
+			best = sum / sqrt(k + 1);
+	}
+	return best;
+}
+
+static void standardise(const float *scores, size_t n, double *ret_mean, double *ret_sd)
+{
+	struct piece piece = {scores, n};
+	struct moments m;
+
+	moments_of(&piece, 1, &m);
+	*ret_mean = m.mean;
+	*ret_sd = m.sd > SPREAD_MIN ? m.sd : SPREAD_MIN;
+}
+
+static void add_counter(struct alarm_run *a, struct server_scores *s, const struct fleet_finding *x, const float *scores)
+{
+	double mean, sd, z;
+
+	standardise(scores, s->windows, &mean, &sd);
+	if (s->windows < WINDOWS_MIN) { /* they tell no spread */
+		mean = 0;
+		sd = 1;
+	}
+	if (isnan(mean))
+		return;
+	z = (x->score - mean) / sd;
+	pthread_mutex_lock(&a->lock);
+	for (size_t i = 0; i < s->windows; i++)
+		insert(s->top[i], (float)(((double)scores[i] - mean) / sd));
+	insert(s->top[s->windows], (float)z);
+	if (!s->counters++ || z > s->best_z) {
+		s->best = *x;
+		s->best_z = z;
+	}
+	pthread_mutex_unlock(&a->lock);
+}
+
+static int one_counter(void *data, size_t counter)
+{
+	struct alarm_run *a = data;
+	const struct fleet *f = a->series.q->fleet;
+	_cleanup_(select_room_free) struct select_room room = {};
+	_cleanup_(fleet_relative_free) struct fleet_relative relative = {};
+	size_t most = 0;
+	float *scores;
+	int r;
+
+	for (size_t i = 0; i < f->servers.n; i++)
+		most = a->servers[i].windows > most ? a->servers[i].windows : most;
+	scores = malloc((most + 1) * sizeof(*scores));
+	r = scores ? fleet_series_relative(&a->series, counter, &room, &relative) : -ENOMEM;
+	for (size_t i = 0; i < f->servers.n && r == 0; i++) {
+		struct fleet_finding x;
+
+		if (!a->servers[i].top || !f->servers.v[i].column[counter])
+			continue;
+		if (fleet_series_judge(&a->series, i, counter, relative.v ? relative.v[i] : NULL, &room, &x, scores) == 0)
+			add_counter(a, &a->servers[i], &x, scores);
+	}
+	free(scores);
+	return r;
+}
+
+/* An exponential tail whose scale is known by k windows only: p is what it predicts over all scales that they leave possible (Lomax's
+ * distribution), so that three windows that happen to lie together make nothing impossible. */
+static double tail_p(double *usual, size_t n, double value)
+{
+	size_t above = 0, from, k;
+	double edge, excess = 0;
+
+	n = sort_values(usual, n);
+	while (above < n && usual[n - 1 - above] >= value)
+		above++;
+	if (above >= TAIL_EXCEEDED)
+		return (1.0 + (double)above) / (1.0 + (double)n);
+	from = n - (size_t)((double)n * TAIL_SHARE) - 1;
+	edge = usual[from];
+	for (size_t i = from + 1; i < n; i++)
+		excess += usual[i] - edge;
+	k = n - from - 1;
+	return excess > 0 ? TAIL_SHARE * pow(1 + (value - edge) / excess, -(double)k) : 1 / (1.0 + (double)n);
+}
+
+static int judge_server(struct alarm_run *a, size_t server)
+{
+	struct server_scores *s = &a->servers[server];
+	_cleanup_free_ double *usual = malloc((s->windows + 1) * sizeof(*usual));
+	struct fleet_finding x = s->best;
+
+	if (!usual)
+		return -ENOMEM;
+	a->ret->looked_at++;
+	a->ret->left_out += !s->counters || s->windows < WINDOWS_MIN;
+	if (!s->counters)
+		return 0;
+	for (size_t i = 0; i < s->windows; i++) {
+		usual[i] = together(s->top[i]);
+		usual[i] = isinf(usual[i]) ? NAN : usual[i];
+	}
+	x.score = together(s->top[s->windows]);
+	x.n = (uint32_t)s->windows;
+	if (s->windows >= WINDOWS_MIN) {
+		x.p = tail_p(usual, s->windows, x.score);
+		x.p = x.p > 1 ? 1 : x.p < P_LEAST ? P_LEAST : x.p;
+	}
+	return VEC_PUSH(a->ret->list, x);
+}
+
+static int find_q(struct fleet_findings *f)
+{
+	_cleanup_free_ double *p = malloc((f->list.n + 1) * sizeof(*p));
+	int r = 0;
+
+	if (!p)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->list.n; i++)
+		p[i] = isnan(f->list.v[i].p) ? 1 : f->list.v[i].p;
+	if (f->list.n)
+		r = benjamini_hochberg(p, f->list.n);
+	for (size_t i = 0; r == 0 && i < f->list.n; i++)
+		f->list.v[i].q = isnan(f->list.v[i].p) ? NAN : p[i];
+	return r;
+}
+
+static int prepare(struct alarm_run *a)
+{
+	const struct fleet *f = a->series.q->fleet;
+
+	a->servers = calloc(f->servers.n + 1, sizeof(*a->servers));
+	if (!a->servers)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->servers.n; i++) {
+		struct server_scores *s = &a->servers[i];
+
+		if (a->series.q->server >= 0 && (size_t)a->series.q->server != i)
+			continue;
+		s->windows = a->series.usual[i].blocks;
+		s->top = malloc((s->windows + 1) * sizeof(*s->top));
+		if (!s->top)
+			return -ENOMEM;
+		for (size_t k = 0; k <= s->windows; k++)
+			for (size_t t = 0; t < TOGETHER; t++)
+				s->top[k][t] = -INFINITY;
+	}
+	return 0;
+}
+
+/* A window of which fewer than WINDOWS_WANTED would fit into the data cannot be calibrated: its beginning is judged, and all
+ * of it stays out of what is usual. */
+static bool shorten(struct fleet_question *q, struct fleet_span *left_out)
+{
+	int64_t first, last, longest;
+
+	fleet_extent(q->reference ? q->reference : q->fleet, &first, &last);
+	longest = (last - first) / WINDOWS_WANTED;
+	if (longest < 3 * q->fleet->interval)
+		longest = 3 * q->fleet->interval;
+	if (q->n_left_out)
+		memcpy(left_out, q->left_out, q->n_left_out * sizeof(*left_out));
+	fleet_extent(q->fleet, &first, &last);
+	if (q->window.from < first)
+		q->window.from = first;
+	if (q->window.to > last + 1)
+		q->window.to = last + 1;
+	if (q->window.to - q->window.from <= longest)
+		return false;
+	if (!q->reference)
+		left_out[q->n_left_out++] = q->window;
+	q->left_out = left_out;
+	q->window.to = q->window.from + longest;
+	return true;
+}
+
+static int run(const struct fleet_question *asked, struct fleet_findings *ret)
+{
+	struct fleet_question question = *asked, *q = &question;
+	_cleanup_free_ struct fleet_span *left_out = calloc(asked->n_left_out + 1, sizeof(*left_out));
+	struct alarm_run a = {.ret = ret, .lock = PTHREAD_MUTEX_INITIALIZER};
+	int r = -ENOMEM;
+
+	ret->analysis = "alarm";
+	if (!left_out)
+		return r;
+	ret->shortened = shorten(q, left_out);
+	if (ret->shortened)
+		ret->remark = "the window is long: its beginning is judged, as long as a twenty-fifth of the data";
+	r = fleet_series_open(q, &a.series);
+	if (r == 0)
+		r = prepare(&a);
+	if (r == 0)
+		r = work_in_parallel(q->threads, q->fleet->counters.n, one_counter, &a);
+	for (size_t i = 0; i < q->fleet->servers.n && a.servers && r == 0; i++)
+		r = a.servers[i].top ? judge_server(&a, i) : 0;
+	if (r == 0)
+		r = find_q(ret);
+	for (size_t i = 0; a.servers && i < q->fleet->servers.n; i++)
+		free(a.servers[i].top);
+	free(a.servers);
+	fleet_series_close(&a.series);
+	if (r == 0)
+		fleet_findings_sort(ret);
+	if (ret->left_out)
+		ret->remark = "servers whose baseline has fewer than ten windows of this length have no p: how often such a score comes by chance is unknown";
+	return r;
+}
+
+const struct fleet_analysis fleet_alarm = {
+	.name = "alarm",
+	.help = "servers that are conspicuous, calibrated on the windows of the baseline; false discoveries limited",
+	.run = run,
+};

@@ -1,0 +1,155 @@
+#include "analysis/fleet/fleet-onset.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/fleet/fleet-usual.h"
+#include "base/data/cleanup.h"
+#include "base/system/parallel.h"
+
+#define LONGEST	  2   /* times the window's rows that it may grow by */
+#define GAP	  2   /* rows in a row that may look usual within a trouble */
+#define SAMPLED	  256 /* values of a series that tell its level: a tenth of a standard deviation is close enough */
+#define ROWS_MIN  8   /* of the usual time */
+
+struct witness {
+	double shift; /* robust standard deviations */
+	int64_t from;
+};
+
+struct onset {
+	const struct fleet_question *q;
+	struct witness witnesses[ONSET_WITNESSES + 1]; /* highest shift first, and room for one more */
+	size_t n;
+	pthread_mutex_t lock;
+};
+
+/* At most SAMPLED values of n, evenly, without missing ones. */
+static size_t sample(const float *v, uint32_t n, float *to)
+{
+	uint32_t step = n / SAMPLED + 1;
+	size_t kept = 0;
+
+	for (uint32_t i = 0; i < n; i += step)
+		if (!isnan(v[i]))
+			to[kept++] = v[i];
+	return kept;
+}
+
+static size_t sample_usual(const float *v, const struct usual_rows *rows, float *to)
+{
+	uint32_t step = rows->n / SAMPLED + 1, next = 0;
+	size_t kept = 0;
+
+	for (size_t r = 0; r < rows->ranges.n; r++) {
+		const struct row_range *range = &rows->ranges.v[r];
+
+		for (; next < range->n; next += step)
+			if (!isnan(v[range->first + next]))
+				to[kept++] = v[range->first + next];
+		next -= range->n;
+	}
+	return kept;
+}
+
+/* How many of the rows before `first` lie on the window's side of the middle. */
+static uint32_t rows_alike(const float *v, uint32_t first, uint32_t most, double middle, bool above)
+{
+	uint32_t alike = 0;
+
+	for (uint32_t i = 0; i < most && i - alike <= GAP; i++) {
+		double x = (double)v[first - 1 - i];
+
+		if (!isnan(x) && (x > middle) == above)
+			alike = i + 1;
+	}
+	return alike;
+}
+
+static void add_witness(struct onset *o, const struct witness *w)
+{
+	size_t at;
+
+	pthread_mutex_lock(&o->lock);
+	for (at = o->n; at > 0 && o->witnesses[at - 1].shift < w->shift; at--)
+		o->witnesses[at] = o->witnesses[at - 1];
+	o->witnesses[at] = *w;
+	o->n += o->n < ONSET_WITNESSES;
+	pthread_mutex_unlock(&o->lock);
+}
+
+static void ask_series(struct onset *o, const struct fleet_server *s, const float *v, const struct usual_rows *usual, uint32_t first,
+		       uint32_t n)
+{
+	float values[SAMPLED + 1];
+	size_t kept = sample_usual(v, usual, values);
+	double normal, spread, now;
+	struct witness w;
+	uint32_t before;
+
+	if (kept < ROWS_MIN)
+		return;
+	spread = ((double)select_kth(values, kept, kept * 3 / 4) - (double)select_kth(values, kept, kept / 4)) / 1.349;
+	normal = (double)select_kth(values, kept, kept / 2);
+	spread = fmax(spread, fmax(USUAL_FLOOR * fabs(normal), 1e-12));
+	kept = sample(v + first, n, values);
+	if (!kept)
+		return;
+	now = (double)select_kth(values, kept, kept / 2);
+	w.shift = fabs(now - normal) / spread;
+	if (!(w.shift >= ONSET_FAR))
+		return;
+	before = rows_alike(v, first, first / LONGEST < n ? first : LONGEST * n, (now + normal) / 2, now > normal);
+	w.from = before ? s->time[first - before] : o->q->window.from;
+	add_witness(o, &w);
+}
+
+static int one_server(void *data, size_t server)
+{
+	struct onset *o = data;
+	const struct fleet_server *s = &o->q->fleet->servers.v[server];
+	struct usual_rows usual;
+	uint32_t first, n = fleet_rows(s, o->q->window.from, o->q->window.to, &first);
+	int r;
+
+	if (!n)
+		return 0;
+	r = usual_rows_find(s, o->q, n, &usual);
+	if (r < 0)
+		return r;
+	for (size_t c = 0; c < o->q->fleet->counters.n; c++)
+		if (s->column[c])
+			ask_series(o, s, s->column[c], &usual, first, n);
+	VEC_FREE(usual.ranges);
+	return 0;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int64_t median_time(int64_t *v, size_t n)
+{
+	qsort(v, n, sizeof(*v), compare_times);
+	return v[n / 2];
+}
+
+int fleet_window_grow(const struct fleet_question *q, struct fleet_span *ret)
+{
+	struct onset o = {.q = q, .lock = PTHREAD_MUTEX_INITIALIZER};
+	int64_t from[ONSET_WITNESSES];
+	int r = q->reference ? 0 : work_in_parallel(q->threads, q->fleet->servers.n, one_server, &o);
+
+	*ret = q->window;
+	if (r < 0 || !o.n)
+		return r;
+	for (size_t i = 0; i < o.n; i++)
+		from[i] = o.witnesses[i].from;
+	ret->from = median_time(from, o.n);
+	return 0;
+}

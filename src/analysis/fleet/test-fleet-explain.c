@@ -1,0 +1,309 @@
+/* What explains a symptom, and since when: stories of a few servers told row by row. */
+#include "base/data/test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/fleet/fleet-analysis.h"
+#include "analysis/fleet/fleet-onset.h"
+#include "base/data/clock.h"
+#include "model/fleet/intake.h"
+
+#define MINUTE (60 * NS_PER_SEC)
+#define ROWS   200
+#define BEGIN  150 /* the trouble's first row */
+
+static void release(struct fleet *f)
+{
+	fleet_free(f);
+	free(f);
+}
+
+/* Noise that is the same in each run: -1 .. 1. */
+static double wobble(unsigned series, unsigned row)
+{
+	unsigned x = (series * 7919 + row) * 2654435761u;
+
+	return (double)((x ^ x >> 15) % 2001) / 1000 - 1;
+}
+
+/* A counter of a server: 100 with noise, and `by` more from row BEGIN + late on. */
+static void put(struct intake *in, const char *server, const char *counter, double by, unsigned late, unsigned rows)
+{
+	const struct counter_info gauge = {.kind = FLEET_GAUGE};
+	int s = intake_server(in, server), c = intake_counter(in, counter, &gauge);
+	unsigned series = (unsigned)(s * 31 + c + 1);
+
+	for (unsigned t = 0; t < rows; t++)
+		assert_int_equal(intake_put(in, s, c, (int64_t)t * MINUTE, 100 + wobble(series, t) + (t >= BEGIN + late ? by : 0)), 0);
+}
+
+static struct fleet *finish(struct intake *in)
+{
+	struct fleet *f;
+
+	assert_int_equal(intake_finish(in, &f), 0);
+	intake_free(in);
+	return f;
+}
+
+static struct fleet_question about(const struct fleet *f, unsigned from, const char *server, const char *counter)
+{
+	struct fleet_question q = fleet_question_default(f);
+
+	q.window.from = (int64_t)from * MINUTE;
+	q.server = fleet_find_server(f, server);
+	q.counter = fleet_find_counter(f, counter);
+	q.max_lag = FLEET_LAG_BY_ROWS;
+	return q;
+}
+
+static struct fleet_findings explain(const struct fleet_question *q)
+{
+	struct fleet_findings found = {};
+
+	assert_int_equal(fleet_analysis_find("explain")->run(q, &found), 0);
+	return found;
+}
+
+static void a_late_window_grows_back_to_the_first_row_of_the_trouble(void **state)
+{
+	struct intake *in = intake_new();
+	struct fleet_question q;
+	struct fleet_span grown;
+	struct fleet *f;
+
+	(void)state;
+	put(in, "a", "cpu", 20, 0, ROWS);
+	put(in, "a", "queue", 30, 0, ROWS);
+	put(in, "b", "cpu", 0, 0, ROWS);
+	f = finish(in);
+	q = about(f, BEGIN + 10, "a", "cpu");
+	assert_int_equal(fleet_window_grow(&q, &grown), 0);
+	assert_int_equal(grown.from, (int64_t)BEGIN * MINUTE);
+	q.window.from = (int64_t)BEGIN * MINUTE; /* in time: nothing to add */
+	assert_int_equal(fleet_window_grow(&q, &grown), 0);
+	assert_int_equal(grown.from, q.window.from);
+	q.window = (struct fleet_span){50 * MINUTE, 60 * MINUTE}; /* no trouble at all */
+	assert_int_equal(fleet_window_grow(&q, &grown), 0);
+	assert_int_equal(grown.from, q.window.from);
+	release(f);
+}
+
+static void few_rows_tell_of_no_lag(void **state)
+{
+	struct intake *in = intake_new();
+	struct fleet_findings found;
+	struct fleet_question q;
+	struct fleet *f;
+
+	(void)state;
+	put(in, "a", "latency", 20, 0, ROWS);
+	for (int i = 0; i < 8; i++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), "x%d", i);
+		put(in, name, "cpu", 20, (unsigned)i % 4, ROWS);
+	}
+	f = finish(in);
+	q = about(f, BEGIN, "a", "latency");
+	q.window.to = (BEGIN + 6) * MINUTE;
+	found = explain(&q);
+	assert_true(found.list.n == 8);
+	for (size_t i = 0; i < found.list.n; i++)
+		assert_int_equal(found.list.v[i].lag, 0);
+	fleet_findings_free(&found);
+	release(f);
+}
+
+/* An hour of rows tells that one moved two rows before the symptom. */
+static void many_rows_tell_who_led(void **state)
+{
+	struct intake *in = intake_new();
+	struct fleet_findings found;
+	struct fleet_question q;
+	struct fleet *f;
+
+	(void)state;
+	put(in, "a", "latency", 20, 2, ROWS);
+	put(in, "b", "disk", 20, 0, ROWS);
+	f = finish(in);
+	q = about(f, BEGIN, "a", "latency");
+	found = explain(&q);
+	assert_int_equal(found.list.n, 1);
+	assert_int_equal(found.list.v[0].lag, 2);
+	fleet_findings_free(&found);
+	release(f);
+}
+
+static void another_statistic_of_the_symptom_explains_nothing(void **state)
+{
+	struct intake *in = intake_new();
+	struct fleet_findings found;
+	struct fleet_question q;
+	struct fleet *f;
+
+	(void)state;
+	put(in, "a", "latency.avg", 20, 0, ROWS);
+	put(in, "a", "latency.p99", 20, 0, ROWS);
+	put(in, "b", "latency.p99", 20, 0, ROWS);
+	f = finish(in);
+	q = about(f, BEGIN, "a", "latency.avg");
+	found = explain(&q);
+	assert_int_equal(found.list.n, 1);
+	assert_int_equal(found.list.v[0].server, fleet_find_server(f, "b"));
+	fleet_findings_free(&found);
+	release(f);
+}
+
+/* One counter of `lone` moved as the symptom did and its other one did not; both of `ill` did. */
+static void two_counters_of_a_server_say_more_than_one(void **state)
+{
+	struct intake *in = intake_new();
+	struct fleet_findings found;
+	struct fleet_question q;
+	struct fleet *f;
+
+	(void)state;
+	put(in, "a", "latency", 20, 0, ROWS);
+	put(in, "lone", "cpu", 40, 0, ROWS);
+	put(in, "lone", "disk", 0, 0, ROWS);
+	put(in, "ill", "cpu", 20, 0, ROWS);
+	put(in, "ill", "disk", 20, 0, ROWS);
+	f = finish(in);
+	q = about(f, BEGIN, "a", "latency");
+	q.window.to = (BEGIN + 4) * MINUTE; /* few rows */
+	found = explain(&q);
+	assert_int_equal(found.list.n, 4);
+	assert_int_equal(found.list.v[0].server, fleet_find_server(f, "ill"));
+	assert_int_equal(found.list.v[1].server, fleet_find_server(f, "ill"));
+	assert_true(found.list.v[2].score < 0.8);
+	fleet_findings_free(&found);
+	release(f);
+}
+
+/* Six servers with a common cycle of 20 %; `ill` of them double in rows BEGIN .. BEGIN + 20. */
+static struct fleet *six_with_a_cycle(unsigned ill)
+{
+	const struct counter_info gauge = {.kind = FLEET_GAUGE};
+	struct intake *in = intake_new();
+	int counter = intake_counter(in, "latency_ms", &gauge);
+
+	for (unsigned s = 0; s < 6; s++) {
+		char name[8];
+		int server;
+
+		snprintf(name, sizeof(name), "web-%u", s);
+		server = intake_server(in, name);
+		for (unsigned t = 0; t < ROWS; t++) {
+			double x = 100 + 20 * sin(t / 10.0) + wobble(s, t);
+
+			assert_int_equal(intake_put(in, server, counter, (int64_t)t * MINUTE, s < ill && t >= BEGIN && t < BEGIN + 20 ? 2 * x : x), 0);
+		}
+	}
+	return finish(in);
+}
+
+static void judge_web_0(struct fleet *f, struct fleet_finding *ret)
+{
+	struct fleet_question q = fleet_question_default(f);
+	struct fleet_findings found = {};
+
+	q.window = (struct fleet_span){BEGIN * MINUTE, (BEGIN + 20) * MINUTE};
+	q.server = fleet_find_server(f, "web-0");
+	assert_int_equal(fleet_analysis_find("deviation")->run(&q, &found), 0);
+	assert_int_equal(found.list.n, 1);
+	*ret = found.list.v[0];
+	fleet_findings_free(&found);
+}
+
+static void what_is_observed_is_in_the_data_also_where_peers_judge(void **state)
+{
+	struct fleet *f = six_with_a_cycle(1);
+	struct fleet_finding x;
+
+	(void)state;
+	judge_web_0(f, &x);
+	assert_true(x.flags & FLEET_PEER);
+	assert_true(x.observed > 160 && x.observed < 245);
+	assert_true(x.usual > 95 && x.usual < 105);
+	release(f);
+}
+
+/* Five of six: their median is ill too, and no one differs from it. */
+static void a_role_that_is_ill_as_a_whole_is_unusual(void **state)
+{
+	struct fleet *f = six_with_a_cycle(5);
+	struct fleet_finding x;
+
+	(void)state;
+	judge_web_0(f, &x);
+	assert_true(x.score > 3);
+	assert_true(x.observed > 160);
+	release(f);
+}
+
+/* The p of one window of a machine whose counters drift, against the time before it only. */
+static double p_after_a_drift(double step)
+{
+	const struct counter_info gauge = {.kind = FLEET_GAUGE};
+	struct intake *in = intake_new();
+	int server = intake_server(in, "a");
+	struct fleet_findings found = {};
+	struct fleet_question q;
+	struct fleet *f;
+	double p;
+
+	for (unsigned c = 0; c < 4; c++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), "c%u", c);
+		for (unsigned t = 0; t < 2 * ROWS; t++)
+			assert_int_equal(intake_put(in, server, intake_counter(in, name, &gauge), (int64_t)t * MINUTE,
+						    100 + (c % 2 ? 0.1 : -0.1) * t + 2 * wobble(c, t) + (t > ROWS ? step : 0)), 0);
+	}
+	f = finish(in);
+	q = fleet_question_default(f);
+	q.usual.to = ROWS * MINUTE;
+	q.window = (struct fleet_span){(ROWS + 4) * MINUTE, (ROWS + 14) * MINUTE};
+	assert_int_equal(fleet_analysis_find("alarm")->run(&q, &found), 0);
+	assert_int_equal(found.list.n, 1);
+	p = found.list.v[0].p;
+	fleet_findings_free(&found);
+	release(f);
+	return p;
+}
+
+static void a_drift_raises_no_alarm_and_a_step_does(void **state)
+{
+	(void)state;
+	assert_true(p_after_a_drift(0) > 0.04);
+	assert_true(p_after_a_drift(300) < 0.04);
+}
+
+/* A usual time of few windows still tells who is most unusual; how often that comes by chance it does not tell. */
+static void without_windows_to_compare_servers_are_listed_without_p(void **state)
+{
+	struct fleet *f = six_with_a_cycle(1);
+	struct fleet_question q = fleet_question_default(f);
+	struct fleet_findings found = {};
+
+	(void)state;
+	q.window = (struct fleet_span){BEGIN * MINUTE, (BEGIN + 8) * MINUTE};
+	q.usual = (struct fleet_span){(BEGIN - 30) * MINUTE, BEGIN * MINUTE};
+	assert_int_equal(fleet_analysis_find("alarm")->run(&q, &found), 0);
+	assert_int_equal(found.list.n, 6);
+	assert_int_equal(found.list.v[0].server, fleet_find_server(f, "web-0"));
+	assert_true(isnan(found.list.v[0].p) && isnan(found.list.v[0].q));
+	fleet_findings_free(&found);
+	release(f);
+}
+
+RUN_TESTS(cmocka_unit_test(what_is_observed_is_in_the_data_also_where_peers_judge), cmocka_unit_test(a_role_that_is_ill_as_a_whole_is_unusual),
+	  cmocka_unit_test(a_drift_raises_no_alarm_and_a_step_does),
+	  cmocka_unit_test(without_windows_to_compare_servers_are_listed_without_p),
+	  cmocka_unit_test(a_late_window_grows_back_to_the_first_row_of_the_trouble), cmocka_unit_test(few_rows_tell_of_no_lag),
+	  cmocka_unit_test(many_rows_tell_who_led), cmocka_unit_test(another_statistic_of_the_symptom_explains_nothing),
+	  cmocka_unit_test(two_counters_of_a_server_say_more_than_one))

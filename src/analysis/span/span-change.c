@@ -1,0 +1,639 @@
+#include "analysis/span/span-change.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/span/span-vertex.h"
+#include "base/data/cleanup.h"
+#include "stat/rank.h"
+
+#define TESTS	     3	  /* of a bucket: its mean, its tail, its errors */
+#define POWER_Z	     1.645 /* of SPAN_POWER */
+#define MANY	     1.5  /* times as many requests fail, or are in the tail, at least */
+#define ERRORS_LEAST .005 /* of all requests more */
+#define TAIL_LEAST   .005
+#define SPREAD_LEAST 1.1  /* times as great a coefficient of variation, at least */
+#define CALL_SLOWER  1.2  /* times as slow by itself, at least, is a call below requests that are not slower */
+#define SEEN_LEAST   .8	  /* of the traffic is to be told, bucket by bucket or all together */
+#define SHRINK 3 /* calls: scores of services that were called less count less */
+
+void span_change_free(struct span_change *c)
+{
+	for (size_t i = 0; i < c->buckets.n; i++)
+		VEC_FREE(c->buckets.v[i].vertices);
+	VEC_FREE(c->buckets);
+	VEC_FREE(c->services);
+}
+
+const char *span_reason_name(enum span_reason reason)
+{
+	static const char *const names[REASON_COUNT] = {"none", "slower", "more calls", "retries", "sequential", "new", "one host"};
+
+	return names[reason];
+}
+
+const char *span_ground_name(enum span_ground ground)
+{
+	static const char *const names[] = {"none", "mean", "tail", "call", "spread"};
+
+	return names[ground];
+}
+
+const char *span_verdict_name(enum span_verdict verdict)
+{
+	static const char *const names[] = {"same", "slower", "faster", "unclear", "failing"};
+
+	return names[verdict];
+}
+
+/* --- one bucket ------------------------------------------------------------------------------------------------------- */
+
+static int by_gain(const void *a, const void *b)
+{
+	const struct vertex_change *x = a, *y = b;
+	double dx = x->after - x->before, dy = y->after - y->before;
+
+	return dx > dy ? -1 : dx < dy ? 1 : x->vertex < y->vertex ? -1 : x->vertex > y->vertex;
+}
+
+double moments_p(const struct moments *before, const struct moments *after, double superiority)
+{
+	const struct sample_moments a = moments_sample(before), b = moments_sample(after);
+	double df = 0, t = welch_t(&a, &b, &df), by_mean = isnan(t) ? 1 : student_p(t, df),
+	       by_rank = mann_whitney_p(superiority, a.n, b.n);
+
+	return fmin(1, 2 * fmin(by_mean, isnan(by_rank) ? 1 : by_rank));
+}
+
+/* Two shares of n effective requests each: two-sided p by the pooled variance. */
+static double shares_p(double a, double n_a, double b, double n_b)
+{
+	double pooled = (a * n_a + b * n_b) / (n_a + n_b), variance = pooled * (1 - pooled) * (1 / n_a + 1 / n_b);
+	/* counts are whole numbers: half a request on either side is no difference (Yates) */
+	double off = fabs(b - a) - .5 * (1 / n_a + 1 / n_b);
+
+	return variance > 0 && off > 0 ? normal_p(off / sqrt(variance)) : 1;
+}
+
+static double share_of(uint64_t weight, const struct moments *of)
+{
+	return of->count ? (double)weight / (double)of->count : 0;
+}
+
+/* Requests beyond a quantile of both sides together, and of the candidate beyond that by more than what is tolerated: a tail that moves
+ * no mean. */
+static int test_tail(const struct forest *f, struct bucket_change *c, double least)
+{
+	static const double at[SPAN_TAILS] = {.95, .98, .99};
+	struct sketch *both = sketch_new();
+	int r = both ? sketch_merge(both, c->before->sketch) : -ENOMEM;
+
+	if (r == 0)
+		r = sketch_merge(both, c->after->sketch);
+	c->p_tail = 1;
+	for (size_t i = 0; r == 0 && i < SPAN_TAILS; i++) {
+		double ns = sketch_quantile(both, at[i]), a = sketch_above(c->before->sketch, ns), b = sketch_above(c->after->sketch, ns * (1 + least));
+		double p = shares_p(a, moments_effective(&c->before->total), b, moments_effective(&c->after->total));
+
+		c->tails[0][i] = a;
+		c->tails[1][i] = b;
+		if (p >= c->p_tail)
+			continue;
+		c->p_tail = p;
+		c->tail_ns = ns;
+		c->tail_before = a;
+		c->tail_after = b;
+	}
+	if (r == 0)
+		r = span_spread_find(f, c->before, c->after, sketch_kurtosis(both), &c->spread);
+	c->p_tail = fmin(1, (SPAN_TAILS + 1) * fmin(c->p_tail, span_spread_p(&c->spread)));
+	sketch_free(both);
+	return r;
+}
+
+/* Of few requests, one that took forever makes a mean, and none of them makes ranks: both are to be sure. */
+static double mean_p(const struct bucket_change *c)
+{
+	const struct moments *a = &c->before->total, *b = &c->after->total;
+	const struct sample_moments x = moments_sample(a), y = moments_sample(b);
+	double df = 0, t = welch_t(&x, &y, &df), by_mean = isnan(t) ? 1 : student_p(t, df), by_rank = mann_whitney_p(c->superiority, x.n, y.n);
+
+	if (x.n >= SPAN_LEAST && y.n >= SPAN_LEAST)
+		return moments_p(a, b, c->superiority);
+	return fmax(by_mean, isnan(by_rank) ? 1 : by_rank);
+}
+
+static int test_bucket(const struct forest *f, double least, struct bucket_change *c)
+{
+	const struct moments *a = &c->before->total, *b = &c->after->total;
+	int r = span_mix_find(f, c->before, c->after, &c->mix);
+
+	if (r == 0)
+		r = test_tail(f, c, least);
+	c->superiority = sketch_superiority(c->before->sketch, c->after->sketch);
+	c->within = c->mix.n_keys ? c->mix.within : c->mean_after - c->mean_before;
+	c->error = c->mix.n_keys ? c->mix.error :
+				   sqrt(moments_variance(a) / moments_effective(a) + moments_variance(b) / moments_effective(b));
+	c->low = c->within - 1.96 * c->error;
+	c->high = c->within + 1.96 * c->error;
+	c->errors_before = share_of(c->before->errors, a);
+	c->errors_after = share_of(c->after->errors, b);
+	c->p_errors = shares_p(c->errors_before, moments_effective(a), c->errors_after, moments_effective(b));
+	if (c->mix.n_keys) {
+		c->p_mean = c->error > 0 ? fmin(1, 2 * normal_p(c->within / c->error)) : 1; /* twice, as moments_p() */
+		c->p_tail = span_spread_p(&c->spread); /* ranks and tails are of all kinds of requests together */
+	} else {
+		c->p_mean = mean_p(c);
+	}
+	c->p = fmin(1, TESTS * fmin(c->p_mean, fmin(c->p_tail, c->p_errors)));
+	return r;
+}
+
+/* A few very long requests make every mean unsure; then the ranks and the p95 say whether anything moved. */
+static bool alike(const struct bucket_change *c)
+{
+	double na = moments_effective(&c->before->total), nb = moments_effective(&c->after->total);
+	double error = sqrt((na + nb + 1) / (12 * na * nb));
+
+	return !c->mix.n_keys && c->superiority + 1.96 * error < .56 &&
+	       sketch_quantile(c->after->sketch, .95) < (1 + 2 * SPAN_TOLERANCE) * sketch_quantile(c->before->sketch, .95);
+}
+
+/* Is one of the tests that decided the bucket's q sure by itself? */
+static bool is_sure(double q, double p)
+{
+	return q <= SPAN_Q && TESTS * p <= SPAN_Q;
+}
+
+static bool is_much_more(double before, double after, double least)
+{
+	return after >= before + least && after >= MANY * before;
+}
+
+/* Some requests became slower, and not others so much faster that the mean fell: a cache makes durations spread, too. */
+static bool spreads_more(const struct span_spread *s, double within)
+{
+	return span_spread_times(s) >= SPREAD_LEAST && within > 0;
+}
+
+static enum span_verdict judge(struct bucket_change *c, double least)
+{
+	double tolerated = least * c->mean_before;
+	double median = sketch_quantile(c->before->sketch, .5), moved = sketch_quantile(c->after->sketch, .5) - median;
+
+	if (moments_effective(&c->before->total) < 2 || moments_effective(&c->after->total) < 2)
+		return VERDICT_UNCLEAR;
+	if (is_sure(c->q, c->p_errors) && is_much_more(c->errors_before, c->errors_after, ERRORS_LEAST))
+		return VERDICT_FAILING;
+	if (is_sure(c->q, c->p_mean) && (c->within > tolerated || (!c->mix.n_keys && moved > least * median && c->within > 0))) {
+		c->ground = GROUND_MEAN;
+		return VERDICT_SLOWER;
+	}
+	if (!c->mix.n_keys && is_sure(c->q, c->p_tail) && is_much_more(c->tail_before, c->tail_after, TAIL_LEAST)) {
+		c->ground = GROUND_TAIL;
+		return VERDICT_SLOWER;
+	}
+	if (is_sure(c->q, c->p_tail) && spreads_more(&c->spread, c->within)) {
+		c->ground = GROUND_SPREAD;
+		return VERDICT_SLOWER;
+	}
+	if (is_sure(c->q, c->p_mean) && c->within < -tolerated)
+		return VERDICT_FASTER;
+	return c->high <= 2 * tolerated || alike(c) || c->could_see <= 2 * least ? VERDICT_SAME : VERDICT_UNCLEAR;
+}
+
+static int compare_bucket(const struct forest *f, uint32_t index, const uint32_t sets[2], struct span_change *ret)
+{
+	const struct bucket *b = &f->buckets.v[index];
+	struct bucket_change c = {.bucket = index, .p = 1, .q = 1, .verdict = VERDICT_UNCLEAR, .superiority = NAN, .low = NAN,
+				  .high = NAN, .mean_before = NAN, .mean_after = NAN, .slow_call = NO_VERTEX};
+	int r = 0;
+
+	for (size_t j = 0; j < b->groups.n; j++) {
+		if (b->groups.v[j].versions == sets[0])
+			c.before = &b->groups.v[j];
+		else if (b->groups.v[j].versions == sets[1])
+			c.after = &b->groups.v[j];
+	}
+	if (!c.before && !c.after)
+		return 0;
+	if (c.before)
+		c.mean_before = moments_mean(&c.before->total);
+	if (c.after)
+		c.mean_after = moments_mean(&c.after->total);
+	ret->only_before += c.before && !c.after;
+	ret->only_after += c.after && !c.before;
+	if (c.before && c.after) {
+		r = test_bucket(f, ret->least, &c);
+		for (uint32_t v = 0; r == 0 && v < f->vertices.n; v++)
+			r = span_change_vertex(f, &c, v);
+		qsort(c.vertices.v, c.vertices.n, sizeof(*c.vertices.v), by_gain);
+	}
+	if (r == 0)
+		r = VEC_PUSH(ret->buckets, c);
+	if (r < 0)
+		VEC_FREE(c.vertices);
+	return r;
+}
+
+static double cost(const struct bucket_change *c)
+{
+	return c->before && c->after ? (c->mean_after - c->mean_before) * moments_count(&c->after->total) : 0;
+}
+
+static int by_verdict(const void *a, const void *b)
+{
+	const struct bucket_change *x = a, *y = b;
+	bool slow_x = span_is_regression(x->verdict), slow_y = span_is_regression(y->verdict);
+
+	if (slow_x != slow_y)
+		return slow_x ? -1 : 1;
+	return cost(x) > cost(y) ? -1 : cost(x) < cost(y) ? 1 : x->bucket < y->bucket ? -1 : x->bucket > y->bucket;
+}
+
+/* The greatest z at which a p of `level` is not reached. */
+static double z_of(double level)
+{
+	double low = 0, high = 40;
+
+	for (int i = 0; i < 60; i++) {
+		double z = (low + high) / 2;
+
+		*(normal_p(z) > level ? &low : &high) = z;
+	}
+	return high;
+}
+
+/* The least factor by which all requests of the bucket were to be longer for ranks to tell it with SPAN_POWER. */
+static double seen_by_ranks(const struct bucket_change *c, double z)
+{
+	double na = moments_effective(&c->before->total), nb = moments_effective(&c->after->total);
+	double wanted = .5 + (z + POWER_Z) * sqrt((na + nb + 1) / (12 * na * nb)), low = 0, high = 4;
+
+	if (sketch_superiority_of(c->before->sketch, 1 + high) < wanted)
+		return INFINITY;
+	for (int i = 0; i < 12; i++) {
+		double rise = (low + high) / 2;
+
+		*(sketch_superiority_of(c->before->sketch, 1 + rise) < wanted ? &low : &high) = rise;
+	}
+	return high;
+}
+
+/* A rise is told if it is beyond chance, and beyond what is tolerated. */
+static double seen_by_mean(double error, double mean, double z, double least)
+{
+	return fmax((z + POWER_Z) * error, least * mean + POWER_Z * error) / mean;
+}
+
+static double could_see(const struct bucket_change *c, double z, double least)
+{
+	double na = moments_effective(&c->before->total), nb = moments_effective(&c->after->total);
+	double by_mean = na >= 2 && nb >= 2 ? seen_by_mean(c->error, c->mean_before, z, least) : INFINITY;
+
+	if (c->mix.n_keys || na < SPAN_LEAST || nb < SPAN_LEAST)
+		return by_mean;
+	return fmin(by_mean, fmax(seen_by_ranks(c, z), 2 * least));
+}
+
+/* Shares of the requests over all buckets: Mantel and Haenszel (1959), so that another mix of buckets is no difference. `share` says
+ * a bucket's, before or after. */
+static double shares_of_all(const struct span_change *c, double (*share)(const struct bucket_change *b, int side, size_t which), size_t which,
+			    double ret[2])
+{
+	double off = 0, variance = 0, requests = 0;
+
+	ret[0] = ret[1] = 0;
+	for (size_t i = 0; i < c->buckets.n; i++) {
+		const struct bucket_change *b = &c->buckets.v[i];
+		double x[2], n[2], all, both, weight;
+
+		if (!b->before || !b->after)
+			continue;
+		n[0] = moments_effective(&b->before->total);
+		n[1] = moments_effective(&b->after->total);
+		for (int side = 0; side < 2; side++)
+			x[side] = share(b, side, which) * n[side];
+		all = n[0] + n[1];
+		both = x[0] + x[1];
+		off += x[1] - both * n[1] / all;
+		variance += all > 1 ? both * (all - both) * n[0] * n[1] / (all * all * (all - 1)) : 0;
+		weight = moments_count(&b->after->total);
+		requests += weight;
+		for (int side = 0; side < 2; side++)
+			ret[side] += weight * x[side] / n[side];
+	}
+	for (int side = 0; side < 2; side++)
+		ret[side] /= fmax(requests, 1);
+	return variance > 0 && fabs(off) > .5 ? normal_p((fabs(off) - .5) / sqrt(variance)) : 1;
+}
+
+static double errors_of(const struct bucket_change *b, int side, size_t which)
+{
+	(void)which;
+	return side ? b->errors_after : b->errors_before;
+}
+
+/* Of another mix of requests the tail is another one. */
+static double tail_of(const struct bucket_change *b, int side, size_t which)
+{
+	return b->mix.n_keys ? 0 : b->tails[side][which];
+}
+
+static void sum_spreads(struct span_change *c)
+{
+	for (size_t i = 0; i < c->buckets.n; i++) {
+		c->all.spread.sum += c->buckets.v[i].spread.sum;
+		c->all.spread.weight += c->buckets.v[i].spread.weight;
+	}
+}
+
+static void test_shares_of_all(struct span_change *c)
+{
+	double shares[2];
+
+	c->all.p_errors = shares_of_all(c, errors_of, 0, shares);
+	c->all.errors_before = shares[0];
+	c->all.errors_after = shares[1];
+	sum_spreads(c);
+	c->all.p_tail = 1;
+	for (size_t i = 0; i < SPAN_TAILS; i++) {
+		double p = shares_of_all(c, tail_of, i, shares);
+
+		if (p >= c->all.p_tail)
+			continue;
+		c->all.p_tail = p;
+		c->all.tail_before = shares[0];
+		c->all.tail_after = shares[1];
+	}
+	c->all.p_tail = fmin(1, (SPAN_TAILS + 1) * fmin(c->all.p_tail, span_spread_p(&c->all.spread)));
+}
+
+/* All buckets at the candidate's shares of them: what of the rise is within buckets. */
+static void test_all(struct span_change *c)
+{
+	double n = 0, variance = 0;
+
+	for (size_t i = 0; i < c->buckets.n; i++)
+		if (c->buckets.v[i].before && c->buckets.v[i].after)
+			n += moments_count(&c->buckets.v[i].after->total);
+	for (size_t i = 0; i < c->buckets.n; i++) {
+		const struct bucket_change *b = &c->buckets.v[i];
+		double share = b->before && b->after ? moments_count(&b->after->total) / n : 0;
+
+		if (!share || isnan(b->error))
+			continue;
+		c->all.within += share * b->within;
+		c->all.mean += share * b->mean_before;
+		variance += share * share * b->error * b->error;
+	}
+	c->all.error = sqrt(variance);
+	c->all.low = c->all.within - 1.96 * c->all.error;
+	c->all.high = c->all.within + 1.96 * c->all.error;
+	c->all.p_mean = variance > 0 ? fmin(1, 2 * normal_p(c->all.within / c->all.error)) : 1; /* twice, as moments_p() */
+	test_shares_of_all(c);
+	c->all.p = fmin(1, TESTS * fmin(c->all.p_mean, fmin(c->all.p_tail, c->all.p_errors)));
+}
+
+static void judge_all(struct span_change *c, double z)
+{
+	double tolerated = c->least * c->all.mean;
+
+	c->all.could_see = c->all.mean > 0 ? seen_by_mean(c->all.error, c->all.mean, z, c->least) : INFINITY;
+	c->all.verdict = VERDICT_UNCLEAR;
+	if (!(c->all.mean > 0))
+		return;
+	if (is_sure(c->all.q, c->all.p_errors) && is_much_more(c->all.errors_before, c->all.errors_after, ERRORS_LEAST)) {
+		c->all.verdict = VERDICT_FAILING;
+	} else if (is_sure(c->all.q, c->all.p_mean) && fabs(c->all.within) > tolerated) {
+		c->all.verdict = c->all.within > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
+		c->all.ground = c->all.within > 0 ? GROUND_MEAN : GROUND_NONE;
+	} else if (is_sure(c->all.q, c->all.p_tail) && is_much_more(c->all.tail_before, c->all.tail_after, TAIL_LEAST)) {
+		c->all.verdict = VERDICT_SLOWER;
+		c->all.ground = GROUND_TAIL;
+	} else if (is_sure(c->all.q, c->all.p_tail) && spreads_more(&c->all.spread, c->all.within)) {
+		c->all.verdict = VERDICT_SLOWER;
+		c->all.ground = GROUND_SPREAD;
+	} else if (c->all.high <= 2 * tolerated || c->all.could_see <= 2 * c->least) {
+		c->all.verdict = VERDICT_SAME;
+	}
+}
+
+/* In most of the traffic, a rise of how much would have been told? */
+static void sum_seen(struct span_change *c)
+{
+	double all = 0, told = 0;
+
+	for (size_t i = 0; i < c->buckets.n; i++) {
+		const struct bucket_change *b = &c->buckets.v[i];
+		double weight = b->after ? moments_count(&b->after->total) : 0;
+
+		all += weight;
+		if (!b->before || !b->after || b->verdict == VERDICT_UNCLEAR)
+			continue;
+		told += weight;
+		c->seen = fmax(c->seen, b->could_see);
+	}
+	c->seen_share = all > 0 ? told / all : 0;
+}
+
+/* Benjamini-Hochberg over buckets that both sides have, and all of them together. */
+static int judge_buckets(struct span_change *c)
+{
+	double *p = calloc(c->buckets.n + 2, sizeof(*p)), z;
+	size_t n = 0;
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	test_all(c);
+	for (size_t i = 0; i < c->buckets.n; i++)
+		if (c->buckets.v[i].before && c->buckets.v[i].after)
+			p[n++] = c->buckets.v[i].p;
+	p[n++] = c->all.p;
+	r = benjamini_hochberg(p, n);
+	z = z_of(SPAN_Q / (double)n / (2 * TESTS));
+	c->all.q = p[n - 1];
+	n = 0;
+	for (size_t i = 0; r == 0 && i < c->buckets.n; i++) {
+		struct bucket_change *b = &c->buckets.v[i];
+
+		if (!b->before || !b->after)
+			continue;
+		b->q = p[n++];
+		b->could_see = could_see(b, z, c->least);
+		b->verdict = judge(b, c->least);
+	}
+	free(p);
+	judge_all(c, z);
+	sum_seen(c);
+	return r;
+}
+
+/* --- single calls ------------------------------------------------------------------------------------------------------ */
+
+/* A call that both sides make and that takes longer by itself, beyond what another mix of requests may do to it; ns a request. */
+static double call_rise(const struct bucket_change *c, const struct cell *x, const struct cell *y, double *ret_p)
+{
+	const struct sample_moments a = moments_sample(&x->self), b = moments_sample(&y->self);
+	double rise = b.mean - a.mean, df = 0, t = welch_t(&a, &b, &df), on_path;
+
+	*ret_p = 1;
+	if (rise <= 0 || isnan(t) || a.n < SPAN_LEAST || b.n < SPAN_LEAST || b.mean < CALL_SLOWER * a.mean)
+		return 0;
+	on_path = y->self.sum ? fmin(1, (double)((long double)y->path.sum / (long double)y->self.sum)) : 0;
+	*ret_p = student_p(t, df);
+	return on_path * rise * moments_count(&y->self) / moments_count(&c->after->total) - 2 * fabs(c->mix.n_keys ? c->mix.mix : 0);
+}
+
+/* Below requests that became no slower, as others of them became rarer, a call may have. */
+static int judge_calls(struct span_change *c)
+{
+	VEC(double) p = {};
+	size_t n = 0;
+	int r = 0;
+
+	for (int round = 0; round < 2 && r == 0; round++) {
+		if (round == 1)
+			r = benjamini_hochberg(p.v, p.n);
+		for (size_t i = 0; i < c->buckets.n; i++) {
+			struct bucket_change *b = &c->buckets.v[i];
+			double worst = c->least * b->mean_before;
+
+			for (size_t k = 0; b->before && b->after && k < b->after->cells.n && r == 0; k++) {
+				const struct cell *y = &b->after->cells.v[k], *x = group_cell(b->before, y->vertex);
+				double one = 1, rise = x ? call_rise(b, x, y, &one) : 0;
+
+				if (round == 0) {
+					r = VEC_PUSH(p, one);
+				} else if (p.v[n++] <= SPAN_Q && rise > worst && !span_is_regression(b->verdict)) {
+					worst = rise;
+					b->slow_call = y->vertex;
+				}
+			}
+			if (b->slow_call != NO_VERTEX) {
+				b->verdict = VERDICT_SLOWER;
+				b->ground = GROUND_CALL;
+			}
+		}
+	}
+	VEC_FREE(p);
+	return r;
+}
+
+/* All requests' mean moved by what changed within buckets, and by which buckets the requests were of. */
+static void split_mix(struct span_change *c)
+{
+	struct moments before = {}, after = {};
+	double within = 0;
+
+	for (size_t i = 0; i < c->buckets.n; i++) {
+		if (c->buckets.v[i].before)
+			moments_merge(&before, &c->buckets.v[i].before->total);
+		if (c->buckets.v[i].after)
+			moments_merge(&after, &c->buckets.v[i].after->total);
+	}
+	c->mean_before = moments_mean(&before);
+	c->mean_after = moments_mean(&after);
+	for (size_t i = 0; i < c->buckets.n; i++)
+		within += cost(&c->buckets.v[i]);
+	c->within = within / moments_count(&after);
+	c->mix = c->mean_after - c->mean_before - c->within;
+}
+
+/* --- services --------------------------------------------------------------------------------------------------------- */
+
+static int add_service(struct span_change *ret, uint32_t service, const struct cell *x, const struct cell *y)
+{
+	double before = cell_each(x), calls = moments_count(&y->duration);
+	struct service_change *s = NULL;
+
+	for (size_t i = 0; i < ret->services.n && !s; i++)
+		if (ret->services.v[i].service == service)
+			s = &ret->services.v[i];
+	if (!s) {
+		if (VEC_PUSH(ret->services, (struct service_change){.service = service}) < 0)
+			return -ENOMEM;
+		s = &ret->services.v[ret->services.n - 1];
+	}
+	s->expected += before * calls;
+	s->got += cell_each(y) * calls;
+	s->calls += fmin((double)x->duration.samples, (double)y->duration.samples);
+	return 0;
+}
+
+static int by_score(const void *a, const void *b)
+{
+	const struct service_change *x = a, *y = b;
+
+	return x->score > y->score ? -1 : x->score < y->score;
+}
+
+/* An edge belongs to its callee: the network in front of it, and its queue. */
+static int compare_services(const struct forest *f, struct span_change *ret)
+{
+	for (size_t i = 0; i < ret->buckets.n; i++) {
+		const struct bucket_change *c = &ret->buckets.v[i];
+
+		for (size_t k = 0; c->before && c->after && k < c->after->cells.n; k++) {
+			const struct cell *y = &c->after->cells.v[k], *x = group_cell(c->before, y->vertex);
+
+			if (x && x->duration.count && add_service(ret, f->vertices.v[y->vertex].service, x, y) < 0)
+				return -ENOMEM;
+		}
+	}
+	for (size_t i = 0; i < ret->services.n; i++) {
+		struct service_change *s = &ret->services.v[i];
+
+		s->score = s->expected > 0 && s->got > 0 ? log(s->got / s->expected) * s->calls / (s->calls + SHRINK) : 0;
+	}
+	if (ret->services.n)
+		qsort(ret->services.v, ret->services.n, sizeof(*ret->services.v), by_score);
+	return 0;
+}
+
+int span_change(const struct forest *f, double least, struct span_change *ret)
+{
+	const uint32_t sets[2] = {span_side_set(f->names, SIDE_BASELINE), span_side_set(f->names, SIDE_CANDIDATE)};
+	int r = 0;
+
+	*ret = (struct span_change){.least = least > 0 ? least : SPAN_TOLERANCE};
+	for (uint32_t i = 0; r == 0 && i < f->buckets.n; i++)
+		r = compare_bucket(f, i, sets, ret);
+	if (r == 0)
+		r = judge_buckets(ret);
+	if (r == 0)
+		r = judge_calls(ret);
+	if (r == 0)
+		r = compare_services(f, ret);
+	if (r == 0) {
+		split_mix(ret);
+		if (ret->buckets.n)
+			qsort(ret->buckets.v, ret->buckets.n, sizeof(*ret->buckets.v), by_verdict);
+	} else {
+		span_change_free(ret);
+	}
+	return r;
+}
+
+enum span_verdict span_change_gate(const struct span_change *c)
+{
+	bool slower = c->all.verdict == VERDICT_SLOWER;
+
+	if (c->all.verdict == VERDICT_FAILING)
+		return VERDICT_FAILING;
+	for (size_t i = 0; i < c->buckets.n; i++) {
+		if (c->buckets.v[i].verdict == VERDICT_FAILING)
+			return VERDICT_FAILING;
+		slower |= c->buckets.v[i].verdict == VERDICT_SLOWER;
+	}
+	if (slower)
+		return VERDICT_SLOWER;
+	return c->seen_share >= SEEN_LEAST || c->all.verdict == VERDICT_SAME || c->all.verdict == VERDICT_FASTER ? VERDICT_SAME : VERDICT_UNCLEAR;
+}
+
+double span_change_needed(const struct span_change *c, double rise)
+{
+	return c->all.could_see / rise * (c->all.could_see / rise);
+}
