@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/owner-read.h"
+#include "answer/process/owner-read.h"
 #include "base/data/cleanup.h"
 #include "fuzz/memory-file.h"
 #include "fuzz/target.h"

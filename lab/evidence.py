@@ -17,7 +17,7 @@ STEPS, STEP = 150, 0.03  # of the ascent
 NOTHING, UNLISTED = "nothing ", "unlisted "  # begin the names of the moment's weights for these outcomes
 FIXED = {NOTHING + "marked"}  # who presses a button has a reason: no case can say how often there is none
 FALLING = {NOTHING + fact for fact in ("felt", "swing", "added")}  # evidence against "nothing"; all else is never negative but "always"
-COSTS = 5  # misses: a false accusation (src/answer/verdict.c)
+COSTS = 5  # misses: a false accusation (src/answer/why/verdict.c)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,7 +113,7 @@ def fit(questions, today):
 
 @dataclasses.dataclass
 class Verdict:
-    """As src/answer/verdict.c says it, among those that are known."""
+    """As src/answer/why/verdict.c says it, among those that are known."""
 
     slow: bool
     named: bool

@@ -1,6 +1,6 @@
 /* Answers while memory is short: one allocation fails, or all from one on. There is the whole answer or -ENOMEM, and nothing stays
  * allocated. */
-#include "answer/test-recording.h"
+#include "answer/why/test-recording.h"
 
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 /* Whom an answer names: of a mark, or of now. */
 #pragma once
 
-#include "answer/culprit-list.h"
+#include "answer/why/culprit-list.h"
 #include "cmd/verb.h"
 
 /* mark: 0 = now. EXIT_ANSWERED and *ret, of which something may be tried (culprit_list_free()); or another exit status after having

@@ -11,7 +11,7 @@
 
 #include "act/guarded-hold.h"
 #include "act/experiment.h"
-#include "answer/judge-trial.h"
+#include "answer/process/judge-trial.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/log.h"

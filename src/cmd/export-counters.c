@@ -4,7 +4,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "answer/recorded.h"
+#include "answer/history/recorded.h"
 
 static void put_text(const char *text, FILE *out)
 {

@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "answer/fleet-history.h"
+#include "answer/fleet/fleet-history.h"
 #include "base/data/clock.h"
 #include "cmd/fleet.h"
 #include "view/json.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "answer/fleet-incidents.h"
-#include "answer/fleet-why.h"
+#include "answer/fleet/fleet-incidents.h"
+#include "answer/fleet/fleet-why.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/folder.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analysis/machine/anomaly.h"
-#include "answer/history.h"
+#include "answer/history/history.h"
 #include "base/data/clock.h"
 #include "base/data/log.h"
 #include "cmd/verb.h"

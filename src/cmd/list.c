@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "answer/incidents.h"
-#include "answer/answer-history.h"
+#include "answer/history/incidents.h"
+#include "answer/history/answer-history.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/log.h"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "answer/process-snapshot.h"
-#include "answer/curve.h"
+#include "answer/process/process-snapshot.h"
+#include "answer/history/curve.h"
 #include "base/data/clock.h"
 #include "base/data/log.h"
 #include "cmd/why-query.h"

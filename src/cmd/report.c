@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "answer/why.h"
+#include "answer/why/why.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/folder.h"

@@ -2,7 +2,7 @@
  * rights were given up (client-rights.h), and that writes answers of that one user and nothing else. */
 #pragma once
 
-#include "answer/answer-history.h"
+#include "answer/history/answer-history.h"
 #include "cmd/verb.h"
 
 #define SAVED_ANSWER_MAX 16384 /* bytes of one answer in short: it takes 2 KB */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "answer/wait-reasons.h"
+#include "answer/waits/wait-reasons.h"
 #include "base/data/cleanup.h"
 #include "base/data/log.h"
 #include "base/data/str.h"

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "answer/program-waits.h"
-#include "answer/wait-chain.h"
+#include "answer/waits/program-waits.h"
+#include "answer/waits/wait-chain.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/log.h"

@@ -1,7 +1,7 @@
 /* A question about a moment, as the verbs ask it: about a mark it is asked with all that is known of it, by whichever verb. */
 #pragma once
 
-#include "answer/why.h"
+#include "answer/why/why.h"
 #include "base/data/cleanup.h"
 #include "cmd/verb.h"
 #include "rule/cause.h"

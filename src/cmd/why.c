@@ -8,9 +8,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "answer/boot.h"
-#include "answer/answer-history.h"
-#include "answer/why.h"
+#include "answer/history/boot.h"
+#include "answer/history/answer-history.h"
+#include "answer/why/why.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/log.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "analysis/fleet/fleet-analysis.h"
-#include "answer/recorded.h"
+#include "answer/history/recorded.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "model/fleet/fleet-source.h"

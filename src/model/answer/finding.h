@@ -111,7 +111,7 @@ struct earlier {
 	const char *feedback; /* "right", "wrong", "fixed"; NULL = none given */
 };
 
-/* A process that waits for another one longer than it ever did (answer/hangs.h). */
+/* A process that waits for another one longer than it ever did (answer/waits/hangs.h). */
 struct hang {
 	const struct subject *victim;
 	size_t kind;	     /* FEATURE_WAIT_: what it waits for; PROCESS_FEATURE_COUNT = not known, it does nothing at all */

@@ -1,4 +1,4 @@
-/* How unusual each minute of a stretch of the recording was (analysis/machine/anomaly.h scores, answer/history.h reads). */
+/* How unusual each minute of a stretch of the recording was (analysis/machine/anomaly.h scores, answer/history/history.h reads). */
 #pragma once
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* For what a process waits, and for what waits whom it waits for: what answer/wait-chain.c finds and views show. */
+/* For what a process waits, and for what waits whom it waits for: what answer/waits/wait-chain.c finds and views show. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* What a process's waits were for, by the call stacks in which it slept (answer/wait-reasons.h). */
+/* What a process's waits were for, by the call stacks in which it slept (answer/waits/wait-reasons.h). */
 #pragma once
 
 #include <stdint.h>

@@ -1,0 +1,112 @@
+#include "answer/fleet/fleet-lead.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/data/cleanup.h"
+
+#define CANDIDATES_MAX 32 /* more that explain a symptom equally well are told apart by nothing */
+
+struct candidates {
+	size_t at[CANDIDATES_MAX]; /* in the explanations, highest score first */
+	size_t n;
+};
+
+static bool has_server(const struct candidates *c, const struct fleet_findings *e, int server)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (e->list.v[c->at[i]].server == server)
+			return true;
+	return false;
+}
+
+static void find_candidates(const struct fleet_findings *e, double equal, struct candidates *c)
+{
+	for (size_t i = 0; i < e->list.n && c->n < CANDIDATES_MAX; i++) {
+		const struct fleet_finding *x = &e->list.v[i];
+
+		if (x->score < LEAD_SCORE || x->score < equal * e->list.v[0].score)
+			return;
+		if (!has_server(c, e, x->server))
+			c->at[c->n++] = i;
+	}
+}
+
+/* Marks all that a server calls, directly or through others. */
+static void mark_called(const struct fleet_calls *calls, int server, bool *called)
+{
+	for (size_t i = 0; i < calls->list.n; i++) {
+		const struct fleet_call *x = &calls->list.v[i];
+
+		if (x->caller != server || called[x->callee])
+			continue;
+		called[x->callee] = true;
+		mark_called(calls, x->callee, called);
+	}
+}
+
+/* Whether a server calls another candidate that does not call it back. */
+static int calls_a_candidate(const struct fleet *f, const struct fleet_calls *calls, const struct candidates *c, const struct fleet_findings *e,
+			     int server)
+{
+	_cleanup_free_ bool *called = calloc(f->servers.n + 1, sizeof(*called)), *back = calloc(f->servers.n + 1, sizeof(*back));
+
+	if (!called || !back)
+		return -ENOMEM;
+	mark_called(calls, server, called);
+	for (size_t i = 0; i < c->n; i++) {
+		int other = e->list.v[c->at[i]].server;
+
+		if (other == server || !called[other])
+			continue;
+		memset(back, 0, f->servers.n * sizeof(*back));
+		mark_called(calls, other, back);
+		if (!back[server])
+			return 1;
+	}
+	return 0;
+}
+
+static int lead_by_calls(const struct fleet *f, const struct fleet_calls *calls, const struct candidates *c, const struct fleet_findings *e)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		int r = calls_a_candidate(f, calls, c, e, e->list.v[c->at[i]].server);
+
+		if (r <= 0)
+			return r < 0 ? r : (int)i;
+	}
+	return 0;
+}
+
+static int lead_by_time(const struct fleet *f, const struct candidates *c, const struct fleet_findings *e)
+{
+	int lead = 0;
+
+	for (size_t i = 1; i < c->n; i++) {
+		const struct fleet_finding *x = &e->list.v[c->at[i]], *first = &e->list.v[c->at[lead]];
+
+		if (x->n >= LEAD_ROWS && x->since && x->since <= first->since - f->interval)
+			lead = (int)i;
+	}
+	return lead;
+}
+
+int fleet_find_lead(const struct fleet *f, const struct fleet_calls *calls, struct fleet_findings *explain)
+{
+	struct candidates c = {};
+	struct fleet_finding front;
+	bool by_calls = calls && calls->list.n;
+	int lead;
+
+	find_candidates(explain, by_calls ? LEAD_CALLS : LEAD_EQUAL, &c);
+	if (!c.n)
+		return 0;
+	lead = by_calls ? lead_by_calls(f, calls, &c, explain) : lead_by_time(f, &c, explain);
+	if (lead < 0)
+		return lead;
+	front = explain->list.v[c.at[lead]];
+	memmove(&explain->list.v[1], &explain->list.v[0], c.at[lead] * sizeof(front));
+	explain->list.v[0] = front;
+	return 1;
+}

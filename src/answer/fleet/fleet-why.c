@@ -1,0 +1,336 @@
+#include "answer/fleet/fleet-why.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/fleet/fleet-onset.h"
+#include "analysis/fleet/fleet-usual.h"
+#include "answer/fleet/fleet-lead.h"
+#include "answer/fleet/fleet-window.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/str.h"
+
+#define ENOUGH	 3.0  /* of a score, to be called unusual */
+#define CONSPICUOUS 0.05 /* q of an alarm */
+#define LISTED	 1000
+
+void fleet_answer_free(struct fleet_answer *a)
+{
+	fleet_findings_free(&a->alarms);
+	fleet_findings_free(&a->explain);
+	fleet_findings_free(&a->unusual);
+	free(a->summary);
+}
+
+static bool window_given(const struct fleet_question *q)
+{
+	return q->window.from != INT64_MIN || q->window.to != INT64_MAX;
+}
+
+static int find_window(struct fleet_question *q, struct fleet_answer *a)
+{
+	int r;
+
+	if (window_given(q))
+		return 0;
+	r = fleet_window_find(q, false, &q->window);
+	a->found_window = r == 0;
+	return r;
+}
+
+/* The symptom's server: where it is farthest from usual; its counter: the most unusual of the most unusual server. */
+static int find_symptom(struct fleet_question *q, struct fleet_answer *a)
+{
+	const struct fleet_findings *u = &a->unusual;
+	size_t i = 0;
+
+	a->found_symptom = q->counter < 0;
+	a->found_server = q->server < 0;
+	if (q->counter < 0 && q->server < 0 && a->alarms.list.n && !a->alarms.shortened) {
+		q->server = a->alarms.list.v[0].server;
+		q->counter = a->alarms.list.v[0].counter;
+	}
+	while (i < u->list.n && ((q->counter >= 0 && u->list.v[i].counter != q->counter) || (q->server >= 0 && u->list.v[i].server != q->server)))
+		i++;
+	if (i == u->list.n)
+		return -ENODATA;
+	a->symptom = u->list.v[i];
+	q->counter = a->symptom.counter;
+	q->server = a->symptom.server;
+	return 0;
+}
+
+static void name_since(int64_t since, struct str *s)
+{
+	char text[32];
+
+	if (since)
+		str_printf(s, " since %s", format_rfc3339(since, text, sizeof(text)));
+}
+
+static void name_leader(const struct fleet *f, const struct fleet_answer *a, struct str *s)
+{
+	const struct fleet_finding *x = a->explain.list.v;
+	char now[48], normal[48];
+
+	if (!a->led)
+		return;
+	str_printf(s, " Most likely because of %s of %s: %s, normally %s,", f->counters.v[x->counter].name, f->servers.v[x->server].name,
+		   fleet_value_text(f, x->counter, x->observed, now, sizeof(now)), fleet_value_text(f, x->counter, x->usual, normal, sizeof(normal)));
+	name_since(x->since, s);
+	str_putc(s, '.');
+}
+
+/* The order in which they began, where the rows tell one. */
+static void name_chain(const struct fleet *f, const struct fleet_answer *a, struct str *s)
+{
+	const struct fleet_finding *last = &a->chain[a->n_chain - 1];
+
+	if (a->n_chain < 2 || last->since - a->chain[0].since < f->interval)
+		return;
+	for (size_t i = 0; i < a->n_chain; i++) {
+		str_printf(s, "%s %s of %s", i ? ", then" : " First", f->counters.v[a->chain[i].counter].name, f->servers.v[a->chain[i].server].name);
+		name_since(a->chain[i].since, s);
+	}
+	str_putc(s, '.');
+}
+
+static void name_movers(const struct fleet *f, const struct fleet_answer *a, struct str *s)
+{
+	unsigned told = 0;
+
+	for (size_t i = 0; i < a->explain.list.n && told < 3 && a->explain.list.v[i].score >= 0.5; i++) {
+		const struct fleet_finding *x = &a->explain.list.v[i];
+
+		str_printf(s, "%s %s of %s (r %+.2f)", told++ ? "," : " With it moved", f->counters.v[x->counter].name,
+			   f->servers.v[x->server].name, x->r);
+	}
+	str_puts(s, told ? "." : " Nothing else that is unusual moved with it.");
+}
+
+static void name_servers(const struct fleet *f, const struct fleet_answer *a, struct str *s)
+{
+	size_t n = 0;
+
+	while (n < a->alarms.list.n && a->alarms.list.v[n].q <= CONSPICUOUS)
+		n++;
+	if (!a->alarms.list.n || f->servers.n < 2 || isnan(a->alarms.list.v[0].p))
+		return;
+	str_printf(s, n ? " %zu of %zu servers %s conspicuous (q <= 0.05)" : " No server is conspicuous as a whole", n, a->alarms.list.n, n == 1 ? "is" : "are");
+	for (size_t i = 0; i < n && i < 4; i++)
+		str_printf(s, "%s %s", i ? "," : ":", f->servers.v[a->alarms.list.v[i].server].name);
+	str_puts(s, n > 4 ? " and others." : ".");
+}
+
+static int write_summary(const struct fleet *f, struct fleet_answer *a)
+{
+	const struct fleet_finding *x = &a->symptom;
+	struct str s = {};
+	char now[48], normal[48], p95[48];
+
+	str_printf(&s, "%s of %s is %s", f->counters.v[x->counter].name, f->servers.v[x->server].name,
+		   x->score < ENOUGH ? "not unusual" : x->flags & FLEET_LOWER ? "unusually low" : "unusually high");
+	name_since(x->since, &s);
+	str_printf(&s, ": %s, normally %s (p95 %s).", fleet_value_text(f, x->counter, a->now, now, sizeof(now)),
+		   fleet_value_text(f, x->counter, x->usual, normal, sizeof(normal)), fleet_value_text(f, x->counter, a->normal_p95, p95, sizeof(p95)));
+	name_leader(f, a, &s);
+	name_chain(f, a, &s);
+	name_movers(f, a, &s);
+	name_servers(f, a, &s);
+	if (a->cause)
+		str_printf(&s, " That looks like %s: %s.", a->cause->id, a->cause->say);
+	if (s.error)
+		return -ENOMEM;
+	a->summary = s.data;
+	return 0;
+}
+
+static int analyse(const char *name, const struct fleet_question *q, struct fleet_findings *ret)
+{
+	int r = fleet_analysis_find(name)->run(q, ret);
+
+	if (r == 0 && ret->list.n > LISTED)
+		ret->list.n = LISTED;
+	return r;
+}
+
+/* What the symptom is now and was normally, in the data's own values. */
+static int find_levels(const struct fleet_question *q, struct fleet_answer *a)
+{
+	const struct fleet_server *s = &q->fleet->servers.v[q->server];
+	_cleanup_(select_room_free) struct select_room room = {};
+	_cleanup_free_ struct piece *pieces = NULL;
+	struct usual_rows usual;
+	uint32_t first, n = fleet_rows(s, a->symptom.since ? a->symptom.since : q->window.from, q->window.to, &first);
+	struct piece now = {s->column[q->counter] + first, n};
+	int r = usual_rows_find(s, q, n, &usual);
+
+	if (r == 0 && !(pieces = calloc(usual.ranges.n + 1, sizeof(*pieces))))
+		r = -ENOMEM;
+	for (size_t i = 0; r == 0 && i < usual.ranges.n; i++)
+		pieces[i] = (struct piece){s->column[q->counter] + usual.ranges.v[i].first, usual.ranges.v[i].n};
+	if (r == 0) {
+		a->now = median_of(&now, 1, &room);
+		a->normal_p95 = quantile_of_pieces(pieces, usual.ranges.n, 0.95, &room);
+	}
+	VEC_FREE(usual.ranges);
+	return r;
+}
+
+static bool in_chain(const struct fleet_answer *a, int server)
+{
+	for (size_t i = 0; i < a->n_chain; i++)
+		if (a->chain[i].server == server)
+			return true;
+	return false;
+}
+
+static void add_to_chain(struct fleet_answer *a, const struct fleet_finding *x)
+{
+	size_t at = a->n_chain;
+
+	if (at == FLEET_CHAIN_MAX || !x->since || in_chain(a, x->server))
+		return;
+	for (; at > 0 && a->chain[at - 1].since > x->since; at--)
+		a->chain[at] = a->chain[at - 1];
+	a->chain[at] = *x;
+	a->n_chain++;
+}
+
+static void find_chain(struct fleet_answer *a)
+{
+	if (a->led)
+		add_to_chain(a, &a->explain.list.v[0]);
+	add_to_chain(a, &a->symptom);
+	for (size_t i = 0; i < a->explain.list.n && a->explain.list.v[i].score >= LEAD_SCORE; i++)
+		add_to_chain(a, &a->explain.list.v[i]);
+}
+
+/* From the symptom on: who explains it, who led, and what that usually means. */
+static int explain_symptom(const struct fleet_question *q, const struct causes *causes, const struct fleet_calls *calls, struct fleet_answer *a)
+{
+	struct fleet_question again = *q;
+	int r;
+
+	again.judged = &a->unusual;
+	r = analyse("explain", &again, &a->explain);
+	if (r == 0)
+		r = fleet_find_lead(q->fleet, calls, &a->explain);
+	if (r < 0 && r != -ENODATA)
+		return r;
+	a->led = r > 0;
+	find_chain(a);
+	a->cause = cause_find_of_fleet(causes, q->fleet, &a->unusual, a->led ? a->explain.list.v : &a->symptom, &a->symptom, ENOUGH);
+	r = find_levels(q, a);
+	return r < 0 ? r : write_summary(q->fleet, a);
+}
+
+static void clip_to_data(const struct fleet *f, struct fleet_span *w)
+{
+	int64_t first, last;
+
+	fleet_extent(f, &first, &last);
+	w->from = w->from < first ? first : w->from;
+	w->to = w->to > last ? last + 1 : w->to;
+}
+
+/* Nothing changed within the data: whether a server differs from its peers all the time. */
+static int whole_run(const struct fleet_question *q, const struct causes *causes, struct fleet_answer *ret)
+{
+	struct fleet_answer a = {.found_window = !window_given(q), .normal_p95 = NAN, .found_symptom = q->counter < 0, .found_server = q->server < 0};
+	const struct fleet_finding *x;
+	struct str s = {};
+	char now[48], normal[48];
+	int r = fleet_levels_compare(q, &a.unusual);
+
+	if (r == 0 && !a.unusual.list.n)
+		r = -ENODATA;
+	if (r < 0) {
+		fleet_answer_free(&a);
+		return r;
+	}
+	a.asked = q->window;
+	clip_to_data(q->fleet, &a.asked);
+	a.window = a.asked;
+	x = &a.unusual.list.v[0];
+	a.symptom = *x;
+	a.server = x->server;
+	a.counter = x->counter;
+	a.now = x->observed;
+	a.alarms.analysis = "alarm";
+	a.explain.analysis = "explain";
+	a.cause = cause_find_of_fleet(causes, q->fleet, &a.unusual, x, x, 0);
+	str_printf(&s, "%s of %s is unusually %s for all of the data: %s, %s on the servers that do the same work. The data do not show since when.",
+		   q->fleet->counters.v[x->counter].name, q->fleet->servers.v[x->server].name, x->flags & FLEET_LOWER ? "low" : "high",
+		   fleet_value_text(q->fleet, x->counter, x->observed, now, sizeof(now)),
+		   fleet_value_text(q->fleet, x->counter, x->usual, normal, sizeof(normal)));
+	if (a.cause)
+		str_printf(&s, " That looks like %s: %s.", a.cause->id, a.cause->say);
+	a.summary = s.data;
+	if (s.error) {
+		fleet_answer_free(&a);
+		return -ENOMEM;
+	}
+	*ret = a;
+	return 0;
+}
+
+/* A window that was given, about any server, in which none stands out from its usual time. Where the usual time is too short to tell a rate of
+ * false alarms, a cycle of the day alone reaches several times what is usual: then none stands out that lies nearer than LEVELS_FAR. */
+static bool nothing_changed(const struct fleet_question *asked, const struct fleet_answer *a)
+{
+	const struct fleet_finding *first = a->alarms.list.v;
+
+	if (!window_given(asked) || asked->server >= 0 || asked->counter >= 0)
+		return false;
+	return !a->alarms.list.n || (isnan(first->p) ? a->unusual.list.n && a->unusual.list.v[0].score < LEVELS_FAR : first->q > CONSPICUOUS);
+}
+
+int fleet_why_answer(const struct fleet_question *asked, const struct causes *causes, const struct fleet_calls *calls, struct fleet_answer *ret)
+{
+	struct fleet_question q = *asked, all;
+	struct fleet_answer a = {};
+	int r = find_window(&q, &a);
+
+	if (r == -ENODATA) { /* no server left its peers: it differs from them all the time, or all did the same */
+		r = whole_run(&q, causes, ret);
+		if (r != -ENODATA)
+			return r;
+		r = fleet_window_find(&q, true, &q.window);
+		a.found_window = r == 0;
+	}
+	clip_to_data(q.fleet, &q.window);
+	a.asked = q.window;
+	if (r == 0 && !a.found_window)
+		r = fleet_window_grow(&q, &q.window);
+	a.window = q.window;
+	all = q;
+	all.server = all.counter = -1;
+	if (r == 0)
+		r = fleet_analysis_find("deviation")->run(&all, &a.unusual);
+	if (r == 0)
+		r = analyse("alarm", &all, &a.alarms);
+	if (r == 0 && nothing_changed(asked, &a)) {
+		r = whole_run(asked, causes, ret);
+		if (r != -ENODATA) {
+			fleet_answer_free(&a);
+			return r;
+		}
+		r = 0;
+	}
+	if (r == 0)
+		r = find_symptom(&q, &a);
+	if (r == 0) {
+		a.server = q.server;
+		a.counter = q.counter;
+		r = explain_symptom(&q, causes, calls, &a);
+	}
+	if (r < 0) {
+		fleet_answer_free(&a);
+		return r;
+	}
+	*ret = a;
+	return 0;
+}

@@ -1,0 +1,134 @@
+/* When something happened, where nothing says when: six servers with a daily cycle of 30 %, one of them ill. */
+#include "base/data/test.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer/fleet/fleet-why.h"
+#include "answer/fleet/fleet-window.h"
+#include "base/data/clock.h"
+#include "model/fleet/intake.h"
+
+#define STEP (300 * NS_PER_SEC)
+#define ROWS 288
+
+static double wobble(unsigned series, unsigned row)
+{
+	unsigned x = (series * 7919 + row) * 2654435761u;
+
+	return (double)((x ^ x >> 15) % 2001) / 1000 - 1;
+}
+
+/* web-2 has `by` times more from row `from` until row `to`. */
+static struct fleet *six(double by, unsigned from, unsigned to)
+{
+	const struct counter_info gauge = {.kind = FLEET_GAUGE};
+	struct intake *in = intake_new();
+	struct fleet *f;
+
+	for (unsigned s = 0; s < 6; s++) {
+		char name[8];
+		int server, counter = intake_counter(in, "requests", &gauge);
+
+		snprintf(name, sizeof(name), "web-%u", s);
+		server = intake_server(in, name);
+		for (unsigned t = 0; t < ROWS; t++) {
+			double x = 1000 * (1 + 0.3 * sin(2 * M_PI * t / 144)) * (1 + 0.03 * wobble(s, t));
+
+			assert_int_equal(intake_put(in, server, counter, t * STEP, s == 2 && t >= from && t < to ? x * (1 + by) : x), 0);
+		}
+	}
+	assert_int_equal(intake_finish(in, &f), 0);
+	intake_free(in);
+	return f;
+}
+
+static void release(struct fleet *f)
+{
+	fleet_free(f);
+	free(f);
+}
+
+static void assert_found(double by, unsigned from, unsigned to)
+{
+	struct fleet *f = six(by, from, to);
+	struct fleet_question q = fleet_question_default(f);
+	struct fleet_span found;
+
+	assert_int_equal(fleet_window_find(&q, false, &found), 0);
+	assert_true(llabs(found.from - from * STEP) <= 3 * STEP);
+	assert_true(llabs(found.to - to * STEP) <= 3 * STEP);
+	release(f);
+}
+
+static void a_rise_as_large_as_the_daily_cycle_is_found_by_peers(void **state)
+{
+	(void)state;
+	assert_found(0.3, 200, 230);
+}
+
+static void a_fault_may_last_for_most_of_the_data(void **state)
+{
+	(void)state;
+	assert_found(0.3, ROWS * 6 / 10, ROWS);
+	assert_found(0.3, ROWS * 4 / 10, ROWS);
+}
+
+static void a_cycle_that_all_have_is_nothing(void **state)
+{
+	struct fleet *f = six(0, 0, 0);
+	struct fleet_question q = fleet_question_default(f);
+	struct fleet_findings found = {};
+	struct fleet_span span;
+
+	(void)state;
+	assert_int_equal(fleet_window_find(&q, false, &span), -ENODATA);
+	assert_int_equal(fleet_levels_compare(&q, &found), 0);
+	assert_int_equal(found.list.n, 0);
+	fleet_findings_free(&found);
+	release(f);
+}
+
+static void a_server_that_is_ill_all_the_time_differs_from_its_peers(void **state)
+{
+	struct fleet *f = six(0.5, 0, ROWS);
+	struct fleet_question q = fleet_question_default(f);
+	struct fleet_findings found = {};
+	struct fleet_span span;
+
+	(void)state;
+	assert_int_equal(fleet_window_find(&q, false, &span), -ENODATA); /* it never changes */
+	assert_int_equal(fleet_levels_compare(&q, &found), 0);
+	assert_int_equal(found.list.n, 1);
+	assert_int_equal(found.list.v[0].server, fleet_find_server(f, "web-2"));
+	assert_true(found.list.v[0].observed > 1400 && found.list.v[0].usual < 1100);
+	fleet_findings_free(&found);
+	release(f);
+}
+
+static void a_window_in_a_server_that_is_ill_all_the_time_accuses_no_other(void **state)
+{
+	struct fleet *f = six(0.5, 0, ROWS);
+	const struct causes none = {};
+
+	(void)state;
+	for (unsigned part = 1; part <= 3; part++) { /* the second half, two thirds, three quarters */
+		struct fleet_question q = fleet_question_default(f);
+		struct fleet_answer a;
+
+		q.window = (struct fleet_span){(ROWS / (part + 1)) * STEP, INT64_MAX};
+		assert_int_equal(fleet_why_answer(&q, &none, NULL, &a), 0);
+		assert_int_equal(a.server, fleet_find_server(f, "web-2"));
+		assert_false(a.found_window);
+		assert_non_null(strstr(a.summary, "for all of the data"));
+		fleet_answer_free(&a);
+	}
+	release(f);
+}
+
+RUN_TESTS(cmocka_unit_test(a_rise_as_large_as_the_daily_cycle_is_found_by_peers), cmocka_unit_test(a_fault_may_last_for_most_of_the_data),
+	  cmocka_unit_test(a_cycle_that_all_have_is_nothing), cmocka_unit_test(a_server_that_is_ill_all_the_time_differs_from_its_peers),
+	  cmocka_unit_test(a_window_in_a_server_that_is_ill_all_the_time_accuses_no_other))

@@ -1,0 +1,11 @@
+/* The paper's failure (case study 3): is the machine's start slow because it pages in code, runs a start-up script, or
+ * something else? */
+#pragma once
+
+#include "answer/why/why.h"
+
+#define BOOT_LONGEST (600 * NS_PER_SEC)
+
+/* Answers for the start that begins at request->since and ends when the machine grows calm, at request->at at the
+ * latest. -ENODATA when the start was not recorded. */
+int boot_answer(struct dataset *d, const struct why_request *request, struct answer *ret);

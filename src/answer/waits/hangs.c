@@ -1,0 +1,390 @@
+#include "answer/waits/hangs.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer/waits/hidden-lock.h"
+#include "answer/waits/wait-chain.h"
+#include "answer/why/quiet.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/str.h"
+
+#define BASELINE_MOST  (1800 * NS_PER_SEC)
+#define BASELINE_LEAST (30 * NS_PER_SEC) /* of less nothing is normal */
+#define EXCESS	       5e8		 /* ns/s: half a thread */
+#define GOES_ON	       0.5		 /* of what is waited now: before that the hang had not begun */
+
+static const size_t kinds[] = {FEATURE_WAIT_LOCK, FEATURE_WAIT_NETWORK, FEATURE_WAIT_PEER, FEATURE_WAIT_DISK};
+
+static size_t kind_of_state(uint8_t state)
+{
+	switch (state) {
+	case STATE_LOCK:
+	case STATE_KERNEL_LOCK:
+		return FEATURE_WAIT_LOCK;
+	case STATE_NETWORK:
+		return FEATURE_WAIT_NETWORK;
+	case STATE_PEER:
+		return FEATURE_WAIT_PEER;
+	case STATE_DISK: /* of a file: its file system, a scanner, a lease */
+		return FEATURE_WAIT_DISK;
+	default:
+		return SIZE_MAX;
+	}
+}
+
+/* The first tick of the three seconds that end with tick `to`. */
+static uint32_t begin_of(const struct dataset *d, uint32_t to)
+{
+	uint32_t t = to;
+
+	while (t && d->ticks.v[to].elapsed - d->ticks.v[t - 1].elapsed < HANG_LEAST)
+		t--;
+	return t;
+}
+
+static double waited_until(const struct dataset *d, const struct subject *s, size_t kind, uint32_t to)
+{
+	return subject_mean(d, s, kind, begin_of(d, to), to);
+}
+
+/* By the trace, in its last three seconds; *ret_since: the wall time since when a thread of those has waited. */
+static double waited_in_trace(const struct trace *t, uint32_t pid, size_t kind, int64_t *ret_since)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < t->threads.n; i++) {
+		const struct trace_thread *th = &t->threads.v[i];
+		uint64_t waited = t->frozen - th->state_since;
+
+		if (th->tgid != pid || th->end || !th->state_since || th->state_since > t->frozen || kind_of_state(th->state) != kind)
+			continue;
+		sum += waited < HANG_LEAST ? (double)waited : (double)HANG_LEAST;
+		if (waited >= HANG_LEAST && trace_wall(t, th->state_since) < *ret_since)
+			*ret_since = trace_wall(t, th->state_since);
+	}
+	return sum / ((double)HANG_LEAST / 1e9);
+}
+
+/* The tick before it began to wait like that: `since` (wall ns) at the latest, for of a wait that goes on the last ticks may know nothing yet. */
+static uint32_t before_hang(const struct dataset *d, const struct subject *s, size_t kind, uint32_t at, double now, int64_t since)
+{
+	uint32_t t = at;
+
+	while (t > s->first && (d->ticks.v[t].wall > since || subject_value(d, s, kind, t) >= GOES_ON * now))
+		t--;
+	return t;
+}
+
+/* The most of any three seconds until a tick; NAN = too little is known. */
+static double normally(const struct dataset *d, const struct hang_question *q, const struct subject *s, size_t kind, uint32_t until)
+{
+	int64_t known = 0, end = d->ticks.v[until].elapsed;
+	double most = 0;
+
+	for (int64_t t = until; t >= s->first && end - d->ticks.v[t].elapsed < BASELINE_MOST; t = (int64_t)begin_of(d, (uint32_t)t) - 1) {
+		uint32_t begin = begin_of(d, (uint32_t)t);
+		double waited = q->excluded && (q->excluded[t] || q->excluded[begin]) ? NAN : subject_mean(d, s, kind, begin, (uint32_t)t);
+
+		if (isnan(waited))
+			continue;
+		known += d->ticks.v[t].elapsed - (begin ? d->ticks.v[begin - 1].elapsed : 0);
+		most = fmax(most, waited);
+	}
+	return known >= BASELINE_LEAST ? most : NAN;
+}
+
+static bool hangs(const struct dataset *d, const struct hang_question *q, const struct subject *s, size_t kind, struct hang *ret)
+{
+	int64_t since = INT64_MAX;
+	double now = waited_until(d, s, kind, q->at), in_trace = q->trace ? waited_in_trace(q->trace, s->info.pid, kind, &since) : 0;
+	uint32_t before;
+
+	now = isnan(now) ? in_trace : fmax(now, in_trace);
+	if (now < EXCESS)
+		return false;
+	before = before_hang(d, s, kind, q->at, now, since);
+	if (d->ticks.v[before].wall < since)
+		since = d->ticks.v[before].wall;
+	*ret = (struct hang){.victim = s, .kind = kind, .now = now, .since = since, .normal = normally(d, q, s, kind, before)};
+	return d->ticks.v[q->at].wall - since >= HANG_LEAST - NS_PER_SEC && now - ret->normal >= EXCESS; /* false of NAN */
+}
+
+static bool is_asked_about(const struct subject *s, uint32_t at)
+{
+	return s->info.kind == ENTITY_PROCESS && !(s->info.flags & (ENTITY_IS_KERNEL_THREAD | ENTITY_IS_SELF)) && s->first <= at && s->last >= at;
+}
+
+static int by_excess(const void *a, const void *b)
+{
+	const struct hang *x = a, *y = b;
+	double more = (y->now - y->normal) - (x->now - x->normal);
+
+	return more > 0 ? 1 : more < 0 ? -1 : x->victim->info.pid < y->victim->info.pid ? -1 : x->victim->info.pid > y->victim->info.pid;
+}
+
+static int by_chain(const void *a, const void *b)
+{
+	const struct hang *x = a, *y = b;
+	bool explained = hang_is_explained(x);
+
+	if (explained != hang_is_explained(y))
+		return explained ? -1 : 1;
+	if (x->chain.links.n != y->chain.links.n)
+		return x->chain.links.n > y->chain.links.n ? -1 : 1;
+	return by_excess(a, b);
+}
+
+static struct hang *hang_of(struct answer *a, const struct subject *s)
+{
+	for (size_t i = 0; i < a->hangs.n; i++)
+		if (a->hangs.v[i].victim == s)
+			return &a->hangs.v[i];
+	return NULL;
+}
+
+/* Of one that has gone quiet nothing is known but that. */
+static int add_quiet(const struct dataset *d, const struct hang_question *q, struct answer *a)
+{
+	const struct subject *s;
+	int64_t ns;
+	int r = quiet_find(d, q->at, &s, &ns);
+
+	if (r < 0 || !s || hang_of(a, s))
+		return r;
+	return VEC_PUSH(a->hangs, (struct hang){.victim = s, .kind = PROCESS_FEATURE_COUNT, .since = d->ticks.v[q->at].wall - ns});
+}
+
+static int collect(const struct dataset *d, const struct hang_question *q, struct answer *a)
+{
+	for (size_t i = 0; i < d->subjects.n; i++) {
+		const struct subject *s = d->subjects.v[i];
+
+		for (size_t k = 0; k < ARRAY_SIZE(kinds) && is_asked_about(s, q->at); k++) {
+			struct hang h;
+
+			if (subject_has(s, kinds[k]) && hangs(d, q, s, kinds[k], &h) && VEC_PUSH(a->hangs, h) < 0)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static const struct subject *subject_of(const struct dataset *d, unsigned pid)
+{
+	const struct subject *found = NULL;
+
+	for (size_t i = 0; i < d->subjects.n; i++) {
+		const struct subject *s = d->subjects.v[i];
+
+		if (s->info.kind == ENTITY_PROCESS && s->info.pid == pid && (!found || s->info.start > found->info.start))
+			found = s;
+	}
+	return found;
+}
+
+static size_t kind_of_request(const struct trace *t, const struct peer_request *r)
+{
+	size_t kind = r->pending ? kind_of_state(t->threads.v[r->thread].state) : SIZE_MAX;
+
+	return kind == SIZE_MAX ? FEATURE_WAIT_PEER : kind; /* as poll(): of a socket of whatever family */
+}
+
+/* Whose requests take longer than ever; of those that are known to wait, how long the answers take. */
+static int add_late(const struct dataset *d, const struct hang_question *q, const struct peer_requests *requests, struct answer *a)
+{
+	for (size_t i = 0; i < requests->late.n; i++) {
+		const struct peer_request *r = &requests->late.v[i];
+		const struct subject *s = subject_of(d, r->process);
+		struct hang *h = s ? hang_of(a, s) : NULL;
+		struct hang late = {.victim = s, .kind = kind_of_request(q->trace, r), .now = (double)NS_PER_SEC,
+				    .normal = (double)NS_PER_SEC * (double)r->normally / (double)r->took,
+				    .since = trace_wall(q->trace, (uint64_t)r->since)};
+
+		if (!s || !is_asked_about(s, q->at))
+			continue;
+		if (!h && VEC_PUSH(a->hangs, late) < 0)
+			return -ENOMEM;
+		h = h ?: &a->hangs.v[a->hangs.n - 1];
+		if (r->took > h->took) {
+			h->took = r->took;
+			h->normally = r->normally;
+		}
+	}
+	return 0;
+}
+
+/* Since when the thread has slept (wall ns); 0 = for no second, or not at all. */
+static int64_t asleep_since(const struct trace *t, uint32_t tid)
+{
+	const struct trace_thread *th = trace_thread(t, tid, t->frozen);
+
+	if (!th || th->end || !th->state_since || th->state == STATE_RUNNING || state_is_runnable(th->state) || th->state_since + NS_PER_SEC > t->frozen)
+		return 0;
+	return trace_wall(t, th->state_since);
+}
+
+/* Who sleeps between attempts to lock an SQLite database waits in no call that says so; whose transaction it is sleeps longer. */
+static int add_retries(const struct dataset *d, const struct hang_question *q, struct answer *a)
+{
+	for (size_t i = 0; q->trace && q->proc_root && i < q->trace->threads.n; i++) {
+		const struct trace_thread *th = &q->trace->threads.v[i];
+		const struct subject *s = !th->end && th->state == STATE_TIMER ? subject_of(d, th->tgid) : NULL;
+		struct hidden_lock lock;
+		int64_t since;
+
+		if (!s || !is_asked_about(s, q->at) || hang_of(a, s) || !sqlite_lock_find(q->proc_root, th->tgid, &lock))
+			continue;
+		since = asleep_since(q->trace, lock.holder);
+		if (since && VEC_PUSH(a->hangs, (struct hang){.victim = s, .kind = FEATURE_WAIT_LOCK, .now = NS_PER_SEC, .since = since}) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* An event loop, and who goes on while it is looked at, do not hang; who reads from a pipe waits for work, unless it is known to have asked. */
+static bool may_hang(const struct hang *h)
+{
+	const struct chain_link *first = h->chain.links.v;
+
+	return h->chain.links.n && (!first->reads || h->took) && first->kind != CHAIN_RUNS && (first->kind != CHAIN_EVENTS || h->chain.links.n > 1);
+}
+
+static int look_up_chains(const struct hang_question *q, const struct peer_requests *requests, struct answer *a)
+{
+	struct chain_question live = {q->proc_root, q->viewer, 0, requests};
+	size_t kept = 0;
+
+	for (size_t i = 0; i < a->hangs.n; i++) {
+		struct hang *h = &a->hangs.v[i];
+		int r = wait_chain_find(&live, h->victim->info.pid, &h->chain);
+
+		if (r < 0)
+			return r;
+		if (may_hang(h))
+			a->hangs.v[kept++] = *h;
+		else
+			wait_chain_free(&h->chain);
+	}
+	a->hangs.n = kept;
+	return 0;
+}
+
+static void sort(struct answer *a, int (*compare)(const void *, const void *))
+{
+	if (a->hangs.n)
+		qsort(a->hangs.v, a->hangs.n, sizeof(a->hangs.v[0]), compare);
+	if (a->hangs.n > HANGS_MOST)
+		a->hangs.n = HANGS_MOST;
+}
+
+int hangs_find(const struct dataset *d, const struct hang_question *q, struct answer *a)
+{
+	_cleanup_(peer_requests_free) struct peer_requests requests = {};
+	int r = q->trace ? peer_requests_find(q->trace, &requests) : 0;
+
+	r = r ?: collect(d, q, a);
+	r = r ?: add_late(d, q, &requests, a);
+	r = r ?: add_retries(d, q, a);
+	if (r < 0)
+		return r;
+	sort(a, by_excess);
+	r = add_quiet(d, q, a);
+	if (r == 0 && q->proc_root)
+		r = look_up_chains(q, &requests, a);
+	sort(a, by_chain);
+	return r;
+}
+
+bool hang_is_explained(const struct hang *h)
+{
+	static const bool is_end[CHAIN_KINDS] = {
+		[CHAIN_UNKNOWN] = true,	 [CHAIN_RUNS] = true, [CHAIN_SLEEPS] = true, [CHAIN_STOPPED] = true,  [CHAIN_FILE_LOCK] = true,
+		[CHAIN_LOCK] = true,	 [CHAIN_DISK] = true, [CHAIN_FUSE] = true,   [CHAIN_SCANNER] = true, [CHAIN_REMOTE] = true,
+		[CHAIN_DATABASE] = true,
+	}; /* of the others it is not known who is behind them */
+	const struct chain_link *last = h->chain.links.n > 1 ? &h->chain.links.v[h->chain.links.n - 1] : NULL;
+
+	return h->chain.cycle || (last && is_end[last->kind]);
+}
+
+const struct subject *hang_culprit(const struct dataset *d, const struct hang *h)
+{
+	return hang_is_explained(h) ? subject_of(d, h->chain.links.v[h->chain.links.n - 1].pid) : NULL;
+}
+
+static enum bottleneck bottleneck_of(const struct hang *h)
+{
+	static const enum bottleneck of[CHAIN_KINDS] = {[CHAIN_FILE_LOCK] = BOTTLENECK_LOCK, [CHAIN_LOCK] = BOTTLENECK_LOCK, [CHAIN_DATABASE] = BOTTLENECK_LOCK,
+							[CHAIN_REMOTE] = BOTTLENECK_REMOTE, [CHAIN_DISK] = BOTTLENECK_DISK};
+	enum bottleneck b = of[h->chain.links.v[0].kind];
+
+	return b ? b : BOTTLENECK_PEER;
+}
+
+static void put_name(const struct dataset *d, const struct chain_link *l, struct str *s)
+{
+	const struct subject *subject = subject_of(d, l->pid);
+	char *label = subject ? entity_label(&subject->info) : NULL;
+
+	str_printf(s, "%s (pid %u)", label ? label : l->comm, l->pid);
+	free(label);
+}
+
+char *hang_words(const struct dataset *d, const struct hang *h, int64_t at)
+{
+	const struct chain_link *links = h->chain.links.v;
+	char *label = entity_label(&h->victim->info), span[32];
+	struct str s = {};
+
+	str_printf(&s, "%s (pid %u) has waited for %s", label ? label : h->victim->program, h->victim->info.pid, format_span(at - h->since, span, sizeof(span)));
+	free(label);
+	if (h->took)
+		str_printf(&s, " (the slowest answer takes %.2g s, normally %.2g s at most)", (double)h->took / 1e9, (double)h->normally / 1e9);
+	for (size_t i = 0; i < h->chain.links.n; i++) {
+		str_puts(&s, i ? "; " : ": it ");
+		if (i) {
+			put_name(d, &links[i], &s);
+			str_printf(&s, "%s%s%s ", links[i].role ? ", " : "", links[i].role ? links[i].role : "", links[i].role ? "," : "");
+		}
+		str_puts(&s, links[i].words);
+	}
+	if (!h->chain.links.n)
+		str_puts(&s, ", longer than ever before");
+	if (h->chain.cycle)
+		str_puts(&s, ", which is a deadlock");
+	return s.error ? (str_free(&s), NULL) : s.data;
+}
+
+static int put_first(struct ranking *r, const struct subject *culprit, const struct hang *h)
+{
+	double score = fmin(1, h->kind < PROCESS_FEATURE_COUNT ? (h->now - h->normal) / 1e9 : 1);
+	struct suspect top = {.subject = culprit, .score = score, .probability = NAN, .share = NAN, .of = bottleneck_of(h), .members = 1};
+	struct suspect victim = {.subject = h->victim, .score = score, .share = NAN, .of = top.of, .members = 1};
+
+	while (r->suspects.n)
+		suspect_free(&r->suspects.v[--r->suspects.n]);
+	if (VEC_PUSH(r->suspects, top) < 0 || VEC_PUSH(r->victims, victim) < 0)
+		return -ENOMEM;
+	memmove(&r->victims.v[1], &r->victims.v[0], (r->victims.n - 1) * sizeof(victim));
+	r->victims.v[0] = victim;
+	return 1;
+}
+
+int hangs_become_answer(const struct dataset *d, struct answer *a)
+{
+	const struct hang *h = a->hangs.n ? &a->hangs.v[0] : NULL;
+	const struct subject *culprit = h ? hang_culprit(d, h) : NULL;
+
+	if (!culprit || culprit == h->victim)
+		return 0;
+	a->slow = a->culprit_is_named = a->hang_is_told = true;
+	a->slow_since = h->since;
+	a->slow_until = 0;
+	a->bottleneck = bottleneck_of(h);
+	a->confidence = NAN;
+	return put_first(&a->ranking, culprit, h);
+}

@@ -1,0 +1,34 @@
+/* Programs that wait for another one longer than they ever did: the commonest slowness of a machine that is short of nothing.
+ *
+ * A process hangs when its threads have waited for locks, network sockets, or pipes, local sockets and files for three seconds at the least, half a
+ * thread more than in any three seconds of the half hour before; when an answer of another process is late (timeline/blame/peer-requests.h); when it
+ * tries again and again to lock an SQLite database (answer/waits/hidden-lock.h); or when it has gone quiet (answer/why/quiet.h). For whom it waits is looked up
+ * in /proc of this moment (answer/waits/wait-chain.h), where the question is about now.
+ */
+#pragma once
+
+#include "model/answer/finding.h"
+#include "model/event/trace.h"
+#include "model/machine/visibility.h"
+
+#define HANG_LEAST (3 * NS_PER_SEC)
+#define HANGS_MOST 8 /* whose chains are looked up: each takes some ms of CPU */
+
+struct hang_question {
+	uint32_t at;		   /* tick */
+	const bool *excluded;	   /* ticks that are no baseline; NULL = none */
+	const struct trace *trace; /* what threads do at its end, of which the counters may not know yet; NULL = none */
+	const char *proc_root;	   /* NULL = the processes may be gone */
+	const struct viewer *viewer;
+};
+
+/* Appends to a->hangs, the longest chain first. 0 or -ENOMEM. */
+int hangs_find(const struct dataset *d, const struct hang_question *q, struct answer *a);
+/* Does its chain end at another program, which does something else than wait for work? */
+bool hang_is_explained(const struct hang *h);
+/* The process at the end of its chain; NULL = none, or one that is not recorded. */
+const struct subject *hang_culprit(const struct dataset *d, const struct hang *h);
+/* The first explained hang becomes what the answer says. True if there is one. -ENOMEM. */
+int hangs_become_answer(const struct dataset *d, struct answer *a);
+/* In one sentence: who waits, for how long, for what, and who is at the end. The caller frees; NULL without memory. */
+char *hang_words(const struct dataset *d, const struct hang *h, int64_t at);

@@ -1,0 +1,706 @@
+/* Chains of real processes that wait for each other. */
+#include "base/data/test.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/fanotify.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "answer/waits/wait-chain.h"
+#include "base/data/cleanup.h"
+
+#define ACTORS 4
+
+static const struct viewer root;
+
+static pid_t actors[ACTORS];
+static unsigned n_actors;
+
+/* In a child: gives up what is not its own, and acts until it is killed. */
+static pid_t begin(void (*act)(const int *), const int *files, const int *not_its_own)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (; *not_its_own >= 0; not_its_own++)
+			close(*not_its_own);
+		act(files);
+		for (;;)
+			sleep(1000);
+	}
+	actors[n_actors++] = child;
+	return child;
+}
+
+static int end_all(void **state)
+{
+	(void)state;
+	while (n_actors) {
+		kill(actors[--n_actors], SIGKILL);
+		waitpid(actors[n_actors], NULL, 0);
+	}
+	return 0;
+}
+
+static int new_file(void)
+{
+	char path[] = "/tmp/whyslow-chain-XXXXXX";
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static int again(int fd)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, O_RDWR);
+}
+
+static void just_sleep(const int *files)
+{
+	(void)files;
+}
+
+static void lock_and_sleep(const int *files)
+{
+	flock(files[0], LOCK_EX);
+}
+
+/* files: what it locks, what it is asked over */
+static void want_lock(const int *files)
+{
+	flock(again(files[0]), LOCK_EX);
+}
+
+static void ask(const int *files)
+{
+	char byte;
+
+	(void)!write(files[0], "?", 1);
+	(void)!read(files[0], &byte, 1);
+}
+
+static void poll_for_answer(const int *files)
+{
+	struct pollfd p = {.fd = files[0], .events = POLLIN};
+
+	poll(&p, 1, -1);
+}
+
+/* files: to whoever asks it, to its upstream */
+static void loop_between(const int *files)
+{
+	int loop = epoll_create1(0);
+	struct epoll_event e = {.events = EPOLLIN};
+
+	epoll_ctl(loop, EPOLL_CTL_ADD, files[0], &e);
+	epoll_ctl(loop, EPOLL_CTL_ADD, files[1], &e);
+	epoll_wait(loop, &e, 1, -1);
+}
+
+static void fill_pipe(const int *files)
+{
+	static const char block[4096];
+
+	while (write(files[0], block, sizeof(block)) > 0)
+		continue;
+}
+
+/* Until the chain has come to be as it is meant. */
+static void find(pid_t pid, size_t links, enum chain_kind last, struct wait_chain *ret)
+{
+	for (int i = 0; i < 5000; i++) {
+		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL}, (unsigned)pid, ret), 0);
+		if (ret->links.n == links && ret->links.v[links - 1].kind == last)
+			return;
+		if (i < 4999)
+			wait_chain_free(ret);
+		usleep(1000);
+	}
+	for (size_t i = 0; i < ret->links.n; i++)
+		print_error("%u %s: %s\n", ret->links.v[i].pid, ret->links.v[i].comm, ret->links.v[i].words);
+	fail_msg("the chain has %zu links, not %zu", ret->links.n, links);
+}
+
+static void expect(const struct wait_chain *c, size_t at, pid_t pid, enum chain_kind kind, const char *role)
+{
+	assert_int_equal(c->links.v[at].pid, pid);
+	assert_string_equal(chain_kind_names[c->links.v[at].kind], chain_kind_names[kind]);
+	if (role)
+		assert_string_equal(c->links.v[at].role, role);
+	else
+		assert_null(c->links.v[at].role);
+}
+
+/* A client asks a server, which wants a file's lock; who holds it sleeps. */
+static void from_the_client_to_who_holds_the_lock(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {}, again = {};
+	int file = new_file(), ends[2];
+	pid_t holder, server, client;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	holder = begin(lock_and_sleep, (int[]){file}, (int[]){ends[0], ends[1], -1});
+	find(holder, 1, CHAIN_SLEEPS, &c);
+	wait_chain_free(&c);
+	server = begin(want_lock, (int[]){file}, (int[]){ends[1], -1});
+	client = begin(ask, (int[]){ends[1]}, (int[]){ends[0], -1});
+	close(ends[0]);
+	close(ends[1]);
+	close(file);
+	find(client, 3, CHAIN_SLEEPS, &c);
+	expect(&c, 0, client, CHAIN_LOCAL_SOCKET, NULL);
+	expect(&c, 1, server, CHAIN_FILE_LOCK, "at the other end");
+	expect(&c, 2, holder, CHAIN_SLEEPS, "which holds it");
+	assert_non_null(strstr(c.links.v[1].words, "/tmp/whyslow-chain-"));
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 1000000, NULL}, (unsigned)client, &again), 0);
+	assert_false(again.passing);
+	assert_false(c.cycle);
+}
+
+/* poll -> epoll in the middle, which has a connection to either side -> an upstream that sleeps. */
+static void through_an_event_loop(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int front[2], back[2];
+	pid_t client, proxy, upstream;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, front), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, back), 0);
+	upstream = begin(just_sleep, (int[]){back[1]}, (int[]){front[0], front[1], back[0], -1});
+	proxy = begin(loop_between, (int[]){front[1], back[0]}, (int[]){front[0], back[1], -1});
+	client = begin(poll_for_answer, (int[]){front[0]}, (int[]){front[1], back[0], back[1], -1});
+	for (int i = 0; i < 2; i++) {
+		close(front[i]);
+		close(back[i]);
+	}
+	find(client, 3, CHAIN_SLEEPS, &c);
+	expect(&c, 1, proxy, CHAIN_LOCAL_SOCKET, "at the other end");
+	expect(&c, 2, upstream, CHAIN_SLEEPS, "at the other end");
+}
+
+/* files: to whoever asks it, to its upstream, to its master */
+static void loop_of_worker(const int *files)
+{
+	int loop = epoll_create1(0);
+	struct epoll_event e = {.events = EPOLLIN};
+
+	epoll_ctl(loop, EPOLL_CTL_ADD, files[2], &e);
+	epoll_ctl(loop, EPOLL_CTL_ADD, files[0], &e);
+	epoll_ctl(loop, EPOLL_CTL_ADD, files[1], &e);
+	epoll_wait(loop, &e, 1, -1);
+}
+
+static void a_worker_does_not_wait_for_its_master(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int front[2], back[2], channel[2];
+	pid_t client, upstream;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, front), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, back), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, channel), 0);
+	upstream = begin(just_sleep, (int[]){back[1]}, (int[]){front[0], front[1], back[0], channel[0], channel[1], -1});
+	begin(loop_of_worker, (int[]){front[1], back[0], channel[1]}, (int[]){front[0], back[1], channel[0], -1});
+	client = begin(poll_for_answer, (int[]){front[0]}, (int[]){front[1], back[0], back[1], channel[0], channel[1], -1});
+	for (int i = 0; i < 2; i++) {
+		close(front[i]);
+		close(back[i]);
+	}
+	close(channel[1]);
+	find(client, 3, CHAIN_SLEEPS, &c);
+	expect(&c, 2, upstream, CHAIN_SLEEPS, "at the other end");
+	close(channel[0]);
+}
+
+/* Until the first link is of that kind. */
+static void find_first(pid_t pid, enum chain_kind kind, struct wait_chain *ret)
+{
+	for (int i = 0; i < 5000; i++) {
+		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL}, (unsigned)pid, ret), 0);
+		if (ret->links.n && ret->links.v[0].kind == kind)
+			return;
+		wait_chain_free(ret);
+		*ret = (struct wait_chain){};
+		usleep(1000);
+	}
+	fail();
+}
+
+static char leased[] = "/tmp/whyslow-lease-XXXXXX";
+
+/* It does not give it back when it is asked to. */
+static void keep_lease(const int *files)
+{
+	signal(SIGIO, SIG_IGN);
+	fcntl(open(leased, O_RDONLY), F_SETLEASE, F_RDLCK);
+	(void)!write(files[0], "x", 1);
+}
+
+static void open_to_write(const int *files)
+{
+	(void)files;
+	close(open(leased, O_WRONLY));
+}
+
+static void who_has_a_lease(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	pid_t holder, writer;
+	int said[2];
+	char byte;
+
+	(void)state;
+	close(mkstemp(leased)); /* who has it open to write keeps others from a lease */
+	assert_int_equal(pipe(said), 0);
+	holder = begin(keep_lease, (int[]){said[1]}, (int[]){said[0], -1});
+	assert_int_equal(read(said[0], &byte, 1), 1);
+	writer = begin(open_to_write, NULL, (int[]){said[0], said[1], -1});
+	find(writer, 2, CHAIN_SLEEPS, &c);
+	expect(&c, 1, holder, CHAIN_SLEEPS, "which has not released it");
+	unlink(leased);
+	close(said[0]);
+	close(said[1]);
+}
+
+/* Asked before the file is opened, it says nothing. */
+static void scan_and_sleep(const int *files)
+{
+	int scanner = fanotify_init(FAN_CLASS_CONTENT, O_RDONLY);
+	char path[64];
+	bool watches;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", files[0]);
+	watches = scanner >= 0 && fanotify_mark(scanner, FAN_MARK_ADD, FAN_OPEN_PERM, AT_FDCWD, path) == 0;
+	(void)!write(files[1], watches ? "y" : "n", 1);
+}
+
+static void open_scanned(const int *files)
+{
+	close(again(files[0]));
+}
+
+static void who_is_asked_before_a_file_is_opened(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int file = new_file(), said[2];
+	pid_t scanner, client;
+	char watches;
+
+	(void)state;
+	assert_int_equal(pipe(said), 0);
+	scanner = begin(scan_and_sleep, (int[]){file, said[1]}, (int[]){said[0], -1});
+	assert_int_equal(read(said[0], &watches, 1), 1);
+	close(said[0]);
+	close(said[1]);
+	if (watches == 'y') { /* another scanner on this machine may be the one that is asked */
+		client = begin(open_scanned, (int[]){file}, (int[]){-1});
+		find_first(client, CHAIN_SCANNER, &c);
+		if (c.links.n > 1)
+			expect(&c, 1, scanner, CHAIN_SLEEPS, "which is asked");
+	}
+	close(file);
+}
+
+/* A server that waits for its next request does not wait for who asks it. */
+static void a_server_without_work_ends_the_chain(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int ends[2];
+	pid_t server, client;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	server = begin(poll_for_answer, (int[]){ends[1]}, (int[]){ends[0], -1});
+	client = begin(poll_for_answer, (int[]){ends[0]}, (int[]){ends[1], -1});
+	close(ends[0]);
+	close(ends[1]);
+	find(client, 2, CHAIN_EVENTS, &c);
+	expect(&c, 1, server, CHAIN_EVENTS, "at the other end");
+	assert_string_equal(c.links.v[1].words, "waits for the next request");
+}
+
+static void a_pipe_that_is_not_read(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int ends[2];
+	pid_t reader, writer;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	reader = begin(just_sleep, (int[]){ends[0]}, (int[]){ends[1], -1});
+	writer = begin(fill_pipe, (int[]){ends[1]}, (int[]){ends[0], -1});
+	close(ends[0]);
+	close(ends[1]);
+	find(writer, 2, CHAIN_SLEEPS, &c);
+	expect(&c, 0, writer, CHAIN_PIPE, NULL);
+	expect(&c, 1, reader, CHAIN_SLEEPS, "which reads it");
+}
+
+static void lock_twice(const int *files)
+{
+	char byte;
+
+	flock(files[0], LOCK_EX);
+	(void)!write(files[2], "r", 1);
+	(void)!read(files[3], &byte, 1);
+	flock(again(files[1]), LOCK_EX);
+}
+
+/* Each holds what the other one wants. */
+static void a_deadlock_is_a_circle(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int a = new_file(), b = new_file(), ready[2], go[2];
+	char byte[2];
+	pid_t one, two;
+
+	(void)state;
+	assert_int_equal(pipe(ready), 0);
+	assert_int_equal(pipe(go), 0);
+	one = begin(lock_twice, (int[]){a, b, ready[1], go[0]}, (int[]){-1});
+	two = begin(lock_twice, (int[]){b, a, ready[1], go[0]}, (int[]){-1});
+	assert_int_equal(read(ready[0], byte, 1) + read(ready[0], byte + 1, 1), 2);
+	assert_int_equal(write(go[1], "go", 2), 2);
+	for (int i = 0; i < 5000 && !(c.cycle && c.links.v[0].kind == CHAIN_FILE_LOCK && c.links.v[1].kind == CHAIN_FILE_LOCK); i++) {
+		wait_chain_free(&c);
+		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL}, (unsigned)one, &c), 0);
+		usleep(1000);
+	}
+	assert_int_equal(c.links.n, 2);
+	expect(&c, 1, two, CHAIN_FILE_LOCK, "which holds it");
+	assert_true(c.cycle);
+	assert_int_equal(c.cycle_pid, one);
+}
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void *hold_mutex(void *arg)
+{
+	pthread_mutex_lock(&mutex);
+	(void)!write(*(int *)arg, "r", 1);
+	sleep(1000);
+	return NULL;
+}
+
+static void want_mutex(const int *files)
+{
+	pthread_t thread;
+	int ready[2];
+	char byte;
+
+	(void)files;
+	(void)!pipe(ready);
+	pthread_create(&thread, NULL, hold_mutex, &ready[1]);
+	(void)!read(ready[0], &byte, 1);
+	pthread_mutex_lock(&mutex);
+}
+
+static void the_thread_that_holds_a_mutex(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	pid_t pid = begin(want_mutex, NULL, (int[]){-1});
+
+	(void)state;
+	find(pid, 2, CHAIN_SLEEPS, &c);
+	expect(&c, 0, pid, CHAIN_LOCK, NULL);
+	expect(&c, 1, pid, CHAIN_SLEEPS, "which holds it");
+	assert_int_not_equal(c.links.v[1].tid, c.links.v[0].tid);
+}
+
+static void begin_a_child(const int *files)
+{
+	pid_t child = fork();
+
+	(void)files;
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			sleep(1000);
+	}
+	waitpid(child, NULL, 0);
+}
+
+static void a_child_and_who_is_gone(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {}, none = {};
+	pid_t parent = begin(begin_a_child, NULL, (int[]){-1});
+
+	(void)state;
+	find(parent, 2, CHAIN_SLEEPS, &c);
+	expect(&c, 0, parent, CHAIN_CHILD, NULL);
+	assert_string_equal(c.links.v[1].role, "the child");
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/nowhere", &root, 0, NULL}, (unsigned)parent, &none), 0);
+	assert_int_equal(none.links.n, 0);
+}
+
+static void hand_to_and_fro(const int *files)
+{
+	char byte = 0;
+
+	while (write(files[0], &byte, 1) == 1 && read(files[0], &byte, 1) == 1)
+		usleep(100);
+}
+
+/* Half a second of it would show thousands of waits: none of them is a hang. */
+static void who_goes_on_does_not_hang(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int ends[2];
+	pid_t one;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	one = begin(hand_to_and_fro, (int[]){ends[0]}, (int[]){ends[1], -1});
+	begin(hand_to_and_fro, (int[]){ends[1]}, (int[]){ends[0], -1});
+	for (int i = 0; i < 2000 && !c.passing; i++) { /* now and then it runs when it is looked at */
+		usleep(1000);
+		wait_chain_free(&c);
+		c = (struct wait_chain){};
+		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 100000000, NULL}, (unsigned)one, &c), 0);
+	}
+	assert_true(c.passing);
+}
+
+/* For whom it waits is not told, and with hidepid not even that it is there. */
+static void what_others_wait_for_is_theirs(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {}, told = {}, hidden = {};
+	const struct viewer other = {.uid = 64999}, sees_no_others = {.uid = 64999, .hides_others = true};
+	int file = new_file();
+	pid_t holder = begin(lock_and_sleep, (int[]){file}, (int[]){-1}), waiter;
+
+	(void)state;
+	if (getuid() == other.uid)
+		skip();
+	find(holder, 1, CHAIN_SLEEPS, &c);
+	waiter = begin(want_lock, (int[]){file}, (int[]){-1});
+	close(file);
+	wait_chain_free(&c);
+	find(waiter, 2, CHAIN_SLEEPS, &c);
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &other, 0, NULL}, (unsigned)waiter, &told), 0);
+	assert_int_equal(told.links.n, 1);
+	assert_null(strstr(told.links.v[0].words, "lock"));
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &sees_no_others, 0, NULL}, (unsigned)waiter, &hidden), 0);
+	assert_int_equal(hidden.links.n, 0);
+}
+
+#define TELLS(name) cmocka_unit_test_teardown(name, end_all)
+
+/* As SQLite does to write: its byte at 1 GiB + 1. */
+static void lock_database(const int *files)
+{
+	struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0x40000001, .l_len = 1};
+
+	fcntl(files[0], F_SETLK, &all);
+	(void)!write(files[1], "x", 1);
+}
+
+static void who_tries_an_sqlite_database_again_and_again(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int file = new_file(), ready[2];
+	pid_t holder, waiter;
+	char byte;
+
+	(void)state;
+	assert_int_equal(pipe(ready), 0);
+	holder = begin(lock_database, (int[]){file, ready[1]}, (int[]){-1});
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	waiter = begin(just_sleep, NULL, (int[]){-1});
+	find_first(waiter, CHAIN_FILE_LOCK, &c);
+	assert_int_equal(c.links.n, 2);
+	expect(&c, 1, holder, CHAIN_SLEEPS, "which has a transaction open");
+	assert_true(c.links.v[0].retries);
+	close(file);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+/* Of the description: such a lock has no process. Who waits for it opened the file itself. */
+static void take_ofd_lock(const int *files)
+{
+	struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	fcntl(again(files[0]), F_OFD_SETLKW, &all);
+	(void)!write(files[1], "x", 1);
+}
+
+static void who_has_a_lock_of_an_open_file_description(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int file = new_file(), ready[2];
+	pid_t holder, waiter;
+	char byte;
+
+	(void)state;
+	assert_int_equal(pipe(ready), 0);
+	holder = begin(take_ofd_lock, (int[]){file, ready[1]}, (int[]){-1});
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	waiter = begin(take_ofd_lock, (int[]){file, ready[1]}, (int[]){-1});
+	find_first(waiter, CHAIN_FILE_LOCK, &c);
+	assert_int_equal(c.links.n, 2);
+	expect(&c, 1, holder, CHAIN_SLEEPS, "which holds it");
+	close(file);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+static sem_t *semaphore;
+
+static void take_semaphore(const int *files)
+{
+	sem_wait(semaphore);
+	(void)!write(files[0], "x", 1);
+}
+
+static void who_has_a_semaphore_in_shared_memory(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int file = new_file(), ready[2];
+	pid_t keeper, waiter;
+	char byte;
+
+	(void)state;
+	assert_int_equal(ftruncate(file, 4096), 0);
+	semaphore = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	assert_true(semaphore != MAP_FAILED);
+	assert_int_equal(sem_init(semaphore, 1, 1), 0);
+	assert_int_equal(pipe(ready), 0);
+	keeper = begin(take_semaphore, (int[]){ready[1]}, (int[]){-1});
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	waiter = begin(take_semaphore, (int[]){ready[1]}, (int[]){-1});
+	munmap(semaphore, 4096);
+	find_first(waiter, CHAIN_LOCK, &c);
+	assert_int_equal(c.links.n, 2);
+	expect(&c, 1, keeper, CHAIN_SLEEPS, "which has it mapped, too");
+	close(file);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+/* An event loop with two upstreams waits for the one that it asked last, and whose thread that was. */
+static void events_say_which_connection_of_a_loop_is_meant(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	struct peer_request asked = {};
+	struct peer_requests requests = {};
+	int left[2], right[2];
+	pid_t loop, one, other;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, left), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, right), 0);
+	loop = begin(loop_between, (int[]){left[0], right[0]}, (int[]){left[1], right[1], -1});
+	one = begin(just_sleep, NULL, (int[]){left[0], right[0], right[1], -1});
+	other = begin(just_sleep, NULL, (int[]){left[0], right[0], left[1], -1});
+	for (int i = 0; i < 2; i++) {
+		close(left[i]);
+		close(right[i]);
+	}
+	find(loop, 1, CHAIN_EVENTS, &c);
+	asked = (struct peer_request){.process = (uint32_t)loop, .server = (uint32_t)other, .asked = (uint32_t)other};
+	assert_int_equal(VEC_PUSH(requests.pending, asked), 0);
+	wait_chain_free(&c);
+	c = (struct wait_chain){};
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests}, (unsigned)loop, &c), 0);
+	assert_int_equal(c.links.n, 2);
+	expect(&c, 1, other, CHAIN_SLEEPS, "at the other end");
+	assert_true(one != other);
+	peer_requests_free(&requests);
+}
+
+static struct sockaddr_in door_address;
+
+static int connect_to_door(void)
+{
+	int s = socket(AF_INET, SOCK_STREAM, 0);
+
+	return connect(s, (struct sockaddr *)&door_address, sizeof(door_address)) == 0 ? s : -1;
+}
+
+static void *read_one(void *of)
+{
+	char byte;
+
+	(void)!read(*(int *)of, &byte, 1);
+	return NULL;
+}
+
+/* Its only worker reads from who came first; who comes then is let in, and waits. */
+static void serve_one(const int *files)
+{
+	int first = accept(files[0], NULL, NULL);
+	pthread_t worker;
+
+	pthread_create(&worker, NULL, read_one, &first);
+	for (;;)
+		accept(files[0], NULL, NULL);
+}
+
+static void connect_and_sleep(const int *files)
+{
+	connect_to_door();
+	(void)!write(files[0], "x", 1);
+}
+
+static void connect_and_ask(const int *files)
+{
+	int s = connect_to_door();
+
+	(void)files;
+	ask(&s);
+}
+
+static void who_has_used_up_the_workers(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	socklen_t length = sizeof(door_address);
+	int door = socket(AF_INET, SOCK_STREAM, 0), ready[2];
+	pid_t server, silent, client;
+	char byte;
+
+	(void)state;
+	door_address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	assert_int_equal(bind(door, (struct sockaddr *)&door_address, length) + listen(door, 4), 0);
+	assert_int_equal(getsockname(door, (struct sockaddr *)&door_address, &length), 0);
+	assert_int_equal(pipe(ready), 0);
+	server = begin(serve_one, (int[]){door}, (int[]){-1});
+	silent = begin(connect_and_sleep, (int[]){ready[1]}, (int[]){door, -1});
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	client = begin(connect_and_ask, NULL, (int[]){door, -1});
+	close(door);
+	find(client, 3, CHAIN_SLEEPS, &c);
+	expect(&c, 1, server, CHAIN_TCP, "which has not read the request");
+	expect(&c, 2, silent, CHAIN_SLEEPS, "at the other end");
+	close(ready[0]);
+	close(ready[1]);
+}
+
+RUN_TESTS(TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_loop), TELLS(a_server_without_work_ends_the_chain),
+	  TELLS(a_pipe_that_is_not_read), TELLS(a_deadlock_is_a_circle), TELLS(the_thread_that_holds_a_mutex),
+	  TELLS(a_child_and_who_is_gone), TELLS(what_others_wait_for_is_theirs),
+	  TELLS(who_goes_on_does_not_hang), TELLS(a_worker_does_not_wait_for_its_master), TELLS(who_has_a_lease),
+	  TELLS(who_is_asked_before_a_file_is_opened), TELLS(who_tries_an_sqlite_database_again_and_again),
+	  TELLS(who_has_a_semaphore_in_shared_memory), TELLS(events_say_which_connection_of_a_loop_is_meant),
+	  TELLS(who_has_used_up_the_workers),
+	  TELLS(who_has_a_lock_of_an_open_file_description))

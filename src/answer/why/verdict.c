@@ -1,0 +1,191 @@
+#include "answer/why/verdict.h"
+
+#include <math.h>
+
+#include "model/answer/weights.h"
+
+#define COSTS	     5 /* misses: a false accusation in a calm moment */
+#define SWING_OFTEN  0.1 /* the past does so once in ten moments: that says nothing */
+#define SWING_MOST   3	/* nothing is rarer */
+#define SHORT_LEAST  0.05 /* of the time: who takes less of what is short has nobody wait */
+#define IN_THE_WAY   0.1 /* s/s that others waited on its account */
+
+static const struct suspect *first_of(const struct answer *a)
+{
+	return a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
+}
+
+static bool has_odds(const struct method *method)
+{
+	return method != &method_gaussian && method != &method_unusual; /* their scores are no shares of guilt */
+}
+
+static bool is_of_the_machine(const struct suspect *s)
+{
+	return s->of == BOTTLENECK_CPU || s->of == BOTTLENECK_DISK || s->of == BOTTLENECK_MEMORY;
+}
+
+/* Events say more than pressure, which is of all programs together and may be no higher than usual. */
+static bool is_in_the_way(const struct suspect *s)
+{
+	return is_of_the_machine(s) && s->imposed >= IN_THE_WAY;
+}
+
+/* So much guilt of taking the machine's is there only where others wait for it, although all waits together may swing more. */
+static bool takes_what_is_short(const struct suspect *s)
+{
+	return is_of_the_machine(s) && (s->factors[EVIDENCE_SHORTAGE] >= SHORT_LEAST || is_in_the_way(s));
+}
+
+bool verdict_is_pressed(const struct answer *a, const struct shortages *there)
+{
+	const struct suspect *top = a->culprit_is_named ? first_of(a) : NULL;
+
+	return there->any || (top && top->of != BOTTLENECK_NONE && (there->felt || takes_what_is_short(top)));
+}
+
+static void find_facts(const struct answer *a, const struct shortages *there, bool marked, double facts[MOMENT_COUNT])
+{
+	facts[MOMENT_ALWAYS] = 1;
+	facts[MOMENT_MARKED] = marked;
+	facts[MOMENT_FELT] = there->felt;
+	facts[MOMENT_SWING] = fmin(SWING_MOST, fmax(0, -log10(fmax(1e-9, there->chance / SWING_OFTEN))));
+	facts[MOMENT_ADDED] = log1p(a->ranking.added);
+}
+
+static double power_of(const double weights[MOMENT_COUNT], const double facts[MOMENT_COUNT])
+{
+	double utility = 0;
+
+	for (enum moment_fact f = 0; f < MOMENT_COUNT; f++)
+		utility += weights[f] * facts[f];
+	return exp(utility);
+}
+
+static void find_odds(struct answer *a, const struct shortages *there, bool marked)
+{
+	struct odds *o = &a->odds;
+	double all;
+
+	find_facts(a, there, marked, o->facts);
+	o->nothing = power_of(nothing_weights, o->facts);
+	o->unlisted = power_of(unlisted_weights, o->facts);
+	all = o->nothing + o->unlisted;
+	for (size_t i = 0; i < a->ranking.suspects.n; i++)
+		all += a->ranking.suspects.v[i].score;
+	for (size_t i = 0; i < a->ranking.suspects.n; i++)
+		a->ranking.suspects.v[i].probability = a->ranking.suspects.v[i].score / all;
+	o->nothing /= all;
+	o->unlisted /= all;
+}
+
+static void judge_by_odds(struct answer *a, const struct shortages *there, bool marked)
+{
+	const struct suspect *top = first_of(a);
+
+	find_odds(a, there, marked);
+	a->slow = a->odds.nothing < 0.5;
+	a->culprit_is_named = a->slow && top && top->probability > COSTS * a->odds.nothing && top->probability >= a->odds.unlisted;
+	a->confidence = a->culprit_is_named ? top->probability : NAN;
+}
+
+static void judge_without_odds(struct answer *a, const struct shortages *there, bool by_score)
+{
+	const struct suspect *top = first_of(a);
+
+	a->slow = there->any || (by_score && top && top->score > 0 && top->features.n && fabs(top->features.v[0].deviation) > 3);
+	a->culprit_is_named = a->slow && top;
+	a->confidence = a->odds.nothing = a->odds.unlisted = NAN;
+	for (size_t i = 0; i < a->ranking.suspects.n; i++)
+		a->ranking.suspects.v[i].probability = NAN;
+}
+
+void verdict_judge(struct answer *a, const struct question *q, const struct shortages *there, const struct method *method, bool marked)
+{
+	a->pressure = q->pressure;
+	if (has_odds(method))
+		judge_by_odds(a, there, marked);
+	else
+		judge_without_odds(a, there, method == &method_gaussian); /* unusual is not guilty */
+}
+
+static enum bottleneck bottleneck_of(enum resource resource)
+{
+	switch (resource) {
+	case RESOURCE_CPU:
+		return BOTTLENECK_CPU;
+	case RESOURCE_MEMORY:
+		return BOTTLENECK_MEMORY;
+	case RESOURCE_IO:
+		return BOTTLENECK_DISK;
+	case RESOURCE_NETWORK:
+		return BOTTLENECK_NETWORK;
+	default:
+		return BOTTLENECK_UNCLEAR;
+	}
+}
+
+/* No pressure is measured for these. */
+static bool is_not_the_machines(const struct suspect *s)
+{
+	return s->of == BOTTLENECK_REMOTE || s->of == BOTTLENECK_LOCK || s->of == BOTTLENECK_PEER || s->of == BOTTLENECK_QUOTA ||
+	       s->of == BOTTLENECK_NETWORK;
+}
+
+static enum bottleneck without_pressure(const struct answer *a, const struct suspect *top)
+{
+	if (!a->slow)
+		return BOTTLENECK_NONE;
+	if (top && is_in_the_way(top))
+		return top->of;
+	if (top && top->of == BOTTLENECK_CPU)
+		return BOTTLENECK_SELF; /* it computes, and nobody is in its way */
+	return top && top->features.n ? bottleneck_of(top->features.v[0].feature->resource) : BOTTLENECK_UNCLEAR;
+}
+
+static enum bottleneck most_short(const struct answer *a)
+{
+	enum bottleneck found = BOTTLENECK_NONE;
+	double most = 0;
+
+	for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++) {
+		double now = a->pressure.now[b], usual = a->pressure.usual[b];
+		double more = now - (isnan(usual) ? 0 : usual);
+
+		/* under reclaim everything looks busy: a memory stall outranks the rest */
+		if (b == BOTTLENECK_MEMORY && pressure_is_felt(now, 0))
+			more += 1;
+		if (more > most) {
+			most = more;
+			found = b;
+		}
+	}
+	return found;
+}
+
+static enum bottleneck first_there(const struct shortages *there)
+{
+	enum bottleneck b = BOTTLENECK_NONE;
+
+	while (b < BOTTLENECK_COUNT && !there->of[b])
+		b++;
+	return b < BOTTLENECK_COUNT ? b : BOTTLENECK_UNCLEAR;
+}
+
+void verdict_choose_bottleneck(struct answer *a, bool pressed, const struct shortages *there)
+{
+	const struct suspect *top = first_of(a), *named = a->culprit_is_named ? top : NULL;
+
+	if (named && is_not_the_machines(named))
+		a->bottleneck = named->of;
+	else if (!pressed)
+		a->bottleneck = without_pressure(a, top);
+	/* several things may be short: the one that the culprit took is the story */
+	else if (named && (there->of[named->of] || pressure_is_felt(a->pressure.now[named->of], a->pressure.usual[named->of]) || is_in_the_way(named)))
+		a->bottleneck = named->of;
+	else
+		a->bottleneck = most_short(a);
+	/* of a pressure that swings anyway it may be no more than usual, and still be that which it is about */
+	if (pressed && a->bottleneck == BOTTLENECK_NONE)
+		a->bottleneck = named ? named->of : first_there(there);
+}
