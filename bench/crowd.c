@@ -9,7 +9,7 @@
 #include "analysis/machine/charges.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
-#include "store/trace-file.h"
+#include "store/trace/trace-file.h"
 #include "timeline/forest/test-crowd.h"
 
 static double cpu_seconds(void)

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "net/test-proxy.h"
-#include "store/fleet-engine.h"
+#include "store/fleet/fleet-engine.h"
 
 #define SERVERS	 100
 #define COUNTERS 100

@@ -10,7 +10,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "model/fleet/fleet-source.h"
-#include "store/fleet-store.h"
+#include "store/fleet/fleet-store.h"
 
 #define COUNTERS 200
 #define ROWS	 1440

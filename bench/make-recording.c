@@ -18,9 +18,9 @@
 
 #include "base/data/clock.h"
 #include "model/machine/tick.h"
-#include "store/frame.h"
-#include "store/journal.h"
-#include "store/store.h"
+#include "store/chunk/frame.h"
+#include "store/recording/journal.h"
+#include "store/recording/store.h"
 
 #define SEGMENT_TICKS 600
 #define GROUPS	      50

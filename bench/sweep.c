@@ -17,7 +17,7 @@
 #include "base/data/vec.h"
 #include "source/flight/ring.h"
 #include "source/machine/source.h"
-#include "store/frame.h"
+#include "store/chunk/frame.h"
 
 #define ROUNDS_DEFAULT 41
 

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "base/data/cleanup.h"
-#include "store/trace-file.h"
+#include "store/trace/trace-file.h"
 #include "timeline/blame/blame.h"
 #include "timeline/threads/state.h"
 #include "view/waits.h"

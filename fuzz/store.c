@@ -3,9 +3,9 @@
 
 #include "fuzz/own-folder.h"
 #include "fuzz/target.h"
-#include "store/fleet-store.h"
-#include "store/span-store.h"
-#include "store/store.h"
+#include "store/fleet/fleet-store.h"
+#include "store/recording/store.h"
+#include "store/span/span-store.h"
 
 static int take_summary(const struct summary *summary, void *data)
 {

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "fuzz/target.h"
-#include "store/blocks.h"
-#include "store/summary-rows.h"
+#include "store/chunk/blocks.h"
+#include "store/chunk/summary-rows.h"
 
 static void unpack(const void *bytes, size_t n)
 {

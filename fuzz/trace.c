@@ -9,7 +9,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/str.h"
 #include "fuzz/target.h"
-#include "store/trace-file.h"
+#include "store/trace/trace-file.h"
 #include "timeline/blame/blame.h"
 #include "timeline/blame/path.h"
 #include "timeline/threads/state.h"

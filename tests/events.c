@@ -6,7 +6,7 @@
 
 #include "base/data/cleanup.h"
 #include "model/machine/visibility.h"
-#include "store/trace-file.h"
+#include "store/trace/trace-file.h"
 
 static void print_markers(const struct trace *t)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/trace-file.h"
+#include "store/trace/trace-file.h"
 
 #define MS	1000000ull
 #define BEGIN	(1000 * MS)

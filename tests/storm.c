@@ -21,9 +21,9 @@
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "model/machine/name-limit.h"
-#include "store/frame.h"
-#include "store/journal.h"
-#include "store/store.h"
+#include "store/chunk/frame.h"
+#include "store/recording/journal.h"
+#include "store/recording/store.h"
 
 #define NAMES	       2000
 #define TICKS	       600

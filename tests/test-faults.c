@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 #include "base/data/cleanup.h"
-#include "store/test-ticks.h"
+#include "store/chunk/test-ticks.h"
 #include "tests/fault.h"
 
 #define SEGMENTS 2

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/data/cleanup.h"
-#include "store/store.h"
+#include "store/recording/store.h"
 
 int main(int argc, char **argv)
 {

@@ -10,7 +10,7 @@
 #include "base/system/fewer-rights.h"
 #include "cmd/save-answers.h"
 #include "rule/cause.h"
-#include "store/trace-folder.h"
+#include "store/trace/trace-folder.h"
 
 /* What an answer reads of the system: who processes are, how the machine is, what users and times are called. */
 static const char *const system_paths[] = {

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "store/store.h"
+#include "store/recording/store.h"
 
 #define EXPORT_COUNTERS_MAX (3600ll * 1000000000) /* ns from the beginning on; who wants more asks again */
 

@@ -12,7 +12,7 @@
 #include "base/data/str.h"
 #include "cmd/client-rights.h"
 #include "cmd/find-trace.h"
-#include "store/trace-file.h"
+#include "store/trace/trace-file.h"
 
 /* To whom the recorder answers: standard output is the user's. */
 static int hand_out(const struct trace *t)

@@ -10,7 +10,7 @@
 #include "base/data/log.h"
 #include "cmd/verb.h"
 #include "daemon/recorder/recorder.h"
-#include "store/store.h"
+#include "store/recording/store.h"
 #include "view/json.h"
 
 #define JUST_NOW (5 * NS_PER_SEC)  /* a recorder that wrote so lately is running */

@@ -14,8 +14,8 @@
 #include "daemon/recorder/capture.h"
 #include "daemon/service/request.h"
 #include "model/event/trace-hide.h"
-#include "store/trace-file.h"
-#include "store/trace-folder.h"
+#include "store/trace/trace-file.h"
+#include "store/trace/trace-folder.h"
 
 static int read_file(const char *path, struct trace *ret)
 {

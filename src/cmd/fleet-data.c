@@ -14,7 +14,7 @@
 #include "base/data/clock.h"
 #include "base/data/log.h"
 #include "source/fleet/timestamp.h"
-#include "store/fleet-store.h"
+#include "store/fleet/fleet-store.h"
 #include "view/json.h"
 
 #define PROGRESS_EVERY (NS_PER_SEC / 5)

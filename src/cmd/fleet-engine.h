@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cmd/fleet.h"
-#include "store/fleet-engine.h"
+#include "store/fleet/fleet-engine.h"
 
 /* The names of what an engine has, instead of the data; says what is wrong and gives NULL. */
 struct fleet *fleet_engine_data(const struct fleet_args *args, const char *location);

@@ -12,7 +12,7 @@
 #include "base/data/log.h"
 #include "cmd/fleet.h"
 #include "cmd/fleet-engine.h"
-#include "store/fleet-store.h"
+#include "store/fleet/fleet-store.h"
 
 #define CLOCK_OFF 10 /* a tenth of the interval: a clock that is told */
 

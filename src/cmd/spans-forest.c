@@ -8,7 +8,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/log.h"
 #include "cmd/spans.h"
-#include "store/span-rows.h"
+#include "store/span/span-rows.h"
 #include "view/json.h"
 
 static char *key_of_files(size_t n, char **files)

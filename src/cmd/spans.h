@@ -7,7 +7,7 @@
 #include "daemon/span/span-pipeline.h"
 #include "daemon/span/span-work.h"
 #include "source/process/files.h"
-#include "store/span-store.h"
+#include "store/span/span-store.h"
 
 struct spans_arguments {
 	const char *report, *root, *mapping, *join, *by, *format, *rule, *entry, *where, *since, *until, *key;

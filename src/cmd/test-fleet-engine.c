@@ -7,7 +7,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "model/fleet/intake.h"
-#include "store/fleet-engine.h"
+#include "store/fleet/fleet-engine.h"
 
 #define SERVERS	 12
 #define COUNTERS 10

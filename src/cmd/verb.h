@@ -7,7 +7,7 @@
 #include "base/data/options.h"
 #include "daemon/serve/ask.h"
 #include "daemon/service/service.h"
-#include "store/store.h"
+#include "store/recording/store.h"
 
 /* Exit statuses, the same for every verb. */
 enum { EXIT_ANSWERED = 0, EXIT_NOTHING_FOUND = 1, EXIT_USAGE = 2, EXIT_CANNOT = 3 };
@@ -57,7 +57,7 @@ int verbs_answer(const struct service_question *q, const void *data);
 /* Reads options, configuration and rights, and runs the verb. Returns the exit status. */
 int verbs_main(int argc, char **argv, int asked);
 
-/* The recording that the options name. One that --from names has no recorder, and may be from anywhere (store/database.h). */
+/* The recording that the options name. One that --from names has no recorder, and may be from anywhere (store/recording/database.h). */
 struct store_paths common_paths(const struct common *common);
 /* Opens the store a verb reads or writes marks in; says on standard error why it cannot. NULL then. */
 struct store *open_common_store(const struct common *common, enum store_mode mode);

@@ -19,7 +19,7 @@
 #include "daemon/recorder/record.h"
 #include "daemon/service/access.h"
 #include "daemon/service/request.h"
-#include "store/trace-file.h"
+#include "store/trace/trace-file.h"
 
 #define SHARED_FOR_CLIENTS 4 /* of the shared options a client may give only those from --json on */
 

@@ -11,8 +11,8 @@
 #include "base/data/str.h"
 #include "daemon/recorder/capture.h"
 #include "model/event/trace-hide.h"
-#include "store/trace-file.h"
-#include "store/trace-folder.h"
+#include "store/trace/trace-file.h"
+#include "store/trace/trace-folder.h"
 
 #define EVENTS_MOST	150000 /* of the newest: 0.1 to 0.2 s of CPU, within the budget of a question (service-budget.h) */
 #define EVENTS_PATIENCE 150 /* ms */

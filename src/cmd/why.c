@@ -19,7 +19,7 @@
 #include "cmd/save-answers.h"
 #include "cmd/why-program.h"
 #include "daemon/recorder/recorder.h"
-#include "store/frame.h"
+#include "store/chunk/frame.h"
 #include "view/why.h"
 
 #define LOOK_TICKS   6 /* without a recording: five seconds between six samples */

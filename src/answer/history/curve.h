@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/answer/process-snapshot.h"
-#include "store/store.h"
+#include "store/recording/store.h"
 
 struct curve_request {
 	const char *who;

@@ -5,7 +5,7 @@
 
 #include "model/answer/history.h"
 #include "model/machine/visibility.h"
-#include "store/store.h"
+#include "store/recording/store.h"
 
 #define HISTORY_MINUTES_MAX  (62 * 1440u) /* two months: 90,000 minutes, 12 bytes each, and what programs did in them */
 #define HISTORY_PROGRAMS_MAX 5000	  /* names of programs are chosen by users: later ones count for nothing */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/data/vec.h"
-#include "store/store.h"
+#include "store/recording/store.h"
 
 struct marked_time {
 	int64_t from, to; /* wall ns, inclusive */

@@ -5,7 +5,7 @@
 #include "answer/history/marked-times.h"
 #include "base/data/hmap.h"
 #include "base/data/vec.h"
-#include "store/store.h"
+#include "store/recording/store.h"
 
 struct past {
 	struct hmap histories; /* (hash of the program, kind and feature) -> struct history */

@@ -4,7 +4,7 @@
 
 #include "base/data/vec.h"
 #include "model/fleet/intake.h"
-#include "store/store.h"
+#include "store/recording/store.h"
 
 struct recorded_counter {
 	char *name;

@@ -3,7 +3,7 @@
 
 #include "model/event/program-waits.h"
 #include "model/machine/dataset.h"
-#include "store/store.h"
+#include "store/recording/store.h"
 
 /* Of whoever is meant by `who` (a pid, unit or name) within [from, at] (wall ns): name, pids and waits of *ret are filled in. The sum over
  * all processes that are meant; now is the last PROGRAM_NOW of them, the baseline what lies before. 0; -ESRCH: no such program was there;

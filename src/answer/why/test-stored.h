@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/data/clock.h"
-#include "store/frame.h"
-#include "store/journal.h"
-#include "store/store.h"
+#include "store/chunk/frame.h"
+#include "store/recording/journal.h"
+#include "store/recording/store.h"
 
 #define START	(497222ll * 3600 * NS_PER_SEC) /* a full hour */
 #define SEGMENT 600			       /* s */

@@ -7,7 +7,7 @@
 #include "model/event/trace.h"
 #include "model/machine/dataset.h"
 #include "rule/cause.h"
-#include "store/store.h"
+#include "store/recording/store.h"
 
 #define WHY_EXACT_MAX (12 * 3600 * NS_PER_SEC) /* ns of a recording that are read tick by tick at most */
 

@@ -25,8 +25,8 @@
 #include "daemon/recorder/capture-locks.h"
 #include "daemon/recorder/capture-symbols.h"
 #include "base/system/urgent.h"
-#include "store/trace-file.h"
-#include "store/trace-folder.h"
+#include "store/trace/trace-file.h"
+#include "store/trace/trace-folder.h"
 #include "symbol/kernel.h"
 
 #define AFTER_PRESS  5000 /* ms: what follows a press is kept too */

@@ -35,7 +35,7 @@
 #include "daemon/recorder/writer.h"
 #include "daemon/service/access.h"
 #include "daemon/service/service.h"
-#include "store/journal.h"
+#include "store/recording/journal.h"
 
 #define SEGMENT_SPAN	(600 * NS_PER_SEC)
 #define SAVE_EVERY	8    /* ticks under load: with the tick in hand and the write itself less than 10 s */

@@ -6,7 +6,7 @@
 
 #include "base/data/str.h"
 #include "model/machine/source.h"
-#include "store/frame.h"
+#include "store/chunk/frame.h"
 
 struct recorder;
 

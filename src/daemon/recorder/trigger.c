@@ -19,7 +19,7 @@
 #include "daemon/recorder/capture.h"
 #include "daemon/recorder/hook.h"
 #include "rule/watch.h"
-#include "store/store.h"
+#include "store/recording/store.h"
 
 #define WAITING_MAX	   1000 /* news that nobody has written down yet */
 #define CAPTURES_AT_A_TIME 2

@@ -9,7 +9,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/log.h"
-#include "store/store.h"
+#include "store/recording/store.h"
 
 /* What is written to the disk; whatever fails stays in memory. */
 enum duty { DUTY_EARLIER, DUTY_SEGMENTS, DUTY_RETAIN, DUTY_SAVE, DUTY_MARKS, DUTIES };

@@ -5,7 +5,7 @@
 
 #include "model/fleet/span-mapping.h"
 #include "source/span/span-reader.h"
-#include "store/span-store.h"
+#include "store/span/span-store.h"
 #include "timeline/forest/forest-add.h"
 #include "timeline/forest/span-assemble.h"
 #include "timeline/forest/span-edges.h"

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 
 #include "daemon/span/span-pipeline.h"
-#include "store/span-store.h"
+#include "store/span/span-store.h"
 
 #define RECEIVE_LISTEN	 "127.0.0.1:4318" /* OTLP/HTTP's port */
 #define RECEIVE_BODY_MAX ((size_t)64 << 20)

@@ -10,7 +10,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "source/span/span-clickhouse.h"
-#include "store/span-parts.h"
+#include "store/span/span-parts.h"
 
 #define PIECES_MAX (SPAN_CELLS / 2)
 #define GROWN	   4 /* a division into pieces is kept until there are so many times more spans than it was made for */

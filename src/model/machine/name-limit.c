@@ -213,7 +213,7 @@ static struct stand_in *stand_in_for(struct name_limit *l, const struct entity *
 	return s ? s : stand_in_for_others(l, e->info.uid);
 }
 
-/* What a sample adds, by the rules by which the encoder tells growth (store/frame.c: encode_value()). */
+/* What a sample adds, by the rules by which the encoder tells growth (store/chunk/frame.c: encode_value()). */
 static void add_sample(struct name_limit *l, struct stand_in *s, const struct sample *sample)
 {
 	struct entity *e = sample->entity;

@@ -60,7 +60,7 @@ static void put(struct world *w, struct entity *e)
 	assert_int_equal(tick_put(&w->tick, e, w->values, MEASURED), 0);
 }
 
-/* As store/frame.c does. */
+/* As store/chunk/frame.c does. */
 static void encode(struct world *w, bool key)
 {
 	name_limit_apply(w->limit, &w->tick, key);

@@ -1,0 +1,33 @@
+/* Which times of a recording cannot be read. */
+#include "base/data/clock.h"
+#include "base/data/str.h"
+#include "store/recording/internal.h"
+
+void store_note_damage(struct store *s, int64_t from, int64_t to)
+{
+	for (size_t i = 0; i < s->n_damage; i++)
+		if (s->damage[i].from == from && s->damage[i].to == to)
+			return;
+	if (s->n_damage < DAMAGE_MAX)
+		s->damage[s->n_damage++] = (struct damage){from, to};
+}
+
+char *store_damage(const struct store *s)
+{
+	struct str words = {};
+	char from[40], to[40];
+
+	for (size_t i = 0; i < s->n_damage; i++) {
+		const struct damage *d = &s->damage[i];
+
+		str_printf(&words, "%s%s to %s", i ? ", " : "", format_local(d->from, from, sizeof(from)),
+			   d->to ? format_local(d->to, to, sizeof(to)) : "the end of those ten minutes");
+	}
+	if (s->n_damage == DAMAGE_MAX)
+		str_puts(&words, ", and more");
+	if (words.error) {
+		str_free(&words);
+		return NULL;
+	}
+	return words.data;
+}
