@@ -1,4 +1,4 @@
-/* Where the counters of many servers come from: one const table in one file, one row in cmd/fleet-sources.c. */
+/* Where the counters of many servers come from: one const table in one file, one row in cmd/fleet/fleet-sources.c. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,0 +1,12 @@
+/* What `confirm` and `calm` share. */
+#pragma once
+
+#include "cmd/verbs/verb.h"
+
+/* Where a word stands in a list of names; -1 = nowhere. */
+int find_name(const char *text, const char *const *names, int n);
+#define PIDS_MAX 256 /* held together */
+/* "812,813": 0, or -EINVAL for other words, none, and more than `most`. */
+int parse_pids(const char *text, uint32_t *ret, size_t most, size_t *ret_n);
+/* Says what rights it takes, and returns EXIT_CANNOT. */
+int say_no_rights(void);

@@ -1,0 +1,136 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/log.h"
+#include "base/data/str.h"
+#include "cmd/verbs/verb.h"
+#include "cmd/why/why.h"
+#include "daemon/recorder/capture.h"
+
+static bool arg_undo, arg_why;
+static const char *arg_id, *arg_trace;
+
+static const struct option_row options[] = {
+	{OPTION_FLAG, 0, "undo", NULL, &arg_undo, "remove the newest mark"},
+	{OPTION_TEXT, 0, "id", "ID", &arg_id, "set the note of an earlier mark"},
+	{OPTION_TEXT, 0, "trace", "TEXT", &arg_trace, "only add a marker to the time axis of events"},
+	{OPTION_FLAG, 'w', "why", NULL, &arg_why, "answer at once"},
+	{},
+};
+
+static int undo(const struct common *common, struct store *store)
+{
+	int64_t id;
+	int r = store_mark_undo(store, common->viewer.uid, &id);
+
+	if (r == -ENOENT) {
+		log_error("you have no mark to remove");
+		return EXIT_NOTHING_FOUND;
+	}
+	if (r < 0) {
+		log_error("%s", store_error(store));
+		return EXIT_CANNOT;
+	}
+	printf("mark %" PRId64 " removed\n", id);
+	return EXIT_ANSWERED;
+}
+
+static int change_note(const struct common *common, struct store *store, const char *note)
+{
+	uint64_t id;
+	int r;
+
+	if (parse_u64(arg_id, &id) < 0 || !note)
+		return usage_error("mark", "--id expects a mark's number and a note: mark --id 3 'video froze'");
+	r = store_mark_note(store, (int64_t)id, common->viewer.uid, note);
+	if (r == -ENOENT)
+		log_error("you have no mark %s; 'whyslow list' shows your marks", arg_id);
+	else if (r < 0)
+		log_error("%s", store_error(store));
+	return r == 0 ? EXIT_ANSWERED : r == -ENOENT ? EXIT_NOTHING_FOUND : EXIT_CANNOT;
+}
+
+/* For people who are about to try something: it shows among the events of the one that looks next. */
+static int put_marker(const struct common *common)
+{
+	int r = capture_marker(common->config.store_run_dir, MARKER_FROM_PERSON, arg_trace);
+
+	if (r == 0)
+		return EXIT_ANSWERED;
+	log_error("no recorder with a flight recorder is running (%s): start one ('whyslow record', as root)", strerror(-r));
+	return EXIT_CANNOT;
+}
+
+/* Next to a running recorder the recording itself is left alone: its disk may be what makes the machine slow. */
+static struct store *open_for_press(const struct common *common)
+{
+	_cleanup_free_ char *error = NULL;
+	struct store *store;
+
+	if (!common->from_file && store_open_press(common->config.store_run_dir, &store, &error) == 0)
+		return store;
+	return open_common_store(common, STORE_MARK);
+}
+
+static int press(struct common *common, struct store *store, int64_t now, const char *note, int64_t *ret_id)
+{
+	int64_t id;
+	char at[40];
+	int r = store_mark(store, now, common->viewer.uid, note, &id);
+
+	if (r < 0) {
+		log_error("%s", store_error(store));
+		return EXIT_CANNOT;
+	}
+	(void)capture_mark(common->config.store_run_dir, id); /* without a flight recorder there are only counters */
+	if (common->json && !arg_why)
+		printf("{\"schema\":\"whyslow.mark/1\",\"id\":%" PRId64 ",\"at\":\"%s\"}\n", id, format_rfc3339(now, at, sizeof(at)));
+	else if (!common->json)
+		printf("marked %s (mark %" PRId64 "); 'whyslow show %" PRId64 "' answers why\n", note ? note : "this moment", id, id);
+	*ret_id = id;
+	return EXIT_ANSWERED;
+}
+
+static int run(struct common *common, int argc, char **argv)
+{
+	int64_t id = 0, now = wall_now(); /* of the press, however late the rest comes */
+	struct str note = {};
+	struct store *store;
+	int status;
+
+	if (common->from_file && !arg_undo && !arg_id)
+		return usage_error("mark", "--from names a past recording; 'mark' marks the present and does not accept it");
+	for (int i = 1; i < argc; i++)
+		str_printf(&note, "%s%s", i > 1 ? " " : "", argv[i]);
+	if (arg_trace) {
+		str_free(&note);
+		return put_marker(common);
+	}
+	store = arg_undo || arg_id ? open_common_store(common, STORE_MARK) : open_for_press(common);
+	if (!store)
+		return EXIT_CANNOT;
+	if (arg_undo)
+		status = undo(common, store);
+	else if (arg_id)
+		status = change_note(common, store, note.data);
+	else
+		status = press(common, store, now, note.data, &id);
+	store_close(store);
+	str_free(&note);
+	return arg_why && id ? why_at(common, now, id) : status;
+}
+
+const struct verb verb_mark = {
+	.name = "mark",
+	.group = "Daily use",
+	.words = "[NOTE] ",
+	.help = "mark this moment: it is slow now",
+	.options = options,
+	.remote = true,
+	.rights = RIGHTS_KEPT,
+	.run = run,
+};

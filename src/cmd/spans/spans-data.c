@@ -1,0 +1,329 @@
+/* DATA of `whyslow spans`: files, tables, the store, or what workers wrote. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/log.h"
+#include "cmd/spans/spans.h"
+#include "source/span/span-clickhouse.h"
+
+#define FILE_SPANS (2u << 20) /* that wait, of files: half a minute of 70,000 a second */
+
+static int read_time(const char *text, int64_t otherwise, int64_t *ret)
+{
+	*ret = otherwise;
+	if (!text || parse_time(text, wall_now(), ret) == 0)
+		return 0;
+	return usage_error("spans", "invalid time '%s'", text), -EINVAL;
+}
+
+/* What is asked for: [from, to), 0 = no bound. Where --since parts two sides, the side at hand. */
+static int read_times(int64_t *ret_from, int64_t *ret_to)
+{
+	bool side = spans_arg.only_from || spans_arg.only_to;
+	int r;
+
+	*ret_to = spans_arg.only_to;
+	r = side ? 0 : read_time(spans_arg.since, 0, ret_from);
+	if (side)
+		*ret_from = spans_arg.only_from;
+	return r < 0 || *ret_to ? r : read_time(spans_arg.until, 0, ret_to);
+}
+
+int spans_pipeline_options(size_t n_files, struct pipeline_options *ret)
+{
+	enum path_rule rule = PATH_TOLERANT;
+	int64_t from, to;
+	int r = read_times(&from, &to);
+
+	if (r < 0)
+		return r;
+	if (strcmp(spans_arg.rule, "sdiag") && path_rule_parse(spans_arg.rule, &rule) < 0) {
+		usage_error("spans", "invalid --rule '%s'; expected tolerant, crisp, strict or sdiag", spans_arg.rule);
+		return -EINVAL;
+	}
+	if (spans_arg.root && strcmp(spans_arg.root, "parentless") && strcmp(spans_arg.root, "topmost")) {
+		usage_error("spans", "invalid --root '%s'; expected parentless or topmost", spans_arg.root);
+		return -EINVAL;
+	}
+	*ret = (struct pipeline_options){
+		.topmost = spans_arg.root && !strcmp(spans_arg.root, "topmost"),
+		.mapping_file = spans_arg.mapping,
+		.join = spans_arg.join,
+		.dimensions = spans_arg.by,
+		.asynchronous = spans_arg.asynchronous,
+		.format = spans_arg.format,
+		.rule = rule,
+		.late = spans_arg.late >= 0 ? spans_arg.late : n_files > 1 ? INT64_MAX : n_files ? 900 * NS_PER_SEC : 30 * NS_PER_SEC,
+		.from = from,
+		.to = to,
+		.slot_width = spans_arg.slot > 0 ? spans_arg.slot : NS_PER_SEC,
+		.most = (uint32_t)(spans_arg.memory ? spans_arg.memory : !n_files ? ASSEMBLE_SPANS_MAX : FILE_SPANS / (spans_arg.jobs ? spans_arg.jobs : 1)),
+	};
+	return 0;
+}
+
+/* "/var/lib/whyslow/spans.db", or --store. Caller frees. */
+static char *file_of_store(const struct common *common)
+{
+	const char *file = common->config.store_file, *slash = strrchr(file, '/');
+	char *text;
+
+	if (common->store_file || common->from_file)
+		return strdup(common->from_file ? common->from_file : common->store_file);
+	if (asprintf(&text, "%.*s/spans.db", slash ? (int)(slash - file) : 1, slash ? file : ".") < 0)
+		return NULL;
+	return text;
+}
+
+struct span_store *spans_open_store(const struct common *common, bool write)
+{
+	_cleanup_free_ char *file = file_of_store(common), *error = NULL;
+	enum database_access access = write ? DATABASE_CREATE : common->from_file ? DATABASE_FOREIGN : DATABASE_READONLY;
+	struct span_store *store;
+	int r = file ? span_store_open(file, access, &store, &error) : -ENOMEM;
+
+	if (r == 0)
+		return store;
+	log_error("%s", error ? error : strerror(-r));
+	return NULL;
+}
+
+void spans_print_faults(const struct span_faults *faults)
+{
+	for (int i = 0; i < SPAN_FAULT_COUNT; i++)
+		if (faults->n[i])
+			log_warning("%" PRIu64 " %s; the first: %s", faults->n[i], span_fault_name((enum span_fault)i), faults->first[i]);
+	if (*faults->assumed)
+		log_warning("%s", faults->assumed);
+}
+
+/* What lies in a folder, of the formats there are. */
+static const char *const endings[] = {".json", ".jsonl", ".ndjson", ".pb", ".proto", ".otlp", ".bin", ".csv", ".tsv", ".txt", ".log", NULL};
+
+int spans_files(size_t n, char **data, struct file_list *ret)
+{
+	int r = 0;
+
+	*ret = (struct file_list){};
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct file_list one = {};
+
+		r = list_files(data[i], endings, &one);
+		if (r < 0)
+			log_error("%s: %s", data[i], strerror(-r));
+		for (size_t k = 0; r == 0 && k < one.paths.n; k++) {
+			r = VEC_PUSH(ret->paths, one.paths.v[k]);
+			one.paths.v[k] = r == 0 ? NULL : one.paths.v[k];
+		}
+		file_list_free(&one);
+	}
+	if (r < 0)
+		file_list_free(ret);
+	return r;
+}
+
+static int read_files(size_t n, char **data, struct forest *f)
+{
+	struct pipeline_options o;
+	struct span_faults faults = {};
+	struct file_list files;
+	_cleanup_free_ char *error = NULL;
+	int r = spans_files(n, data, &files);
+
+	if (r < 0)
+		return r;
+	r = spans_pipeline_options(files.paths.n, &o);
+	o.skips_unknown = files.paths.n > n;
+	if (r == 0)
+		r = pipeline_load(&o, files.paths.v, files.paths.n, (unsigned)spans_arg.jobs, f, &faults, &error);
+	spans_print_faults(&faults);
+	if (error)
+		log_error("%s", error);
+	file_list_free(&files);
+	return r;
+}
+
+static int add_part(void *forest, const struct span_part *part)
+{
+	int r;
+
+	/* a part is whole: it counts where it begins */
+	if ((spans_arg.only_from && part->from < spans_arg.only_from) || (spans_arg.only_to && part->from >= spans_arg.only_to))
+		return 0;
+	r = forest_read(forest, part->bytes, part->n);
+	if (r == -EEXIST)
+		log_error("part '%s' of the store was loaded with another --rule or --by than others; load it again, or use another --store",
+			  part->key);
+	else if (r < 0)
+		log_error("part '%s' of the store: %s", part->key, r == -EBADMSG ? "damaged, or of another version; load it again" : strerror(-r));
+	return r;
+}
+
+static int read_store(struct common *common, struct forest *f)
+{
+	struct span_store *store;
+	int64_t from, to;
+	int r = read_times(&from, &to);
+
+	if (r < 0)
+		return r;
+	store = spans_open_store(common, false);
+	if (!store)
+		return -ENOENT;
+	r = span_store_each(store, from ? from : INT64_MIN, to ? to - 1 : INT64_MAX, f, add_part);
+	if (r == -EIO || r == -EUCLEAN)
+		log_error("%s", span_store_error(store));
+	span_store_close(store);
+	return r;
+}
+
+int spans_work_options(struct work_options *ret)
+{
+	int r = spans_pipeline_options(0, &ret->pipeline);
+
+	ret->margin = spans_arg.late >= 0 ? spans_arg.late : WORK_MARGIN;
+	ret->piece_spans = spans_arg.memory ? spans_arg.memory : WORK_PIECE_SPANS;
+	ret->pipeline.most = (uint32_t)(ret->piece_spans < UINT32_MAX / 4 ? 4 * ret->piece_spans : UINT32_MAX);
+	return r;
+}
+
+static int read_tables(size_t n, char **urls, struct forest *f)
+{
+	struct work_options o = {};
+	struct span_faults faults = {};
+	_cleanup_free_ char *error = NULL;
+	int r = spans_work_options(&o);
+
+	if (r < 0)
+		return r;
+	r = work_load(&o, urls, n, (unsigned)spans_arg.jobs, f, &faults, &error);
+	spans_print_faults(&faults);
+	if (r < 0)
+		log_error("%s", error ? error : strerror(-r));
+	return r;
+}
+
+static int read_engine(struct forest *f)
+{
+	struct work_options o = {};
+	_cleanup_free_ char *error = NULL;
+	int r = spans_work_options(&o);
+
+	if (r < 0)
+		return r;
+	r = work_gather(&o, spans_arg.engine, f, &error);
+	if (r < 0)
+		log_error("%s", error ? error : strerror(-r));
+	return r;
+}
+
+int spans_learn(size_t n, char **data)
+{
+	struct pipeline_options o;
+	struct file_list files;
+	_cleanup_free_ char *error = NULL;
+	size_t edges = 0;
+	int r;
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(data[i], "-"))
+			return usage_error("spans", "--learn reads the files twice and cannot read standard input"), -EINVAL;
+	r = spans_files(n, data, &files);
+	if (r < 0)
+		return r;
+	r = spans_pipeline_options(files.paths.n, &o);
+	o.skips_unknown = files.paths.n > n;
+	if (r == 0)
+		r = pipeline_learn(&o, files.paths.v, files.paths.n, spans_arg.learn, &edges, &error);
+	if (r == 0) {
+		log_info("%zu kinds of calls outlive their callers, which do not wait for them: %s", edges, spans_arg.learn);
+		spans_arg.asynchronous = spans_arg.learn;
+		spans_arg.learn = NULL;
+	} else if (error) {
+		log_error("%s", error);
+	}
+	file_list_free(&files);
+	return r;
+}
+
+static int read_data(struct common *common, size_t n, char **data, struct forest *f)
+{
+	size_t tables = 0;
+
+	for (size_t i = 0; i < n; i++)
+		tables += span_table_is(data[i]);
+	if (spans_arg.engine && n)
+		return usage_error("spans", "with --engine the data is in the database: '%s' is not read", data[0]), -EINVAL;
+	if (spans_arg.engine)
+		return read_engine(f);
+	if (tables && tables < n)
+		return usage_error("spans", "files and tables are not read together: load the files first"), -EINVAL;
+	if (spans_arg.learn && (tables || !n))
+		return usage_error("spans", "--learn reads files; what it wrote is for tables too, by --asynchronous"), -EINVAL;
+	if (spans_arg.learn) {
+		int r = spans_learn(n, data);
+
+		if (r < 0)
+			return r;
+	}
+	return tables ? read_tables(n, data, f) : n ? read_files(n, data, f) : read_store(common, f);
+}
+
+/* --where or --entry with which nothing agrees: says what there is. */
+static int check_selection(const struct forest *f)
+{
+	_cleanup_str_ struct str there = {};
+
+	if (!spans_arg.where && !spans_arg.entry)
+		return 0;
+	for (size_t i = 0; i < f->buckets.n; i++) {
+		_cleanup_free_ char *label = spans_bucket_label(f, &f->buckets.v[i]);
+
+		if (spans_selected(f, &f->buckets.v[i]))
+			return 0;
+		if (i < spans_arg.top)
+			str_printf(&there, "\n  %s", label ? label : "?");
+	}
+	log_error("no bucket agrees with --where and --entry; there are (--by makes others):%s%s", there.data ? there.data : "",
+		  f->buckets.n > spans_arg.top ? "\n  ..." : "");
+	return -ENODATA;
+}
+
+int spans_forest_of(struct common *common, size_t n, char **data, struct names **ret_names, struct forest *ret)
+{
+	int r;
+
+	*ret_names = names_new();
+	r = *ret_names ? forest_init(ret, *ret_names, spans_arg.slot > 0 ? spans_arg.slot : NS_PER_SEC) : -ENOMEM;
+	if (r == 0)
+		r = read_data(common, n, data, ret);
+	if (r == 0)
+		r = forest_finish(ret);
+	if (r == 0 && !ret->tally.requests) {
+		log_error("no whole request: %" PRIu64 " spans read, none of them a root; if traces are spread over files, give all of them; if "
+			  "requests begin elsewhere (an ingress, a browser), use --root topmost", ret->tally.spans);
+		spans_print_tally(ret);
+		r = -ENODATA;
+	}
+	if (r == 0)
+		r = check_selection(ret);
+	if (r < 0) {
+		forest_free(ret);
+		names_free(*ret_names);
+	}
+	return r;
+}
+
+int spans_store_forest(struct span_store *store, const char *key, const char *source, struct forest *f)
+{
+	_cleanup_str_ struct str bytes = {.max = (size_t)2 << 30};
+	struct span_part part;
+	int r = pipeline_part(f, &bytes, &part);
+
+	part.key = key;
+	part.source = source;
+	return r < 0 ? r : span_store_put(store, &part);
+}

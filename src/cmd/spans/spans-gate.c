@@ -1,0 +1,149 @@
+/* What `spans gate` says: one line, a table, Markdown for a pull request, JUnit's XML for a CI. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/data/cleanup.h"
+#include "cmd/spans/spans-change.h"
+
+/* The verdict, and what it could have seen. */
+static void print_line(const struct sides *s, const struct span_change *c, enum span_verdict verdict)
+{
+	_cleanup_free_ char *headline = change_headline(s, c);
+	double wanted = 2 * c->least;
+
+	if (span_is_regression(verdict))
+		printf("regression: %s\n", headline ? headline : span_verdict_name(verdict));
+	else if (verdict == VERDICT_SAME && c->seen_share > 0)
+		printf("pass: could see +%.0f %% or more in %.0f %% of the traffic, and +%.0f %% of all together\n", ceil(100 * c->seen),
+		       100 * c->seen_share, ceil(100 * c->all.could_see));
+	else if (verdict == VERDICT_SAME)
+		printf("pass: could see +%.0f %% or more of all together\n", ceil(100 * c->all.could_see));
+	else if (isfinite(c->all.could_see))
+		printf("cannot tell: with these requests only +%.0f %% or more of all together could be seen; for +%.0f %%, %.1f times as many are "
+		       "needed on both sides\n", ceil(100 * c->all.could_see), 100 * wanted, span_change_needed(c, wanted));
+	else
+		puts("cannot tell: no bucket has requests on both sides");
+}
+
+static void print_long(const struct sides *s, const struct span_change *c, enum span_verdict verdict)
+{
+	print_line(s, c, verdict);
+	change_print(s, c);
+}
+
+/* One bucket as figures; buf of at least 24 each. */
+struct gate_row {
+	char *label;
+	const char *verdict;
+	char before[24], after[24], rise[24], seen[24], errors[40];
+};
+
+static bool fill_row(const struct forest *f, const struct bucket_change *b, struct gate_row *ret)
+{
+	if (!b->before || !b->after)
+		return false;
+	ret->verdict = span_verdict_name(b->verdict);
+	ret->label = spans_bucket_label(f, &f->buckets.v[b->bucket]);
+	spans_duration(b->mean_before, ret->before);
+	spans_duration(b->mean_after, ret->after);
+	snprintf(ret->rise, sizeof(ret->rise), "%+.1f %%", 100 * b->within / b->mean_before);
+	snprintf(ret->seen, sizeof(ret->seen), isfinite(b->could_see) ? "+%.0f %%" : "-", ceil(100 * b->could_see));
+	snprintf(ret->errors, sizeof(ret->errors), "%.2f %%, %.2f %%", 100 * b->errors_before, 100 * b->errors_after);
+	return true;
+}
+
+static void put_line(const struct gate_row *r)
+{
+	printf("%-8s %12s %10s %10s %10s  %-20s %s\n", r->verdict, r->before, r->after, r->rise, r->seen, r->errors, r->label ? r->label : "?");
+}
+
+static void put_markdown(const struct gate_row *r)
+{
+	printf("| %s | %s | %s | %s | %s | %s | `%s` |\n", r->verdict, r->before, r->after, r->rise, r->seen, r->errors, r->label ? r->label : "?");
+}
+
+static void print_rows(const struct sides *s, const struct span_change *c, const char *head, void (*row)(const struct gate_row *r))
+{
+	fputs(head, stdout);
+	for (size_t i = 0; i < c->buckets.n && i < spans_arg.top; i++) {
+		const struct bucket_change *b = &c->buckets.v[i];
+		struct gate_row r = {};
+
+		if (!fill_row(&s->forest, b, &r))
+			continue;
+		row(&r);
+		free(r.label);
+	}
+}
+
+static void print_table(const struct sides *s, const struct span_change *c, enum span_verdict verdict)
+{
+	print_line(s, c, verdict);
+	print_rows(s, c, "verdict        before      after    change*  could see  errors               requests\n",
+		   put_line);
+	puts("* at the same mix of requests");
+}
+
+static void print_markdown(const struct sides *s, const struct span_change *c, enum span_verdict verdict)
+{
+	fputs("**", stdout);
+	fputs(verdict == VERDICT_SAME ? "Latency gate: pass" : span_is_regression(verdict) ? "Latency gate: regression" : "Latency gate: cannot tell", stdout);
+	puts("**\n");
+	print_line(s, c, verdict);
+	print_rows(s, c, "\n| verdict | before | after | change at the same mix | could see | errors before, after | requests |\n|---|---|---|---|---|---|---|\n",
+		   put_markdown);
+}
+
+static void put_xml(const char *text)
+{
+	for (; *text; text++) {
+		switch (*text) {
+		case '<': fputs("&lt;", stdout); break;
+		case '>': fputs("&gt;", stdout); break;
+		case '&': fputs("&amp;", stdout); break;
+		case '"': fputs("&quot;", stdout); break;
+		default: putchar(*text);
+		}
+	}
+}
+
+static void print_junit(const struct sides *s, const struct span_change *c, enum span_verdict verdict)
+{
+	_cleanup_free_ char *headline = change_headline(s, c);
+	bool failed = span_is_regression(verdict);
+
+	printf("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"whyslow spans gate\" tests=\"1\" failures=\"%d\" skipped=\"%d\">\n"
+	       "  <testcase classname=\"whyslow\" name=\"gate\">", failed, !failed && verdict != VERDICT_SAME);
+	if (failed) {
+		fputs("<failure message=\"", stdout);
+		put_xml(headline ? headline : "regression");
+		fputs("\"/>", stdout);
+	} else if (verdict != VERDICT_SAME) {
+		printf("<skipped message=\"cannot tell: could see +%.0f %% or more\"/>", ceil(100 * c->all.could_see));
+	}
+	puts("</testcase>\n</testsuite>");
+}
+
+static const struct gate_report {
+	const char *name;
+	void (*print)(const struct sides *s, const struct span_change *c, enum span_verdict verdict);
+} reports[] = {{"long", print_long}, {"line", print_line}, {"table", print_table}, {"markdown", print_markdown}, {"junit", print_junit}};
+
+static const struct gate_report *report_named(const char *form)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(reports); i++)
+		if (!strcmp(reports[i].name, form ? form : "long"))
+			return &reports[i];
+	return NULL;
+}
+
+bool gate_report_is_known(const char *form)
+{
+	return report_named(form) != NULL;
+}
+
+void gate_print(const struct sides *s, const struct span_change *c, enum span_verdict verdict)
+{
+	report_named(spans_arg.report)->print(s, c, verdict);
+}

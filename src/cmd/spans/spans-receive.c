@@ -1,0 +1,355 @@
+/* whyslow spans receive, watch: traces over the network into the store; each window of it held against those before. */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/log.h"
+#include "base/data/vec.h"
+#include "analysis/span/span-change.h"
+#include "cmd/act/serve.h"
+#include "cmd/spans/spans.h"
+#include "daemon/span/span-receive.h"
+#include "net/users.h"
+#include "net/webhook.h"
+
+#define FLUSH	 (10 * NS_PER_SEC)
+#define PAST	 12 /* windows a new one is compared with */
+#define PAST_SEARCHED 48 /* windows among which those are looked for: slower ones are left out */
+#define LOOKS	 2	 /* late spans reopen a window once */
+#define GIVE_UP	 (600 * NS_PER_SEC) /* a receiver that wrote nothing for so long has died: windows end by the clock */
+#define SHORTEST (10 * NS_PER_SEC)
+#define LOOK_EACH 2000 /* ms */
+#define WATCH_WINDOW (300 * NS_PER_SEC)
+#define RECEIVE_WINDOW (60 * NS_PER_SEC)
+
+static volatile sig_atomic_t ended;
+
+static void end(int signal)
+{
+	(void)signal;
+	ended = 1;
+}
+
+static void listen_for_the_end(void)
+{
+	struct sigaction action = {.sa_handler = end};
+
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* --- receive ------------------------------------------------------------------------------------------------------------ */
+
+/* What goes wrong with clients, and what helps: NAME is how it is counted. */
+struct receiver_trouble {
+	size_t offset;
+	const char *words;
+};
+
+#define TROUBLE(name, words) {offsetof(struct receiver_counts, name), words}
+static const struct receiver_trouble troubles[] = {
+	TROUBLE(no_token, "requests without a valid token were refused (401); set OTEL_EXPORTER_OTLP_HEADERS='authorization=Bearer TOKEN' where they come from"),
+	TROUBLE(unreadable, "requests could not be read (400): is another protocol than OTLP/HTTP sent?"),
+	TROUBLE(grpc, "requests or connections of OTLP/gRPC were refused; set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"),
+	TROUBLE(refused, "requests were refused for now (429); a larger --spans-in-memory accepts more"),
+	TROUBLE(dropped, "requests with metrics or logs were accepted and dropped"),
+	TROUBLE(repeated, "duplicate requests were counted once"),
+};
+
+static uint64_t trouble_of(const struct receiver_counts *counts, const struct receiver_trouble *t)
+{
+	return *(const uint64_t *)((const char *)counts + t->offset);
+}
+
+/* Each incident when it is first seen. */
+static void warn_of_troubles(const struct receiver_counts *now, struct receiver_counts *told)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(troubles); i++)
+		if (trouble_of(now, &troubles[i]) && !trouble_of(told, &troubles[i]))
+			log_warning("%" PRIu64 " %s", trouble_of(now, &troubles[i]), troubles[i].words);
+	*told = *now;
+}
+
+static void print_counts(const struct receiver_counts *counts)
+{
+	printf("%" PRIu64 " requests, %" PRIu64 " spans, %" PRIu64 " of them not readable; %" PRIu64 " requests were refused for now\n",
+	       counts->requests, counts->spans, counts->rejected, counts->refused);
+	for (size_t i = 0; i < ARRAY_SIZE(troubles); i++)
+		if (trouble_of(counts, &troubles[i]))
+			printf("  %" PRIu64 " %s\n", trouble_of(counts, &troubles[i]), troubles[i].words);
+}
+
+static int run_receiver(struct receiver *r)
+{
+	struct receiver_counts counts, told = {};
+	int result = 0;
+
+	while (!ended) {
+		poll(NULL, 0, 1000);
+		result = receiver_tick(r);
+		if (result < 0)
+			log_error("cannot write to the store (%s); trying again", strerror(-result));
+		counts = receiver_counts(r);
+		warn_of_troubles(&counts, &told);
+	}
+	counts = receiver_counts(r);
+	result = receiver_stop(r);
+	print_counts(&counts);
+	if (result < 0)
+		log_error("the last window could not be written: %s", strerror(-result));
+	return result < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+}
+
+int spans_receive(struct common *common, int argc, char **argv)
+{
+	size_t n = (size_t)argc - 1;
+	char **words = argv + 1;
+	_cleanup_free_ char *token_file = spans_arg.token_file ? strdup(spans_arg.token_file) : serve_token_file(), *error = NULL;
+	struct receive_options o = {.listen = spans_arg.listen, .cert_file = spans_arg.cert_file, .key_file = spans_arg.key_file,
+				    .window = !spans_arg.window ? RECEIVE_WINDOW : spans_arg.window > SHORTEST ? spans_arg.window : SHORTEST,
+				    .flush = FLUSH,
+				    .keep = spans_arg.keep};
+	struct receiver *receiver;
+	int r, status;
+
+	if (n)
+		return usage_error("spans receive", "unexpected argument '%s'", words[0]);
+	if (spans_pipeline_options(0, &o.pipeline) < 0)
+		return EXIT_USAGE;
+	o.token_file = token_file;
+	if (!token_file || user_token_make(token_file, "spans") < 0) {
+		log_error("cannot create the token file %s; choose another with --token-file", token_file ? token_file : "it");
+		return EXIT_CANNOT;
+	}
+	o.store = spans_open_store(common, true);
+	if (!o.store)
+		return EXIT_CANNOT;
+	listen_for_the_end();
+	serve_warn_of_certificate(spans_arg.cert_file);
+	r = receiver_start(&o, &receiver, &error);
+	if (r < 0) {
+		log_error("%s", error ? error : strerror(-r));
+		span_store_close(o.store);
+		return EXIT_CANNOT;
+	}
+	printf("listening on port %u for OTLP/HTTP (/v1/traces); senders need a token of %s:\n"
+	       "  OTEL_EXPORTER_OTLP_HEADERS='authorization=Bearer TOKEN'\n",
+	       receiver_port(receiver), token_file);
+	fflush(stdout);
+	status = run_receiver(receiver);
+	span_store_close(o.store);
+	return status;
+}
+
+/* --- watch ---------------------------------------------------------------------------------------------------------------- */
+
+static int run_command(const char *command, const char *finding)
+{
+	FILE *f = popen(command, "we");
+	int status;
+
+	if (!f)
+		return -errno;
+	fputs(finding, f);
+	status = pclose(f);
+	if (WIFSIGNALED(status))
+		log_warning("'%s' was ended by signal %d", command, WTERMSIG(status));
+	else if (status)
+		log_warning("'%s' ended with status %d", command, WEXITSTATUS(status));
+	return 0;
+}
+
+static void post(const char *url, const char *finding)
+{
+	_cleanup_free_ char *error = NULL;
+	int r = webhook_post(url, finding, &error);
+
+	if (r < 0)
+		log_error("cannot post the finding: %s", error ? error : strerror(-r));
+}
+
+static void act(const char *finding)
+{
+	if (spans_arg.run)
+		run_command(spans_arg.run, finding);
+	if (spans_arg.webhook)
+		post(spans_arg.webhook, finding);
+}
+
+/* A window of the store and its past. */
+struct watched {
+	struct span_store *store;
+	int64_t complete; /* until when the store has everything, wall ns */
+	int64_t latest;	  /* the latest window judged */
+	bool slower;	  /* as it is */
+};
+
+/* Says it when it begins and when it is gone. Of an earlier window, which late spans have reopened, it says only what is slower. */
+static void tell(struct watched *w, int64_t begin, bool slower, const char *headline)
+{
+	char when[32];
+
+	if (begin < w->latest) {
+		if (slower)
+			printf("%s, with late spans: %s\n", format_local(begin, when, sizeof(when)), headline);
+		return;
+	}
+	w->latest = begin;
+	if (slower && !w->slower)
+		printf("%s: %s\n", format_local(begin, when, sizeof(when)), headline);
+	else if (!slower && w->slower)
+		printf("%s: it has ended\n", format_local(begin, when, sizeof(when)));
+	fflush(stdout);
+	w->slower = slower;
+}
+
+/* The windows before `begin` that were not slower, the latest first; their number. */
+static size_t past_of(struct watched *w, int64_t begin, int64_t past[PAST])
+{
+	size_t n = 0;
+
+	for (int64_t k = 1; k <= PAST_SEARCHED && n < PAST; k++) {
+		int64_t at = begin - k * spans_arg.window, part, requests;
+		struct span_judged judged;
+
+		if (span_store_newest(w->store, at, at + spans_arg.window, &part, &requests) < 0 || !requests)
+			continue;
+		if (span_store_judged(w->store, spans_arg.window, at, &judged) > 0 && span_is_regression((enum span_verdict)judged.verdict))
+			continue;
+		past[n++] = at;
+	}
+	return n;
+}
+
+/* Judges the window that begins there if it has requests, has not been judged, or has late ones. 1 = judged, 0 = there is nothing to
+ * judge, -errno. *ret_finding: caller frees. */
+static int judge_window(struct common *common, struct watched *w, int64_t begin, char **ret_finding)
+{
+	struct span_judged judged = {};
+	int64_t past[PAST], part, requests;
+	_cleanup_free_ char *headline = NULL;
+	json_t *answer = NULL;
+	size_t n;
+	int r = span_store_newest(w->store, begin, begin + spans_arg.window, &part, &requests);
+
+	if (r < 0 || !requests)
+		return r;
+	r = span_store_judged(w->store, spans_arg.window, begin, &judged);
+	if (r < 0 || (r > 0 && (judged.looks >= LOOKS || judged.part >= part)))
+		return r < 0 ? r : 0;
+	n = past_of(w, begin, past);
+	judged = (struct span_judged){VERDICT_UNCLEAR, part, judged.looks + 1};
+	if (n) {
+		r = spans_judge_window(common, begin, past, n, &answer, &headline, &judged.verdict);
+		if (r < 0)
+			return r;
+		*ret_finding = json_dumps(answer, JSON_INDENT(1));
+		json_decref(answer);
+	}
+	r = span_store_judge(w->store, spans_arg.window, begin, &judged);
+	tell(w, begin, span_is_regression((enum span_verdict)judged.verdict), headline ? headline : "slower");
+	return r < 0 ? r : 1;
+}
+
+/* Everything that is finished and not judged. A finding of now is acted on; one of before this process began is only told. */
+static int look(struct common *common, struct watched *w)
+{
+	int64_t width = spans_arg.window, now = wall_now(), end;
+	_cleanup_free_ char *finding = NULL;
+	bool was_slower = w->slower;
+	int r = span_store_complete(w->store, &w->complete);
+
+	if (r < 0)
+		return r;
+	if (r == 0 || now - w->complete > GIVE_UP + width)
+		w->complete = now;
+	end = w->complete / width * width;
+	for (int64_t begin = end - PAST * width; r >= 0 && begin < end; begin += width) {
+		_cleanup_free_ char *one = NULL;
+
+		r = judge_window(common, w, begin, &one);
+		if (one) {
+			free(finding);
+			finding = TAKE(one);
+		}
+	}
+	if (r >= 0 && w->slower && !was_slower)
+		act(finding ? finding : "{}");
+	return r < 0 ? r : 0;
+}
+
+/* Where a watch that ended left off: as the latest window was judged. */
+static void take_up(struct watched *w)
+{
+	int64_t end = wall_now() / spans_arg.window * spans_arg.window;
+	struct span_judged judged;
+
+	for (int64_t k = 0; k <= PAST; k++) {
+		if (span_store_judged(w->store, spans_arg.window, end - k * spans_arg.window, &judged) <= 0)
+			continue;
+		w->slower = span_is_regression((enum span_verdict)judged.verdict);
+		w->latest = end - k * spans_arg.window;
+		return;
+	}
+}
+
+static void say_what_runs(const struct watched *w)
+{
+	char from[32], until[32];
+
+	printf("judged until %s; the window that began then still runs, until %s\n",
+	       format_local(w->complete / spans_arg.window * spans_arg.window, from, sizeof(from)),
+	       format_local(w->complete / spans_arg.window * spans_arg.window + spans_arg.window, until, sizeof(until)));
+	fflush(stdout);
+}
+
+static int watch(struct common *common, struct watched *w)
+{
+	bool said = false;
+	int r = 0;
+
+	take_up(w);
+	while (!ended) {
+		r = look(common, w);
+		if (r < 0)
+			log_error("the windows cannot be judged: %s", span_store_error(w->store));
+		else if (!said)
+			say_what_runs(w);
+		said = true;
+		if (spans_arg.once)
+			break;
+		poll(NULL, 0, LOOK_EACH);
+	}
+	return r < 0 ? EXIT_CANNOT : w->slower ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+}
+
+int spans_watch(struct common *common, int argc, char **argv)
+{
+	size_t n = (size_t)argc - 1;
+	char **words = argv + 1;
+	struct watched w = {};
+	int status;
+
+	if (n)
+		return usage_error("spans watch", "unexpected argument '%s'", words[0]);
+	if (!spans_arg.window)
+		spans_arg.window = WATCH_WINDOW;
+	if (spans_arg.window < SHORTEST)
+		return usage_error("spans watch", "--window is at least 10 s");
+	w.store = spans_open_store(common, true);
+	if (!w.store)
+		return EXIT_CANNOT;
+	listen_for_the_end();
+	status = watch(common, &w);
+	span_store_close(w.store);
+	return status;
+}

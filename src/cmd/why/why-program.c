@@ -1,0 +1,249 @@
+#include "cmd/why/why-program.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "answer/waits/program-waits.h"
+#include "answer/waits/wait-chain.h"
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/log.h"
+#include "cmd/act/client-rights.h"
+#include "timeline/blame/blame.h"
+#include "timeline/threads/state.h"
+#include "view/why-program.h"
+
+#define EVENTS_SPAN (20 * NS_PER_SEC) /* of a longer trace the last */
+#define GOES_ON	    (500 * NS_PER_MS) /* a wait that lasts as long is looked at as a hang */
+#define CHAINS_MAX  16 /* processes of a program that are looked at */
+
+/* What is asked, and what the answer points into. */
+struct program_question {
+	const char *who;
+	bool now;
+	struct peer_requests requests;
+	struct timeline timeline;
+	struct program_waits found;
+};
+
+/* --- without a recording: who is there --- */
+
+static bool is_unit(const char *unit, const char *who)
+{
+	const char *slash = strrchr(unit, '/');
+
+	return strcmp(unit, who) == 0 || (slash && strcmp(slash + 1, who) == 0);
+}
+
+/* "0::/system.slice/mysql.service" */
+static bool is_of_unit(unsigned pid, const char *who)
+{
+	char path[64], line[512];
+	_cleanup_fclose_ FILE *f = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (is_unit(line, who))
+			return true;
+	}
+	return false;
+}
+
+static bool is_called(unsigned pid, const char *who)
+{
+	char path[64], comm[32] = "";
+	_cleanup_fclose_ FILE *f = NULL;
+	uint64_t number;
+
+	if (parse_u64(who, &number) == 0)
+		return number == pid;
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	f = fopen(path, "re");
+	if (f && fgets(comm, sizeof(comm), f))
+		comm[strcspn(comm, "\n")] = '\0';
+	return strcmp(comm, who) == 0 || is_of_unit(pid, who);
+}
+
+static bool is_visible(unsigned pid, const struct viewer *viewer)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	return stat(path, &st) == 0 && visibility(viewer, DATUM_PROCESS, st.st_uid) == SHOWN_WHOLE;
+}
+
+static int find_living(struct program_question *q, const struct viewer *viewer)
+{
+	DIR *dir = q->now ? opendir("/proc") : NULL;
+	const struct dirent *e;
+	int r = 0;
+
+	while (r == 0 && dir && (e = readdir(dir))) {
+		unsigned pid = (unsigned)strtoul(e->d_name, NULL, 10);
+
+		if (pid && is_visible(pid, viewer) && is_called(pid, q->who))
+			r = VEC_PUSH(q->found.pids, pid);
+	}
+	if (dir)
+		closedir(dir);
+	if (r == 0 && !q->found.name)
+		q->found.name = strdup(q->who);
+	return q->found.name ? r : -ENOMEM;
+}
+
+/* --- now: the longest chain of its processes --- */
+
+static size_t worth(const struct wait_chain *c)
+{
+	size_t n = c->links.n;
+
+	return n > 1 ? n + 1 : n && c->links.v[0].kind != CHAIN_EVENTS && c->links.v[0].kind != CHAIN_SLEEPS ? 2 : n;
+}
+
+static int find_again(struct program_question *q, const struct viewer *viewer)
+{
+	struct chain_question again = {"/proc", viewer, GOES_ON, &q->requests};
+	unsigned pid = q->found.chain.links.v[0].pid;
+
+	wait_chain_free(&q->found.chain);
+	q->found.chain = (struct wait_chain){};
+	return wait_chain_find(&again, pid, &q->found.chain);
+}
+
+static int find_chain(struct program_question *q, const struct viewer *viewer)
+{
+	struct chain_question live = {"/proc", viewer, q->found.pids.n > 1 ? 0 : GOES_ON, &q->requests};
+	int r = 0;
+
+	for (size_t i = 0; q->now && r == 0 && i < q->found.pids.n && i < CHAINS_MAX; i++) {
+		struct wait_chain chain = {};
+
+		r = wait_chain_find(&live, q->found.pids.v[i], &chain);
+		if (r == 0 && worth(&chain) > worth(&q->found.chain)) {
+			wait_chain_free(&q->found.chain);
+			q->found.chain = chain;
+		} else {
+			wait_chain_free(&chain);
+		}
+	}
+	if (r == 0 && q->found.pids.n > 1 && q->found.chain.links.n) /* of the one that is told */
+		r = find_again(q, viewer);
+	return r;
+}
+
+/* --- by events --- */
+
+static bool is_meant(const struct program_question *q, const struct thread_line *line)
+{
+	const struct timeline *t = &q->timeline;
+	uint64_t number;
+
+	if (parse_u64(q->who, &number) == 0)
+		return line->tgid == number;
+	for (size_t i = 0; i < q->found.pids.n; i++)
+		if (q->found.pids.v[i] == line->tgid)
+			return true;
+	return strcmp(t->names.v[line->program], q->who) == 0 || (line->unit != NOBODY && is_unit(t->names.v[line->unit], q->who));
+}
+
+static int find_threads(const struct program_question *q, uint32_t **ret, size_t *ret_n)
+{
+	uint32_t *threads = calloc(q->timeline.threads.n + 1, sizeof(*threads));
+	size_t n = 0;
+
+	for (uint32_t i = 0; threads && i < q->timeline.threads.n; i++)
+		if (is_meant(q, &q->timeline.threads.v[i]))
+			threads[n++] = i;
+	*ret = threads;
+	*ret_n = n;
+	return threads ? 0 : -ENOMEM;
+}
+
+static int find_blame(struct program_question *q, const struct trace *trace)
+{
+	_cleanup_free_ uint32_t *threads = NULL;
+	size_t n = 0;
+	int64_t from;
+	int r = timeline_build(trace, &q->timeline);
+
+	if (r == -ENODATA)
+		return 0;
+	r = r ?: find_threads(q, &threads, &n);
+	from = q->timeline.end - EVENTS_SPAN > q->timeline.start ? q->timeline.end - EVENTS_SPAN : q->timeline.start;
+	if (r < 0 || !n || from >= q->timeline.end)
+		return r;
+	r = blame_build(&q->timeline, from, q->timeline.end, threads, n, LEVEL_PROCESS, &q->found.by_process);
+	blame_sort(&q->found.by_process);
+	if (r == 0)
+		q->found.timeline = &q->timeline;
+	return r;
+}
+
+/* --- all of it --- */
+
+/* The chain is looked for with root's rights, which know who is at the other end, and before anything recorded is read. */
+static int find_chain_and_give_up_rights(struct common *common, struct program_question *q)
+{
+	int r = find_living(q, &common->viewer);
+
+	r = r ?: find_chain(q, &common->viewer);
+	free(q->found.name);
+	q->found.name = NULL;
+	q->found.pids.n = 0;
+	return r ?: client_give_up_rights(common, 0) ? -EPERM : 0;
+}
+
+static int find_all(struct common *common, struct program_question *q, struct store *store, struct why_query *asked)
+{
+	int64_t at = asked->request.at, window = common->config.answer_window;
+	bool early = client_has_rights_left(common);
+	int r = asked->request.trace ? peer_requests_find(asked->request.trace, &q->requests) : 0;
+
+	if (r == 0 && early)
+		r = find_chain_and_give_up_rights(common, q);
+	r = r ?: store ? program_waits_read(store, q->who, at - window, at, &common->viewer, &q->found) : -ENODATA;
+	if (r == -ESRCH || r == -ENODATA)
+		r = find_living(q, &common->viewer);
+	if (r == 0 && !early)
+		r = find_chain(q, &common->viewer);
+	return r == 0 && asked->request.trace ? find_blame(q, asked->request.trace) : r;
+}
+
+static int print(const struct common *common, const struct program_question *q)
+{
+	struct str summary = {};
+	bool slow = why_program_summary(&q->found, &summary);
+
+	str_free(&summary);
+	if (!q->found.pids.n && !q->found.waits.n && !q->found.timeline) {
+		log_error("no program '%s' existed; WHO is a pid, a unit or a name as 'whyslow show' prints it", q->who);
+		return EXIT_CANNOT;
+	}
+	if (common->json)
+		return why_program_json(&q->found, stdout) < 0 ? EXIT_CANNOT : slow ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+	why_program_text(&q->found, common->colour, stdout);
+	return slow ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+}
+
+int why_program(struct common *common, const char *who, struct store *store, struct why_query *asked)
+{
+	struct program_question q = {.who = who, .now = asked->request.proc_root != NULL, .found.at = asked->request.at};
+	int r = find_all(common, &q, store, asked), status = EXIT_CANNOT;
+
+	if (r < 0)
+		log_error("cannot answer: %s", store_reason(store, r));
+	else
+		status = print(common, &q);
+	program_waits_free(&q.found);
+	timeline_free(&q.timeline);
+	peer_requests_free(&q.requests);
+	return status;
+}
