@@ -11,7 +11,7 @@
 #include "store/trace/trace-file.h"
 #include "timeline/blame/blame.h"
 #include "timeline/threads/state.h"
-#include "view/waits.h"
+#include "view/waits/waits.h"
 
 #define CPUS	2
 #define THREADS 400

@@ -13,7 +13,7 @@
 #include "timeline/blame/blame.h"
 #include "timeline/blame/path.h"
 #include "timeline/threads/state.h"
-#include "view/waits.h"
+#include "view/waits/waits.h"
 
 #define SECTION_BYTES (1 << 16)
 #define SECTION_END   9

@@ -6,7 +6,7 @@
 #include "base/data/str.h"
 #include "timeline/blame/wait-report.h"
 #include "timeline/threads/test-story.h"
-#include "view/waits.h"
+#include "view/waits/waits.h"
 
 #define THREADS 12
 #define FIRST	200

@@ -1,4 +1,4 @@
-/* Sums the waits of a tree of stacks (view/waits.h, waits_fold_stacks() with `waits`) by what their stacks say they were for. */
+/* Sums the waits of a tree of stacks (view/waits/waits.h, waits_fold_stacks() with `waits`) by what their stacks say they were for. */
 #pragma once
 
 #include "model/event/wait-reason.h"

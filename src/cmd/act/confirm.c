@@ -21,7 +21,7 @@
 #include "cmd/act/confirm.h"
 #include "daemon/recorder/capture.h"
 #include "stat/permutation.h"
-#include "view/trial.h"
+#include "view/why/trial.h"
 
 #define PROC	      "/proc"
 #define PHASE_LEAST   (2 * NS_PER_SEC)

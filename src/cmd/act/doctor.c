@@ -19,7 +19,7 @@
 #include "source/flight/flight.h"
 #include "source/flight/lockdown.h"
 #include "source/machine/source.h"
-#include "view/json.h"
+#include "view/why/json.h"
 
 static const struct option_row options[] = {{}};
 

@@ -18,7 +18,7 @@
 #include "base/data/log.h"
 #include "cmd/verbs/verb.h"
 #include "daemon/recorder/recorder.h"
-#include "view/json.h"
+#include "view/why/json.h"
 
 #define TICK_MS	   200
 #define FRAMES_MAX ((size_t)128 << 20) /* a day of watching; then only what came before is told */

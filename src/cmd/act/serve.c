@@ -15,7 +15,7 @@
 #include "daemon/serve/serve.h"
 #include "net/certificate.h"
 #include "net/users.h"
-#include "view/json.h"
+#include "view/why/json.h"
 
 static const char *arg_listen, *arg_cert, *arg_key, *arg_token_file, *arg_name, *arg_spans, *arg_fleet, *arg_user;
 static const char *arg_add_token, *arg_revoke_token, *arg_scope, *arg_end_session;

@@ -15,7 +15,7 @@
 #include "base/data/log.h"
 #include "source/fleet/timestamp.h"
 #include "store/fleet/fleet-store.h"
-#include "view/json.h"
+#include "view/why/json.h"
 
 #define PROGRESS_EVERY (NS_PER_SEC / 5)
 

@@ -6,7 +6,7 @@
 #include "answer/fleet/fleet-history.h"
 #include "base/data/clock.h"
 #include "cmd/fleet/fleet.h"
-#include "view/json.h"
+#include "view/why/json.h"
 
 static void print_episode(const struct fleet *f, const struct fleet_episode *e)
 {

@@ -11,7 +11,7 @@
 #include "base/data/log.h"
 #include "cmd/fleet/fleet-watch-news.h"
 #include "daemon/fleet/fleet-watch.h"
-#include "view/json.h"
+#include "view/why/json.h"
 
 static int64_t arg_every = 10 * NS_PER_SEC, arg_window = 1800 * NS_PER_SEC, arg_look = 60 * NS_PER_SEC;
 static uint64_t arg_rounds;

@@ -13,8 +13,8 @@
 #include "base/data/log.h"
 #include "cmd/fleet/fleet.h"
 #include "source/fleet/fleet-calls.h"
-#include "view/fleet-html.h"
-#include "view/json.h"
+#include "view/fleet/fleet-html.h"
+#include "view/why/json.h"
 
 #define SIMILAR 0.5
 

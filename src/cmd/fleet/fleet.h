@@ -4,7 +4,7 @@
 #include "analysis/fleet/fleet-analysis.h"
 #include "cmd/verbs/subverb.h"
 #include "model/fleet/fleet-source.h"
-#include "view/fleet.h"
+#include "view/fleet/fleet.h"
 
 #define LAG_NOT_GIVEN UINT64_MAX
 

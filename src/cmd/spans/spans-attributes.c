@@ -12,7 +12,7 @@
 #include "base/data/str.h"
 #include "cmd/spans/spans.h"
 #include "source/span/leaf-csv.h"
-#include "view/json.h"
+#include "view/why/json.h"
 
 static const char *arg_metric = "value/cnt", *arg_time, *arg_at, *arg_expected, *arg_ignore, *arg_direction = "auto";
 static uint64_t arg_past = 10, arg_depth, arg_top = 16;

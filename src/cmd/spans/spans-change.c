@@ -6,7 +6,7 @@
 
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
-#include "view/json.h"
+#include "view/why/json.h"
 
 static void print_reason(const struct forest *f, const struct vertex_change *v)
 {

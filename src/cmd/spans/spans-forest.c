@@ -9,7 +9,7 @@
 #include "base/data/log.h"
 #include "cmd/spans/spans.h"
 #include "store/span/span-rows.h"
-#include "view/json.h"
+#include "view/why/json.h"
 
 static char *key_of_files(size_t n, char **files)
 {

@@ -13,7 +13,7 @@
 #include "base/data/clock.h"
 #include "base/data/log.h"
 #include "cmd/spans/spans.h"
-#include "view/json.h"
+#include "view/why/json.h"
 
 /* All buckets' groups side by side, so that q is over all of them. */
 struct judged {

@@ -8,7 +8,7 @@
 
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
-#include "view/json.h"
+#include "view/why/json.h"
 
 #define DEFAULTS                                                                                                          \
 	{                                                                                                                 \

@@ -11,7 +11,7 @@
 #include "cmd/verbs/verb.h"
 #include "daemon/recorder/recorder.h"
 #include "store/recording/store.h"
-#include "view/json.h"
+#include "view/why/json.h"
 
 #define JUST_NOW (5 * NS_PER_SEC)  /* a recorder that wrote so lately is running */
 #define LATELY	 (10 * NS_PER_SEC) /* which of its ticks are asked */

@@ -14,7 +14,7 @@
 #include "cmd/act/client-rights.h"
 #include "cmd/act/save-answers.h"
 #include "cmd/verbs/verb.h"
-#include "view/json.h"
+#include "view/why/json.h"
 
 #define LOOK_EVERY 200		      /* ms, following */
 #define MAY_CHANGE (10 * NS_PER_SEC) /* presses soon after a mark count as the same */

@@ -12,7 +12,7 @@
 #include "base/data/log.h"
 #include "base/data/str.h"
 #include "base/data/vec.h"
-#include "view/json.h"
+#include "view/why/json.h"
 
 #define SHOWN 20
 

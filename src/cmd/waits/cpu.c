@@ -14,7 +14,7 @@
 #include "daemon/recorder/capture.h"
 #include "model/event/cpu-report.h"
 #include "timeline/threads/cpu-sums.h"
-#include "view/cpu.h"
+#include "view/waits/cpu.h"
 
 static struct trace_request arg_recall;
 static uint64_t arg_top = 20;

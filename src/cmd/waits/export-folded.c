@@ -7,7 +7,7 @@
 #include "base/data/str.h"
 #include "cmd/waits/name-stacks.h"
 #include "timeline/threads/state.h"
-#include "view/waits.h"
+#include "view/waits/waits.h"
 
 /* A window's events and their stacks. */
 struct window {

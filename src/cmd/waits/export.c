@@ -13,8 +13,8 @@
 #include "cmd/waits/trace-open.h"
 #include "cmd/why/report.h"
 #include "cmd/verbs/verb.h"
-#include "view/export.h"
-#include "view/waits.h"
+#include "view/why/export.h"
+#include "view/waits/waits.h"
 
 #define FORMATS "store, csv, jsonl, openmetrics, counters (the machine's own, for a fleet), trace, perfetto, folded or html (of one incident: give its number)"
 

@@ -16,7 +16,7 @@
 #include "timeline/blame/blame.h"
 #include "timeline/blame/wait-report.h"
 #include "timeline/threads/state.h"
-#include "view/waits.h"
+#include "view/waits/waits.h"
 
 #define PATIENCE      (3 * NS_PER_SEC) /* what follows a press is kept 5 s after it */
 #define LOOK_AGAIN    (200 * NS_PER_MS)

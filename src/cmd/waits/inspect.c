@@ -19,7 +19,7 @@
 #include "source/flight/instructions.h"
 #include "source/process/describe.h"
 #include "source/process/thread-sampler.h"
-#include "view/inspect.h"
+#include "view/waits/inspect.h"
 
 #define LOOK_EVERY	  (50 * NS_PER_MS)
 #define SAMPLES_DEFAULT	  100

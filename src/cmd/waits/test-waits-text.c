@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "view/waits.h"
+#include "view/waits/waits.h"
 
 #define HOLDER	9000
 #define PROCESS	50

@@ -10,7 +10,7 @@
 #include "base/data/str.h"
 #include "timeline/blame/path.h"
 #include "timeline/threads/draw.h"
-#include "view/waits.h"
+#include "view/waits/waits.h"
 
 #define PATH_ROWS  40	 /* threads of a critical path that come before all others */
 #define POINTS_MAX 16384 /* twice the widest screen there is */

@@ -15,7 +15,7 @@
 #include "cmd/waits/threads-draw.h"
 #include "timeline/threads/state.h"
 #include "timeline/blame/wait-report.h"
-#include "view/waits.h"
+#include "view/waits/waits.h"
 
 #define QUESTION_WORDS 48
 #define PATIENCE       300000 /* ms without a question, after which the recording is let go */

@@ -13,8 +13,8 @@
 #include "timeline/blame/path.h"
 #include "timeline/blame/wait-report.h"
 #include "timeline/threads/state.h"
-#include "view/wait-reasons.h"
-#include "view/waits.h"
+#include "view/waits/wait-reasons.h"
+#include "view/waits/waits.h"
 
 static struct trace_request arg_what;
 static const char *arg_by;

@@ -11,7 +11,7 @@
 #include "base/data/log.h"
 #include "cmd/verbs/verb.h"
 #include "cmd/waits/compare-captures.h"
-#include "view/json.h"
+#include "view/why/json.h"
 
 static int64_t arg_span = 3600 * NS_PER_SEC;
 static uint64_t arg_top = 20;

@@ -8,7 +8,7 @@
 #include "base/data/clock.h"
 #include "base/data/log.h"
 #include "cmd/verbs/verb.h"
-#include "view/history.h"
+#include "view/why/history.h"
 
 static const char *arg_since, *arg_until;
 static uint64_t arg_top = 10, arg_points;

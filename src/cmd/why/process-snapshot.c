@@ -12,8 +12,8 @@
 #include "base/data/log.h"
 #include "cmd/why/why-query.h"
 #include "cmd/act/client-rights.h"
-#include "view/process-snapshot.h"
-#include "view/json.h"
+#include "view/why/process-snapshot.h"
+#include "view/why/json.h"
 
 #define WINDOW_DEFAULT (3600 * NS_PER_SEC) /* with everybody's every feature, that is enough to see and quick to read */
 #define RELOAD_AFTER   (600 * NS_PER_SEC)  /* following: what lies before the window is dropped so often */

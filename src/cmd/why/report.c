@@ -15,9 +15,9 @@
 #include "store/trace/trace-folder.h"
 #include "timeline/blame/blame.h"
 #include "timeline/threads/draw.h"
-#include "view/report.h"
-#include "view/waits.h"
-#include "view/why.h"
+#include "view/waits/waits.h"
+#include "view/why/report.h"
+#include "view/why/why.h"
 
 static char *answer_text(struct common *common, struct store *store, const struct mark *mark, bool redact)
 {

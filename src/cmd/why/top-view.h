@@ -1,5 +1,5 @@
 /* The terminal view's parts: what is chosen and asked for (top-panes.c), answers in words over the panes (top-words.c), what keys do
- * (top-keys.c). The verb, top.c, draws and waits. What is drawn: view/terminal.h. */
+ * (top-keys.c). The verb, top.c, draws and waits. What is drawn: view/why/terminal.h. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 
 #include "cmd/verbs/verb.h"
 #include "daemon/serve/ask.h"
-#include "view/terminal.h"
+#include "view/why/terminal.h"
 
 #define TYPED_MAX   120
 #define WHO_MAX	    16

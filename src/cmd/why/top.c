@@ -1,4 +1,4 @@
-/* The terminal view: what view/terminal.c draws, what the keys do, and the questions that fill it (daemon/serve/ask.h). */
+/* The terminal view: what view/why/terminal.c draws, what the keys do, and the questions that fill it (daemon/serve/ask.h). */
 #include <errno.h>
 #include <ncurses.h>
 #include <poll.h>

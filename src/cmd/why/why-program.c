@@ -16,7 +16,7 @@
 #include "cmd/act/client-rights.h"
 #include "timeline/blame/blame.h"
 #include "timeline/threads/state.h"
-#include "view/why-program.h"
+#include "view/why/why-program.h"
 
 #define EVENTS_SPAN (20 * NS_PER_SEC) /* of a longer trace the last */
 #define GOES_ON	    (500 * NS_PER_MS) /* a wait that lasts as long is looked at as a hang */

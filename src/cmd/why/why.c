@@ -20,7 +20,7 @@
 #include "cmd/why/why-program.h"
 #include "daemon/recorder/recorder.h"
 #include "store/chunk/frame.h"
-#include "view/why.h"
+#include "view/why/why.h"
 
 #define LOOK_TICKS   6 /* without a recording: five seconds between six samples */
 #define FRESH_ENOUGH (10 * NS_PER_SEC)

@@ -1,0 +1,100 @@
+#include <stdlib.h>
+
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "view/fleet/fleet.h"
+#include "view/why/json.h"
+
+static json_t *moment(int64_t wall)
+{
+	char buf[32];
+
+	return wall && wall != INT64_MIN ? json_string(format_rfc3339(wall, buf, sizeof(buf))) : json_null();
+}
+
+static json_t *flags(unsigned bits)
+{
+	static const char *const names[] = {"left_only_value", "regime_differs", "higher", "lower", "peers", "better", "worse"};
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (bits & 1u << i)
+			json_array_append_new(list, json_string(names[i]));
+	return list;
+}
+
+json_t *fleet_finding_json(const struct fleet *f, const struct fleet_finding *x)
+{
+	const struct fleet_counter *c = x->counter >= 0 ? &f->counters.v[x->counter] : NULL;
+
+	return json_pack("{s:s?, s:s?, s:s?, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:s?}",
+			 "server", x->server >= 0 ? f->servers.v[x->server].name : NULL, "counter", c ? c->name : NULL, "unit",
+			 c ? c->unit : NULL, "rate", c && c->kind == FLEET_COUNTER, "time", moment(x->time), "score", number_json(x->score),
+			 "observed", number_json(x->observed), "usual", number_json(x->usual), "spread", number_json(x->spread), "shift",
+			 number_json(x->shift), "peak", number_json(x->peak), "jump", number_json(x->jump), "r", number_json(x->r), "lag", x->lag, "p",
+			 number_json(x->p), "q", number_json(x->q), "low", number_json(x->low), "high", number_json(x->high), "n", (json_int_t)x->n,
+			 "since", moment(x->since), "flags", flags(x->flags), "rule", x->words);
+}
+
+json_t *fleet_findings_json(const struct fleet *f, const struct fleet_findings *found, size_t top)
+{
+	json_t *list = json_array();
+	char schema[64];
+
+	for (size_t i = 0; i < found->list.n && (!top || i < top); i++)
+		json_array_append_new(list, fleet_finding_json(f, &found->list.v[i]));
+	snprintf(schema, sizeof(schema), "whyslow.fleet.%s/1", found->analysis);
+	return json_pack("{s:s, s:I, s:I, s:I, s:s?, s:o}", "schema", schema, "looked_at", (json_int_t)found->looked_at, "left_out",
+			 (json_int_t)found->left_out, "total", (json_int_t)found->list.n, "remark", found->remark, "findings", list);
+}
+
+static json_t *summary(const struct fleet_view *v, const struct fleet_summary *x)
+{
+	return json_pack("{s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "server",
+			 x->server >= 0 ? v->fleet->servers.v[x->server].name : NULL, "time", moment(x->server >= 0 ? 0 : x->time), "median",
+			 number_json(x->median), "mean", number_json(x->mean), "sd", number_json(x->sd), "min", number_json(x->min), "q05", number_json(x->q05),
+			 "q25", number_json(x->q25), "q75", number_json(x->q75), "q95", number_json(x->q95), "max", number_json(x->max), "n", (json_int_t)x->n);
+}
+
+static json_t *numbers(const float *values, uint32_t n)
+{
+	json_t *list = json_array();
+
+	for (uint32_t k = 0; k < n; k++)
+		json_array_append_new(list, number_json((double)values[k]));
+	return list;
+}
+
+static json_t *series(const struct fleet_view *v)
+{
+	json_t *list = json_array();
+
+	for (size_t s = 0; s < v->fleet->servers.n; s++) {
+		json_t *one = json_pack("{s:s, s:o}", "server", v->fleet->servers.v[s].name, "values", numbers(v->values + s * v->n, v->n));
+
+		if (v->low) {
+			json_object_set_new(one, "low", numbers(v->low + s * v->n, v->n));
+			json_object_set_new(one, "high", numbers(v->high + s * v->n, v->n));
+		}
+		json_array_append_new(list, one);
+	}
+	return list;
+}
+
+json_t *fleet_view_json(const struct fleet_view *v)
+{
+	static const char *const names[] = {"detail", "server", "time"};
+	const struct fleet_counter *c = &v->fleet->counters.v[v->counter];
+	json_t *rows = json_array(), *root;
+
+	for (size_t i = 0; i < v->rows.n; i++)
+		json_array_append_new(rows, summary(v, &v->rows.v[i]));
+	root = json_pack("{s:s, s:s, s:s, s:s?, s:b, s:I, s:I, s:o}", "schema", "whyslow.fleet.view/1", "view", names[v->kind], "counter", c->name,
+			 "unit", c->unit, "rate", c->kind == FLEET_COUNTER, "each", (json_int_t)(v->each ? v->each : 1), "servers_partly", (json_int_t)v->partly, "rows", rows);
+	if (v->kind == FLEET_DETAIL_VIEW) {
+		json_object_set_new(root, "start", moment(v->ts));
+		json_object_set_new(root, "step_ns", json_integer(v->d));
+		json_object_set_new(root, "series", series(v));
+	}
+	return root;
+}

@@ -1,0 +1,13 @@
+/* Findings as JSON: what why, board and others print in the same way. Every function returns a new reference, or NULL without
+ * memory. */
+#pragma once
+
+#include <jansson.h>
+
+#include "model/answer/finding.h"
+#include "view/why/json.h"
+
+/* "ns/s" for a counter in ns. */
+json_t *unit_json(const struct feature *f);
+json_t *deviation_json(const struct deviation *f);
+json_t *pressure_json(const struct pressure *p);

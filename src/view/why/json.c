@@ -1,0 +1,44 @@
+#include "view/why/json.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "base/data/clock.h"
+
+json_t *number_json(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *text_json(const char *value)
+{
+	return value ? json_string_nocheck(value) : json_null();
+}
+
+json_t *texts_json(char *const *values, size_t n)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list, json_string(values[i]));
+	return list;
+}
+
+json_t *moment_json(int64_t wall)
+{
+	char buf[40];
+
+	return wall ? json_string(format_rfc3339(wall, buf, sizeof(buf))) : json_null();
+}
+
+int json_print(json_t *root, size_t flags, FILE *out)
+{
+	int r;
+
+	if (!root)
+		return -ENOMEM;
+	r = json_dumpf(root, out, flags);
+	json_decref(root);
+	fputc('\n', out);
+	return r < 0 ? -EIO : 0;
+}
