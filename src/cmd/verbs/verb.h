@@ -1,12 +1,12 @@
-/* A verb of the command line: one const table in one file under src/cmd/, one row in verbs.c. */
+/* A verb of the command line: one const table in one file of a room of src/cmd, one row in verbs.c. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "base/data/config.h"
 #include "base/data/options.h"
-#include "daemon/serve/ask.h"
 #include "daemon/service/service.h"
+#include "daemon/serve/ask.h"
 #include "store/recording/store.h"
 
 /* Exit statuses, the same for every verb. */

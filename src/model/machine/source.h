@@ -1,4 +1,4 @@
-/* What a source of counters is: one const table in one file under src/source/. */
+/* What a source of counters is: one const table in one file under src/source/machine or src/source/process. */
 #pragma once
 
 #include <stdbool.h>
