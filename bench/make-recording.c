@@ -25,9 +25,9 @@
 #define SEGMENT_TICKS 600
 #define GROUPS	      50
 #define PRESENT \
-	(((1ull << PROCESS_FEATURE_COUNT) - 1) & ~(1ull << FEATURE_GPU_TIME | 1ull << FEATURE_GPU_MEMORY))
+	(FEATURES_BELOW(PROCESS_FEATURE_COUNT) & ~(FEATURE_BIT(FEATURE_GPU_TIME) | FEATURE_BIT(FEATURE_GPU_MEMORY)))
 
-#define BIT(id) (1ull << FEATURE_##id)
+#define BIT(id) (FEATURE_BIT(FEATURE_##id))
 #define SYSTEM_CHANGING                                                                                    \
 	(BIT(PSI_CPU_SOME) | BIT(PSI_IO_SOME) | BIT(PSI_IO_FULL) | BIT(RUN_QUEUE) | BIT(FORKS) |           \
 	 BIT(CONTEXT_SWITCHES) | BIT(INTERRUPTS) | BIT(SYS_MEM_FREE) | BIT(SYS_MEM_AVAILABLE) |            \
@@ -55,7 +55,7 @@ struct process {
 /* The machine's own: features that change every second by so much, about. */
 struct thing {
 	struct entity *entity;
-	uint64_t present; /* features that change when it does something */
+	feature_set present; /* features that change when it does something */
 	double activity;  /* how likely it does in a second */
 	int64_t values[FEATURES_MAX];
 };
@@ -305,7 +305,7 @@ static void live(struct machine *m, struct process *p)
 	m->active++;
 }
 
-static void add_thing(struct machine *m, enum entity_kind kind, uint64_t present, double activity,
+static void add_thing(struct machine *m, enum entity_kind kind, feature_set present, double activity,
 		      const char *name)
 {
 	struct thing *t = &m->things[m->n_things++];
@@ -322,7 +322,7 @@ static uint64_t all_of(enum entity_kind kind)
 	size_t n;
 
 	features_of(kind, &n);
-	return n == 64 ? UINT64_MAX : (1ull << n) - 1;
+	return FEATURES_BELOW(n);
 }
 
 static void begin_things(struct machine *m)

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 	_cleanup_free_ char *text = malloc(n + 1);
 	int64_t values[PROCESS_FEATURE_COUNT] = {}, times[3];
 	struct proc_stat stat;
-	uint64_t present = 0;
+	feature_set present = 0;
 	uint32_t uid = 0;
 
 	if (!text)

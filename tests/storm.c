@@ -72,7 +72,7 @@ static void put(struct storm *s, struct entity *e)
 	for (size_t i = 0; i < PROCESS_FEATURE_COUNT; i++)
 		s->values[i] = i % 2 ? (int64_t)(s->started * 7919 % 100000 + 1) * 4096 : 0;
 	s->values[FEATURE_CPU_TIME] = NS_PER_MS;
-	tick_put(&s->tick, e, s->values, (1ull << PROCESS_FEATURE_COUNT) - 1);
+	tick_put(&s->tick, e, s->values, FEATURES_BELOW(PROCESS_FEATURE_COUNT));
 }
 
 static void end_all(struct storm *s)
@@ -199,7 +199,7 @@ static unsigned play_busy(struct storm *s)
 		for (size_t i = 0; i < BUSY_FEATURES; i++)
 			s->values[i] += (int64_t)(1 + t * 7919 % 1000) << 20;
 		for (size_t i = 0; i < s->living.n; i++)
-			tick_put(&s->tick, s->living.v[i], s->values, (1ull << BUSY_FEATURES) - 1);
+			tick_put(&s->tick, s->living.v[i], s->values, FEATURES_BELOW(BUSY_FEATURES));
 		str_clear(&s->frame);
 		check(frame_encode(&s->encoder, &s->tick, t == 0, &s->frame) == 0, "cannot encode");
 		check(journal_append(&s->journal, s->frame.data, s->frame.len) == 0, "cannot write the journal");

@@ -91,10 +91,10 @@ static void run_tick(struct machine *m, int64_t passed)
 	for (size_t i = 0; i < PROCESSES; i++)
 		if (m->processes[i])
 			tick_put(&m->tick, m->processes[i], m->values[i],
-				 (1ull << PROCESS_FEATURE_COUNT) - 1);
-	tick_put(&m->tick, m->cpus[0], m->cpu_values[0], (1ull << CPU_FEATURE_COUNT) - 1);
-	tick_put(&m->tick, m->cpus[1], m->cpu_values[1], (1ull << CPU_FEATURE_COUNT) - 1);
-	tick_put(&m->tick, m->system, m->system_values, (1ull << SYSTEM_FEATURE_COUNT) - 1);
+				 FEATURES_BELOW(PROCESS_FEATURE_COUNT));
+	tick_put(&m->tick, m->cpus[0], m->cpu_values[0], FEATURES_BELOW(CPU_FEATURE_COUNT));
+	tick_put(&m->tick, m->cpus[1], m->cpu_values[1], FEATURES_BELOW(CPU_FEATURE_COUNT));
+	tick_put(&m->tick, m->system, m->system_values, FEATURES_BELOW(SYSTEM_FEATURE_COUNT));
 	watch_tick(m->watch, &m->tick, count, m);
 	remember(m->system, m->system_values, SYSTEM_FEATURE_COUNT);
 	for (size_t i = 0; i < 2; i++)

@@ -32,7 +32,7 @@ struct question {
 struct method {
 	const char *name;
 	const char *help;
-	uint64_t features; /* of processes: what it must see of everybody; 0 = all */
+	feature_set features; /* of processes: what it must see of everybody; 0 = all */
 	/* Fills *ret with every suspect the method sees, sorted. 0 or -ENOMEM. */
 	int (*rank)(const struct dataset *d, const struct question *q, struct ranking *ret);
 };

@@ -96,7 +96,7 @@ static int describe_feature(struct robust *r, struct program *p, size_t f, doubl
 	return VEC_PUSH(suspect->features, dev);
 }
 
-static int describe(struct robust *r, struct program *p, const struct verdict *v, uint64_t features, struct suspect *s)
+static int describe(struct robust *r, struct program *p, const struct verdict *v, feature_set features, struct suspect *s)
 {
 	const double *guilt = v->guilt;
 
@@ -320,7 +320,7 @@ static int list_processes(const struct robust *r, struct verdict *v)
 
 static int describe_in_full(struct robust *r, const struct dataset *wide, struct verdict *v)
 {
-	uint64_t features = wide == r->d ? UINT64_MAX : r->method->features;
+	feature_set features = wide == r->d ? FEATURES_ALL : r->method->features;
 	int result = describe(r, v->program, v, features, &v->suspect);
 
 	if (result == 0)

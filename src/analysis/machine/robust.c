@@ -215,7 +215,7 @@ static int blame_rank(const struct dataset *d, const struct question *q, struct 
 	return rank_by(&method_blame, d, q, ret);
 }
 
-#define BIT(f) (1ull << FEATURE_##f)
+#define BIT(f) (FEATURE_BIT(FEATURE_##f))
 
 /* what says whom somebody waited for */
 #define OF_BLAME \

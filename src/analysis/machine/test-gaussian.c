@@ -24,7 +24,7 @@ static struct subject *add_process(struct dataset *d, uint32_t id, int varying, 
 
 	for (int f = 0; f < PROCESS_FEATURE_COUNT; f++)
 		if (features_of(ENTITY_PROCESS, &(size_t){0})[f].kind == GAUGE)
-			info.present |= 1ull << f;
+			info.present |= FEATURE_BIT(f);
 	s = dataset_define(d, &info);
 	s->first = 0;
 	for (uint32_t t = 0; t < 6; t++)

@@ -25,7 +25,7 @@ static struct subject *add(struct fixture *f, const char *name, uint32_t first)
 {
 	static uint32_t id;
 	struct entity_info info = {.id = id + 1, .kind = ENTITY_PROCESS, .pid = 101 + id, .name = (char *)name, .exe = (char *)name,
-				   .present = 1ull << FEATURE_CPU_TIME | 1ull << FEATURE_HANDLES_FILES | 1ull << FEATURE_SCHED_NICE};
+				   .present = FEATURE_BIT(FEATURE_CPU_TIME) | FEATURE_BIT(FEATURE_HANDLES_FILES) | FEATURE_BIT(FEATURE_SCHED_NICE)};
 	struct subject *s = dataset_define(&f->d, &info);
 
 	id++;

@@ -91,16 +91,16 @@ static bool is_meant(const struct entity_info *info, const char *who)
 	return (info->kind == ENTITY_PROCESS || info->kind == ENTITY_KERNEL) && entity_is_meant(info, who);
 }
 
-uint64_t curve_wanted(const struct entity_info *info, void *context)
+feature_set curve_wanted(const struct entity_info *info, void *context)
 {
 	const struct curve_request *q = context;
 
-	return is_meant(info, q->who) && entity_is_visible(info, &q->viewer) ? 1ull << q->feature : 0;
+	return is_meant(info, q->who) && entity_is_visible(info, &q->viewer) ? FEATURE_BIT(q->feature) : 0;
 }
 
 int curve_load(struct store *store, const struct curve_request *q, int64_t from, int64_t to, struct dataset *into)
 {
-	const uint64_t most[ENTITY_KIND_END] = {[ENTITY_PROCESS] = 1ull << q->feature, [ENTITY_KERNEL] = 1ull << q->feature};
+	const feature_set most[ENTITY_KIND_END] = {[ENTITY_PROCESS] = FEATURE_BIT(q->feature), [ENTITY_KERNEL] = FEATURE_BIT(q->feature)};
 	struct load_filter filter = {curve_wanted, (void *)q, most};
 	unsigned damaged;
 

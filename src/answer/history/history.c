@@ -46,12 +46,12 @@ struct reading {
 	int64_t piece_from;
 };
 
-static uint64_t mask_of(const struct measure *m, size_t n)
+static feature_set mask_of(const struct measure *m, size_t n)
 {
-	uint64_t mask = 0;
+	feature_set mask = 0;
 
 	for (size_t i = 0; i < n; i++)
-		mask |= 1ull << m[i].feature;
+		mask |= FEATURE_BIT(m[i].feature);
 	return mask;
 }
 
@@ -63,7 +63,7 @@ static bool is_wanted(const struct reading *r, const struct entity_info *info)
 	       entity_is_visible(info, r->viewer);
 }
 
-static uint64_t wanted_features(const struct entity_info *info, void *data)
+static feature_set wanted_features(const struct entity_info *info, void *data)
 {
 	if (!is_wanted(data, info))
 		return 0;
@@ -207,7 +207,7 @@ static int take_piece(struct reading *r, const struct dataset *d, uint32_t first
 
 static int read_piece(struct reading *r, struct store *store, uint32_t first)
 {
-	const uint64_t most[ENTITY_KIND_END] = {[ENTITY_SYSTEM] = mask_of(machine_measures, MACHINE),
+	const feature_set most[ENTITY_KIND_END] = {[ENTITY_SYSTEM] = mask_of(machine_measures, MACHINE),
 						[ENTITY_PROCESS] = mask_of(program_measures, MEASURES),
 						[ENTITY_KERNEL] = mask_of(program_measures, MEASURES)};
 	const struct load_filter filter = {wanted_features, r, most};

@@ -30,7 +30,7 @@ static bool is_wanted(const struct subject *s)
 	return false;
 }
 
-static uint64_t wanted_features(const struct entity_info *info, void *data)
+static feature_set wanted_features(const struct entity_info *info, void *data)
 {
 	const struct subject s = {.info = *info};
 

@@ -15,7 +15,7 @@
 #define PARTS	 (SECONDS / (2 * SEGMENT))
 #define PID	 77
 #define KB	 1024ll
-#define MEASURED (1ull << FEATURE_CPU_TIME | 1ull << FEATURE_MEM_ANON | 1ull << FEATURE_THREADS)
+#define MEASURED (FEATURE_BIT(FEATURE_CPU_TIME) | FEATURE_BIT(FEATURE_MEM_ANON) | FEATURE_BIT(FEATURE_THREADS))
 
 struct machine {
 	struct stored stored;

@@ -37,9 +37,9 @@ static void live(struct machine *m, int second)
 	m->values[1][FEATURE_CPU_TIME] += EVERY * NS_PER_SEC / (10 + second / 60 % 7);
 	m->values[2][FEATURE_IO_WRITE_BYTES] += ill ? EVERY * 100ll * MB : EVERY * 1000;
 	stored_tick_begin(&m->stored, second);
-	tick_put(&m->stored.tick, m->system, m->values[0], 1ull << FEATURE_PSI_IO_SOME);
-	tick_put(&m->stored.tick, m->worker, m->values[1], 1ull << FEATURE_CPU_TIME);
-	tick_put(&m->stored.tick, m->backup, m->values[2], 1ull << FEATURE_IO_WRITE_BYTES);
+	tick_put(&m->stored.tick, m->system, m->values[0], FEATURE_BIT(FEATURE_PSI_IO_SOME));
+	tick_put(&m->stored.tick, m->worker, m->values[1], FEATURE_BIT(FEATURE_CPU_TIME));
+	tick_put(&m->stored.tick, m->backup, m->values[2], FEATURE_BIT(FEATURE_IO_WRITE_BYTES));
 	stored_tick_end(&m->stored, second);
 }
 

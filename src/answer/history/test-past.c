@@ -36,9 +36,9 @@ static void live(struct machine *m, int second)
 	m->values[1][FEATURE_IO_READ_BYTES] += trouble || earlier ? 80 * MB : 4096;
 	m->values[2][FEATURE_CPU_TIME] += NS_PER_SEC / 100;
 	stored_tick_begin(&m->stored, second);
-	tick_put(&m->stored.tick, m->system, m->values[0], 1ull << FEATURE_PSI_IO_SOME);
-	tick_put(&m->stored.tick, m->job, m->values[1], 1ull << FEATURE_IO_READ_BYTES | 1ull << FEATURE_CPU_TIME);
-	tick_put(&m->stored.tick, m->other, m->values[2], 1ull << FEATURE_IO_READ_BYTES | 1ull << FEATURE_CPU_TIME);
+	tick_put(&m->stored.tick, m->system, m->values[0], FEATURE_BIT(FEATURE_PSI_IO_SOME));
+	tick_put(&m->stored.tick, m->job, m->values[1], FEATURE_BIT(FEATURE_IO_READ_BYTES) | FEATURE_BIT(FEATURE_CPU_TIME));
+	tick_put(&m->stored.tick, m->other, m->values[2], FEATURE_BIT(FEATURE_IO_READ_BYTES) | FEATURE_BIT(FEATURE_CPU_TIME));
 }
 
 static void record(struct machine *m)

@@ -23,14 +23,14 @@ static const struct {
 	{FEATURE_WAIT_PEER, "pipes and local sockets"}, {FEATURE_WAIT_OTHER, "what is not known"},
 };
 
-static uint64_t wanted(const struct entity_info *info, void *who)
+static feature_set wanted(const struct entity_info *info, void *who)
 {
-	uint64_t mask = 0;
+	feature_set mask = 0;
 
 	if (info->kind != ENTITY_PROCESS || !entity_is_meant(info, who))
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		mask |= 1ull << kinds[i].feature;
+		mask |= FEATURE_BIT(kinds[i].feature);
 	return mask;
 }
 

@@ -63,7 +63,7 @@ static void who_always_waits_does_not_hang(void **state)
 	(void)state;
 	begin_calm(&st);
 	reader = add(&st, "/bin/reader", 0, TICKS - 1, 0);
-	reader->info.present |= 1ull << FEATURE_WAIT_PEER;
+	reader->info.present |= FEATURE_BIT(FEATURE_WAIT_PEER);
 	for (uint32_t t = 63; t < TICKS; t += 64) /* as an idle process is read */
 		series_push(&reader->series[FEATURE_WAIT_PEER], t, 64 * NS_PER_SEC / reader->features[FEATURE_WAIT_PEER].quantum);
 	ask_live(&st, NULL);

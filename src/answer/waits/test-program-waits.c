@@ -22,7 +22,7 @@ static void record(struct dataset *d, double lock_before, double lock_now)
 		assert_true(dataset_add_tick(d, (i + 1) * NS_PER_SEC, (i + 1) * NS_PER_SEC, NS_PER_SEC) >= 0);
 	for (uint32_t i = 0; i < ARRAY_SIZE(names); i++) {
 		struct entity_info info = {.id = i + 1, .kind = ENTITY_PROCESS, .pid = 100 + i, .name = (char *)names[i],
-					   .present = 1ull << FEATURE_WAIT_LOCK | 1ull << FEATURE_WAIT_PEER};
+					   .present = FEATURE_BIT(FEATURE_WAIT_LOCK) | FEATURE_BIT(FEATURE_WAIT_PEER)};
 		struct subject *s = dataset_define(d, &info);
 
 		s->first = 0;

@@ -199,7 +199,7 @@ static int add_told(struct facts *facts, const char *name, double now)
 }
 
 /* All instances of the culprit's program, or all processes of its job; the features of `mask` alone. */
-static int add_program(struct observer *o, const struct suspect *top, uint64_t mask)
+static int add_program(struct observer *o, const struct suspect *top, feature_set mask)
 {
 	struct together t = {};
 	int r = 0;

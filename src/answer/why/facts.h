@@ -4,7 +4,7 @@
 #include "analysis/machine/method.h"
 #include "model/answer/facts.h"
 
-/* Of an answer whose bottleneck and ranking are there. `d` holds the features `narrow` of processes (all: UINT64_MAX), `wide`
+/* Of an answer whose bottleneck and ranking are there. `d` holds the features `narrow` of processes (all: FEATURES_ALL), `wide`
  * the others of the first suspects, over the same ticks. The caller frees *ret. 0 or -ENOMEM. */
 int facts_of_answer(const struct dataset *d, const struct dataset *wide, uint64_t narrow, const struct question *q,
 		    const struct answer *a, struct facts *ret);

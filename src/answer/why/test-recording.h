@@ -26,7 +26,7 @@ struct story {
 
 typedef double (*pressure_at)(uint32_t tick);
 
-static inline struct subject *add(struct story *st, const char *exe, uint32_t first, uint32_t last, uint64_t features)
+static inline struct subject *add(struct story *st, const char *exe, uint32_t first, uint32_t last, feature_set features)
 {
 	char name[16];
 	struct entity_info info = {.id = ++st->next_id, .kind = ENTITY_PROCESS, .pid = 1000 + st->next_id, .present = features};
@@ -45,14 +45,14 @@ static inline struct subject *add(struct story *st, const char *exe, uint32_t fi
 /* Grows by `per_second` of the feature's unit in [from, to]. */
 static inline void use(struct subject *s, size_t f, uint32_t from, uint32_t to, int64_t per_second)
 {
-	s->info.present |= 1ull << f;
+	s->info.present |= FEATURE_BIT(f);
 	for (uint32_t t = from; t <= to; t++)
 		series_push(&s->series[f], t, per_second / s->features[f].quantum);
 }
 
 static inline void level(struct subject *s, size_t f, uint32_t from, int64_t value)
 {
-	s->info.present |= 1ull << f;
+	s->info.present |= FEATURE_BIT(f);
 	series_push(&s->series[f], from, value / s->features[f].quantum);
 }
 

@@ -169,7 +169,7 @@ struct loader {
 	struct past *past;
 	struct why_data *data;
 	const struct why_request *request;
-	uint64_t features;  /* of processes */
+	feature_set features;  /* of processes */
 	struct hmap wanted; /* those of which the other features are wanted, by identity */
 };
 
@@ -180,11 +180,11 @@ static bool is_program(const struct entity_info *info)
 	       info->kind == ENTITY_KERNEL;
 }
 
-static uint64_t first_features(const struct entity_info *info, void *context)
+static feature_set first_features(const struct entity_info *info, void *context)
 {
 	const struct loader *loader = context;
 
-	return is_program(info) ? loader->features : UINT64_MAX;
+	return is_program(info) ? loader->features : FEATURES_ALL;
 }
 
 /* A process keeps its (pid, start) when a new recorder gives it another id. */
@@ -193,7 +193,7 @@ static uint64_t identity(const struct entity_info *info)
 	return info->kind == ENTITY_PROCESS ? info->pid : 1ull << 32 | info->id;
 }
 
-static uint64_t wanted_features(const struct entity_info *info, void *context)
+static feature_set wanted_features(const struct entity_info *info, void *context)
 {
 	const struct loader *loader = context;
 
@@ -341,7 +341,7 @@ static int explain(const struct dataset *d, const struct loader *loader, const s
 	int r = causes ? 0 : causes_default(&built_in);
 
 	if (r == 0)
-		r = facts_of_answer(d, wide, widened ? loader->features : UINT64_MAX, q, a, &facts);
+		r = facts_of_answer(d, wide, widened ? loader->features : FEATURES_ALL, q, a, &facts);
 	if (r < 0)
 		return r;
 	if (!a->slow && a->has_history && busiest_find(d, q, &a->pressure, &a->busiest) < 0) {
@@ -477,7 +477,7 @@ int why_from_store(struct store *store, const struct why_request *request, struc
 		return r;
 	if (exact > from)
 		r = past_read(&past, store, from, exact - NS_PER_SEC, request->marks, request->n_marks);
-	loader.features = method->features ? method->features : UINT64_MAX;
+	loader.features = method->features ? method->features : FEATURES_ALL;
 	if (r == 0)
 		r = extract_load(loader.extract, &filter, &data->first, &data->damaged);
 	if (r == 0)

@@ -26,7 +26,7 @@ static const char *status_of(const struct feature *f, bool present)
 	return str_starts(f->proof, "fixture:") ? "fixture" : "unverified";
 }
 
-static void note_present(const struct dataset *d, uint64_t present[ENTITY_KIND_END])
+static void note_present(const struct dataset *d, feature_set present[ENTITY_KIND_END])
 {
 	for (size_t i = 0; i < d->subjects.n; i++)
 		present[d->subjects.v[i]->info.kind] |= d->subjects.v[i]->info.present;
@@ -34,7 +34,7 @@ static void note_present(const struct dataset *d, uint64_t present[ENTITY_KIND_E
 
 /* A running recorder has just measured what a look of our own would, and more: the flight recorder's. Loading the programs
  * that look into the kernel takes seconds. -ENOENT where none runs. */
-static int ask_recording(const struct common *common, uint64_t present[ENTITY_KIND_END])
+static int ask_recording(const struct common *common, feature_set present[ENTITY_KIND_END])
 {
 	const struct store_paths paths = common_paths(common);
 	_cleanup_free_ char *error = NULL;
@@ -59,7 +59,7 @@ static int ask_recording(const struct common *common, uint64_t present[ENTITY_KI
 }
 
 /* Which features of each kind two samples of everything give. */
-static int look(uint64_t present[ENTITY_KIND_END], char **ret_missing)
+static int look(feature_set present[ENTITY_KIND_END], char **ret_missing)
 {
 	struct recorder_options look = {.source = {"/proc", "/sys", true, false, 0}};
 	_cleanup_free_ char *error = NULL;
@@ -99,7 +99,7 @@ static json_t *feature_json(const struct feature *f, enum entity_kind kind, bool
 			 status_of(f, present), "proof", f->proof, "help", f->help);
 }
 
-static void print_kind(enum entity_kind kind, uint64_t present)
+static void print_kind(enum entity_kind kind, feature_set present)
 {
 	size_t n, live = 0;
 	const struct feature *f = features_of(kind, &n);
@@ -112,7 +112,7 @@ static void print_kind(enum entity_kind kind, uint64_t present)
 		       f[i].help);
 }
 
-static int print_json(const uint64_t present[ENTITY_KIND_END])
+static int print_json(const feature_set present[ENTITY_KIND_END])
 {
 	json_t *array = json_array();
 	json_t *root;
@@ -131,7 +131,7 @@ static int print_json(const uint64_t present[ENTITY_KIND_END])
 
 static int run(struct common *common, int argc, char **argv)
 {
-	uint64_t present[ENTITY_KIND_END] = {};
+	feature_set present[ENTITY_KIND_END] = {};
 	_cleanup_free_ char *missing = NULL;
 
 	if (argc > 1)

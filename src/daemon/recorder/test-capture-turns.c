@@ -64,7 +64,7 @@ static void run(struct machine *m, unsigned seconds, const double *shares, size_
 		tick_begin(&m->tick, m->boot, m->boot);
 		for (size_t i = 0; i < n; i++) {
 			m->values[i][FEATURE_CPU_TIME] += (int64_t)(shares[i] * 1e9);
-			assert_int_equal(tick_put(&m->tick, m->processes[i], m->values[i], 1ull << FEATURE_CPU_TIME), 0);
+			assert_int_equal(tick_put(&m->tick, m->processes[i], m->values[i], FEATURE_BIT(FEATURE_CPU_TIME)), 0);
 		}
 		turns_tick(&m->turns, &m->tick, note_look, m);
 		for (size_t i = 0; i < n; i++)

@@ -118,7 +118,7 @@ static struct subject *add_subject(struct dataset *d, const struct entity_info *
 		return NULL;
 	}
 	d->subjects.v[d->subjects.n++] = s;
-	s->wanted = UINT64_MAX;
+	s->wanted = FEATURES_ALL;
 	s->first = s->last = d->ticks.n ? (uint32_t)d->ticks.n - 1 : 0;
 	if (info->kind == ENTITY_PROCESS && info->start)
 		(void)hmap_put(&d->by_identity, info->pid, info->start, s);

@@ -36,7 +36,7 @@ struct subject {
 	bool ended;		  /* it is gone after `last` */
 	uint32_t segment;	  /* the newest segment that defined it: index into the dataset's segments */
 	uint64_t definition;	  /* hash of the stored definition, 0 = unknown */
-	uint64_t wanted;	  /* features a filtered load puts; the others' series stay empty */
+	feature_set wanted;	  /* features a filtered load puts; the others' series stay empty */
 	const struct feature *features;
 	size_t n_features;
 	struct series *series; /* n_features of them */

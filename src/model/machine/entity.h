@@ -32,7 +32,7 @@ struct entity_info {
 	char *cmdline;	/* arguments joined by spaces, secrets blanked */
 	char *unit;	/* control group: a systemd unit's name where there is one, else the path */
 	char *container;
-	uint64_t present; /* which of the kind's features are measured */
+	feature_set present; /* which of the kind's features are measured */
 };
 
 void entity_info_free(struct entity_info *info);
@@ -65,7 +65,7 @@ struct entity {
 	bool born;    /* began after the recording did: counters count from 0 */
 	uint64_t exec_id;
 	struct stand_in *folded; /* it has no name of its own in the recording (model/machine/name-limit.h); NULL = it has, or was not put yet */
-	uint64_t measured; /* features that have a `previous` */
+	feature_set measured; /* features that have a `previous` */
 	int64_t previous[]; /* the values last encoded */
 };
 

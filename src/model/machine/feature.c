@@ -6,8 +6,8 @@
 
 #include "base/data/cleanup.h"
 
-#define ROW_(id, name_, unit_, kind_, resource_, quantum_, proof_, help_) \
-	{name_, unit_, kind_, RESOURCE_##resource_, quantum_, proof_, help_},
+#define ROW_(id, name_, unit_, kind_, resource_, quantum_, flags_, proof_, help_) \
+	{name_, unit_, kind_, RESOURCE_##resource_, quantum_, flags_, proof_, help_},
 
 static const struct feature process_features[] = {THREAD_FEATURES(ROW_) PROCESS_FEATURES(ROW_)};
 static const struct feature system_features[] = {SYSTEM_FEATURES(ROW_)};
@@ -46,7 +46,7 @@ const struct feature *features_of(enum entity_kind kind, size_t *ret_n)
 
 bool feature_is_read_late(const struct feature *features, size_t i)
 {
-	return features == process_features && FEATURES_READ_LATE >> i & 1;
+	return features[i].flags & BOOKED_LATE;
 }
 
 int feature_index(enum entity_kind kind, const char *name)

@@ -24,6 +24,13 @@ enum entity_kind {
 
 enum feature_kind { COUNTER = 1, GAUGE = 2, SAMPLED_GAUGE = 3 };
 
+enum feature_flag {
+	READ_FIRST = 1,	 /* an answer reads it of all programs, before it knows which to suspect: a store keeps these so that they can be read
+			  * without the others */
+	BOOKED_LATE = 2, /* a wait that a sleeper continues with unread: a reading books all that has passed since the one before, which may be
+			  * a minute ago; dataset.c puts a growth into the time it is of */
+};
+
 enum unit { NS = 1, BYTES = 2, COUNT = 3, HZ = 4, MILLIDEGREE = 5, MICROWATT = 6, PERMILLE = 7 };
 
 enum resource {
@@ -39,34 +46,30 @@ enum resource {
 	RESOURCE_COUNT
 };
 
+/* Some features of one kind of entity, by their index. It is as wide as its type, which is named here alone; frames and chunks write it
+ * as a variable-length number of at most 64 bits. */
+typedef uint64_t feature_set;
+#define FEATURE_BIT(feature)  ((feature_set)1 << (feature))
+#define FEATURES_ALL	      (~(feature_set)0)
+#define FEATURES_BELOW(count) ((count) >= FEATURES_MAX ? FEATURES_ALL : FEATURE_BIT((count) % FEATURES_MAX) - 1)
+_Static_assert(FEATURES_MAX == 8 * sizeof(feature_set), "a bit for each feature");
+
 struct feature {
 	const char *name;
 	enum unit unit;
 	enum feature_kind kind;
 	enum resource resource;
 	int64_t quantum;
+	unsigned flags; /* of enum feature_flag */
 	const char *proof;
 	const char *help;
 };
 
 /* The features of a kind, in the order of a sample's vector; *ret_n of them, at most FEATURES_MAX. */
 const struct feature *features_of(enum entity_kind kind, size_t *ret_n);
-/* Of programs, what an answer reads of everybody, before it knows whom to suspect: a store keeps these so that they can be read
- * without the others. */
-#define FEATURES_READ_FIRST                                                                                           \
-	(1ull << FEATURE_CPU_TIME | 1ull << FEATURE_CPU_RUN_DELAY | 1ull << FEATURE_IO_READ_BYTES |                    \
-	 1ull << FEATURE_IO_WRITE_BYTES | 1ull << FEATURE_DELAY_BLOCK | 1ull << FEATURE_DELAY_SWAPIN |                 \
-	 1ull << FEATURE_DELAY_RECLAIM | 1ull << FEATURE_DELAY_THRASHING | 1ull << FEATURE_WAIT_QUOTA |                \
-	 1ull << FEATURE_WAIT_LOCK | 1ull << FEATURE_WAIT_DISK | 1ull << FEATURE_WAIT_NETWORK | 1ull << FEATURE_WAIT_PEER |          \
-	 1ull << FEATURE_THREADS | 1ull << FEATURE_MEM_ANON |                                                           \
-	 1ull << FEATURE_MEM_SHMEM | 1ull << FEATURE_MEM_LOCKED | 1ull << FEATURE_HANDLES_FILES |                      \
-	 1ull << FEATURE_SCHED_NICE | 1ull << FEATURE_QUOTA_THROTTLED | 1ull << FEATURE_NET_RX_BYTES |                 \
-	 1ull << FEATURE_NET_TX_BYTES | 1ull << FEATURE_NET_RX_CALLS | 1ull << FEATURE_NET_TX_CALLS |                  \
-	 1ull << FEATURE_CHILDREN_SHORT | 1ull << FEATURE_CHILDREN_CPU)
-/* Of programs, waits that a sleeper continues with unread: a reading books all that has passed since the one before, which may be a minute
- * ago. dataset.c puts a growth into the time it is of. */
-#define FEATURES_READ_LATE \
-	(1ull << FEATURE_WAIT_LOCK | 1ull << FEATURE_WAIT_DISK | 1ull << FEATURE_WAIT_NETWORK | 1ull << FEATURE_WAIT_PEER | 1ull << FEATURE_WAIT_OTHER)
+/* Of programs: those that an answer reads first. */
+#define FEATURE_IF_FIRST_(id, name, unit, kind, resource, quantum, flags, ...) | ((flags) & READ_FIRST ? FEATURE_BIT(FEATURE_##id) : 0)
+#define FEATURES_READ_FIRST (0 THREAD_FEATURES(FEATURE_IF_FIRST_) PROCESS_FEATURES(FEATURE_IF_FIRST_))
 bool feature_is_read_late(const struct feature *features, size_t i);
 /* The index of a named feature among its kind's, or -1. */
 int feature_index(enum entity_kind kind, const char *name);

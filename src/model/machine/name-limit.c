@@ -12,8 +12,8 @@
 
 /* What means nothing added up over processes, and what a group says of its own. */
 #define NOT_ADDED                                                                                                   \
-	(1ull << FEATURE_SCHED_NICE | 1ull << FEATURE_SCHED_POLICY | 1ull << FEATURE_OOM_SCORE_ADJ |               \
-	 1ull << FEATURE_CHILDREN_SHORT | 1ull << FEATURE_CHILDREN_CPU)
+	(FEATURE_BIT(FEATURE_SCHED_NICE) | FEATURE_BIT(FEATURE_SCHED_POLICY) | FEATURE_BIT(FEATURE_OOM_SCORE_ADJ) |               \
+	 FEATURE_BIT(FEATURE_CHILDREN_SHORT) | FEATURE_BIT(FEATURE_CHILDREN_CPU))
 
 struct stand_in {
 	struct entity *entity;
@@ -21,7 +21,7 @@ struct stand_in {
 	uint32_t uid;
 	uint32_t members; /* folded entities that live */
 	uint64_t used;	  /* tick that changed it last */
-	uint64_t present;
+	feature_set present;
 	int64_t sum[PROCESS_FEATURE_COUNT];
 };
 
@@ -186,7 +186,7 @@ static struct stand_in *new_stand_in(struct name_limit *l, const char *name, uin
 	s->entity->born = true;
 	s->key = key;
 	s->uid = uid;
-	s->present = 1ull << FEATURE_CHILDREN_SHORT;
+	s->present = FEATURE_BIT(FEATURE_CHILDREN_SHORT);
 	return s;
 }
 
@@ -217,7 +217,7 @@ static struct stand_in *stand_in_for(struct name_limit *l, const struct entity *
 static void add_sample(struct name_limit *l, struct stand_in *s, const struct sample *sample)
 {
 	struct entity *e = sample->entity;
-	uint64_t added = e->info.kind == ENTITY_PROCESS ? ~NOT_ADDED : UINT64_MAX;
+	feature_set added = e->info.kind == ENTITY_PROCESS ? ~NOT_ADDED : FEATURES_ALL;
 	const struct feature *features;
 	size_t n;
 
@@ -241,7 +241,7 @@ static void add_sample(struct name_limit *l, struct stand_in *s, const struct sa
 /* The levels of one that ended, or has a name again, are in the sum no longer. */
 static void take_levels_out(struct name_limit *l, struct stand_in *s, const struct entity *e)
 {
-	uint64_t added = e->info.kind == ENTITY_PROCESS ? ~NOT_ADDED : UINT64_MAX;
+	feature_set added = e->info.kind == ENTITY_PROCESS ? ~NOT_ADDED : FEATURES_ALL;
 	const struct feature *features;
 	size_t n;
 

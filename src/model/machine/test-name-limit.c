@@ -7,8 +7,8 @@
 #include "base/data/clock.h"
 #include "model/machine/name-limit.h"
 
-#define CPU	 (1ull << FEATURE_CPU_TIME)
-#define MEASURED (CPU | 1ull << FEATURE_MEM_ANON | 1ull << FEATURE_SCHED_NICE)
+#define CPU	 (FEATURE_BIT(FEATURE_CPU_TIME))
+#define MEASURED (CPU | FEATURE_BIT(FEATURE_MEM_ANON) | FEATURE_BIT(FEATURE_SCHED_NICE))
 #define USER	 1000
 
 /* Plays the sources and the encoder: entities come, are put with these values, and end. */

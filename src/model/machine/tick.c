@@ -22,12 +22,12 @@ void tick_begin(struct tick *t, int64_t boot, int64_t wall)
 	drop_notes(t);
 }
 
-int tick_put(struct tick *t, struct entity *e, const int64_t *values, uint64_t present)
+int tick_put(struct tick *t, struct entity *e, const int64_t *values, feature_set present)
 {
 	return VEC_PUSH(t->samples, (struct sample){e, values, present, false});
 }
 
-int tick_put_same(struct tick *t, struct entity *e, const int64_t *values, uint64_t present)
+int tick_put_same(struct tick *t, struct entity *e, const int64_t *values, feature_set present)
 {
 	return VEC_PUSH(t->samples, (struct sample){e, values, present, true});
 }

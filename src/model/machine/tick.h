@@ -31,7 +31,7 @@ struct note {
 struct sample {
 	struct entity *entity;
 	const int64_t *values;
-	uint64_t present;
+	feature_set present;
 	bool same; /* values and mask are those of the entity's sample before: nothing needs to look */
 };
 
@@ -53,9 +53,9 @@ struct tick {
 
 void tick_begin(struct tick *t, int64_t boot, int64_t wall);
 /* 0 or -ENOMEM. Sources ignore the result: a tick without memory for a sample misses that sample. */
-int tick_put(struct tick *t, struct entity *e, const int64_t *values, uint64_t present);
+int tick_put(struct tick *t, struct entity *e, const int64_t *values, feature_set present);
 /* As tick_put(), for a sample of which the source knows that it is the same as the entity's last. */
-int tick_put_same(struct tick *t, struct entity *e, const int64_t *values, uint64_t present);
+int tick_put_same(struct tick *t, struct entity *e, const int64_t *values, feature_set present);
 int tick_note(struct tick *t, enum note_kind kind, int64_t wall, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 void tick_free(struct tick *t);

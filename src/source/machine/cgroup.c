@@ -232,7 +232,7 @@ static void read_limit(const struct cgroup_source *src, struct entity_slot *m)
 	const char *at = text;
 	uint64_t limit;
 
-	m->present &= ~(1ull << FEATURE_CG_MEMORY_LIMIT);
+	m->present &= ~(FEATURE_BIT(FEATURE_CG_MEMORY_LIMIT));
 	if (find_file(src, m, src->layout->limit_tree, src->layout->limit_file, path, sizeof(path)) &&
 	    attribute_take(src->root, path, text, sizeof(text)) == 0 && scan_number(&at, &limit) && limit < NO_LIMIT)
 		member_set(m, FEATURE_CG_MEMORY_LIMIT, limit);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/data/cleanup.h"
-#include "source/fleet/labels.h"
+#include "source/machine/labels.h"
 #include "source/machine/system.h"
 #include "source/machine/text.h"
 
@@ -55,7 +55,7 @@ static int meminfo_open(const struct source_options *options, void **ret_state)
 	return 0;
 }
 
-static void meminfo_read(void *state, struct tick *tick, int64_t *values, uint64_t *present)
+static void meminfo_read(void *state, struct tick *tick, int64_t *values, feature_set *present)
 {
 	struct meminfo *m = state;
 

@@ -194,7 +194,7 @@ static void probe_close(void *state)
 
 /* The readers before this one have put the tick's pressure. */
 static bool is_under_pressure(struct probe *p, const struct tick *tick, const int64_t *values,
-			      uint64_t present)
+			      feature_set present)
 {
 	static const int pressures[] = {FEATURE_PSI_CPU_SOME, FEATURE_PSI_IO_SOME, FEATURE_PSI_MEMORY_SOME};
 	int64_t span = p->at ? tick->boot - p->at : 0;
@@ -210,7 +210,7 @@ static bool is_under_pressure(struct probe *p, const struct tick *tick, const in
 	return any;
 }
 
-static void put(struct probe *p, int64_t *values, uint64_t *present)
+static void put(struct probe *p, int64_t *values, feature_set *present)
 {
 	for (size_t i = 0; i < STEP_COUNT; i++) {
 		int64_t so_far = p->busy && p->step == i ? boot_now() - p->began : -1;
@@ -219,14 +219,14 @@ static void put(struct probe *p, int64_t *values, uint64_t *present)
 		if (took < 0)
 			continue;
 		values[features[i]] = took;
-		*present |= 1ull << features[i];
+		*present |= FEATURE_BIT(features[i]);
 		p->last[i] = -1;
 		if (i == STEP_WAKEUP)
 			p->felt = took;
 	}
 	if (p->rested) {
 		values[FEATURE_PROBE_WAKEUP] = p->felt;
-		*present |= 1ull << FEATURE_PROBE_WAKEUP;
+		*present |= FEATURE_BIT(FEATURE_PROBE_WAKEUP);
 	}
 }
 
@@ -235,7 +235,7 @@ static bool may_rest(const struct probe *p, bool calm)
 	return calm && p->felt && p->felt < AT_ONCE && p->rested < SELDOM - 1;
 }
 
-static void probe_read(void *state, struct tick *tick, int64_t *values, uint64_t *present)
+static void probe_read(void *state, struct tick *tick, int64_t *values, feature_set *present)
 {
 	struct probe *p = state;
 	bool pressed = is_under_pressure(p, tick, values, *present);

@@ -79,17 +79,17 @@ bool psi_total(const char *text, const char *line, uint64_t *ret_ns)
 	return false;
 }
 
-static void take(const char *text, const char *line, int feature, int64_t *values, uint64_t *present)
+static void take(const char *text, const char *line, int feature, int64_t *values, feature_set *present)
 {
 	uint64_t ns;
 
 	if (feature < 0 || !psi_total(text, line, &ns))
 		return;
 	values[feature] = (int64_t)ns;
-	*present |= 1ull << feature;
+	*present |= FEATURE_BIT(feature);
 }
 
-static void psi_read(void *state, struct tick *tick, int64_t *values, uint64_t *present)
+static void psi_read(void *state, struct tick *tick, int64_t *values, feature_set *present)
 {
 	struct psi_files *psi = state;
 

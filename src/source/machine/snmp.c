@@ -54,7 +54,7 @@ static int feature_of(const struct column *columns, const char *name, size_t n)
 }
 
 static void take(const char *text, const char *prefix, const struct column *columns, int64_t *values,
-		 uint64_t *present)
+		 feature_set *present)
 {
 	const char *names = find_line(text, prefix),
 		   *numbers = names ? find_line(next_line(names), prefix) : NULL;
@@ -76,7 +76,7 @@ static void take(const char *text, const char *prefix, const struct column *colu
 		if (feature < 0 || !scan_number(&number, &value))
 			continue;
 		values[feature] = (int64_t)value;
-		*present |= 1ull << feature;
+		*present |= FEATURE_BIT(feature);
 	}
 }
 
@@ -103,7 +103,7 @@ static int snmp_open(const struct source_options *options, void **ret_state)
 	return 0;
 }
 
-static void snmp_read(void *state, struct tick *tick, int64_t *values, uint64_t *present)
+static void snmp_read(void *state, struct tick *tick, int64_t *values, feature_set *present)
 {
 	struct snmp *s = state;
 

@@ -167,7 +167,7 @@ static void read_cpu(struct stat *s, const char *line)
 static void put_work(struct tick *tick, struct kernel_work *work, uint64_t ticks)
 {
 	work->values[FEATURE_CPU_TIME] = (int64_t)(ticks * TICK_NS);
-	tick_put(tick, work->entity, work->values, 1ull << FEATURE_CPU_TIME);
+	tick_put(tick, work->entity, work->values, FEATURE_BIT(FEATURE_CPU_TIME));
 }
 
 static void read_all_cpus(struct stat *s, struct tick *tick, const char *line)
@@ -181,7 +181,7 @@ static void read_all_cpus(struct stat *s, struct tick *tick, const char *line)
 	put_work(tick, &s->softirq, ticks[SOFTIRQ]);
 }
 
-static void read_line(const char *line, int64_t *values, uint64_t *present)
+static void read_line(const char *line, int64_t *values, feature_set *present)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		const char *at = line + strlen(lines[i].label);
@@ -190,12 +190,12 @@ static void read_line(const char *line, int64_t *values, uint64_t *present)
 		if (!str_starts(line, lines[i].label) || !scan_number(&at, &value))
 			continue;
 		values[lines[i].feature] = (int64_t)value;
-		*present |= 1ull << lines[i].feature;
+		*present |= FEATURE_BIT(lines[i].feature);
 		return;
 	}
 }
 
-static void stat_read(void *state, struct tick *tick, int64_t *values, uint64_t *present)
+static void stat_read(void *state, struct tick *tick, int64_t *values, feature_set *present)
 {
 	struct stat *s = state;
 

@@ -48,7 +48,7 @@ static int system_open(const struct source_options *options, void **ret_state, c
 }
 
 /* The source of processes was sampled before: what it saw in this tick is counted here. */
-static void count_tasks(const struct tick *tick, int64_t *values, uint64_t *present)
+static void count_tasks(const struct tick *tick, int64_t *values, feature_set *present)
 {
 	int64_t processes = tick->asleep, threads = tick->asleep_threads;
 
@@ -62,21 +62,21 @@ static void count_tasks(const struct tick *tick, int64_t *values, uint64_t *pres
 	}
 	if (tick->hears_exits) {
 		values[FEATURE_SYS_LOST_EXITS] = tick->lost_exits;
-		*present |= 1ull << FEATURE_SYS_LOST_EXITS;
+		*present |= FEATURE_BIT(FEATURE_SYS_LOST_EXITS);
 	}
 	values[FEATURE_SYS_FOLDED_NAMES] = tick->folded_names;
-	*present |= 1ull << FEATURE_SYS_FOLDED_NAMES;
+	*present |= FEATURE_BIT(FEATURE_SYS_FOLDED_NAMES);
 	if (!processes)
 		return;
 	values[FEATURE_SYS_PROCESSES] = processes;
 	values[FEATURE_SYS_THREADS] = threads;
-	*present |= 1ull << FEATURE_SYS_PROCESSES | 1ull << FEATURE_SYS_THREADS;
+	*present |= FEATURE_BIT(FEATURE_SYS_PROCESSES) | FEATURE_BIT(FEATURE_SYS_THREADS);
 }
 
 static void system_sample(void *state, struct tick *tick)
 {
 	struct system_source *src = state;
-	uint64_t present = 0;
+	feature_set present = 0;
 
 	count_tasks(tick, src->values, &present);
 	for (size_t i = 0; i < ARRAY_SIZE(readers); i++)

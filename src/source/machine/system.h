@@ -10,7 +10,7 @@ struct system_reader {
 	/* 0 and *ret_state, or -errno where the kernel does not have the file. */
 	int (*open)(const struct source_options *options, void **ret_state);
 	/* Sets what was measured of the machine, with its bits; may put entities of its own into the tick. */
-	void (*read)(void *state, struct tick *tick, int64_t *values, uint64_t *present);
+	void (*read)(void *state, struct tick *tick, int64_t *values, feature_set *present);
 	void (*close)(void *state);
 	const char *missing; /* what to say when it cannot be opened */
 };

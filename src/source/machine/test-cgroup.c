@@ -94,7 +94,7 @@ static void a_quiet_groups_pressure_is_seen_within_sixteen_samples(void **state)
 static void sample_beside(struct tree *t, struct entity *machine, const int64_t *values)
 {
 	tick_begin(&t->tick, t->tick.boot + NS_PER_SEC, 1790000000 * NS_PER_SEC);
-	tick_put(&t->tick, machine, values, 1ull << FEATURE_PSI_CPU_SOME | 1ull << FEATURE_PSI_IO_SOME | 1ull << FEATURE_PSI_MEMORY_SOME);
+	tick_put(&t->tick, machine, values, FEATURE_BIT(FEATURE_PSI_CPU_SOME) | FEATURE_BIT(FEATURE_PSI_IO_SOME) | FEATURE_BIT(FEATURE_PSI_MEMORY_SOME));
 	t->source->sample(t->state, &t->tick);
 }
 

@@ -51,12 +51,12 @@ struct probed {
 	void *state;
 	struct tick tick;
 	int64_t values[SYSTEM_FEATURE_COUNT];
-	uint64_t present;
+	feature_set present;
 };
 
 static void sample(struct probed *p, double pressure)
 {
-	p->present = 1ull << FEATURE_PSI_CPU_SOME;
+	p->present = FEATURE_BIT(FEATURE_PSI_CPU_SOME);
 	p->values[FEATURE_PSI_CPU_SOME] += (int64_t)(pressure * 1e9);
 	tick_begin(&p->tick, p->tick.boot + NS_PER_SEC, 0);
 	probe_reader.read(p->state, &p->tick, p->values, &p->present);

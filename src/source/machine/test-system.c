@@ -130,14 +130,14 @@ static void a_recorded_machine_gives_all_it_has(void **state)
 {
 	struct tree t = tree_new("vm");
 	const struct sample *s;
-	uint64_t expected = (1ull << SYSTEM_FEATURE_COUNT) - 1;
+	feature_set expected = FEATURES_BELOW(SYSTEM_FEATURE_COUNT);
 
 	(void)state;
 	expected &=
-		~(1ull << FEATURE_PSI_IRQ_FULL | 1ull << FEATURE_SYS_PROCESSES | 1ull << FEATURE_SYS_THREADS |
-		  1ull << FEATURE_SYS_LOST_EXITS | 1ull << FEATURE_SYS_TCP_HANDSHAKES | 1ull << FEATURE_SYS_TCP_HANDSHAKE_TIME |
-		  1ull << FEATURE_SYS_TCP_HANDSHAKE_LONGEST | 1ull << FEATURE_PROBE_WAKEUP | 1ull << FEATURE_PROBE_READ |
-		  1ull << FEATURE_PROBE_FORK);
+		~(FEATURE_BIT(FEATURE_PSI_IRQ_FULL) | FEATURE_BIT(FEATURE_SYS_PROCESSES) | FEATURE_BIT(FEATURE_SYS_THREADS) |
+		  FEATURE_BIT(FEATURE_SYS_LOST_EXITS) | FEATURE_BIT(FEATURE_SYS_TCP_HANDSHAKES) | FEATURE_BIT(FEATURE_SYS_TCP_HANDSHAKE_TIME) |
+		  FEATURE_BIT(FEATURE_SYS_TCP_HANDSHAKE_LONGEST) | FEATURE_BIT(FEATURE_PROBE_WAKEUP) | FEATURE_BIT(FEATURE_PROBE_READ) |
+		  FEATURE_BIT(FEATURE_PROBE_FORK));
 	tree_open_source(&t, source_named("system"));
 	tree_sample(&t);
 	s = sample_of(&t, ENTITY_SYSTEM, M);
@@ -156,9 +156,9 @@ static void tasks_are_counted_from_the_processes_of_the_tick(void **state)
 	(void)state;
 	tree_open_source(&t, source_named("system"));
 	tick_begin(&t.tick, 1, 1);
-	tick_put(&t.tick, e, living, 1ull << FEATURE_THREADS);
-	tick_put(&t.tick, e, living, 1ull << FEATURE_THREADS);
-	tick_put(&t.tick, e, dead, 1ull << FEATURE_THREADS);
+	tick_put(&t.tick, e, living, FEATURE_BIT(FEATURE_THREADS));
+	tick_put(&t.tick, e, living, FEATURE_BIT(FEATURE_THREADS));
+	tick_put(&t.tick, e, dead, FEATURE_BIT(FEATURE_THREADS));
 	t.tick.hears_exits = true;
 	t.tick.lost_exits = 5;
 	t.tick.folded_names = 6;

@@ -34,7 +34,7 @@ static int connect_open(const struct source_options *options, void **ret_state)
 	return 0;
 }
 
-static void connect_read(void *state, struct tick *tick, int64_t *values, uint64_t *present)
+static void connect_read(void *state, struct tick *tick, int64_t *values, feature_set *present)
 {
 	struct connect_bpf *skel = state;
 
@@ -42,8 +42,8 @@ static void connect_read(void *state, struct tick *tick, int64_t *values, uint64
 	values[FEATURE_SYS_TCP_HANDSHAKES] = (int64_t)skel->bss->ended;
 	values[FEATURE_SYS_TCP_HANDSHAKE_TIME] = (int64_t)skel->bss->time;
 	values[FEATURE_SYS_TCP_HANDSHAKE_LONGEST] = (int64_t)__atomic_exchange_n(&skel->bss->longest, 0, __ATOMIC_RELAXED);
-	*present |= 1ull << FEATURE_SYS_TCP_HANDSHAKES | 1ull << FEATURE_SYS_TCP_HANDSHAKE_TIME |
-		    1ull << FEATURE_SYS_TCP_HANDSHAKE_LONGEST;
+	*present |= FEATURE_BIT(FEATURE_SYS_TCP_HANDSHAKES) | FEATURE_BIT(FEATURE_SYS_TCP_HANDSHAKE_TIME) |
+		    FEATURE_BIT(FEATURE_SYS_TCP_HANDSHAKE_LONGEST);
 }
 
 const struct system_reader connect_reader = {

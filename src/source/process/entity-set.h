@@ -15,7 +15,7 @@
 struct entity_slot {
 	struct entity *entity;
 	uint64_t sample;  /* the roster's number of the sample that saw it last */
-	uint64_t present; /* kept from sample to sample, as the values are */
+	feature_set present; /* kept from sample to sample, as the values are */
 	bool ignored;	  /* known, but not to be recorded */
 	bool same;	  /* values and mask are those that were put last: nothing needs to look */
 	void *own;	  /* the source's */
@@ -59,5 +59,5 @@ void entity_set_free(struct entity_set *r);
 static inline void member_set(struct entity_slot *m, int feature, uint64_t value)
 {
 	m->values[feature] = (int64_t)value;
-	m->present |= 1ull << feature;
+	m->present |= FEATURE_BIT(feature);
 }

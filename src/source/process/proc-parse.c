@@ -114,7 +114,7 @@ static bool find_line(const char *text, const char *key, uint64_t *ret)
 	return false;
 }
 
-static void take_lines(const char *text, const struct line *lines, size_t n, int64_t *values, uint64_t *present)
+static void take_lines(const char *text, const struct line *lines, size_t n, int64_t *values, feature_set *present)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint64_t value;
@@ -122,7 +122,7 @@ static void take_lines(const char *text, const struct line *lines, size_t n, int
 		if (!find_line(text, lines[i].key, &value) || value > (uint64_t)(INT64_MAX / lines[i].unit))
 			continue;
 		values[lines[i].feature] = (int64_t)value * lines[i].unit;
-		*present |= 1ull << lines[i].feature;
+		*present |= FEATURE_BIT(lines[i].feature);
 	}
 }
 
@@ -130,7 +130,7 @@ static void take_lines(const char *text, const struct line *lines, size_t n, int
  * VmLck:	       0 kB
  * RssAnon:	     104 kB
  * voluntary_ctxt_switches:	12 */
-void proc_parse_status(const char *text, int64_t values[PROCESS_FEATURE_COUNT], uint64_t *present, uint32_t *uid)
+void proc_parse_status(const char *text, int64_t values[PROCESS_FEATURE_COUNT], feature_set *present, uint32_t *uid)
 {
 	static const struct line lines[] = {
 		{"RssAnon:", FEATURE_MEM_ANON, 1024},
@@ -155,7 +155,7 @@ void proc_parse_status(const char *text, int64_t values[PROCESS_FEATURE_COUNT], 
 /* rchar: 3231
  * ...
  * cancelled_write_bytes: 0 */
-void proc_parse_io(const char *text, int64_t values[PROCESS_FEATURE_COUNT], uint64_t *present)
+void proc_parse_io(const char *text, int64_t values[PROCESS_FEATURE_COUNT], feature_set *present)
 {
 	static const struct line lines[] = {
 		{"rchar:", FEATURE_IO_READ_CHARS, 1},

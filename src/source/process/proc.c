@@ -29,7 +29,7 @@
 
 #define FILE_MAX      4096 /* status, the longest, has 1.5 kB */
 #define SLOW_EVERY    60   /* ticks between readings of what hardly ever changes */
-#define BIT(feature)  (1ull << FEATURE_##feature)
+#define BIT(feature)  (FEATURE_BIT(FEATURE_##feature))
 #define SWITCHES_MASK (BIT(CTX_VOLUNTARY) | BIT(CTX_INVOLUNTARY))
 
 struct thread {
@@ -48,7 +48,7 @@ struct process {
 	VEC(struct thread) threads;
 	int64_t ended[3]; /* of threads that are gone */
 	struct gpu_process gpu;
-	uint64_t present;
+	feature_set present;
 	int64_t now[PROCESS_FEATURE_COUNT];
 	int64_t cpu; /* as put at the last tick */
 };
@@ -94,7 +94,7 @@ static DIR *open_directory(int dir, const char *name)
 static void set(struct process *p, int feature, int64_t value)
 {
 	p->now[feature] = value;
-	p->present |= 1ull << feature;
+	p->present |= FEATURE_BIT(feature);
 }
 
 static void take_stat(struct process *p, const struct proc_stat *s)

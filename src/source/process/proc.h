@@ -26,5 +26,5 @@ int proc_parse_stat(const char *text, struct proc_stat *ret);
 /* One thread's time on a CPU, time ready to run, times put on a CPU. 0 or -EBADMSG. */
 int proc_parse_schedstat(const char *text, int64_t ret[3]);
 /* These set what the text has: values by feature, and its bits in *present. */
-void proc_parse_status(const char *text, int64_t values[PROCESS_FEATURE_COUNT], uint64_t *present, uint32_t *uid);
-void proc_parse_io(const char *text, int64_t values[PROCESS_FEATURE_COUNT], uint64_t *present);
+void proc_parse_status(const char *text, int64_t values[PROCESS_FEATURE_COUNT], feature_set *present, uint32_t *uid);
+void proc_parse_io(const char *text, int64_t values[PROCESS_FEATURE_COUNT], feature_set *present);

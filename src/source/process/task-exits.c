@@ -168,7 +168,7 @@ static void count_exit(struct task_source *src, const struct task_sample *s)
 	p->dead = true;
 	if (p->place)
 		place_of(src, p)->dead = true;
-	if (s->present & (1ull << FEATURE_NET_RX_BYTES))
+	if (s->present & (FEATURE_BIT(FEATURE_NET_RX_BYTES)))
 		for (int i = FEATURE_NET_RX_BYTES; i <= FEATURE_NET_TX_CALLS; i++)
 			p->now[i] = (int64_t)s->v[i];
 }
@@ -220,7 +220,7 @@ void task_put_short_lived(struct task_source *src, struct tick *tick)
 
 	for (size_t i = 0; i < src->groups.n; i++) {
 		struct short_lived *group = src->groups.v[i];
-		uint64_t present = group->present | 1ull << FEATURE_CHILDREN_SHORT;
+		feature_set present = group->present | FEATURE_BIT(FEATURE_CHILDREN_SHORT);
 
 		if (group->tick + QUIET_TICKS <= src->tick && VEC_PUSH(src->past_groups, group) == 0) {
 			(void)VEC_PUSH(tick->ended, group->entity);

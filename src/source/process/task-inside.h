@@ -19,9 +19,9 @@
 #include "task.skel.h"
 
 #define LEVELS_MASK                                                                                   \
-	(1ull << FEATURE_THREADS | 1ull << FEATURE_THREADS_RUNNING | 1ull << FEATURE_THREADS_RUNNABLE | \
-	 1ull << FEATURE_THREADS_BLOCKED)
-#define THREAD_MASK	((1ull << THREAD_FEATURE_COUNT) - 1)
+	(FEATURE_BIT(FEATURE_THREADS) | FEATURE_BIT(FEATURE_THREADS_RUNNING) | FEATURE_BIT(FEATURE_THREADS_RUNNABLE) | \
+	 FEATURE_BIT(FEATURE_THREADS_BLOCKED))
+#define THREAD_MASK	FEATURES_BELOW(THREAD_FEATURE_COUNT)
 #define SLEEPERS_EVERY	8 /* ticks: no more often are all sleepers read for those who ask */
 #define EXITS_AT_MOST	8192 /* kept from one tick to the next */
 #define GROUPS_AT_MOST	4096 /* of short-lived processes, each for a minute after its last: every tick goes through all */
@@ -32,7 +32,7 @@ struct process_slot {
 	struct process *process; /* NULL = it has gone */
 	struct entity *entity;
 	uint64_t start;
-	uint64_t present; /* as last put */
+	feature_set present; /* as last put */
 	uint32_t pid;
 	uint32_t tick; /* last sweep that saw it, or could take it to sleep on */
 	uint32_t threads;
@@ -52,8 +52,8 @@ struct process {
 	uint64_t exit_tick; /* last one in which a thread of it ended */
 	bool dead;	   /* the last thread has ended */
 	bool fell;	   /* a sum was lower than before at the last tick */
-	uint64_t present;
-	uint64_t ended_present; /* what all threads that have ended had measured */
+	feature_set present;
+	feature_set ended_present; /* what all threads that have ended had measured */
 	int64_t children, children_cpu;
 	int64_t ended[THREAD_FEATURE_COUNT]; /* sums of threads that have ended */
 	int64_t now[PROCESS_FEATURE_COUNT];
@@ -71,7 +71,7 @@ struct short_lived {
 	uint32_t owner;	    /* on whose share */
 	struct entity *entity;
 	uint64_t tick; /* last one that had any */
-	uint64_t present;
+	feature_set present;
 	int64_t sum[PROCESS_FEATURE_COUNT];
 };
 

@@ -29,7 +29,7 @@
 #include "source/process/task-inside.h"
 
 #define LONGEST_WAIT	120000000000ll /* ns: from here on the kernel itself speaks of a hung task */
-#define CHILDREN_MASK	(1ull << FEATURE_CHILDREN_SHORT | 1ull << FEATURE_CHILDREN_CPU)
+#define CHILDREN_MASK	(FEATURE_BIT(FEATURE_CHILDREN_SHORT) | FEATURE_BIT(FEATURE_CHILDREN_CPU))
 
 static void process_free(struct process *p)
 {
@@ -93,7 +93,7 @@ static void put_last(struct tick *tick, struct process *p)
 	hold_sums(p);
 	for (int i = THREAD_FEATURE_COUNT; i < PROCESS_FEATURE_COUNT; i++)
 		if (i < FEATURE_QUOTA_THROTTLED || i > FEATURE_CHILDREN_CPU)
-			p->present &= ~(1ull << i);
+			p->present &= ~(FEATURE_BIT(i));
 	tick_put(tick, p->entity, p->now, p->present);
 }
 
@@ -110,7 +110,7 @@ static void read_gpu(struct task_source *src, struct process *p)
 		return;
 	p->now[FEATURE_GPU_TIME] = p->gpu.time;
 	p->now[FEATURE_GPU_MEMORY] = p->gpu.memory;
-	p->present |= 1ull << FEATURE_GPU_TIME | 1ull << FEATURE_GPU_MEMORY;
+	p->present |= FEATURE_BIT(FEATURE_GPU_TIME) | FEATURE_BIT(FEATURE_GPU_MEMORY);
 }
 
 static void put_living(struct task_source *src, struct tick *tick, struct process_slot *place)

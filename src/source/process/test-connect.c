@@ -19,7 +19,7 @@
 struct eye {
 	void *source;
 	int64_t values[SYSTEM_FEATURE_COUNT];
-	uint64_t present;
+	feature_set present;
 };
 
 static void eye_open(struct eye *eye)

@@ -66,7 +66,7 @@ static void a_negative_nice_is_negative(void **state)
 static void status_and_io_are_read(void **state)
 {
 	int64_t v[PROCESS_FEATURE_COUNT] = {};
-	uint64_t present = 0;
+	feature_set present = 0;
 	uint32_t uid = 0;
 
 	(void)state;
@@ -93,12 +93,12 @@ static void status_and_io_are_read(void **state)
 static void a_number_beyond_64_bits_is_left_out(void **state)
 {
 	int64_t v[PROCESS_FEATURE_COUNT] = {};
-	uint64_t present = 0;
+	feature_set present = 0;
 	uint32_t uid = 0;
 
 	(void)state;
 	proc_parse_status("RssAnon:\t18446744073709551615 kB\nVmSwap:\t9007199254740992 kB\nRssFile:\t9007199254740991 kB\n", v, &present, &uid);
-	assert_true(present == 1ull << FEATURE_MEM_FILE);
+	assert_true(present == FEATURE_BIT(FEATURE_MEM_FILE));
 	assert_true(v[FEATURE_MEM_FILE] == 9007199254740991 * 1024);
 }
 
@@ -122,7 +122,7 @@ static void every_prefix_gives_whole_values_or_none(void **state)
 	}
 	for (size_t n = 0; n < sizeof(status_text); n++) {
 		char *text = strndup(status_text, n), *io = strndup(io_text, n);
-		uint64_t present = 0;
+		feature_set present = 0;
 
 		proc_parse_status(text, v, &present, &uid);
 		proc_parse_io(io, v, &present);

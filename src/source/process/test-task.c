@@ -29,7 +29,7 @@
 /* Every process's sums at the tick before, to see that none falls and that nothing ends twice. */
 struct past {
 	int64_t values[PROCESS_FEATURE_COUNT];
-	uint64_t present;
+	feature_set present;
 	bool ended;
 };
 
@@ -75,7 +75,7 @@ static void compare_with_past(struct watch *w, const struct sample *s)
 	}
 	w->returns += past->ended;
 	for (size_t i = 0; i < n; i++) {
-		if (features[i].kind != COUNTER || !(s->present & past->present & 1ull << i))
+		if (features[i].kind != COUNTER || !(s->present & past->present & FEATURE_BIT(i)))
 			continue;
 		if (s->values[i] < past->values[i]) {
 			w->falls++;

@@ -182,13 +182,13 @@ static int read_activities(struct chunk *c, enum entity_kind kind, struct reader
 	return in->bad || c->streams.bad ? -EBADMSG : 0;
 }
 
-uint64_t chunk_wanted_words(const struct kind_part *part, uint64_t features)
+feature_set chunk_wanted_words(const struct kind_part *part, feature_set features)
 {
-	uint64_t wanted = 0;
+	feature_set wanted = 0;
 
 	for (size_t f = 0; f < part->n_words; f++)
 		if (part->words[f].feature >= 0 && features >> part->words[f].feature & 1)
-			wanted |= 1ull << f;
+			wanted |= FEATURE_BIT(f);
 	return wanted;
 }
 
@@ -263,7 +263,7 @@ static int find_partners(struct kind_part *part, struct chunk_column *column)
 }
 
 /* Columns that may be wanted, and those that serve them as a base or partner, which stand before them: from the last one to the first. */
-static int read_columns(struct chunk *c, enum entity_kind kind, uint64_t features)
+static int read_columns(struct chunk *c, enum entity_kind kind, feature_set features)
 {
 	struct kind_part *part = &c->kinds[kind];
 	uint64_t words = chunk_wanted_words(part, features), bases = 0;
@@ -272,17 +272,17 @@ static int read_columns(struct chunk *c, enum entity_kind kind, uint64_t feature
 	for (size_t i = part->n_columns; r == 0 && i-- > 0;) {
 		struct chunk_column *column = &part->columns[i];
 
-		column->read = features == UINT64_MAX || (words | bases) >> column->feature & 1;
+		column->read = features == FEATURES_ALL || (words | bases) >> column->feature & 1;
 		if (!column->read) {
 			column->n_series = column->n_values = 0;
 			continue;
 		}
 		r = read_series(c, column);
 		if (column->partner_feature)
-			bases |= 1ull << (column->partner_feature - 1);
+			bases |= FEATURE_BIT(column->partner_feature - 1);
 		for (size_t k = 0; r == 0 && k < column->n_series; k++)
 			if (column->series[k].base != BASE_ACTIVITY)
-				bases |= 1ull << (column->series[k].base - 1);
+				bases |= FEATURE_BIT(column->series[k].base - 1);
 	}
 	for (size_t i = 0; r == 0 && i < part->n_columns; i++)
 		r = find_bases(c, part, &part->columns[i]);
@@ -293,7 +293,7 @@ static int read_columns(struct chunk *c, enum entity_kind kind, uint64_t feature
 	return r;
 }
 
-static int read_kind(struct chunk *c, enum entity_kind kind, uint64_t features, struct reader *in)
+static int read_kind(struct chunk *c, enum entity_kind kind, feature_set features, struct reader *in)
 {
 	struct kind_part *part = &c->kinds[kind];
 	uint64_t n = read_varint(in);
@@ -312,7 +312,7 @@ static int read_kind(struct chunk *c, enum entity_kind kind, uint64_t features, 
 	return r == 0 ? read_columns(c, kind, features) : r;
 }
 
-static int read_directory(struct chunk *c, const uint64_t *features)
+static int read_directory(struct chunk *c, const feature_set *features)
 {
 	struct reader in = {(const uint8_t *)c->meta, (const uint8_t *)c->meta + c->n_meta, false};
 	int r = read_version(c, &in);
@@ -327,7 +327,7 @@ static int read_directory(struct chunk *c, const uint64_t *features)
 	if (r == 0)
 		r = skip_notes(c, &in);
 	for (enum entity_kind kind = ENTITY_PROCESS; r == 0 && c->whole && kind < ENTITY_KIND_END; kind++)
-		r = read_kind(c, kind, features ? features[kind] : UINT64_MAX, &in);
+		r = read_kind(c, kind, features ? features[kind] : FEATURES_ALL, &in);
 	return r;
 }
 
@@ -360,7 +360,7 @@ static int unpack(struct chunk *c, const uint8_t *bytes, size_t n)
 	return 0;
 }
 
-static int open_part(const void *bytes, size_t n, bool whole, const uint64_t *features, struct chunk **ret)
+static int open_part(const void *bytes, size_t n, bool whole, const feature_set *features, struct chunk **ret)
 {
 	struct chunk *c = calloc(1, sizeof(*c));
 	int r = -ENOMEM;
@@ -381,7 +381,7 @@ static int open_part(const void *bytes, size_t n, bool whole, const uint64_t *fe
 	return 0;
 }
 
-int chunk_open(const void *bytes, size_t n, const uint64_t *features, struct chunk **ret)
+int chunk_open(const void *bytes, size_t n, const feature_set *features, struct chunk **ret)
 {
 	return open_part(bytes, n, true, features, ret);
 }

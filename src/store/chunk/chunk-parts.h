@@ -15,7 +15,7 @@ struct word {
 struct member {
 	enum entity_kind kind;
 	struct subject *subject; /* NULL = not wanted */
-	uint64_t wanted;	 /* features of the chunk's vocabulary */
+	feature_set wanted;	 /* features of the chunk's vocabulary */
 	uint32_t n_active;
 	uint32_t *active; /* in the kind's room */
 };
@@ -85,7 +85,7 @@ static inline struct reader take_part(struct reader *in)
 }
 
 /* The chunk's features of which the table's are wanted. */
-uint64_t chunk_wanted_words(const struct kind_part *part, uint64_t features);
+feature_set chunk_wanted_words(const struct kind_part *part, feature_set features);
 
 /* Where a series that is wanted goes. */
 static inline struct series *chunk_target(const struct chunk *c, const struct chunk_column *column, const struct column_series *s)

@@ -24,13 +24,13 @@ static int plan_ticks(struct chunk *c)
 	return boots.bad || walls.bad || spans.bad ? -EBADMSG : 0;
 }
 
-static uint64_t translate(const struct kind_part *part, uint64_t mask)
+static feature_set translate(const struct kind_part *part, feature_set mask)
 {
-	uint64_t translated = 0;
+	feature_set translated = 0;
 
 	for (size_t f = 0; f < part->n_words; f++)
 		if (mask >> f & 1 && part->words[f].feature >= 0)
-			translated |= 1ull << part->words[f].feature;
+			translated |= FEATURE_BIT(part->words[f].feature);
 	return translated;
 }
 
@@ -38,7 +38,7 @@ static int define(struct chunk *c, struct member *m, struct reader definition, u
 		  const struct load_filter *filter)
 {
 	struct entity_info info;
-	uint64_t features = UINT64_MAX;
+	feature_set features = FEATURES_ALL;
 	const struct subject *known;
 	int r = entity_info_read(&definition, &info);
 
@@ -57,7 +57,7 @@ static int define(struct chunk *c, struct member *m, struct reader definition, u
 		r = m->subject ? 0 : -ENOMEM;
 		if (m->subject) {
 			m->subject->definition = hash;
-			m->subject->wanted = features & (filter && filter->most ? filter->most[m->kind] : UINT64_MAX);
+			m->subject->wanted = features & (filter && filter->most ? filter->most[m->kind] : FEATURES_ALL);
 		}
 	}
 	entity_info_free(&info);

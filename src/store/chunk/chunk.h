@@ -24,7 +24,7 @@ int chunk_write(const struct dataset *d, struct str *out);
 struct chunk;
 /* `bytes` must outlive the chunk. features: by kind of entity, those that a plan may want (load_filter's `most`); of the
  * others not even the directory is read. NULL = all. 0, -EBADMSG, -ENOMEM. */
-int chunk_open(const void *bytes, size_t n, const uint64_t *features, struct chunk **ret);
+int chunk_open(const void *bytes, size_t n, const feature_set *features, struct chunk **ret);
 /* Who is in it, and when its ticks were, from the part that stands in front: its size by its first CHUNK_HEAD_START bytes (0 = damaged).
  * A plan of it may want no feature. What is damaged further behind is not seen. */
 #define CHUNK_HEAD_START 32

@@ -22,7 +22,7 @@ static inline int64_t quantise(int64_t value, int64_t quantum)
 static uint64_t differing(const struct sample *sample, size_t n)
 {
 	const struct entity *e = sample->entity;
-	uint64_t mask = ~e->measured;
+	feature_set mask = ~e->measured;
 
 	for (size_t i = 0; i < n; i++)
 		mask |= (uint64_t)(sample->values[i] != e->previous[i]) << i;
@@ -45,7 +45,7 @@ static bool encode_value(struct frame_encoder *enc, struct entity *e, const stru
 		before = now;
 	}
 	e->previous[i] = now;
-	e->measured |= 1ull << i;
+	e->measured |= FEATURE_BIT(i);
 	*ret_diff = quantise(now, feature->quantum) - quantise(before, feature->quantum);
 	return *ret_diff || (!counter && (!measured || relist));
 }
@@ -55,7 +55,7 @@ static void encode_sample(struct frame_encoder *enc, const struct sample *sample
 {
 	struct entity *e = sample->entity;
 	uint64_t relisted = levels & (sample->present | e->measured); /* a segment's levels start from nothing */
-	uint64_t changed = 0;
+	feature_set changed = 0;
 
 	str_clear(diffs);
 	for (uint64_t left = differing(sample, n_features) | relisted; left; left &= left - 1) {
@@ -65,7 +65,7 @@ static void encode_sample(struct frame_encoder *enc, const struct sample *sample
 
 		if (!encode_value(enc, e, &features[i], i, now, relisted >> i & 1, &diff))
 			continue;
-		changed |= 1ull << i;
+		changed |= FEATURE_BIT(i);
 		str_put_svarint(diffs, diff);
 		enc->changed++;
 		enc->segment_values++;
@@ -83,11 +83,11 @@ static uint64_t counters_of(enum entity_kind kind)
 {
 	size_t n;
 	const struct feature *features = features_of(kind, &n);
-	uint64_t mask = 0;
+	feature_set mask = 0;
 
 	for (size_t i = 0; i < n; i++)
 		if (features[i].kind == COUNTER)
-			mask |= 1ull << i;
+			mask |= FEATURE_BIT(i);
 	return mask;
 }
 
@@ -238,7 +238,7 @@ static int decode_definitions(struct decoding *dec, struct reader in)
 	while (in.at < in.end) {
 		struct entity_info info;
 		struct subject *s;
-		uint64_t features, most;
+		feature_set features, most;
 		int r = entity_info_read(&in, &info);
 
 		if (r < 0)
@@ -248,8 +248,8 @@ static int decode_definitions(struct decoding *dec, struct reader in)
 			entity_info_free(&info);
 			return -EBADMSG; /* nothing becomes another kind of thing */
 		}
-		most = dec->filter && dec->filter->most ? dec->filter->most[info.kind] : UINT64_MAX;
-		features = dec->filter && dec->filter->features ? dec->filter->features(&info, dec->filter->data) : UINT64_MAX;
+		most = dec->filter && dec->filter->most ? dec->filter->most[info.kind] : FEATURES_ALL;
+		features = dec->filter && dec->filter->features ? dec->filter->features(&info, dec->filter->data) : FEATURES_ALL;
 		s = features ? dataset_define(dec->into, &info) : NULL;
 		entity_info_free(&info);
 		if (features && !s)
@@ -264,7 +264,7 @@ static int decode_samples(struct decoding *dec, struct reader in, bool key)
 {
 	while (in.at < in.end) {
 		uint32_t id = (uint32_t)read_varint(&in);
-		uint64_t changed = read_varint(&in);
+		feature_set changed = read_varint(&in);
 		struct subject *s = dataset_subject(dec->into, id);
 
 		if (in.bad || (!s && !dec->filter))

@@ -17,7 +17,7 @@ struct frame_encoder {
 	uint32_t next_id;    /* for entities that have none yet; start at the store's highest + 1 */
 	uint32_t segment;    /* counts key frames */
 	uint64_t values;     /* counted: values compared */
-	uint64_t changed;    /* ... and written */
+	feature_set changed;    /* ... and written */
 	uint64_t regressions; /* counters that fell and were taken as restarted */
 	/* of the segment so far, and of its first frame */
 	uint64_t segment_entities, segment_values, key_memory;

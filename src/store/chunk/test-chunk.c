@@ -18,7 +18,7 @@
 
 struct actor {
 	struct entity *entity;
-	uint64_t present;
+	feature_set present;
 	int64_t values[FEATURES_MAX];
 	unsigned activity; /* of 100 */
 };
@@ -70,7 +70,7 @@ static void live(struct actor *a)
 		a->values[FEATURE_IO_READ_CHARS] += calls * 500 + draw(1000);
 	}
 	if (draw(50) == 0)
-		a->present |= 1ull << draw((int64_t)n); /* it can be measured now */
+		a->present |= FEATURE_BIT(draw((int64_t)n)); /* it can be measured now */
 	if (draw(60) == 0)
 		entity_describe(a->entity, strdup("/bin/other"), NULL, NULL, NULL);
 }
@@ -155,7 +155,7 @@ static void same_series(const struct series *a, const struct series *b, bool cou
 	assert_int_equal(sum_a, sum_b);
 }
 
-static void same_subject(const struct subject *a, const struct subject *b, uint64_t features)
+static void same_subject(const struct subject *a, const struct subject *b, feature_set features)
 {
 	assert_int_equal(a->info.id, b->info.id);
 	assert_int_equal(a->info.present, b->info.present);
@@ -214,9 +214,9 @@ static void a_filter_gives_what_it_asks_for_and_nothing_else(void **state)
 	(void)state;
 	assert_int_equal(chunk_write(&all, &chunk), 0);
 	for (unsigned seed = 0; seed < 20; seed++) {
-		uint64_t features = seed ? 1ull << draw(PROCESS_FEATURE_COUNT) | 1ull << draw(PROCESS_FEATURE_COUNT)
-					 : 1ull << FEATURE_IO_READ_CHARS; /* which is kept next to another */
-		const uint64_t most[ENTITY_KIND_END] = {[ENTITY_PROCESS] = features};
+		feature_set features = seed ? FEATURE_BIT(draw(PROCESS_FEATURE_COUNT)) | FEATURE_BIT(draw(PROCESS_FEATURE_COUNT))
+					 : FEATURE_BIT(FEATURE_IO_READ_CHARS); /* which is kept next to another */
+		const feature_set most[ENTITY_KIND_END] = {[ENTITY_PROCESS] = features};
 		struct load_filter filter = {some, &features, seed % 2 ? NULL : most};
 		struct dataset from_chunk = {}, from_frames = {};
 		size_t used, wanted = 0;
@@ -422,7 +422,7 @@ static void two_recorders_see_one_process(void **state)
 		e->info.start = 1234;
 		for (int t = 0; t < 3; t++) {
 			tick_begin(&tick, (100 + 10 * i + t) * NS_PER_SEC, (1000 + 10 * i + t) * NS_PER_SEC);
-			tick_put(&tick, e, values, 1ull << FEATURE_HANDLES_FILES);
+			tick_put(&tick, e, values, FEATURE_BIT(FEATURE_HANDLES_FILES));
 			assert_int_equal(frame_encode(&encoders[i], &tick, t == 0, &frames), 0);
 		}
 		part = read_frames(&frames);

@@ -8,7 +8,7 @@
 #include "base/data/clock.h"
 #include "store/chunk/frame.h"
 
-#define PRESENT (1ull << FEATURE_CPU_TIME | 1ull << FEATURE_THREADS)
+#define PRESENT (FEATURE_BIT(FEATURE_CPU_TIME) | FEATURE_BIT(FEATURE_THREADS))
 #define TICKS	5
 
 /* A process whose CPU time and threads are these, born after recording began. */
@@ -244,8 +244,8 @@ static void a_sleeper_is_there_in_key_frames_and_by_its_new_name(void **state)
 /* A counter that can be measured only from some moment on, and a level that is not available when a segment begins. */
 static void what_comes_and_goes_is_right_when_it_is_there(void **state)
 {
-	static const uint64_t cpu_bit = 1ull << FEATURE_CPU_TIME, threads_bit = 1ull << FEATURE_THREADS;
-	static const uint64_t present[] = {threads_bit, threads_bit | cpu_bit, cpu_bit, threads_bit | cpu_bit};
+	static const uint64_t cpu_bit = FEATURE_BIT(FEATURE_CPU_TIME), threads_bit = FEATURE_BIT(FEATURE_THREADS);
+	static const feature_set present[] = {threads_bit, threads_bit | cpu_bit, cpu_bit, threads_bit | cpu_bit};
 	struct frame_encoder enc = {.next_id = 1};
 	struct entity *e = entity_new(ENTITY_PROCESS, "p");
 	int64_t values[PROCESS_FEATURE_COUNT] = {};
@@ -298,7 +298,7 @@ static void one_that_was_away_comes_back(void **state)
 		values[FEATURE_CG_MEMORY] = 65536 * 5;
 		values[FEATURE_CG_CPU] = 1000000 * i;
 		if (i != 2)
-			tick_put(&tick, e, values, 1ull << FEATURE_CG_MEMORY | 1ull << FEATURE_CG_CPU);
+			tick_put(&tick, e, values, FEATURE_BIT(FEATURE_CG_MEMORY) | FEATURE_BIT(FEATURE_CG_CPU));
 		else
 			segment = out.len;
 		assert_int_equal(frame_encode(&enc, &tick, i == 0 || i == 2, &out), 0);

@@ -110,7 +110,7 @@ static inline int64_t record_as(struct fixture *f, int n, bool waits)
 			f->values[FEATURE_WAIT_PEER] += 20 * NS_PER_SEC;
 		f->values[FEATURE_THREADS] = 1 + f->seconds % 3;
 		tick_put(&f->tick, f->worker, f->values,
-			 1ull << FEATURE_CPU_TIME | 1ull << FEATURE_THREADS | (waits ? 1ull << FEATURE_WAIT_PEER : 0));
+			 FEATURE_BIT(FEATURE_CPU_TIME) | FEATURE_BIT(FEATURE_THREADS) | (waits ? FEATURE_BIT(FEATURE_WAIT_PEER) : 0));
 		if (i == 0)
 			assert_int_equal(journal_begin(&f->journal, f->tick.wall / NS_PER_MS), 0);
 		str_clear(&frame);

@@ -11,5 +11,5 @@ struct load_filter {
 	/* By kind of entity (ENTITY_KIND_END of them), the most that may be wanted of any: what is not among them is not even
 	 * looked for, though an entity of which something is wanted is there. NULL = anything. Of one feature of many
 	 * chunks this is most of the time. */
-	const uint64_t *most;
+	const feature_set *most;
 };

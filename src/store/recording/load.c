@@ -20,7 +20,7 @@ struct packed {
 	size_t n;
 	bool edge;	     /* it reaches beyond the window: of it only a part is wanted */
 	struct dataset part; /* of an edge: all of it, while loading */
-	const uint64_t *most; /* as of load_filter */
+	const feature_set *most; /* as of load_filter */
 	bool head;	      /* no more of it was read */
 	struct chunk *chunk;
 	int result;
@@ -38,7 +38,7 @@ struct open_segment {
 struct extract {
 	struct store *store;
 	int64_t from, to;
-	const uint64_t *most;	   /* as of load_filter: no load may want more */
+	const feature_set *most;	   /* as of load_filter: no load may want more */
 	bool heads;		   /* and it wants nothing but who was there */
 	VEC(struct packed) chunks; /* oldest first */
 	struct open_segment *open;
@@ -469,7 +469,7 @@ void extract_close(struct extract *e)
 /* A segment is compacted into a chunk before its journal file goes. So what is open is read first, then the
  * chunks in one transaction, then of the open ones those that did not become a chunk in the meantime: each exactly
  * once. */
-static int extract_open(struct store *s, int64_t from, int64_t to, const uint64_t *most, bool heads, struct extract **ret)
+static int extract_open(struct store *s, int64_t from, int64_t to, const feature_set *most, bool heads, struct extract **ret)
 {
 	struct extract *e = calloc(1, sizeof(*e));
 	int r;
@@ -528,7 +528,7 @@ int store_load_filtered(struct store *s, int64_t from, int64_t to, const struct 
 	return r;
 }
 
-int store_load_entities(struct store *s, int64_t from, int64_t to, uint64_t (*wanted)(const struct entity_info *info, void *data),
+int store_load_entities(struct store *s, int64_t from, int64_t to, feature_set (*wanted)(const struct entity_info *info, void *data),
 			void *data, struct dataset *into, unsigned *ret_damaged)
 {
 	static const uint64_t nothing[ENTITY_KIND_END];

@@ -54,7 +54,7 @@ int store_load_filtered(struct store *s, int64_t from, int64_t to, const struct 
 
 /* Who was there and when, of those for whom `wanted` gives other than 0; nothing of what they did, and no more of the file than
  * says so. */
-int store_load_entities(struct store *s, int64_t from, int64_t to, uint64_t (*wanted)(const struct entity_info *info, void *data),
+int store_load_entities(struct store *s, int64_t from, int64_t to, feature_set (*wanted)(const struct entity_info *info, void *data),
 			void *data, struct dataset *into, unsigned *ret_damaged);
 
 /* A part of the recording, read once and decoded as often as more of it is wanted; its ticks are the same each time. */

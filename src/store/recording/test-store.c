@@ -71,7 +71,7 @@ static uint64_t only_threads(const struct entity_info *info, void *data)
 {
 	(void)info;
 	(void)data;
-	return 1ull << FEATURE_THREADS;
+	return FEATURE_BIT(FEATURE_THREADS);
 }
 
 static void an_extract_gives_the_same_ticks_again(void **state)

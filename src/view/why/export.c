@@ -58,7 +58,7 @@ static void put_csv_row(const struct dataset *d, const struct subject *s, size_t
 
 /* Calls `put` for every entry of a tick: time by time, subject by subject. */
 static int walk(const struct dataset *d, int (*put)(const struct dataset *, const struct subject *, uint32_t tick,
-						   const struct cursor *, uint64_t changed, void *),
+						   const struct cursor *, feature_set changed, void *),
 		void *context)
 {
 	struct cursor *cursors = calloc(d->subjects.n ? d->subjects.n : 1, sizeof(*cursors));
@@ -67,13 +67,13 @@ static int walk(const struct dataset *d, int (*put)(const struct dataset *, cons
 	for (uint32_t t = 0; r == 0 && t < d->ticks.n; t++)
 		for (size_t i = 0; r == 0 && i < d->subjects.n; i++) {
 			const struct subject *s = d->subjects.v[i];
-			uint64_t changed = 0;
+			feature_set changed = 0;
 
 			if (t < s->first || t > s->last)
 				continue;
 			for (size_t f = 0; f < s->n_features; f++)
 				if (cursors[i].next[f] < s->series[f].n && s->series[f].tick[cursors[i].next[f]] == t)
-					changed |= 1ull << f;
+					changed |= FEATURE_BIT(f);
 			if (changed)
 				r = put(d, s, t, &cursors[i], changed, context);
 			for (; changed; changed &= changed - 1)
@@ -84,7 +84,7 @@ static int walk(const struct dataset *d, int (*put)(const struct dataset *, cons
 }
 
 static int put_csv(const struct dataset *d, const struct subject *s, uint32_t tick, const struct cursor *c,
-		   uint64_t changed, void *out)
+		   feature_set changed, void *out)
 {
 	(void)tick;
 	for (; changed; changed &= changed - 1) {
@@ -102,7 +102,7 @@ void export_csv(const struct dataset *d, FILE *out)
 }
 
 static int put_json(const struct dataset *d, const struct subject *s, uint32_t tick, const struct cursor *c,
-		    uint64_t changed, void *out)
+		    feature_set changed, void *out)
 {
 	json_t *values = json_object(), *row;
 	char at[40];

@@ -109,7 +109,7 @@ static void put_family(const struct dataset *d, enum entity_kind kind, size_t f,
 struct brief {
 	const char *name;
 	double sum[PROCESS_FEATURE_COUNT];
-	uint64_t present;
+	feature_set present;
 	double weight; /* share of what all of them used, of whatever it used most */
 };
 
@@ -143,7 +143,7 @@ static void add_up(const struct dataset *d, struct briefs *b)
 			if (isnan(value))
 				continue;
 			brief->sum[f] += value;
-			brief->present |= 1ull << f;
+			brief->present |= FEATURE_BIT(f);
 		}
 	}
 }

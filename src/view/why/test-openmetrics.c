@@ -27,7 +27,7 @@ static void add(struct dataset *d, enum entity_kind kind, const char *name, uint
 {
 	static uint32_t ids;
 	struct entity_info info = {.id = ++ids, .kind = kind, .name = (char *)name, .parent = parent,
-				   .present = 1ull << FEATURE_CPU_TIME | 1ull << FEATURE_IO_READ_BYTES};
+				   .present = FEATURE_BIT(FEATURE_CPU_TIME) | FEATURE_BIT(FEATURE_IO_READ_BYTES)};
 	struct subject *s = dataset_define(d, &info);
 
 	assert_non_null(s);

@@ -1,4 +1,4 @@
-#include "source/fleet/labels.h"
+#include "source/machine/labels.h"
 
 #include <string.h>
 
@@ -30,7 +30,7 @@ static void learn(struct labels *l, const char *text)
 }
 
 /* False when a label is not where it was learned to be. */
-static bool take(const struct labels *l, const char *text, int64_t *values, uint64_t *present)
+static bool take(const struct labels *l, const char *text, int64_t *values, feature_set *present)
 {
 	uint64_t seen = 0;
 	size_t i = 0;
@@ -50,7 +50,7 @@ static bool take(const struct labels *l, const char *text, int64_t *values, uint
 			return false;
 		if (!scan_number(&at, &value))
 			continue;
-		bit = 1ull << row->feature;
+		bit = FEATURE_BIT(row->feature);
 		value = value * row->scale + (seen & bit ? (uint64_t)values[row->feature] : 0);
 		values[row->feature] = (int64_t)value;
 		seen |= bit;
@@ -59,7 +59,7 @@ static bool take(const struct labels *l, const char *text, int64_t *values, uint
 	return true;
 }
 
-void labels_read(struct labels *l, const char *text, int64_t *values, uint64_t *present)
+void labels_read(struct labels *l, const char *text, int64_t *values, feature_set *present)
 {
 	if (l->n_lines && take(l, text, values, present))
 		return;

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/machine/feature.h"
+
 #define LABEL_LINES_MAX 1024 /* /proc/vmstat has 190 lines today */
 
 /* Rows of one feature are added up: the kernel may count it apart for each zone or cause. */
@@ -26,4 +28,4 @@ struct labels {
 };
 
 /* Sets the values of the labels that are there, and their bits. */
-void labels_read(struct labels *l, const char *text, int64_t *values, uint64_t *present);
+void labels_read(struct labels *l, const char *text, int64_t *values, feature_set *present);
