@@ -57,7 +57,7 @@ struct kernel_work {
 	int64_t values[PROCESS_FEATURE_COUNT];
 };
 
-struct stat {
+struct cpu_counters {
 	struct text_file file;
 	const char *sys_root;
 	struct entity_set cpus;
@@ -82,7 +82,7 @@ static void cpu_release(void *own)
 
 static void stat_close(void *state)
 {
-	struct stat *s = state;
+	struct cpu_counters *s = state;
 
 	entity_set_free(&s->cpus);
 	entity_free(s->hardirq.entity);
@@ -93,7 +93,7 @@ static void stat_close(void *state)
 
 static int stat_open(const struct source_options *options, void **ret_state)
 {
-	struct stat *s = calloc(1, sizeof(*s));
+	struct cpu_counters *s = calloc(1, sizeof(*s));
 	int r = s ? text_file_open(&s->file, options->proc_root, "stat") : -ENOMEM;
 
 	if (r < 0) {
@@ -137,12 +137,12 @@ static void take_attribute(struct entity_slot *m, int fd, int feature, uint64_t 
 }
 
 /* CPUs take turns after the first sample, and keep what they had in between. */
-static bool has_turn(const struct stat *s)
+static bool has_turn(const struct cpu_counters *s)
 {
 	return s->samples == 1 || (s->samples + s->cpus.next) % CLOCK_EVERY == 0;
 }
 
-static void read_cpu(struct stat *s, const char *line)
+static void read_cpu(struct cpu_counters *s, const char *line)
 {
 	const char *end = skip_word(line), *at = end;
 	uint64_t ticks[COLUMNS];
@@ -170,7 +170,7 @@ static void put_work(struct tick *tick, struct kernel_work *work, uint64_t ticks
 	tick_put(tick, work->entity, work->values, FEATURE_BIT(FEATURE_CPU_TIME));
 }
 
-static void read_all_cpus(struct stat *s, struct tick *tick, const char *line)
+static void read_all_cpus(struct cpu_counters *s, struct tick *tick, const char *line)
 {
 	const char *at = skip_word(line);
 	uint64_t ticks[COLUMNS];
@@ -197,7 +197,7 @@ static void read_line(const char *line, int64_t *values, feature_set *present)
 
 static void stat_read(void *state, struct tick *tick, int64_t *values, feature_set *present)
 {
-	struct stat *s = state;
+	struct cpu_counters *s = state;
 
 	if (text_file_read(&s->file) < 0)
 		return;
