@@ -100,10 +100,10 @@ static json_t *span_json(const struct kept *k, const struct outline *o, uint32_t
 	const struct vertex *v = &k->f->vertices.v[s->vertex];
 	_cleanup_free_ char *label = vertex_label(k->f, s->vertex);
 
-	return json_pack("{s:s, s:s, s:s, s:s, s:s?, s:o, s:i, s:I, s:I, s:I, s:b}", "text", label ? label : "?", "kind",
+	return json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s?, s:o, s:i, s:I, s:I, s:I, s:b}", "text", label ? label : "?", "kind",
 			 v->kind == VERTEX_EDGE ? "edge" : "call", "service", names_get(k->f->names, v->service), "operation",
-			 names_get(k->f->names, v->operation), "host", s->host ? names_get(k->f->names, s->host) : NULL, "parent",
-			 s->parent < k->e->spans.n ? json_integer(o->row[s->parent]) : json_null(), "depth", (int)o->depth[i], "start_ns",
+			 names_get(k->f->names, v->operation), "host", s->host ? names_get(k->f->names, s->host) : NULL, "process",
+			 s->process ? names_get(k->f->names, s->process) : NULL, "parent", s->parent < k->e->spans.n ? json_integer(o->row[s->parent]) : json_null(), "depth", (int)o->depth[i], "start_ns",
 			 (json_int_t)s->start, "duration_ns", (json_int_t)(s->end - s->start), "path_ns", (json_int_t)s->path, "error",
 			 s->error);
 }

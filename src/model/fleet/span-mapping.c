@@ -32,6 +32,7 @@ static const struct field fields[FIELD_COUNT] = {
 	[FIELD_CALLEE] = {"callee", "peer.service, rpc.service, db.system.name, db.system, messaging.system, server.address, net.peer.name"},
 	[FIELD_WEIGHT] = {"weight", "sampling.adjusted_count, sampler.adjusted_count, adjusted_count, SampleRate, sample_rate, weight"},
 	[FIELD_ROUTE] = {"route", "http.route, url.template, url.path, http.target"},
+	[FIELD_PROCESS] = {"process", "process.pid, process_pid"},
 };
 
 const char *span_field_name(enum span_field field)
@@ -103,7 +104,7 @@ static int complain(char **ret_error, const char *path, unsigned line, const cha
 {
 	if (asprintf(ret_error, "%s:%u: %s '%s'; a line is: field = attribute, attribute (fields: trace, span, parent, "
 				"function, start, end, duration, kind, status, service, instance, host, hardware, workload, "
-				"version, callee, weight)", path, line, what, name) < 0)
+				"version, callee, weight, route, process)", path, line, what, name) < 0)
 		*ret_error = NULL;
 	return -EINVAL;
 }

@@ -31,6 +31,7 @@ enum span_field {
 	FIELD_CALLEE,  /* whom a client span without a server span calls */
 	FIELD_WEIGHT,  /* adjusted count */
 	FIELD_ROUTE,   /* what an HTTP request is for, where the span is named after its method alone */
+	FIELD_PROCESS, /* the process that made it, by its number on its host */
 	FIELD_COUNT
 };
 

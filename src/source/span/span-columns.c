@@ -127,7 +127,7 @@ static int column_of(const struct text_field *names, size_t n, enum span_field f
 static bool is_resource_field(enum span_field field)
 {
 	return field == FIELD_SERVICE || field == FIELD_INSTANCE || field == FIELD_HOST || field == FIELD_HARDWARE ||
-	       field == FIELD_VERSION;
+	       field == FIELD_VERSION || field == FIELD_PROCESS;
 }
 
 /* ClickHouse's exporter has all attributes of a process in one column. */

@@ -292,15 +292,20 @@ static int64_t children_busy(struct forest_builder *b, struct group *g, const st
 	return busy;
 }
 
-/* Where a call ran; of an edge, where the callee did. */
-static uint32_t host_of(struct forest_builder *b, const struct span *spans, uint32_t i)
+/* The process that made a call; for an edge, the callee's. NULL without memory. */
+static const struct set_record *maker_of(struct forest_builder *b, const struct span *spans, uint32_t i)
 {
 	const struct tree *t = &b->tree;
-	const struct set_record *record;
 
 	if (t->flags[i] & TREE_EDGE && t->first[i + 1] > t->first[i])
 		i = t->child[t->first[i]];
-	record = record_of(b->records, spans[i].resource);
+	return record_of(b->records, spans[i].resource);
+}
+
+static uint32_t host_of(struct forest_builder *b, const struct span *spans, uint32_t i)
+{
+	const struct set_record *record = maker_of(b, spans, i);
+
 	return record ? record->host : 0;
 }
 
@@ -386,11 +391,12 @@ static int fill_exemplar(struct forest_builder *b, const struct span *spans, str
 	for (uint32_t k = 0; k < n; k++) {
 		uint32_t i = t->order[k], p = t->parent[i], parent = NO_SPAN;
 		int64_t own = t->flags[i] & TREE_ON_PATH && t->own[i] > 0 ? t->own[i] : 0;
+		const struct set_record *maker = maker_of(b, spans, i);
 
 		for (uint32_t j = 0; p != NO_SPAN && j < k && parent == NO_SPAN; j++)
 			parent = t->order[j] == p ? j : NO_SPAN;
-		e->spans.v[k] = (struct exemplar_span){b->vertex[i], parent, host_of(b, spans, i), t->start[i] - root->start,
-						       t->end[i] - root->start, own, spans[i].flags & SPAN_ERROR};
+		e->spans.v[k] = (struct exemplar_span){b->vertex[i], parent, maker ? maker->host : 0, maker ? maker->process : 0,
+						       t->start[i] - root->start, t->end[i] - root->start, own, spans[i].flags & SPAN_ERROR};
 	}
 	return 0;
 }
@@ -511,8 +517,11 @@ int builder_add(void *builder, const struct span *spans, uint32_t n)
 	struct forest_builder *b = builder;
 	struct forest_tally *tally = &b->forest->tally;
 	struct tree_tally counted = {};
-	int r = grow_spans(b, n);
+	int r;
 
+	if (b->one && (spans[0].trace_high != b->high || spans[0].trace_low != b->low))
+		return 0;
+	r = grow_spans(b, n);
 	if (r == 0)
 		r = trace_tree(spans, n, b->rule, &b->tree, &counted);
 	if (r < 0)

@@ -10,6 +10,8 @@ struct forest_builder {
 	struct recorder_of_sets *records;
 	enum path_rule rule;
 	int64_t from, to; /* wall ns: requests that begin in [from, to) */
+	bool one;	  /* only this trace: */
+	uint64_t high, low;
 	/* private */
 	struct tree tree;
 	uint32_t allocated;

@@ -8,8 +8,9 @@
 #include "timeline/forest/forest.h"
 
 #define MAGIC	"WSFOREST"
-#define VERSION	    3
-#define OLD_VERSION 2 /* self times as sums alone, and none by time */
+#define VERSION	     4
+#define NO_PROCESSES 3 /* until then requests that are kept whole do not say of which process */
+#define OLD_VERSION  2 /* self times as sums alone, and none by time */
 #define LIST_MAX ((uint64_t)1 << 24) /* longer lists are damage */
 
 struct writer {
@@ -125,6 +126,7 @@ static void put_exemplar(struct writer *w, const struct exemplar *e)
 		str_put_varint(w->out, s->vertex);
 		str_put_varint(w->out, s->parent + 1);
 		put_text(w, s->host);
+		put_text(w, s->process);
 		str_put_svarint(w->out, s->start);
 		str_put_svarint(w->out, s->end);
 		str_put_svarint(w->out, s->path);
@@ -398,6 +400,7 @@ static void get_exemplar(struct parser *p, struct group *g, int (*keep)(struct g
 		s.parent = (uint32_t)read_varint(&p->in) - 1;
 		p->in.bad |= s.parent != NO_SPAN && s.parent >= i;
 		s.host = get_text(p);
+		s.process = p->version > NO_PROCESSES ? get_text(p) : 0;
 		s.start = read_svarint(&p->in);
 		s.end = read_svarint(&p->in);
 		s.path = read_svarint(&p->in);
@@ -462,7 +465,7 @@ static void get_head(struct parser *p)
 		return;
 	p->in.at += strlen(MAGIC);
 	p->version = read_varint(&p->in);
-	p->in.bad |= p->version != VERSION && p->version != OLD_VERSION;
+	p->in.bad |= p->version < OLD_VERSION || p->version > VERSION;
 	p->f.rule = read_text(&p->in);
 	p->f.slot_width = read_svarint(&p->in);
 	n = get_count(p);

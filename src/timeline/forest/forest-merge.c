@@ -108,6 +108,7 @@ static int merge_exemplar(struct translation *t, struct group *g, const struct e
 		e.spans.v[i] = from->spans.v[i];
 		e.spans.v[i].vertex = t->vertex[from->spans.v[i].vertex];
 		e.spans.v[i].host = text_of(t, from->spans.v[i].host);
+		e.spans.v[i].process = text_of(t, from->spans.v[i].process);
 	}
 	return keep(g, &e);
 }

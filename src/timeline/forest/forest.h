@@ -83,6 +83,7 @@ struct leaf {
 struct exemplar_span {
 	uint32_t vertex, parent; /* parent: index, NO_SPAN = the root */
 	uint32_t host;		 /* text: host, else instance */
+	uint32_t process;	 /* text: its number on the host; 0 = not known */
 	int64_t start, end;	 /* ns since the request began, clamped */
 	int64_t path;		 /* exclusive time on the critical path */
 	bool error;

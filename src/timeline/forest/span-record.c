@@ -110,6 +110,7 @@ static void resolve(struct recorder_of_sets *r, uint32_t id, struct set_record *
 	ret->host = first_value(&set, r->fields[FIELD_HOST]);
 	if (!ret->host)
 		ret->host = first_value(&set, r->fields[FIELD_INSTANCE]);
+	ret->process = first_value(&set, r->fields[FIELD_PROCESS]);
 	ret->callee = first_value(&set, r->fields[FIELD_CALLEE]);
 	for (uint32_t d = 0; d < r->n_dimensions; d++) {
 		const uint32_t own[] = {r->dimensions[d], 0};

@@ -13,6 +13,7 @@ struct set_record {
 	bool known;
 	uint32_t values[FOREST_DIMENSIONS]; /* texts, 0 = this set does not say */
 	uint32_t host;			    /* text: of the host, else the instance */
+	uint32_t process;		    /* text: its number there, 0 = this set does not say */
 	uint32_t callee;
 	uint32_t versions; /* set: package -> version */
 	uint32_t joined;   /* the set, with what the inventories add */
