@@ -12,6 +12,7 @@ struct naming {
 	struct trace *t;
 	struct symbolizer *symbolizer;
 	struct hmap asked; /* (process, address) -> anything */
+	uint32_t only;	   /* tgid; 0 = all */
 };
 
 static struct code_place place_of(const struct trace *t, const struct trace_mapping *m, uint64_t address)
@@ -67,7 +68,7 @@ static int name_event(struct naming *n, const struct event *e)
 	const struct trace_thread *thread = trace_thread(n->t, e->thread, e->time);
 	int r;
 
-	if (!thread)
+	if (!thread || (n->only && thread->tgid != n->only))
 		return 0;
 	if (e->kind == EVENT_SAMPLE) {
 		r = name_stack(n, thread->tgid, e->sample.user);
@@ -87,10 +88,10 @@ static int know(struct naming *n)
 	return r;
 }
 
-int name_stacks(struct trace *t)
+static int name_them(struct trace *t, uint32_t only)
 {
 	const struct symbolizer_options options = {.root = "", .proc_root = "/proc"};
-	struct naming n = {.t = t};
+	struct naming n = {.t = t, .only = only};
 	int r = symbolizer_new(&options, &n.symbolizer);
 
 	if (r == 0)
@@ -101,4 +102,14 @@ int name_stacks(struct trace *t)
 	hmap_free(&n.asked);
 	symbolizer_free(n.symbolizer);
 	return r < 0 ? r : trace_finish(t);
+}
+
+int name_stacks(struct trace *t)
+{
+	return name_them(t, 0);
+}
+
+int name_stacks_of(struct trace *t, uint32_t tgid)
+{
+	return name_them(t, tgid);
 }

@@ -6,3 +6,5 @@
 
 /* Adds symbols to a finished trace. What has no name stays without. 0 or -ENOMEM. */
 int name_stacks(struct trace *t);
+/* The same for the stacks of one process alone. */
+int name_stacks_of(struct trace *t, uint32_t tgid);

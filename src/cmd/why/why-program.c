@@ -14,13 +14,16 @@
 #include "base/data/clock.h"
 #include "base/data/log.h"
 #include "cmd/act/client-rights.h"
+#include "cmd/waits/name-stacks.h"
 #include "timeline/blame/blame.h"
 #include "timeline/threads/state.h"
+#include "view/waits/waits.h"
 #include "view/why/why-program.h"
 
 #define EVENTS_SPAN (20 * NS_PER_SEC) /* of a longer trace the last */
 #define GOES_ON	    (500 * NS_PER_MS) /* a wait that lasts as long is looked at as a hang */
 #define CHAINS_MAX  16 /* processes of a program that are looked at */
+#define CULPRITS_NAMED 2 /* of the longest waits: for so many the answer names the function in which the culprit was */
 
 /* What is asked, and what the answer points into. */
 struct program_question {
@@ -167,24 +170,124 @@ static int find_threads(const struct program_question *q, uint32_t **ret, size_t
 	return threads ? 0 : -ENOMEM;
 }
 
-static int find_blame(struct program_question *q, const struct trace *trace)
+/* The window that was asked for, as far as the events reach; by default the last of them. */
+static void choose_window(const struct program_question *q, const struct why_query *asked, int64_t *ret_from, int64_t *ret_to)
+{
+	const struct timeline *t = &q->timeline;
+	int64_t to = q->found.past ? asked->request.at - t->trace->wall_offset : t->end;
+	int64_t from = asked->request.since ? asked->request.since - t->trace->wall_offset : to - EVENTS_SPAN;
+
+	*ret_to = to < t->end ? to : t->end;
+	*ret_from = from > t->start ? from : t->start;
+}
+
+static int threads_of(const struct timeline *t, uint32_t pid, uint32_t **ret, size_t *ret_n)
+{
+	int n = timeline_find(t, pid, ret);
+
+	*ret_n = n > 0 ? (size_t)n : 0;
+	return n < 0 ? n : 0;
+}
+
+/* Frames of the program itself: neither the kernel's, nor a state, nor what has no name. */
+static bool is_function(const char *name)
+{
+	size_t n = strlen(name);
+
+	return *name != '[' && !str_starts(name, "0x") && !strstr(name, "+0x") && (n < 4 || strcmp(name + n - 4, "_[k]") != 0);
+}
+
+static int keep_functions(const struct path_tree *tree, struct held_in *held)
+{
+	const char *names[TREE_DEPTH_MAX], *own[TREE_DEPTH_MAX];
+	size_t n = path_tree_heaviest(tree, names, ARRAY_SIZE(names)), n_own = 0;
+
+	for (size_t i = 1; i < n; i++) /* the first is the program */
+		if (is_function(names[i]))
+			own[n_own++] = names[i];
+	for (size_t i = n_own > HELD_IN_MAX ? n_own - HELD_IN_MAX : 0; i < n_own; i++) {
+		held->functions[held->n] = strdup(own[i]);
+		if (!held->functions[held->n++])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Where it ran then, by samples; where it did not, where it waited. */
+static int find_functions(const struct timeline *t, const struct fold_options *window, struct held_in *held)
+{
+	struct fold_options o = *window;
+	int r = 0;
+
+	for (int waits = 0; r == 0 && !held->n && waits < 2; waits++) {
+		struct path_tree tree = {};
+
+		o.waits = waits;
+		r = waits_fold_stacks(t, &o, &tree);
+		if (r == 0)
+			r = keep_functions(&tree, held);
+		path_tree_free(&tree);
+	}
+	return r;
+}
+
+static int find_held_in(struct program_question *q, struct trace *trace, size_t cell)
+{
+	const struct blame_matrix *m = &q->found.by_process;
+	const uint32_t pid = m->members.v[m->cells.v[cell].id].pid;
+	_cleanup_free_ uint32_t *threads = NULL;
+	struct fold_options window = {.from = m->from, .to = m->to};
+	struct held_in held = {.cell = cell};
+	int r = name_stacks_of(trace, pid);
+
+	r = r ?: threads_of(&q->timeline, pid, &threads, &window.n);
+	window.threads = threads;
+	if (r == 0 && window.n)
+		r = find_functions(&q->timeline, &window, &held);
+	if (held.n && VEC_PUSH(q->found.held_in, held) == 0)
+		return r;
+	for (size_t i = 0; i < held.n; i++)
+		free(held.functions[i]);
+	return held.n ? -ENOMEM : r;
+}
+
+/* Looks at the culprits that the answer names first. */
+static int find_where_held(struct program_question *q, struct trace *trace)
+{
+	const struct blame_matrix *m = &q->found.by_process;
+	size_t found = 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < m->cells.n && found < CULPRITS_NAMED; i++) {
+		if (m->cells.v[i].culprit != BY_TASK || !m->members.v[m->cells.v[i].id].pid)
+			continue;
+		r = find_held_in(q, trace, i);
+		found++;
+	}
+	return r;
+}
+
+static int find_blame(struct program_question *q, struct why_query *asked)
 {
 	_cleanup_free_ uint32_t *threads = NULL;
 	size_t n = 0;
-	int64_t from;
-	int r = timeline_build(trace, &q->timeline);
+	int64_t from, to;
+	int r = timeline_build(&asked->trace, &q->timeline);
 
 	if (r == -ENODATA)
 		return 0;
 	r = r ?: find_threads(q, &threads, &n);
-	from = q->timeline.end - EVENTS_SPAN > q->timeline.start ? q->timeline.end - EVENTS_SPAN : q->timeline.start;
-	if (r < 0 || !n || from >= q->timeline.end)
+	if (r < 0 || !n)
 		return r;
-	r = blame_build(&q->timeline, from, q->timeline.end, threads, n, LEVEL_PROCESS, &q->found.by_process);
+	q->found.past = asked->request.since || (!q->now && !asked->mark);
+	choose_window(q, asked, &from, &to);
+	if (from >= to)
+		return 0;
+	r = blame_build(&q->timeline, from, to, threads, n, LEVEL_PROCESS, &q->found.by_process);
 	blame_sort(&q->found.by_process);
 	if (r == 0)
 		q->found.timeline = &q->timeline;
-	return r;
+	return r ?: find_where_held(q, &asked->trace);
 }
 
 /* --- all of it --- */
@@ -214,7 +317,7 @@ static int find_all(struct common *common, struct program_question *q, struct st
 		r = find_living(q, &common->viewer);
 	if (r == 0 && !early)
 		r = find_chain(q, &common->viewer);
-	return r == 0 && asked->request.trace ? find_blame(q, asked->request.trace) : r;
+	return r == 0 && asked->request.trace ? find_blame(q, asked) : r;
 }
 
 static int print(const struct common *common, const struct program_question *q)

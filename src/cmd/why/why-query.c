@@ -18,6 +18,7 @@
 #define EVENTS_PATIENCE 150 /* ms */
 #define ALL_PATIENCE	20000 /* ms, for every event there is */
 #define EVENTS_UNTIL	(150 * NS_PER_MS) /* into a question: with events the answer takes 0.1 s more, and the first line is due after 0.3 s */
+#define RING_REACHES (1800 * NS_PER_SEC) /* no ring reaches further back */
 #define LIVE (10 * NS_PER_SEC) /* for so long those who hung are taken to hang still */
 #define MARKS_BEFORE (600 * NS_PER_SEC) /* a press belongs to what went before it and follows it: one before the window reaches into it */
 
@@ -103,6 +104,21 @@ void why_query_find_events(const struct common *common, struct why_query *a)
 	/* those of a press are kept some seconds after it */
 	if (a->request.proc_root || (!a->request.trace && why_query_is_live(common, a)))
 		find_events_of_now(common, a);
+}
+
+void why_query_find_past_events(const struct common *common, struct why_query *a)
+{
+	bool waits = a->waits;
+
+	if (a->request.trace || a->mark || wall_now() - a->request.at > RING_REACHES)
+		return;
+	a->waits = true;
+	find_events_of_now(common, a);
+	a->waits = waits;
+	if (!a->request.trace || trace_wall(&a->trace, a->trace.from) <= a->request.at)
+		return;
+	a->request.trace = NULL;
+	trace_clear(&a->trace);
 }
 
 bool why_query_is_live(const struct common *common, const struct why_query *a)

@@ -26,6 +26,9 @@ int why_query_load_causes(struct why_query *a);
 /* The events kept of the mark, or, about now (request.proc_root) or a moment that has only just passed, those the recorder has, as far as `common->viewer` may see them,
  * where there are any: request.trace. Without them the answer is made of counters. */
 void why_query_find_events(const struct common *common, struct why_query *a);
+/* The recorder's events about a moment that has passed, where they still reach back to it: all of them, however long that takes. Without
+ * them the answer is made of counters. */
+void why_query_find_past_events(const struct common *common, struct why_query *a);
 /* The moment has only just passed, on this machine: its processes can be looked at. */
 bool why_query_is_live(const struct common *common, const struct why_query *a);
 /* Earlier marks that must not be learnt as normally, of the window that is asked about. The normal window (answer.window) is of recorded

@@ -281,7 +281,10 @@ static int why_one(struct common *common, const char *who)
 		if (r < 0)
 			return why_query_wrong_time("why", why_args.at, r);
 	}
+	if (why_args.since && parse_time(why_args.since, wall_now(), &asked.request.since) < 0)
+		return usage_error("why", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", why_args.since);
 	why_query_find_events(common, &asked);
+	why_query_find_past_events(common, &asked);
 	if (common->from_file || why_args.at) {
 		store = open_common_store(common, STORE_READ);
 		if (!store)

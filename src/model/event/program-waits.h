@@ -18,6 +18,14 @@ struct program_wait {
 	bool unusual;
 };
 
+/* Where the culprit of a cell spent the window: the functions of its heaviest stack, outermost first. */
+#define HELD_IN_MAX 8 /* functions: the innermost ones */
+struct held_in {
+	size_t cell; /* index into by_process.cells */
+	char *functions[HELD_IN_MAX];
+	size_t n;
+};
+
 struct program_waits {
 	char *name;		/* as the recording has it, or as asked */
 	int64_t at;		/* wall ns */
@@ -26,7 +34,9 @@ struct program_waits {
 	struct wait_chain chain;	/* of now; empty of another time */
 	/* By events, where there are any: */
 	const struct timeline *timeline; /* NULL = there are none */
+	bool past;			 /* of a window before `at`, not of the last moments */
 	struct blame_matrix by_process;	 /* its threads are the victims; the longest first */
+	VEC(struct held_in) held_in;	 /* of the first cells, as many as have a culprit whose stacks are known */
 };
 
 void program_waits_free(struct program_waits *p);

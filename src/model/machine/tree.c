@@ -115,6 +115,16 @@ void path_tree_sort(struct path_tree *t)
 	free(room);
 }
 
+size_t path_tree_heaviest(const struct path_tree *t, const char **names, size_t most)
+{
+	uint32_t at = t->nodes.n ? t->nodes.v[0].child : 0;
+	size_t n = 0;
+
+	for (; at && n < most && 2 * t->nodes.v[at].total >= t->nodes.v[t->nodes.v[at].parent].total; at = t->nodes.v[at].child)
+		names[n++] = t->nodes.v[at].name;
+	return n;
+}
+
 static void write_name(const char *name, struct str *out)
 {
 	for (; *name; name++)

@@ -31,6 +31,9 @@ struct path_tree {
 int path_tree_add(struct path_tree *t, const char *const *names, size_t n, uint64_t weight);
 /* The heaviest children first, everywhere. */
 void path_tree_sort(struct path_tree *t);
+/* The names from the root's heaviest child down, as long as one child has at least half of its parent's weight; at most `most`, how
+ * many. The names are the tree's. The tree is sorted. */
+size_t path_tree_heaviest(const struct path_tree *t, const char **names, size_t most);
 /* One line a path that has a weight of its own: "main;work;spin 412". Semicolons in names become colons. */
 void path_tree_write_folded(const struct path_tree *t, struct str *out);
 void path_tree_free(struct path_tree *t);

@@ -10,6 +10,7 @@
 
 #define CELLS_SHOWN 6
 #define CELL_LEAST  0.02 /* of the time looked at: what is shorter explains nothing */
+#define FUNCTIONS_SHOWN 2 /* of the culprit: the innermost */
 #define TELLING	    0.2	 /* ... and from here on it is what the first sentence says */
 
 static bool is_idle(enum chain_kind kind)
@@ -57,6 +58,22 @@ static bool tells(const struct program_waits *p, const struct blame_cell *c)
 	return contended && (double)c->ns >= TELLING * (double)(p->by_process.to - p->by_process.from);
 }
 
+static const struct held_in *held_in_of(const struct program_waits *p, const struct blame_cell *c)
+{
+	for (size_t i = 0; i < p->held_in.n; i++)
+		if (p->held_in.v[i].cell == (size_t)(c - p->by_process.cells.v))
+			return &p->held_in.v[i];
+	return NULL;
+}
+
+static void put_functions(const struct held_in *held, struct str *out)
+{
+	size_t first = held && held->n > FUNCTIONS_SHOWN ? held->n - FUNCTIONS_SHOWN : 0;
+
+	for (size_t i = first; held && i < held->n; i++)
+		str_printf(out, "%s%s", i == first ? ", in " : " > ", held->functions[i]);
+}
+
 static void put_cell(const struct program_waits *p, const struct blame_cell *c, struct str *out)
 {
 	char span[32], who[LABEL_SIZE], how[2 * LABEL_SIZE];
@@ -64,6 +81,7 @@ static void put_cell(const struct program_waits *p, const struct blame_cell *c, 
 	via_words(p->timeline, &p->by_process, c, how, sizeof(how));
 	str_printf(out, "%s %s: %s%s%s", waits_short_span(c->ns, span, sizeof(span)), wait_text(c->wait),
 		   waits_culprit_label(p->timeline, &p->by_process, c, who, sizeof(who)), how[0] ? ", which " : "", how);
+	put_functions(held_in_of(p, c), out);
 }
 
 /* `any`: also of what is waited for others' work, where the recording says that it waits more than it normally does. */
@@ -75,7 +93,7 @@ static bool summarize_events(const struct program_waits *p, bool any, struct str
 
 		if (!tells(p, c) && !(any && c->culprit == BY_TASK && counts(p, c)))
 			continue;
-		str_printf(out, "In the last %s it waited ", waits_short_span(p->by_process.to - p->by_process.from, span, sizeof(span)));
+		str_printf(out, "In %s %s it waited ", p->past ? "these" : "the last", waits_short_span(p->by_process.to - p->by_process.from, span, sizeof(span)));
 		put_cell(p, c, out);
 		str_putc(out, '.');
 		return true;
@@ -205,6 +223,15 @@ static json_t *waits_json_of(const struct program_waits *p)
 	return array;
 }
 
+static json_t *functions_json(const struct held_in *held)
+{
+	json_t *array = held ? json_array() : json_null();
+
+	for (size_t i = 0; held && i < held->n; i++)
+		json_array_append_new(array, text_json(held->functions[i]));
+	return array;
+}
+
 static json_t *events_json(const struct program_waits *p)
 {
 	json_t *array = json_array();
@@ -218,11 +245,12 @@ static json_t *events_json(const struct program_waits *p)
 			continue;
 		via_words(p->timeline, &p->by_process, c, how, sizeof(how));
 		json_array_append_new(
-			array, json_pack("{s:s, s:I, s:s, s:o, s:o, s:o, s:o}", "wait", wait_name(c->wait), "ns", (json_int_t)c->ns, "culprit_kind",
+			array, json_pack("{s:s, s:I, s:s, s:o, s:o, s:o, s:o, s:o}", "wait", wait_name(c->wait), "ns", (json_int_t)c->ns, "culprit_kind",
 					 waits_culprit_name(c->culprit), "culprit_text",
 					 text_json(waits_culprit_label(p->timeline, &p->by_process, c, who, sizeof(who))), "culprit",
 					 task ? waits_who_json(p->timeline, &p->by_process, c->id) : json_null(), "via",
-					 waits_who_json(p->timeline, &p->by_process, c->via), "how", text_json(how[0] ? how : NULL)));
+					 waits_who_json(p->timeline, &p->by_process, c->via), "how", text_json(how[0] ? how : NULL),
+					 "held_in", functions_json(held_in_of(p, c))));
 	}
 	return array;
 }
