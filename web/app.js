@@ -1,5 +1,6 @@
 // Joins the panes: what the address says is asked for and drawn.
 import { ask, follow, press } from "./api.js";
+import { wayUp } from "./descent.js";
 import { closeDoor, showDoor } from "./door.js";
 import { element, replaceContents, waiting } from "./dom.js";
 import { drawFeatures } from "./features.js";
@@ -40,7 +41,9 @@ const failed = (e) => say(e.message, true);
 // --- what is asked ---
 
 function showVerdict() {
-	if (board) drawVerdict(get("verdict"), board.verdict, marks.find((m) => String(m.id) === state().at));
+	if (!board) return;
+	drawVerdict(get("verdict"), board.verdict, marks.find((m) => String(m.id) === state().at));
+	get("verdict").prepend(wayUp());
 }
 
 function takeBoard(b) {

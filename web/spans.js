@@ -2,6 +2,7 @@
 // and two versions side by side (whyslow.spans.*/1).
 import { ask } from "./api.js";
 import { formatSpan } from "./axis.js";
+import { descentPanel } from "./descent.js";
 import { choosableTable, element, loadStyle, oddBar, replaceContents, svg } from "./dom.js";
 import { localTime } from "./format.js";
 import { check, choice, emptyState, field, keys, questions, redrawn, showsNothing, statusLine } from "./pane.js";
@@ -46,7 +47,7 @@ function build(main) {
 		method: choice("method", "judged by", [["robust", "robust"], ["sdiag-older", "Z-score against older ones"], ["sdiag-pooled", "Z-score against all others"]]),
 		critical: check("critical", "only the critical path", "leave out calls that no caller waited for"),
 		buckets: element("div", { class: "scroll", id: "bucket-list" }), versions: element("div", { class: "scroll", id: "version-list" }), forest: element("div", { class: "scroll tall", id: "forest" }),
-		which: element("div", { class: "row" }), one: holder("one"), two: holder("two"), compare: element("div", { id: "comparison" }), pick: element("div", { class: "row" }),
+		which: element("div", { class: "row" }), one: holder("one"), two: holder("two"), descent: descentPanel(), compare: element("div", { id: "comparison" }), pick: element("div", { class: "row" }),
 		suspects: element("div", { class: "scroll", id: "suspect-list" }), causes: element("div", { id: "attribute-list" }), whyStatus: statusLine(),
 		forestTitle: element("h2", { id: "forest-title" }, "Call forest"), versionTitle: element("h2", { id: "version-title" }, "Versions"),
 	};
@@ -65,7 +66,7 @@ function build(main) {
 		element("section", { "aria-labelledby": "version-title" }, parts.versionTitle, parts.versions),
 		element("section", { class: "whole", "aria-labelledby": "forest-title" }, parts.forestTitle, parts.forest),
 		element("section", { class: "whole", "aria-labelledby": "compare-title" }, element("h2", { id: "compare-title" }, "Two versions side by side"), parts.pick, parts.compare),
-		element("section", { class: "whole", "aria-labelledby": "requests-title" }, element("h2", { id: "requests-title" }, "Requests, span by span"), parts.which, element("div", { class: "beside" }, parts.one, parts.two),
+		element("section", { class: "whole", "aria-labelledby": "requests-title" }, element("h2", { id: "requests-title" }, "Requests, span by span"), parts.which, element("div", { class: "beside" }, parts.one, parts.two), parts.descent,
 			element("p", { class: "hint" }, "Red is the critical path: what the request waited for. Both have one scale.")));
 	redrawn(parts.one, () => forest && exemplars && drawRequests(state()));
 	keys(main, { Escape: () => setState({ one: null, two: null }) });
@@ -186,6 +187,7 @@ function drawRequests(s) {
 	if (one) drawWaterfall(parts.one, one, most);
 	else parts.one.replaceChildren(element("p", {}, "No request was stored whole."));
 	if (two) drawWaterfall(parts.two, two, most);
+	parts.descent.show(one?.trace ?? null);
 }
 
 export async function show(main, s, changed) {

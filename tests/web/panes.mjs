@@ -170,6 +170,15 @@ async function spans(p, address) {
 	await p.locator('.waterfall[data-name="two"] .span').first().waitFor();
 	assert.ok((await p.locator('.waterfall[data-name="one"] .span.critical').count()) > 3);
 	assert.match(await p.locator('.waterfall[data-name="one"] .span title').first().textContent(), /^api POST \/vm: .* on the critical path/);
+	// down to the hosts where it waited, which no list of recorders names here; and on a host's page the way back up
+	await p.locator("#descend").click();
+	await p.waitForFunction(() => new URLSearchParams(location.hash.slice(1)).has("down"));
+	assert.match(await text(p, "#descent-list li"), /on \S+.*The machine: no list of hosts is given/s);
+	const request = p.url();
+	await go(p, address, `view=machine&request=${encodeURIComponent(request)}`);
+	assert.equal(await p.locator("#verdict a", { hasText: "Back to the request" }).getAttribute("href"), request);
+	await p.locator("#verdict a", { hasText: "Back to the request" }).click();
+	await p.locator("#descent-list li").first().waitFor();
 	// a bucket by keyboard
 	await p.locator('#bucket-list tr[aria-selected="true"]').focus();
 	await p.keyboard.press("ArrowDown");

@@ -286,6 +286,7 @@ void change_print(const struct sides *s, const struct span_change *c)
 		print_bucket(&s->forest, &c->buckets.v[i], i == 0);
 	print_causes(&s->causes);
 	print_services(&s->forest, c);
+	descent_print(&s->descent);
 	spans_print_tally(&s->forest);
 }
 
@@ -443,13 +444,14 @@ json_t *change_json(const char *schema, const struct sides *s, const struct span
 							  names_get(s->names, c->services.v[i].service), "score", c->services.v[i].score,
 							  "expected_ns", c->services.v[i].expected, "got_ns", c->services.v[i].got, "calls",
 							  c->services.v[i].calls));
-	return json_pack("{s:s, s:s?, s:s?, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", schema, "since",
+	return json_pack("{s:s, s:s?, s:s?, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", schema, "since",
 			 s->changed.since ? format_rfc3339(s->changed.since, since, sizeof(since)) : NULL, "until",
 			 s->changed.until ? format_rfc3339(s->changed.until, until, sizeof(until)) : NULL, "baseline",
 			 s->before ? s->before : "", "candidate", s->after ? s->after : "", "rule", s->forest.rule, "verdict",
 			 span_verdict_name(span_change_gate(c)), "mean_before_ns", number_json(c->mean_before), "mean_after_ns",
 			 number_json(c->mean_after), "within_ns", number_json(c->within), "mix_ns", number_json(c->mix), "all", all_json(c), "buckets", buckets, "services",
-			 services, "attributes", causes_json(&s->causes), "suspects", suspects_json(&s->forest, &s->suspects), "read", spans_tally_json(&s->forest));
+			 services, "attributes", causes_json(&s->causes), "suspects", suspects_json(&s->forest, &s->suspects), "hosts", descent_json(&s->descent), "read",
+			 spans_tally_json(&s->forest));
 }
 
 /* Why a bucket is worse though its mean does not say so; NULL: its mean does. */

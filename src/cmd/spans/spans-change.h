@@ -5,6 +5,7 @@
 #include "analysis/span/span-change.h"
 #include "analysis/span/span-since.h"
 #include "analysis/span/span-suspect.h"
+#include "cmd/spans/spans-descent.h"
 #include "cmd/spans/spans.h"
 
 /* Two sides and what they are called. */
@@ -14,6 +15,7 @@ struct sides {
 	char *before, *after; /* in words */
 	struct suspects suspects; /* where versions were looked for */
 	struct span_causes causes; /* which requests became slower */
+	struct descent descent;	   /* of the first that became slower, where that was asked */
 	struct span_since changed; /* where no version was to blame: since when all take longer; since 0 = they do not */
 };
 

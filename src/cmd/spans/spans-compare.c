@@ -16,6 +16,7 @@
 
 static void sides_free(struct sides *s)
 {
+	descent_free(&s->descent);
 	forest_free(&s->forest);
 	free(s->before);
 	free(s->after);
@@ -307,6 +308,16 @@ static int judge(struct sides *s, struct span_change *ret)
 	return r;
 }
 
+/* From the call that adds most to the first bucket that became slower down to its host. */
+static int descend_change(const struct common *common, struct sides *s, const struct span_change *c)
+{
+	const struct bucket_change *b = c->buckets.n && span_is_regression(c->buckets.v[0].verdict) ? &c->buckets.v[0] : NULL;
+	uint32_t vertex = b && b->vertices.n ? b->vertices.v[0].vertex : NO_VERTEX;
+	const struct exemplar *request = b && b->after && vertex != NO_VERTEX ? descent_choose(b->after, vertex) : NULL;
+
+	return request ? descend(common, &s->forest, request, vertex, &s->descent) : 0;
+}
+
 static int with_change(struct common *common, size_t n, char **files, bool guess, const char *schema,
 		       int (*tell)(struct common *common, const struct sides *s, const struct span_change *c, const char *schema))
 {
@@ -317,9 +328,11 @@ static int with_change(struct common *common, size_t n, char **files, bool guess
 	if (r == 0)
 		r = judge(&s, &c);
 	if (r == 0) {
-		status = tell(common, &s, &c, schema);
+		r = guess ? descend_change(common, &s, &c) : 0;
+		status = r == 0 ? tell(common, &s, &c, schema) : EXIT_CANNOT;
 		span_change_free(&c);
-	} else if (r == -ENOMEM) {
+	}
+	if (r == -ENOMEM) {
 		log_error("out of memory");
 	}
 	sides_free(&s);
@@ -388,8 +401,65 @@ static int tell_why(struct common *common, const struct sides *s, const struct s
 	return s->suspects.compared ? EXIT_NOTHING_FOUND : EXIT_CANNOT;
 }
 
+/* The request of that id among those that were stored whole. */
+static const struct exemplar *find_request(const struct forest *f, const char *id)
+{
+	uint64_t high, low;
+
+	trace_id_of_text(f->names, id, strlen(id), &high, &low);
+	for (size_t i = 0; i < f->buckets.n; i++)
+		for (size_t k = 0; k < f->buckets.v[i].groups.n; k++) {
+			const struct group *g = &f->buckets.v[i].groups.v[k];
+
+			for (size_t j = 0; j < g->slowest.n + g->sample.n; j++) {
+				const struct exemplar *e = j < g->slowest.n ? &g->slowest.v[j] : &g->sample.v[j - g->slowest.n];
+
+				if (e->high == high && e->low == low)
+					return e;
+			}
+		}
+	return NULL;
+}
+
+static int tell_request(const struct common *common, const struct exemplar *request, const struct descent *d)
+{
+	char at[40], took[24];
+
+	if (common->json)
+		return spans_print_json(json_pack("{s:s, s:s, s:s, s:I, s:o}", "schema", "whyslow.spans.request/1", "trace", spans_arg.trace, "start",
+						  format_rfc3339(request->start, at, sizeof(at)), "duration_ns", (json_int_t)request->duration,
+						  "hosts", descent_json(d)), EXIT_ANSWERED);
+	printf("request %s of %s took %s\n", spans_arg.trace, format_local(request->start, at, sizeof(at)),
+	       spans_duration((double)request->duration, took));
+	descent_print(d);
+	return EXIT_ANSWERED;
+}
+
+/* One request, down to its hosts. */
+static int why_request(struct common *common, size_t n, char **files)
+{
+	_cleanup_(descent_free) struct descent d = {};
+	const struct exemplar *request;
+	struct names *names;
+	struct forest f;
+	int status = EXIT_CANNOT, r = spans_forest_of(common, n, files, &names, &f);
+
+	if (r < 0)
+		return r == -EINVAL ? EXIT_USAGE : EXIT_CANNOT;
+	request = find_request(&f, spans_arg.trace);
+	if (!request)
+		log_error("request %s is not stored whole; 'whyslow spans exemplars' lists those that are", spans_arg.trace);
+	else if (descend(common, &f, request, NO_VERTEX, &d) == 0)
+		status = tell_request(common, request, &d);
+	forest_free(&f);
+	names_free(names);
+	return status;
+}
+
 int spans_why(struct common *common, int argc, char **argv)
 {
+	if (spans_arg.trace)
+		return why_request(common, (size_t)argc - 1, argv + 1);
 	return with_change(common, (size_t)argc - 1, argv + 1, true, "whyslow.spans.why/1", tell_why);
 }
 

@@ -49,6 +49,7 @@ int spans_pipeline_options(size_t n_files, struct pipeline_options *ret)
 		return -EINVAL;
 	}
 	*ret = (struct pipeline_options){
+		.only = spans_arg.trace,
 		.topmost = spans_arg.root && !strcmp(spans_arg.root, "topmost"),
 		.mapping_file = spans_arg.mapping,
 		.join = spans_arg.join,
@@ -302,7 +303,10 @@ int spans_forest_of(struct common *common, size_t n, char **data, struct names *
 		r = read_data(common, n, data, ret);
 	if (r == 0)
 		r = forest_finish(ret);
-	if (r == 0 && !ret->tally.requests) {
+	if (r == 0 && !ret->tally.requests && spans_arg.trace && n) {
+		log_error("trace %s is not in the data", spans_arg.trace);
+		r = -ENODATA;
+	} else if (r == 0 && !ret->tally.requests) {
 		log_error("no whole request: %" PRIu64 " spans read, none of them a root; if traces are spread over files, give all of them; if "
 			  "requests begin elsewhere (an ingress, a browser), use --root topmost", ret->tally.spans);
 		spans_print_tally(ret);

@@ -96,6 +96,16 @@ static const struct option_row change_options[] = {
 	{OPTION_COUNT, 0, "min-effect", "PERCENT", &spans_arg.min_effect, "the smallest rise of the mean that matters (default 5)"},
 	{},
 };
+static const struct option_row why_options[] = {
+	DATA_OPTIONS, BUCKET_OPTIONS, SIDES_OPTIONS,
+	{OPTION_COUNT, 0, "min-effect", "PERCENT", &spans_arg.min_effect, "the smallest rise of the mean that matters (default 5)"},
+	{OPTION_TEXT, 0, "trace", "ID", &spans_arg.trace, "why this request was slow: where it waited, by the recorders of its hosts"},
+	{OPTION_TEXT, 0, "hosts", "FILE", &spans_arg.host_list,
+	 "the recorders to ask: a list as of 'fleet watch', or a folder of recordings HOST.db (default /etc/whyslow/hosts, and this machine's)"},
+	{OPTION_TEXT, 0, "token-file", "FILE", &spans_arg.token_file, "the token for hosts that have none in the list"},
+	{OPTION_TEXT, 0, "ca-file", "FILE", &spans_arg.ca_file, "the authority that signed their certificates, or the certificate itself"},
+	{},
+};
 static const struct option_row receive_options[] = {
 	PIPELINE_OPTIONS,
 	{OPTION_SPAN, 0, "window", "SPAN", &spans_arg.window, "the length of one part of the store (default 1min)"},
@@ -128,7 +138,7 @@ static const struct subverb load = {"load", "DATA ... ", "adds traces to the sto
 	path = {"path", "[DATA ...] ", "the critical path of every bucket, or of single traces", path_options, spans_path, NULL},
 	groups = {"groups", "[DATA ...] ", "compare versions of each bucket with the older ones (z-scores), and find outliers", groups_options, spans_groups, NULL},
 	exemplars = {"exemplars", "[DATA ...] ", "show requests that were stored whole: the slowest of each version, and ordinary ones", exemplar_options, spans_exemplars, NULL},
-	why = {"why", "[DATA ...] ", "which bucket, version and call path became slower, and why", change_options, spans_why, NULL},
+	why = {"why", "[DATA ...] ", "which bucket, version and call path became slower, and why, down to the hosts", why_options, spans_why, NULL},
 	compare = {"compare", "[DATA ...] ", "baseline and candidate: where the milliseconds went", change_options, spans_compare, NULL},
 	gate = {"gate", "[DATA ...] ", "exit status for a deployment (--baseline V1 --candidate V2): 0 pass, 1 regression, 3 cannot tell", gate_options, spans_gate, NULL},
 	receive = {"receive", "", "receive traces over OTLP/HTTP (/v1/traces) into the store", receive_options, spans_receive, NULL},

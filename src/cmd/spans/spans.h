@@ -16,7 +16,8 @@ struct spans_arguments {
 	bool each_trace;
 	const char *trace;
 	const char *baseline, *candidate;
-	const char *listen, *token_file, *cert_file, *key_file;
+	const char *listen, *token_file, *cert_file, *key_file, *ca_file;
+	const char *host_list; /* recorders of hosts, or their recordings: host-recorders.h */
 	int64_t window, keep; /* ns; window 0 = the verb's default */
 	const char *run, *webhook, *against, *method;
 	const char *engine, *output, *part, *asynchronous, *learn;

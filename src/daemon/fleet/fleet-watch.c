@@ -18,7 +18,7 @@
 #include "net/users.h"
 
 #define ANSWERS_MAX  48 /* a round: a host that was away for two days has caught up after one */
-#define LINE_WORDS   8
+#define PULL_TIMEOUT (10 * NS_PER_SEC)
 #define TIMES_MAX    100000
 #define SILENT_ROUNDS 3 /* a recorder that says nothing new for so long has stopped */
 
@@ -157,15 +157,14 @@ static void set_state(const struct watch *w, struct watch_host *h, bool ok, cons
 	h->words = words ? strdup(words) : NULL;
 }
 
-static int connect_host(const struct watch *w, struct watch_host *h, char **ret_error)
+int watch_host_connect(const struct watch_host *h, const char *token_file, const char *ca_file, int64_t timeout, struct http_client **ret,
+		       char **ret_error)
 {
-	const char *token_file = h->token_file ? h->token_file : w->options->token_file;
-	struct http_client_options o = {.ca_file = h->ca_file ? h->ca_file : w->options->ca_file, .timeout = 10 * NS_PER_SEC};
+	struct http_client_options o = {.ca_file = h->ca_file ? h->ca_file : ca_file, .timeout = timeout};
 	struct credentials who = {};
 	int r;
 
-	if (h->pull->client)
-		return 0;
+	token_file = h->token_file ? h->token_file : token_file;
 	if (!token_file)
 		return fail_with(ret_error, -EINVAL, "no token for it: --token-file FILE, or token=FILE behind its URL");
 	r = user_credentials_read(token_file, &who, ret_error);
@@ -174,7 +173,7 @@ static int connect_host(const struct watch *w, struct watch_host *h, char **ret_
 	o.token = who.token;
 	o.user = who.user;
 	o.password = who.password;
-	r = http_client_open(&o, &h->pull->client, ret_error);
+	r = http_client_open(&o, ret, ret_error);
 	user_credentials_free(&who);
 	return r;
 }
@@ -306,13 +305,14 @@ static int pull_host(void *data, size_t i)
 	_cleanup_free_ char *error = NULL;
 	int64_t begin = w->now - w->options->window;
 	size_t n = 1;
-	int r;
+	int r = 0;
 
 	if (is_prometheus(h->url))
 		return 0;
 	if (h->pull->next < begin)
 		h->pull->next = begin;
-	r = connect_host(w, h, &error);
+	if (!h->pull->client)
+		r = watch_host_connect(h, w->options->token_file, w->options->ca_file, PULL_TIMEOUT, &h->pull->client, &error);
 	for (int k = 0; r == 0 && n && k < ANSWERS_MAX; k++)
 		r = ask(h, &n, &error);
 	if (r < 0)

@@ -30,6 +30,12 @@ struct watch_list {
 int watch_list_read(const char *file, struct watch_list *ret, char **ret_error);
 void watch_list_free(struct watch_list *l);
 
+struct http_client;
+/* A client for this host, with the token and the authority that its line names, else these (NULL = none). Its requests end after
+ * `timeout` ns. 0, -EINVAL without a token, -errno with *ret_error (caller frees). */
+int watch_host_connect(const struct watch_host *h, const char *token_file, const char *ca_file, int64_t timeout, struct http_client **ret,
+		       char **ret_error);
+
 struct watch_options {
 	const char *token_file, *ca_file; /* of hosts that name none */
 	int64_t every;	/* ns between rounds */

@@ -22,11 +22,13 @@ struct serve {
 	struct web_control *control;
 	struct str address;
 	struct asker asker, spans_asker; /* the latter's store is that of the spans */
-	const char *fleet_file;
+	const char *fleet_file, *hosts_file;
 	struct reader_pool *kept;
 };
 
-#define FLEET_FILE "FLEET" /* among a call's words: the file that is served */
+/* Among a call's words: the files that are served. */
+#define FLEET_FILE "FLEET"
+#define HOSTS_FILE "HOSTS" /* left out, with the option before it, where there is none */
 
 /* A query's parameter becomes an option of the verb; one without an option is a word of its own. */
 struct parameter {
@@ -57,6 +59,8 @@ struct call {
 static const struct call calls[] = {
 	{"/api/v1/why", "GET", "why it is (or was) slow", NULL, {"why", "--json"},
 	 {AT, {"since", "--since", "start of the incident"}, WINDOW, WHO, {"model", "--model", "robust, gaussian or unusual"}, WAIT}},
+	{"/api/v1/program", "GET", "why one program is (or was) slow: what it waits for, and what makes it wait", NULL, {"why", "--json"},
+	 {AT, SINCE, {"for", NULL, "a pid, unit or name"}}},
 	{"/api/v1/incident", "GET", "the answer for a mark", NULL, {"show", "--json"}, {{"id", NULL, "the mark's number"}, WINDOW, WAIT}},
 	{"/api/v1/board", "GET", "every process at a moment, the most unusual first", NULL, {"show", "--json"}, {AT, WINDOW}},
 	{"/api/v1/process", "GET", "the features of one process at a moment", NULL, {"show", "--json"}, {AT, WINDOW, WHO}},
@@ -100,8 +104,8 @@ static const struct call calls[] = {
 	{"/api/v1/spans/forest", "GET", "every call path of every bucket", NULL, {"spans", "forest", "--json"}, {SPANS_PARAMETERS}},
 	{"/api/v1/spans/exemplars", "GET", "requests that were stored whole", NULL, {"spans", "exemplars", "--json"},
 	 {SPANS_PARAMETERS, {"top", "--top", "so many of each kind"}}},
-	{"/api/v1/spans/why", "GET", "which version, in which bucket, made requests slower, and which attributes explain it", NULL, {"spans", "why", "--json"},
-	 {SPANS_PARAMETERS}},
+	{"/api/v1/spans/why", "GET", "which version, in which bucket, made requests slower, and which attributes explain it, down to the hosts", NULL,
+	 {"spans", "why", "--json", "--hosts", HOSTS_FILE}, {SPANS_PARAMETERS, {"trace", "--trace", "why this request was slow, by the recorders of its hosts"}}},
 	{"/api/v1/spans/compare", "GET", "two versions: where the time went", NULL, {"spans", "compare", "--json"},
 	 {SPANS_PARAMETERS, {"baseline", "--baseline", "the version that was good"}, {"candidate", "--candidate", "the one to judge"}}},
 	{"/api/v1/fleet/info", "GET", "servers and counters", NULL, {"fleet", "info", FLEET_FILE, "--json"}, {}},
@@ -168,12 +172,21 @@ static bool is_kept(const struct call *call)
 	return false;
 }
 
+static const char *file_or_word(const struct serve *s, const char *word)
+{
+	return strcmp(word, FLEET_FILE) == 0 ? s->fleet_file : strcmp(word, HOSTS_FILE) == 0 ? s->hosts_file : word;
+}
+
 static void put_words(const struct call *call, const struct http_exchange *e, struct words *w)
 {
 	const struct serve *s = e->context;
 
-	for (size_t i = 0; call->words[i]; i++)
-		w->v[w->n++] = strcmp(call->words[i], FLEET_FILE) == 0 ? s->fleet_file : call->words[i];
+	for (size_t i = 0; call->words[i]; i++) {
+		if (call->words[i + 1] && strcmp(call->words[i + 1], HOSTS_FILE) == 0 && !s->hosts_file)
+			i++;
+		else
+			w->v[w->n++] = file_or_word(s, call->words[i]);
+	}
 	for (size_t pass = 0; pass < 2 && call->parameters[0].name && !is_post(call); pass++) { /* options first; what begins with a dash stays a word */
 		if (pass)
 			w->v[w->n++] = "--";
@@ -475,6 +488,7 @@ int serve_start(const struct serve_options *o, struct serve **ret, char **ret_er
 	s->spans_asker.by_recorder = NULL;
 	s->spans_asker.from_file = NULL; /* a recording of the machine */
 	s->fleet_file = o->fleet_file;
+	s->hosts_file = o->hosts_file;
 	r = reader_pool_new(&s->asker, &s->kept);
 	if (r == 0)
 		r = http_server_start(&server, &s->server, ret_error);
