@@ -9,7 +9,6 @@
 #include "base/data/clock.h"
 #include "base/data/str.h"
 
-#define RECORDED_BY  (120 * NS_PER_SEC) /* a recording that begins later does not know the start */
 #define CALM	     0.10		/* share of time in which somebody waits */
 #define CALM_TICKS   10
 #define FAULT_BYTES  65536.0 /* what one major fault reads: the usual read-around */
@@ -120,7 +119,7 @@ int boot_answer(struct dataset *d, const struct why_request *request, struct ans
 	uint32_t end;
 	int r;
 
-	if (d->ticks.n < 2 || d->ticks.v[0].wall - request->since > RECORDED_BY)
+	if (d->ticks.n < 2 || d->ticks.v[0].wall - request->since > BOOT_RECORDED_BY)
 		return -ENODATA;
 	end = end_of_start(d);
 	st = measure(d, end);

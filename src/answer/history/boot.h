@@ -4,7 +4,8 @@
 
 #include "answer/why/why.h"
 
-#define BOOT_LONGEST (600 * NS_PER_SEC)
+#define BOOT_LONGEST	 (600 * NS_PER_SEC)
+#define BOOT_RECORDED_BY (120 * NS_PER_SEC) /* a recording that begins later does not know the start: boot-late.h */
 
 /* Answers for the start that begins at request->since and ends when the machine grows calm, at request->at at the
  * latest. -ENODATA when the start was not recorded. */

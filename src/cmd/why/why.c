@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "answer/history/boot-late.h"
 #include "answer/history/boot.h"
 #include "answer/history/answer-history.h"
 #include "answer/why/why.h"
@@ -19,6 +20,7 @@
 #include "cmd/act/save-answers.h"
 #include "cmd/why/why-program.h"
 #include "daemon/recorder/recorder.h"
+#include "source/machine/start-record.h"
 #include "store/chunk/frame.h"
 #include "view/why/why.h"
 
@@ -246,6 +248,52 @@ static int why_now(struct common *common)
 	return look_now(common, &asked.request);
 }
 
+static bool start_is_recorded(struct store *store, int64_t start)
+{
+	struct dataset d = {};
+	unsigned damaged;
+	bool recorded = store_load(store, start, start + BOOT_RECORDED_BY, &d, &damaged) == 0 && d.ticks.n;
+
+	dataset_free(&d);
+	return recorded;
+}
+
+/* Nothing recorded the start: what this machine keeps of it itself. */
+static int boot_unrecorded(struct common *common, int64_t start)
+{
+	_cleanup_(start_record_free) struct start_record kept = {};
+	struct answer a;
+	int r = start_record_read("/proc", &common->viewer, &kept), status = client_give_up_rights(common, 0);
+
+	if (status)
+		return status;
+	r = r ?: boot_late_answer(&kept, start, &a);
+	if (r == 0) {
+		status = print(common, &a, NULL);
+		answer_free(&a);
+		return status;
+	}
+	log_error(r == -ENODATA ? "nothing is known of this machine's start: no recorder ran, and it keeps no times of its own" : "out of memory");
+	return EXIT_CANNOT;
+}
+
+/* A recording of another machine says nothing of this one's start. */
+static bool boot_is_unrecorded(struct common *common, int64_t start)
+{
+	struct store_paths paths = common_paths(common);
+	_cleanup_free_ char *error = NULL;
+	struct store *store;
+	bool recorded;
+
+	if (common->from_file)
+		return false;
+	if (store_open(&paths, STORE_READ, &store, &error) < 0)
+		return true;
+	recorded = start_is_recorded(store, start);
+	store_close(store);
+	return !recorded;
+}
+
 /* From the machine's start to now, or to ten minutes after it. */
 static int why_boot(struct common *common)
 {
@@ -256,6 +304,8 @@ static int why_boot(struct common *common)
 
 	if (status)
 		return status;
+	if (boot_is_unrecorded(common, start))
+		return boot_unrecorded(common, start);
 	asked.request.since = start;
 	store = open_common_store(common, STORE_READ);
 	if (!store)
