@@ -1,5 +1,7 @@
 /* Our own recordings of many machines as a source of a fleet: files that `whyslow export --format store` wrote, one a
  * machine, named by the file. It is here and not in src/source because it reads the store. */
+#include "answer/fleet/fleet-recordings.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +12,6 @@
 #include "model/fleet/fleet-source.h"
 
 #include <fnmatch.h>
-#include <glob.h>
 #include <sys/stat.h>
 
 #define ENDINGS "/*.{db,whyslow}"
@@ -20,8 +21,7 @@ static int64_t before(int64_t to)
 	return to == INT64_MAX ? to - 1 : to;
 }
 
-/* "web-1" of "folder/web-1.db" */
-static char *name_of(const char *path)
+char *recording_host(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
 
@@ -46,7 +46,7 @@ static void keep_matching(const struct fleet_input *input, struct recorded *r)
 
 static int load_file(const struct fleet_input *input, struct intake *into, const char *path)
 {
-	_cleanup_free_ char *error = NULL, *name = name_of(path);
+	_cleanup_free_ char *error = NULL, *name = recording_host(path);
 	struct store_paths paths = {path, NULL};
 	struct recorded recorded = {};
 	struct store *store;
@@ -73,7 +73,7 @@ static int load_file(const struct fleet_input *input, struct intake *into, const
 	return r == -ENOMEM ? r : 0;
 }
 
-static int find_files(const char *location, glob_t *ret)
+int recordings_find(const char *location, glob_t *ret)
 {
 	_cleanup_free_ char *below = NULL;
 	struct stat st;
@@ -91,7 +91,7 @@ static int find_files(const char *location, glob_t *ret)
 static int load(const struct fleet_input *input, struct intake *into, char **ret_error)
 {
 	glob_t files = {};
-	int r = find_files(input->location, &files);
+	int r = recordings_find(input->location, &files);
 
 	if (r < 0)
 		return fail_with(ret_error, r, "%s: there is no recording; 'whyslow export --format store' writes one", input->location);
@@ -111,7 +111,7 @@ static int recognise(const char *location)
 	char begin[sizeof(magic)] = "";
 	int score = 0;
 
-	if (find_files(location, &files) == 0) {
+	if (recordings_find(location, &files) == 0) {
 		_cleanup_fclose_ FILE *f = fopen(files.gl_pathv[0], "re");
 		struct store_paths paths = {files.gl_pathv[0], NULL};
 		struct store *store;

@@ -238,7 +238,7 @@ static struct similar_marks *nearest(struct similar_groups *a, const struct save
 	return best;
 }
 
-static int place(struct similar_groups *a, struct saved_answer *t, size_t mark)
+int similar_groups_add(struct similar_groups *a, struct saved_answer *t, size_t mark)
 {
 	struct similar_marks *group = nearest(a, t);
 
@@ -263,6 +263,12 @@ static int by_number(const void *a, const void *b)
 	return x->first.wall < y->first.wall ? -1 : x->first.wall > y->first.wall;
 }
 
+void similar_groups_sort(struct similar_groups *a)
+{
+	if (a->list.n)
+		qsort(a->list.v, a->list.n, sizeof(a->list.v[0]), by_number);
+}
+
 int saved_answer_group(struct store *store, const struct answer_sink *sink, const struct mark *marks, size_t n, int64_t window, const struct viewer *viewer, struct similar_groups *ret)
 {
 	int r = 0;
@@ -272,11 +278,10 @@ int saved_answer_group(struct store *store, const struct answer_sink *sink, cons
 
 		r = saved_answer_get(store, sink, &marks[i], window, viewer, &t);
 		if (r == 0)
-			r = place(ret, &t, i);
+			r = similar_groups_add(ret, &t, i);
 		else if (r == -ENODATA)
 			r = 0;
 	}
-	if (ret->list.n)
-		qsort(ret->list.v, ret->list.n, sizeof(ret->list.v[0]), by_number);
+	similar_groups_sort(ret);
 	return r;
 }

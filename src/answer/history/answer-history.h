@@ -45,3 +45,6 @@ struct similar_groups {
 /* Groups marks by what was told of them; a mark whose time is no longer recorded is left out. 0 or -errno. */
 int saved_answer_group(struct store *store, const struct answer_sink *sink, const struct mark *marks, size_t n, int64_t window, const struct viewer *viewer, struct similar_groups *ret);
 void similar_groups_free(struct similar_groups *a);
+/* Puts one mark's answer, which it takes over, to those that are like it. 0 or -ENOMEM. */
+int similar_groups_add(struct similar_groups *a, struct saved_answer *t, size_t mark);
+void similar_groups_sort(struct similar_groups *a);

@@ -21,7 +21,7 @@ struct fleet_args {
 
 extern struct fleet_args fleet_args;
 extern const struct subverb fleet_load, fleet_info, fleet_view, fleet_check_verb, fleet_correlate, fleet_compare, fleet_rank,
-	fleet_why, fleet_history_verb, fleet_run, fleet_watch;
+	fleet_why, fleet_history_verb, fleet_incidents_verb, fleet_run, fleet_watch;
 /* Runs one command line, "view DATA cpu": for `fleet` itself and for saved analyses. Exit status. */
 int fleet_dispatch(struct common *common, int argc, char **argv);
 
