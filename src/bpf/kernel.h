@@ -252,7 +252,7 @@ struct task_struct {
 	struct __call_single_node wake_entry;
 	unsigned int __state;
 	unsigned int flags;
-	int on_cpu;
+	unsigned int on_cpu, on_rq; /* bytes in 7.2: where its size changed, only an unsigned member is read as it is there */
 	int static_prio;
 	unsigned int policy;
 	struct sched_entity se;
@@ -260,7 +260,7 @@ struct task_struct {
 	struct sched_info sched_info;
 	struct list_head tasks;
 	struct mm_struct *mm;
-	int exit_state, exit_code, on_rq;
+	int exit_state, exit_code;
 	int pid, tgid;
 	struct task_struct *real_parent;
 	struct list_head children, sibling; /* the list of the former goes through the latter */
