@@ -209,8 +209,29 @@ static void a_cpu_switched_off_ends_and_comes_back_without_a_jump(void **state)
 	tree_free(&t);
 }
 
+/* Two fast cores, whose second threads are off, and two slow ones of four: names have gaps, and only a fast core counts its throttling. */
+static void cores_of_two_kinds_keep_their_own_counters(void **state)
+{
+	static const struct expected cores[] = {
+		{"cpu0", "core.frequency", 5000000000, 0}, {"cpu2", "core.frequency", 4800000000, 0},
+		{"cpu12", "core.frequency", 3900000000, 0}, {"cpu15", "core.frequency", 800000000, 0},
+		{"cpu12", "core.user", 60000 * MS, 0},	    {"cpu15", "core.user", 40000 * MS, 0},
+		{"cpu0", "core.throttles", 4, 0},
+	};
+	struct tree t = tree_new("hybrid");
+
+	(void)state;
+	tree_open_source(&t, source_named("system"));
+	tree_sample(&t);
+	check_first(&t, ENTITY_CPU, cores, ARRAY_SIZE(cores));
+	check_missing(&t, ENTITY_CPU, "cpu12", "core.throttles");
+	assert_int_equal(count_of(&t, ENTITY_CPU), 4);
+	tree_free(&t);
+}
+
 RUN_TESTS(cmocka_unit_test(counters_are_those_of_the_kernels_text),
 	  cmocka_unit_test(slow_readings_follow_within_five_samples),
+	  cmocka_unit_test(cores_of_two_kinds_keep_their_own_counters),
 	  cmocka_unit_test(what_an_older_kernel_does_not_say_is_missing),
 	  cmocka_unit_test(a_recorded_machine_gives_all_it_has),
 	  cmocka_unit_test(tasks_are_counted_from_the_processes_of_the_tick),
