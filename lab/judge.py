@@ -13,7 +13,6 @@ import tops
 import trivial
 
 MODELS = {  # name in the tables -> options of `why`; a model that this whyslow does not know is left out
-    "robust": ("--model", "robust"),
     "gaussian": ("--model", "gaussian"),
     "the paper's": ("--model", "gaussian", "--window-mode", "block", "--window", "4h"),  # literally: 4 h, the event included
     "blame": ("--model", "blame"),

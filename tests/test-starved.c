@@ -73,16 +73,10 @@ static void the_default_model(void **state)
 	answers_or_says_that_memory_is_short(NULL);
 }
 
-static void the_robust_model(void **state)
-{
-	(void)state;
-	answers_or_says_that_memory_is_short(&method_robust);
-}
-
 static void the_model_of_the_paper(void **state)
 {
 	(void)state;
 	answers_or_says_that_memory_is_short(&method_gaussian);
 }
 
-RUN_TESTS(cmocka_unit_test(the_default_model), cmocka_unit_test(the_robust_model), cmocka_unit_test(the_model_of_the_paper))
+RUN_TESTS(cmocka_unit_test(the_default_model), cmocka_unit_test(the_model_of_the_paper))

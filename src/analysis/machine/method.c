@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-const struct method *const methods[] = {&method_blame, &method_robust, &method_gaussian, &method_unusual, NULL};
+const struct method *const methods[] = {&method_blame, &method_gaussian, &method_unusual, NULL};
 
 const struct method *method_find(const char *name)
 {

@@ -37,7 +37,7 @@ struct method {
 	int (*rank)(const struct dataset *d, const struct question *q, struct ranking *ret);
 };
 
-extern const struct method method_blame, method_gaussian, method_robust, method_unusual;
+extern const struct method method_blame, method_gaussian, method_unusual;
 extern const struct method *const methods[]; /* NULL-terminated; the first is the default */
 /* NULL if there is none of that name. */
 const struct method *method_find(const char *name);

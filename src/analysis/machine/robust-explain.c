@@ -24,7 +24,7 @@ static double waited_by_events(const struct robust *r, enum bottleneck b)
 
 	if (b == BOTTLENECK_PEER)
 		return r->new_of[b];
-	return r->joined && c ? c->total[b] : 0;
+	return c ? c->total[b] : 0;
 }
 
 /* A job waits in all the programs that it consists of. */

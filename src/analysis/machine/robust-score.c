@@ -59,7 +59,7 @@ static double share_of_memory(const struct robust *r, const struct use *use, dou
 
 double charged_to(const struct robust *r, const struct program *p, enum bottleneck of)
 {
-	const struct charges *c = r->joined ? r->q->charges : NULL;
+	const struct charges *c = r->q->charges;
 	double sum = 0;
 
 	if (!p->root)
@@ -72,7 +72,7 @@ double charged_to(const struct robust *r, const struct program *p, enum bottlene
 /* As a share of all such waits; NaN where no events tell. */
 static double charged_share(const struct robust *r, const struct program *p, enum bottleneck of)
 {
-	const struct charges *c = r->joined ? r->q->charges : NULL;
+	const struct charges *c = r->q->charges;
 
 	return c && c->total[of] >= CHARGED_LEAST ? fmin(1, charged_to(r, p, of) / c->total[of]) : NAN;
 }
@@ -132,7 +132,7 @@ static double share_of_queue(struct robust *r, struct program *p, const struct u
 /* A few writes one by one are no bytes worth a word, and may keep a disk busy. */
 static bool queues_noticeably(const struct robust *r, const struct program *p, const struct use *use)
 {
-	return r->joined && use->resource == BOTTLENECK_DISK && blocked_now(r, p) >= QUEUES_LEAST;
+	return use->resource == BOTTLENECK_DISK && blocked_now(r, p) >= QUEUES_LEAST;
 }
 
 /* Of what is new, however little that is: what waits more does so because of it. */
@@ -153,14 +153,14 @@ static double joined_share(struct robust *r, struct program *p, const struct use
 	double share = share_of(r, use, excess), charged = charged_share(r, p, use->resource);
 	double right = use->resource == BOTTLENECK_CPU ? right_to_cpu(r, p) : 1, is_new;
 
-	if (use->resource == BOTTLENECK_DISK && r->joined)
+	if (use->resource == BOTTLENECK_DISK)
 		share = fmax(share, share_of_queue(r, p, use, excess));
 	*ret_charged = NAN;
 	*ret_used = right * share_of_new(r, use, share, excess);
 	share *= right;
 	if (use->resource == BOTTLENECK_NETWORK)
 		share *= now / (now + LINE); /* how fast the line is nobody knows: what is little fills none */
-	if (isnan(charged) || use->joined)
+	if (isnan(charged) || use->is_wait)
 		return share;
 	is_new = use->resource == BOTTLENECK_DISK ? new_on_disk(r, p) : excess / now;
 	*ret_charged = is_new * charged_to(r, p, use->resource);
@@ -314,7 +314,7 @@ static double youth(const struct robust *r, const struct program *p)
  * for less than a sample used is in their own rows. */
 static bool is_of_jobs(const struct use *use)
 {
-	return !use->joined && use->resource != BOTTLENECK_NONE && use->feature != FEATURE_CHILDREN_CPU;
+	return !use->is_wait && use->resource != BOTTLENECK_NONE && use->feature != FEATURE_CHILDREN_CPU;
 }
 
 /* Several features of one resource are one piece of evidence: the largest counts. */
@@ -385,8 +385,6 @@ static double culprit_score_of(struct robust *r, struct program *p, struct verdi
 		struct usual u;
 
 		guilt[i] = 0;
-		if (uses[i].joined && !r->joined)
-			continue;
 		if (p->root && !is_of_jobs(&uses[i]))
 			continue;
 		if (isnan(now) || (now < noticeable(&p->members.v[0]->features[f]) && !queues_noticeably(r, p, &uses[i])))

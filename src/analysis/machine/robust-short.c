@@ -83,10 +83,10 @@ double shortage_of(struct robust *r, enum bottleneck b)
 	double now = p->now[b], usual = isnan(p->usual[b]) ? 0 : fmin(p->usual[b], now), more = NAN, sum;
 
 	if (b == BOTTLENECK_LOCK)
-		return r->joined && r->q->charges ? lock_shortage(r) : 0;
+		return r->q->charges ? lock_shortage(r) : 0;
 	if (b == BOTTLENECK_PEER)
 		return r->new_of[b] >= LOCKED_LEAST ? fmin(1, r->new_of[b]) : 0;
-	if (r->joined && b == BOTTLENECK_QUOTA)
+	if (b == BOTTLENECK_QUOTA)
 		return waited_more(r, FEATURE_WAIT_QUOTA);
 	if (isnan(now))
 		return 0;
@@ -168,7 +168,7 @@ double shortage_for(const struct robust *r, const struct use *use)
 double blocked_now(const struct robust *r, const struct program *p)
 {
 	double counted = p->there ? program_now(r, p, FEATURE_DELAY_BLOCK) : NAN;
-	double recorded = p->there && r->joined ? program_now(r, p, FEATURE_WAIT_DISK) : NAN;
+	double recorded = p->there ? program_now(r, p, FEATURE_WAIT_DISK) : NAN;
 
 	return fmax(0, fmax(counted, recorded)); /* of a NaN and a number the number */
 }
@@ -201,7 +201,7 @@ double right_to_cpu(const struct robust *r, const struct program *p)
 {
 	double least = 20;
 
-	for (size_t i = 0; r->joined && i < p->members.n; i++) {
+	for (size_t i = 0; i < p->members.n; i++) {
 		const struct subject *s = p->members.v[i];
 		double nice = s->last >= r->q->focus && subject_has(s, FEATURE_SCHED_NICE) ?
 				      subject_value(r->d, s, FEATURE_SCHED_NICE, s->last < r->q->at ? s->last : r->q->at) :

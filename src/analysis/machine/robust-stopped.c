@@ -32,7 +32,7 @@ static struct robust just_now(const struct robust *r, struct question *q)
 /* What is held is still there, what was written may be on its way to the disk yet, and waits are what it suffers. */
 static bool is_over_when_it_stops(const struct use *use)
 {
-	return !use->joined && !use->of_memory && !(use->scale > 0) && use->feature != FEATURE_IO_WRITE_BYTES;
+	return !use->is_wait && !use->of_memory && !(use->scale > 0) && use->feature != FEATURE_IO_WRITE_BYTES;
 }
 
 /* Of its guilt, what it goes on with. */

@@ -215,7 +215,7 @@ static int describe_further(struct robust *r, const struct dataset *wide, struct
 
 	r->d = wide;
 	if (result == 0 && subject && p.members.n == v->program->members.n) {
-		result = describe(r, &p, v, ~r->method->features, &v->suspect);
+		result = describe(r, &p, v, ~method_blame.features, &v->suspect);
 		finish_features(r, &v->suspect, subject, before);
 	}
 	r->d = narrow;
@@ -320,7 +320,7 @@ static int list_processes(const struct robust *r, struct verdict *v)
 
 static int describe_in_full(struct robust *r, const struct dataset *wide, struct verdict *v)
 {
-	feature_set features = wide == r->d ? FEATURES_ALL : r->method->features;
+	feature_set features = wide == r->d ? FEATURES_ALL : method_blame.features;
 	int result = describe(r, v->program, v, features, &v->suspect);
 
 	if (result == 0)

@@ -1,4 +1,4 @@
-/* Unusual, and in the way: the robust model, and the default one, which joins it with what victims waited for.
+/* Unusual, and in the way: the default model, which joins that with what victims waited for.
  *
  * The unit of judgement is the *program* (exe + unit): what all its processes do together, so that history outlives
  * restarts and many small processes count as one. The time before the trouble is cut into blocks half as long as
@@ -144,7 +144,7 @@ static int judge_all(struct robust *r, struct ranking *ret)
 		if (judge_program(r, r->programs.v[i], &v) && VEC_PUSH(r->verdicts, v) < 0)
 			return -ENOMEM;
 	}
-	if (r->joined && (judge_jobs(r) < 0 || move_score(r) < 0))
+	if (judge_jobs(r) < 0 || move_score(r) < 0)
 		return -ENOMEM;
 	apply_recency_decay(r);
 	for (size_t i = 0; i < r->verdicts.n; i++)
@@ -159,21 +159,20 @@ static int rank_all(struct robust *r, struct ranking *ret)
 {
 	int result = gather_programs(r);
 
-	if (result == 0 && r->joined)
+	if (result == 0)
 		result = gather_jobs(r);
 	if (result == 0)
 		result = make_blocks(r);
 	if (result < 0)
 		return result;
-	result = r->joined ? weigh_news(r) : 0;
+	result = weigh_news(r);
 	for (int b = 0; b < BOTTLENECK_COUNT; b++)
 		r->shortage[b] = shortage_of(r, (enum bottleneck)b);
 	find_short_memory(r);
 	weigh_disk(r);
 	sum_totals(r);
 	sum_growth(r);
-	if (r->joined)
-		r->shortage[BOTTLENECK_NETWORK] = network_shortage(r);
+	r->shortage[BOTTLENECK_NETWORK] = network_shortage(r);
 	find_stolen(r);
 	result = result ?: judge_all(r, ret);
 	if (result == 0)
@@ -190,12 +189,12 @@ static int rank_all(struct robust *r, struct ranking *ret)
 	return result;
 }
 
-static int rank_by(const struct method *method, const struct dataset *d, const struct question *q, struct ranking *ret)
+static int blame_rank(const struct dataset *d, const struct question *q, struct ranking *ret)
 {
-	struct robust r = {.d = d, .q = q, .method = method, .joined = method == &method_blame};
+	struct robust r = {.d = d, .q = q};
 	int result;
 
-	ret->method = method->name;
+	ret->method = method_blame.name;
 	for (uint32_t t = q->focus; t <= q->at; t++)
 		r.focus_seconds += (double)d->ticks.v[t].span / 1e9;
 	if (r.focus_seconds <= 0)
@@ -205,32 +204,9 @@ static int rank_by(const struct method *method, const struct dataset *d, const s
 	return result;
 }
 
-static int robust_rank(const struct dataset *d, const struct question *q, struct ranking *ret)
-{
-	return rank_by(&method_robust, d, q, ret);
-}
-
-static int blame_rank(const struct dataset *d, const struct question *q, struct ranking *ret)
-{
-	return rank_by(&method_blame, d, q, ret);
-}
-
-#define BIT(f) (FEATURE_BIT(FEATURE_##f))
-
-/* what says whom somebody waited for */
-#define OF_BLAME \
-	(BIT(SCHED_NICE) | BIT(WAIT_LOCK) | BIT(WAIT_PEER) | BIT(WAIT_QUOTA) | BIT(WAIT_NETWORK) | BIT(NET_RX_CALLS) | BIT(NET_TX_CALLS))
-
-const struct method method_robust = {
-	.name = "robust",
-	.help = "beyond its baseline, of the resource that is short: median and episodes, weighed by pressure",
-	.features = FEATURES_READ_FIRST & ~OF_BLAME, /* what `uses` and `delays` name */
-	.rank = robust_rank,
-};
-
 const struct method method_blame = {
 	.name = "blame",
-	.help = "as robust, and what the victims waited for: contention, locks, limits (default)",
-	.features = FEATURES_READ_FIRST,
+	.help = "beyond its baseline, of the resource that is short, and what the victims waited for: contention, locks, limits (default)",
+	.features = FEATURES_READ_FIRST, /* what `uses` and `delays` name */
 	.rank = blame_rank,
 };

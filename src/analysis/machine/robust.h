@@ -19,7 +19,7 @@ struct use {
 	bool of_memory; /* its share is of the machine's memory, not of what all use */
 	double scale;	/* if set: the share is value / (value + scale), where there is no total */
 	double weight;	/* how bad it is when nothing is measured to be short */
-	bool joined;	/* only the joined model: it is a wait, not a use */
+	bool is_wait;	/* it is a wait, not a use */
 };
 
 extern const struct use uses[USES];
@@ -66,8 +66,6 @@ struct verdict {
 };
 
 struct robust {
-	const struct method *method;
-	bool joined; /* with what victims waited for (method_blame) */
 	const struct dataset *d;
 	const struct question *q;
 	struct blocks blocks;
@@ -76,7 +74,7 @@ struct robust {
 	size_t n_older;
 	double focus_seconds;
 	VEC(struct program *) programs;
-	VEC(struct program *) jobs; /* only the joined model */
+	VEC(struct program *) jobs;
 	VEC(struct verdict) verdicts;
 	struct hmap by_key, by_name;
 	double shortage[BOTTLENECK_COUNT]; /* 0..1 */

@@ -17,7 +17,7 @@ static const struct suspect *first_of(const struct answer *a)
 
 static bool has_odds(const struct method *method)
 {
-	return method != &method_gaussian && method != &method_unusual; /* their scores are no shares of guilt */
+	return method == &method_blame; /* their scores are no shares of guilt */
 }
 
 static bool is_of_the_machine(const struct suspect *s)

@@ -4,7 +4,7 @@
 #include "answer/why/pressure.h"
 #include "model/answer/finding.h"
 
-/* Of the robust models (model/answer/evidence.h): the probabilities of the suspects, of "nothing is slow" and of what is not listed. It is
+/* Of the default model (model/answer/evidence.h): the probabilities of the suspects, of "nothing is slow" and of what is not listed. It is
  * slow where "nothing" has less than half. The first suspect is named where it is more probable than all that is not listed, and than
  * COSTS times "nothing". The other models have no probabilities: slow is what is felt, and what their score says.
  * Fills a->slow, culprit_is_named, confidence, odds, pressure and the suspects' probability. */

@@ -174,7 +174,7 @@ static int prepare(struct common *common, struct why_query *asked)
 	if (why_args.model) {
 		request->method = method_find(why_args.model);
 		if (!request->method)
-			return usage_error("why", "unknown model '%s'; expected blame, robust, gaussian or unusual", why_args.model);
+			return usage_error("why", "unknown model '%s'; expected blame, gaussian or unusual", why_args.model);
 	}
 	if (why_args.window_mode) {
 		if (strcmp(why_args.window_mode, "block") != 0 && strcmp(why_args.window_mode, "past") != 0)

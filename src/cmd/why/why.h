@@ -18,7 +18,7 @@ extern struct why_args {
 	{OPTION_FLAG, 0, "boot", NULL, &why_args.boot, "why the machine's last start took so long"},                    \
 	{OPTION_SPAN, 0, "window", "SPAN", &why_args.window, "length of the baseline (default 4h)"},        \
 	{OPTION_TEXT, 0, "for", "WHO", &why_args.who, "list only this pid, unit or name"},                                       \
-	{OPTION_TEXT, 0, "model", "NAME", &why_args.model, "blame (default), robust (without what victims waited for), gaussian (the paper's) or unusual"},          \
+	{OPTION_TEXT, 0, "model", "NAME", &why_args.model, "blame (default), gaussian (the paper's) or unusual"},          \
 	{OPTION_TEXT, 0, "window-mode", "MODE", &why_args.window_mode, "past (default), or block: the paper's, event included"}, \
 	{OPTION_COUNT, 'n', "top", "N", &why_args.top, "how many to list (default 5)"},                                     \
 	{OPTION_FLAG, 0, "all-features", NULL, &why_args.all, "list every feature of each"},                                 \

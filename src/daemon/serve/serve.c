@@ -58,7 +58,7 @@ struct call {
 
 static const struct call calls[] = {
 	{"/api/v1/why", "GET", "why it is (or was) slow", NULL, {"why", "--json"},
-	 {AT, {"since", "--since", "start of the incident"}, WINDOW, WHO, {"model", "--model", "robust, gaussian or unusual"}, WAIT}},
+	 {AT, {"since", "--since", "start of the incident"}, WINDOW, WHO, {"model", "--model", "blame, gaussian or unusual"}, WAIT}},
 	{"/api/v1/program", "GET", "why one program is (or was) slow: what it waits for, and what makes it wait", NULL, {"why", "--json"},
 	 {AT, SINCE, {"for", NULL, "a pid, unit or name"}}},
 	{"/api/v1/incident", "GET", "the answer for a mark", NULL, {"show", "--json"}, {{"id", NULL, "the mark's number"}, WINDOW, WAIT}},

@@ -1,4 +1,4 @@
-/* What an answer of the robust models is made of: a conditional logit (McFadden 1974) over the suspects, "nothing is slow" and "what is not
+/* What an answer of the default model is made of: a conditional logit (McFadden 1974) over the suspects, "nothing is slow" and "what is not
  * listed". The utility of each outcome is a sum of evidence by weights (model/answer/weights.h), its probability exp(utility) over the sum
  * of all. The evidence for a suspect are logarithms of factors: 0 says nothing, what is negative speaks against it; its score is
  * exp(utility). The evidence for the other two are facts of the moment. */

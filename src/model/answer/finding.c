@@ -28,7 +28,7 @@ void ranking_free(struct ranking *r)
 
 bool suspect_matters(const struct ranking *r, const struct suspect *s)
 {
-	bool guilt = strcmp(r->method, "robust") == 0 || strcmp(r->method, "blame") == 0;
+	bool guilt = strcmp(r->method, "blame") == 0;
 
 	return !guilt || s->score >= CONTRIBUTES * r->suspects.v[0].score;
 }

@@ -79,7 +79,7 @@ struct suspect {
 	double imposed; /* s/s that others waited on its account for what it is guilty of, where events tell; else 0 */
 	double share; /* of the short resource, 0..1; NaN = not known */
 	struct explained explains;
-	double factors[EVIDENCE_COUNT]; /* of the robust models, whose weighted product is the score; 0 or NaN = does not apply */
+	double factors[EVIDENCE_COUNT]; /* of the default model, whose weighted product is the score; 0 or NaN = does not apply */
 	enum bottleneck of; /* what it uses too much of; NONE = a thing that is not short, such as handles */
 	VEC(struct deviation) features;
 	VEC(char *) evidence;

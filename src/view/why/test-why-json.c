@@ -43,7 +43,7 @@ static void every_key_of_the_contract_is_there(void **state)
 				.deviation = NAN, .since = 1795185127000000000ll};
 	struct suspect suspect = {.subject = &s, .score = 1, .share = NAN};
 	struct answer a = {.at = 1795185127000000000ll, .slow = true, .confidence = NAN, .bottleneck = BOTTLENECK_CPU,
-			   .summary = (char *)"slow", .ranking = {.method = "robust"}};
+			   .summary = (char *)"slow", .ranking = {.method = "blame"}};
 	json_t *root, *c;
 
 	(void)state;
