@@ -46,6 +46,12 @@ static double score_in(const struct verdict *v, enum bottleneck of)
 	return most;
 }
 
+/* Not a kernel worker, nor a program whose whole score a job has. */
+static bool may_employ(const struct verdict *v)
+{
+	return v->suspect.score > 0 && !works_for_others(v->program);
+}
+
 /* Whoever is most guilty of using what the worker works on. */
 static struct verdict *employer_of(struct robust *r, enum bottleneck work)
 {
@@ -54,7 +60,7 @@ static struct verdict *employer_of(struct robust *r, enum bottleneck work)
 
 	for (size_t i = 0; work != BOTTLENECK_NONE && i < r->verdicts.n; i++) {
 		struct verdict *v = &r->verdicts.v[i];
-		double guilt = works_for_others(v->program) ? 0 : score_in(v, work);
+		double guilt = may_employ(v) ? score_in(v, work) : 0;
 
 		if (guilt > most) {
 			most = guilt;
@@ -154,7 +160,7 @@ static struct verdict *asker_of(struct robust *r, const struct verdict *server)
 		double likeness;
 
 		/* a server may have begun a process for it as well: it is the elder of the two all the same */
-		if (v == server || works_for_others(v->program) || asked == INT64_MAX || asked <= begun ||
+		if (v == server || !may_employ(v) || asked == INT64_MAX || asked <= begun ||
 		    first_start(r, v->program, false) < begun)
 			continue;
 		likeness = asks(r, v->program, server->program, &s);

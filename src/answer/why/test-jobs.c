@@ -77,6 +77,33 @@ static void who_has_usual_work_done_all_the_time_is_named(void **state)
 	end(&st);
 }
 
+/* The build has the compilers' whole score by then, and what the kernel writes for them counts as the build's, too. */
+static void what_the_kernel_does_for_a_job_is_the_jobs(void **state)
+{
+	struct subject *make, *worker;
+	struct story st;
+
+	(void)state;
+	begin_workshop(&st);
+	make = build(&st, FROM, TICKS - 1);
+	for (size_t i = 0; i < st.d.subjects.n; i++) {
+		struct subject *s = st.d.subjects.v[i];
+
+		if (s->info.exe && strcmp(s->info.exe, "/usr/lib/cc1") == 0 && s->first >= FROM)
+			use(s, FEATURE_IO_WRITE_BYTES, s->first, s->last, 40 * MB);
+	}
+	worker = add(&st, "/kernel/kworker", 0, TICKS - 1, 0);
+	worker->info.flags |= ENTITY_IS_KERNEL_THREAD;
+	use(worker, FEATURE_IO_WRITE_BYTES, FROM, TICKS - 1, 80 * MB);
+	press(&st, FEATURE_PSI_IO_SOME, 2, 60);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, make);
+	assert_true(st.answer.culprit_is_named && st.answer.confidence > 0);
+	for (size_t i = 0; i < st.answer.ranking.suspects.n; i++)
+		assert_true(st.answer.ranking.suspects.v[i].score >= 0);
+	end(&st);
+}
+
 /* Each of them has but a part of what all of them have. */
 static void of_several_it_is_told_since_when_they_do_it(void **state)
 {
@@ -215,6 +242,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_has_usual_work_done_all_the_time_is_named),
+		cmocka_unit_test(what_the_kernel_does_for_a_job_is_the_jobs),
 		cmocka_unit_test(of_several_it_is_told_since_when_they_do_it),
 		cmocka_unit_test(of_one_program_alone_it_is_told_who_is_in_its_way),
 		cmocka_unit_test(what_two_jobs_share_is_told_once),
