@@ -20,16 +20,22 @@ static uint64_t memory_of(const struct dataset *d, const struct subject *system,
 	return (uint64_t)total;
 }
 
+/* A user who presses a button, or asks about now, has a reason. */
+static bool is_believed(const struct why_request *request)
+{
+	return request->marked || request->proc_root;
+}
+
 static int measure(const struct dataset *d, const struct why_request *request, int64_t reaction,
 		   struct question *q, struct shortages *ret)
 {
-	bool believed = request->marked || request->proc_root; /* who asks about now has a reason */
-	int r = pressure_find(d, q, request->since, reaction, believed, ret);
+	bool has_past = q->train_to >= q->train_from;
+	int r = pressure_find(d, q, request->since, reaction, is_believed(request), ret);
 
 	if (r < 0)
 		return r;
 	/* the paper's model trains on all of the past; the others on what lies before the trouble */
-	if (request->method != &method_gaussian)
+	if (has_past && request->method != &method_gaussian)
 		q->train_to = pressure_last_learnt(d, q, q->focus);
 	/* a trouble that was there from the beginning has no past, and a second or two of it are none either */
 	if (!request->since && q->train_to - q->train_from < BEFORE_LEAST)
@@ -110,6 +116,23 @@ static int look_at_what_is_new(const struct dataset *d, const struct why_request
 	return 0;
 }
 
+/* A machine that is slow since the recorder began is compared with itself, and nothing stands out. Until there is a past, pressures
+ * and shares decide: the search runs as if nothing was recorded before. */
+static int look_without_past(const struct dataset *d, const struct why_request *request, const struct question *q, struct incident_search *ret)
+{
+	struct question alone = *q;
+	struct incident_search here;
+	int r;
+
+	alone.train_to = (int64_t)q->train_from - 1;
+	r = look_at(d, request, &alone, PRESSURE_REACTION, &here);
+	if (r == 0 && here.answer.culprit_is_named)
+		incident_search_replace(ret, &here);
+	else
+		incident_search_free(&here);
+	return r;
+}
+
 /* Where the pressures point to a moment shortly before, and nobody stands out there, it may be something else
  * that somebody pressed the button for: then the moment of the press is looked at. */
 static int look_at_the_press(const struct dataset *d, const struct why_request *request, const struct question *q, struct incident_search *ret)
@@ -133,6 +156,8 @@ int incident_search_run(const struct dataset *d, const struct why_request *reque
 	if (ret->pressed && ret->q.train_to < ret->q.train_from)
 		return look_at_what_is_new(d, request, q, ret);
 	if (request->marked && ret->q.at != q->at && !ret->answer.culprit_is_named)
-		return look_at_the_press(d, request, q, ret);
-	return 0;
+		r = look_at_the_press(d, request, q, ret);
+	if (r == 0 && is_believed(request) && ret->there.always && !ret->answer.slow)
+		r = look_without_past(d, request, q, ret);
+	return r;
 }

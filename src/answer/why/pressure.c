@@ -48,6 +48,7 @@ struct gauge {
 	double *strain;
 	double usual_pressure, usual_strain; /* NAN = too little past */
 	bool felt;			     /* more than usual */
+	bool always;			     /* it has been so high since the recording began, which is not long ago */
 	double chance;			     /* ... that the past swings so far by itself; NAN = too little past */
 	bool there;			     /* ... and that is too little to be chance */
 	uint32_t end;			     /* the newest tick at which it is felt */
@@ -258,7 +259,7 @@ static int learn_chance(const struct dataset *d, const struct question *q, const
 
 	if (!values)
 		return -ENOMEM;
-	for (int64_t t = q->train_from; t <= to; t++) {
+	for (int64_t t = q->train_from; t <= to && t <= q->train_to; t++) {
 		double worst = is_learnt(q, t) ? worst_before(d, strain, (uint32_t)t, PRESSURE_REACTION) : NAN;
 
 		if (isnan(worst))
@@ -300,6 +301,7 @@ static uint32_t begin_of(const struct dataset *d, const struct gauge *g, uint32_
  * piece with it. */
 struct stretch_of_trouble {
 	uint32_t first, oldest, worst; /* ticks; the first at which anything was recorded */
+	uint32_t begin; /* where the strain had half its height: found without knowing what is usual */
 };
 
 static bool find_stretch(const struct dataset *d, const struct question *q, const struct gauge *g, int64_t reaction, struct stretch_of_trouble *ret)
@@ -316,21 +318,26 @@ static bool find_stretch(const struct dataset *d, const struct question *q, cons
 		s.first++;
 	s.oldest = pressure_tick_before(d, s.worst, STEADY_MAX);
 	s.oldest = s.oldest > s.first ? s.oldest : s.first;
+	s.begin = walk_back(g->strain, s.worst, s.oldest, felt_until(g->strain, s.worst) / 2);
 	*ret = s;
 	return true;
 }
 
-/* Up to which tick a strain's usual is learnt: what may be a trouble is not learnt from where it is more than a part of what
- * there is to learn from. Where it began is found without knowing what is usual: where the strain had half its height. */
-static int64_t usual_until(const struct dataset *d, const struct question *q, const struct gauge *g, const struct stretch_of_trouble *s)
+static bool is_steady(const struct stretch_of_trouble *s)
 {
-	uint32_t begin = walk_back(g->strain, s->worst, s->oldest, felt_until(g->strain, s->worst) / 2);
-	int64_t past = d->ticks.v[q->at].elapsed - d->ticks.v[s->first].elapsed;
-	bool steady = begin <= s->oldest + GAP_TICKS && past >= STEADY_LEAST;
+	return s->begin <= s->oldest + GAP_TICKS;
+}
 
-	if (steady || d->ticks.v[q->at].elapsed - d->ticks.v[begin].elapsed <= past / GUARD_PART)
+/* Up to which tick a strain's usual is learnt: what may be a trouble is not learnt from where it is more than a part of what
+ * there is to learn from. */
+static int64_t usual_until(const struct dataset *d, const struct question *q, const struct stretch_of_trouble *s)
+{
+	int64_t past = d->ticks.v[q->at].elapsed - d->ticks.v[s->first].elapsed;
+	bool usual = is_steady(s) && past >= STEADY_LEAST;
+
+	if (usual || d->ticks.v[q->at].elapsed - d->ticks.v[s->begin].elapsed <= past / GUARD_PART)
 		return q->train_to;
-	return pressure_last_learnt(d, q, begin);
+	return pressure_last_learnt(d, q, s->begin);
 }
 
 /* What a strain was before it rose, in a recording too short to tell what is usual: the mean before the tick that parts it best
@@ -364,13 +371,14 @@ static int learn_gauge(const struct dataset *d, const struct question *q, int64_
 {
 	struct stretch_of_trouble s;
 	bool strained = find_stretch(d, q, g, reaction, &s);
-	int64_t to = strained ? usual_until(d, q, g, &s) : q->train_to;
+	int64_t to = strained ? usual_until(d, q, &s) : q->train_to;
 	int r = learn_usual(q, g->strain, to, g->strain != g->pressure, &g->usual_strain);
 
 	if (r == 0)
 		r = learn_usual(q, g->pressure, to, false, &g->usual_pressure);
 	if (r == 0 && strained && isnan(g->usual_strain))
 		g->usual_strain = before_rise(g->strain, &s);
+	g->always = strained && is_steady(&s) && s.oldest == s.first;
 	return r;
 }
 
@@ -439,6 +447,7 @@ int pressure_find(const struct dataset *d, struct question *q, int64_t since, in
 			r = look_for_trouble(d, q, reaction, believed ? CHANCE_BELIEVED : CHANCE_CALM, g);
 		ret->any |= g->there;
 		ret->felt |= g->felt;
+		ret->always |= g->always;
 		ret->chance = fmin(ret->chance, isnan(g->chance) ? CHANCE_CALM : g->chance);
 	}
 	if (r == 0) {

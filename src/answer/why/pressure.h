@@ -8,6 +8,7 @@
 struct shortages {
 	bool felt;		   /* more had to be waited for something than is usual */
 	bool any;		   /* ... and than the past swung to by itself */
+	bool always;		   /* a pressure is as high as it has been since the recording began, not long ago */
 	double chance;		   /* ... that the past swings so far by itself, 0..1; 1 = nothing is felt */
 	bool of[BOTTLENECK_COUNT]; /* for what, in [focus, at] */
 };
@@ -36,7 +37,7 @@ bool pressure_is_felt(double now, double usual);
 
 /* Looks for a trouble at q->at or up to `reaction` ns before (0: it is there now): moves q->at back to where it was there last,
  * puts q->focus where it began (`since`, wall ns, where that is known: not 0), and fills q->pressure. Wants q->train_from and
- * train_to, excluded and waited.
+ * train_to (before train_from: nothing is known of the past, and what is felt is an incident), excluded and waited.
  *
  * A trouble is what is felt and goes beyond what the past reached by itself: pressures swing, and of a hundred calm moments one
  * at most may be called slow. Who has pressed a button (`believed`) needs less. What is felt without going beyond that (`felt`) is

@@ -112,6 +112,30 @@ static void what_always_is_so_is_told_with_who_uses_most(void **state)
 	end(&st);
 }
 
+/* A user who presses the button two minutes after the recorder was started has a reason, and there is nothing to compare with. */
+static void what_is_slow_since_the_recorder_began_is_judged_without_a_past(void **state)
+{
+	struct story st;
+
+	(void)state;
+	begin_swinging(&st, TICKS - 120, 10, TICKS - 120, 60, 3);
+	use(add(&st, "/bin/big", TICKS - 120, TICKS - 1, 0), FEATURE_IO_READ_BYTES, TICKS - 120, TICKS - 1, 500 * MB);
+	ask(&st, true);
+	assert_true(st.answer.slow && st.answer.culprit_is_named);
+	assert_string_equal(first(&st)->subject->info.name, "big");
+	assert_true(st.answer.slow_since <= (1000000 + TICKS - 100) * NS_PER_SEC);
+	assert_false(st.answer.has_history);
+	end(&st);
+	/* who came on top of what always is has the past to be compared with */
+	begin_swinging(&st, TICKS - 120, 10, TICKS - 120, 60, 3);
+	use(add(&st, "/bin/big", TICKS - 120, TICKS - 1, 0), FEATURE_IO_READ_BYTES, TICKS - 120, TICKS - 1, 500 * MB);
+	use(add(&st, "/bin/fresh", TICKS - 12, TICKS - 1, 0), FEATURE_IO_READ_BYTES, TICKS - 12, TICKS - 1, 300 * MB);
+	ask(&st, true);
+	assert_string_equal(first(&st)->subject->info.name, "fresh");
+	assert_true(st.answer.has_history);
+	end(&st);
+}
+
 /* Of 28 s in which programs always had to wait. */
 static void ask_young(struct story *st, bool somebody_is_new)
 {
@@ -147,6 +171,7 @@ int main(void)
 		cmocka_unit_test(of_a_short_past_more_must_be_seen),
 		cmocka_unit_test(a_trouble_that_fills_most_of_a_short_past_is_not_usual),
 		cmocka_unit_test(what_always_is_so_is_told_with_who_uses_most),
+		cmocka_unit_test(what_is_slow_since_the_recorder_began_is_judged_without_a_past),
 		cmocka_unit_test(in_a_young_recording_who_is_new_is_named),
 		cmocka_unit_test(less_is_told_where_one_program_stands_out),
 	};
