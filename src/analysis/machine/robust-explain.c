@@ -6,6 +6,7 @@
  *
  *   bound      who uses u CPUs holds up those that queue for a CPU no longer than it runs: for u of all their waiting at most
  *   steal      time that the hypervisor took is a competitor of all programs: it has its part of the wait for CPUs
+ *   heat       so is the time that cores lose by a lower clock while they are too hot
  *   own wait   what a suspect waits itself is not on its account
  */
 #include <math.h>
@@ -56,11 +57,12 @@ static double added_in_all(const struct robust *r)
 	return sum;
 }
 
-void find_stolen(struct robust *r)
+void find_lost(struct robust *r)
 {
-	double stolen = part_beyond_usual(r, ENTITY_CPU, FEATURE_CORE_STEAL), grown = r->growth[FEATURE_CPU_TIME];
+	double stolen = part_beyond_usual(r, ENTITY_CPU, FEATURE_CORE_STEAL), slowed = lost_to_heat(r), all = stolen + slowed;
 
-	r->stolen = stolen > 0 ? stolen / (stolen + grown) : 0;
+	r->stolen = all > 0 ? stolen / (all + r->growth[FEATURE_CPU_TIME]) : 0;
+	r->slowed = all > 0 ? slowed / (all + r->growth[FEATURE_CPU_TIME]) : 0;
 }
 
 /* By use: its share of what is new on the resource. */
@@ -71,7 +73,7 @@ static double estimated_by_use(const struct robust *r, const struct verdict *v, 
 
 	if (b != BOTTLENECK_CPU)
 		return v->used[b];
-	return fmin(v->used[b] * (1 - r->stolen), fmax(isnan(runs) ? 0 : runs, isnan(starts) ? 0 : starts) / 1e9 * r->queued / others);
+	return fmin(v->used[b] * (1 - r->stolen - r->slowed), fmax(isnan(runs) ? 0 : runs, isnan(starts) ? 0 : starts) / 1e9 * r->queued / others);
 }
 
 /* By events: whom the waiting threads waited for. By use where none tell. */
@@ -105,10 +107,11 @@ struct explained explain_verdict(const struct robust *r, const struct verdict *v
 
 void explain_waiting(const struct robust *r, struct ranking *ret)
 {
-	double all = added_in_all(r), explained = all > 0 ? r->stolen * r->added[BOTTLENECK_CPU] / all : 0;
+	double all = added_in_all(r), of_cpu = all > 0 ? r->added[BOTTLENECK_CPU] / all : 0, explained = (r->stolen + r->slowed) * of_cpu;
 
 	ret->added = all;
-	ret->stolen = explained;
+	ret->stolen = r->stolen * of_cpu;
+	ret->slowed = r->slowed * of_cpu;
 	ret->unexplained = NAN;
 	if (all < ADDED_LEAST)
 		return;

@@ -9,18 +9,13 @@
 #define GROUP_SHORT	1   /* times a second that a control group runs into its memory limit */
 #define ENOUGH_MEMORY	0.1 /* of the machine's that can be had: then what is short is the group's */
 
-/* How much more is waited for a thing than usual, as a share of what is waited now: 0 = as always, 1 = all of it is new.
- * Pressure alone cannot tell once it is near 100 %: a niced program that never rests keeps it there. NaN where the
- * waiting is not measured. */
-static double new_waiting(struct robust *r, enum entity_kind kind, size_t f, double *ret_now)
+/* All of a kind together: what they have of a feature now (NaN: there are none), and their baseline. */
+static struct usual usual_of_kind(struct robust *r, enum entity_kind kind, size_t f, double *ret_now)
 {
 	struct program all = {.key = ""};
-	const struct feature *feature;
-	double now = 0;
-	struct usual u;
+	struct usual u = {};
 
-	*ret_now = 0;
-
+	*ret_now = NAN;
 	for (size_t i = 0; i < r->d->subjects.n; i++) {
 		const struct subject *s = r->d->subjects.v[i];
 
@@ -28,15 +23,27 @@ static double new_waiting(struct robust *r, enum entity_kind kind, size_t f, dou
 			(void)VEC_PUSH(all.members, s);
 	}
 	if (!all.members.n)
-		return NAN;
-	feature = &all.members.v[0]->features[f];
-	now = program_now(r, &all, f);
+		return u;
+	*ret_now = program_now(r, &all, f);
 	fill_blocks(r, &all, f);
-	u = learn_usual(r, feature, now);
+	u = learn_usual(r, &all.members.v[0]->features[f], *ret_now);
+	u.noticed = *ret_now > noticeable(&all.members.v[0]->features[f]);
+	u.members = all.members.n;
 	VEC_FREE(all.members);
-	if (!(now > noticeable(feature)))
+	return u;
+}
+
+/* How much more is waited for a thing than usual, as a share of what is waited now: 0 = as always, 1 = all of it is new.
+ * Pressure alone cannot tell once it is near 100 %: a niced program that never rests keeps it there. NaN where the
+ * waiting is not measured. */
+static double new_waiting(struct robust *r, enum entity_kind kind, size_t f, double *ret_now)
+{
+	double now;
+	struct usual u = usual_of_kind(r, kind, f, &now);
+
+	*ret_now = u.noticed ? now : 0;
+	if (!u.noticed)
 		return NAN;
-	*ret_now = now;
 	return isnan(u.median) ? 1 : fmax(0, 1 - u.median / now);
 }
 
@@ -45,6 +52,17 @@ double part_beyond_usual(struct robust *r, enum entity_kind kind, size_t f)
 	double now, part = new_waiting(r, kind, f, &now);
 
 	return isnan(part) ? 0 : now * part;
+}
+
+double lost_to_heat(struct robust *r)
+{
+	struct usual clock;
+	double now;
+
+	if (!(part_beyond_usual(r, ENTITY_CPU, FEATURE_CORE_THROTTLES) > 0))
+		return 0;
+	clock = usual_of_kind(r, ENTITY_CPU, FEATURE_CORE_FREQUENCY, &now);
+	return 1e9 * (double)clock.members * fmax(0, 1 - now / clock.highest); /* of a NaN and a number the number */
 }
 
 double more_waited(struct robust *r, struct program *p, size_t f)

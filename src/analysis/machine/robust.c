@@ -173,7 +173,7 @@ static int rank_all(struct robust *r, struct ranking *ret)
 	sum_totals(r);
 	sum_growth(r);
 	r->shortage[BOTTLENECK_NETWORK] = network_shortage(r);
-	find_stolen(r);
+	find_lost(r);
 	result = result ?: judge_all(r, ret);
 	if (result == 0)
 		result = find_victims(r, ret);

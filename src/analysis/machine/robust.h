@@ -86,7 +86,7 @@ struct robust {
 	double blocked;			   /* ns/s that programs wait for their own requests to it */
 	double added[BOTTLENECK_COUNT]; /* of all programs */
 	double queued; /* s/s that all programs wait for CPUs, the usual included */
-	double stolen; /* by the hypervisor: of what is new on the CPUs, 0..1 */
+	double stolen, slowed; /* by the hypervisor, by heat: of what is new on the CPUs, 0..1 */
 	double total[FEATURES_MAX]; /* of all programs during the trouble */
 	double growth[FEATURES_MAX]; /* what all programs have of it beyond their usual */
 };
@@ -98,6 +98,8 @@ struct usual {
 	uint32_t n, episodes, as_high; /* blocks; runs of blocks that did the same; blocks at or above the value */
 	double fraction;	       /* of blocks that did the same */
 	bool only_value;	       /* it never was anything but the median */
+	bool noticed;		       /* of usual_of_kind(): there is enough of it now, ... */
+	size_t members;		       /* ... in so many */
 };
 
 /* Whose process it is; made where it is not yet there. NULL without memory. */
@@ -147,6 +149,8 @@ double surprise_of(const struct usual *u);
 double shortage_of(struct robust *r, enum bottleneck b);
 /* CPUs, disks: what all of them have of a counter beyond their usual, per second. 0 where it is not measured. */
 double part_beyond_usual(struct robust *r, enum entity_kind kind, size_t f);
+/* Where cores are slowed down for heat: what they compute less than at the highest clock that they had, ns/s. */
+double lost_to_heat(struct robust *r);
 /* What a program waits beyond its usual, ns/s. */
 double more_waited(struct robust *r, struct program *p, size_t f);
 /* After sum_totals(): what others wait for answers over the network beyond their usual, a whole thread = 1. */
@@ -190,8 +194,8 @@ int judge_program(struct robust *r, struct program *p, struct verdict *ret);
 
 /* robust-explain.c: how much of the waiting a suspect explains. After find_victims(). */
 
-/* After sum_growth(): fills in `stolen`. */
-void find_stolen(struct robust *r);
+/* After sum_growth(): fills in `stolen` and `slowed`. */
+void find_lost(struct robust *r);
 /* NaN where hardly anything waits more than usual. */
 struct explained explain_verdict(const struct robust *r, const struct verdict *v);
 /* After all suspects are described: what is left. */

@@ -276,13 +276,14 @@ static int add_ways(struct observer *o, const char *program)
 	return r;
 }
 
-/* What of the waiting it explains, and how much more than the hypervisor does. */
+/* What of the waiting it explains, and how much more than the hypervisor and than heat do. */
 static int add_explained(struct facts *facts, const struct ranking *of, const struct suspect *top)
 {
-	double share = of->added > 0 ? top->explains.share : NAN;
+	double share = of->added > 0 ? top->explains.share : NAN, known = isnan(share) ? 0 : share;
 	int r = add_told(facts, "explains", 1000 * share);
 
-	return r ?: add_told(facts, "ahead_of_steal", 1000 * ((isnan(share) ? 0 : share) - of->stolen));
+	r = r ?: add_told(facts, "ahead_of_steal", 1000 * (known - of->stolen));
+	return r ?: add_told(facts, "ahead_of_heat", 1000 * (known - of->slowed));
 }
 
 static int add_culprit(struct observer *o, const struct suspect *top, const struct ranking *of, const struct dataset *wide, uint64_t narrow,

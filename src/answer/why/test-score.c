@@ -11,10 +11,21 @@ static struct subject *editor_waits(struct story *st)
 	return editor;
 }
 
-/* Beside a program that always computes, one begins to: `percent` of a CPU. `stolen`: and the host takes so much of one. */
-static struct subject *compute_beside(struct story *st, int percent, int stolen)
+static struct subject *add_core(struct story *st)
 {
-	struct subject *hog, *usual;
+	struct entity_info info = {.id = ++st->next_id, .kind = ENTITY_CPU, .name = (char *)"cpu0"};
+	struct subject *core = dataset_define(&st->d, &info);
+
+	core->first = 0;
+	core->last = TICKS - 1;
+	return core;
+}
+
+/* Beside a program that always computes, one begins to: `percent` of a CPU. `stolen`: and the host takes so much of one. `hot`: and the
+ * CPU is too hot: its clock falls to so many percent, 100 = not at all. */
+static struct subject *compute_beside(struct story *st, int percent, int stolen, int hot)
+{
+	struct subject *hog, *usual, *core;
 
 	begin(st);
 	editor_waits(st);
@@ -23,15 +34,13 @@ static struct subject *compute_beside(struct story *st, int percent, int stolen)
 	hog = add(st, "/bin/hog", FROM, TICKS - 1, 0);
 	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, percent * PERCENT);
 	press(st, FEATURE_PSI_CPU_SOME, 2, 60);
-	if (stolen) {
-		struct entity_info info = {.id = ++st->next_id, .kind = ENTITY_CPU, .name = (char *)"cpu0"};
-		struct subject *core = dataset_define(&st->d, &info);
-
-		core->first = 0;
-		core->last = TICKS - 1;
-		use(core, FEATURE_CORE_STEAL, 0, FROM - 1, 0);
-		use(core, FEATURE_CORE_STEAL, FROM, TICKS - 1, stolen * PERCENT);
-	}
+	core = add_core(st);
+	use(core, FEATURE_CORE_STEAL, 0, FROM - 1, 0);
+	use(core, FEATURE_CORE_STEAL, FROM, TICKS - 1, stolen * PERCENT);
+	use(core, FEATURE_CORE_THROTTLES, 0, FROM - 1, 0);
+	use(core, FEATURE_CORE_THROTTLES, FROM, TICKS - 1, hot < 100 ? 300 : 0);
+	level(core, FEATURE_CORE_FREQUENCY, 0, 3000 * MB);
+	level(core, FEATURE_CORE_FREQUENCY, FROM, 30 * MB * hot);
 	ask_by(st, true, &method_blame);
 	assert_ptr_equal(first(st)->subject, hog);
 	return hog;
@@ -43,7 +52,7 @@ static void who_takes_what_is_new_explains_the_waiting(void **state)
 	struct story st;
 
 	(void)state;
-	compute_beside(&st, 90, 0);
+	compute_beside(&st, 90, 0, 100);
 	s = first(&st);
 	assert_true(fabs(st.answer.ranking.added - 0.59) < 0.02); /* the editor waits 60 % of the time instead of 1 % */
 	assert_true(s->explains.share > 0.8 && s->explains.low < s->explains.share && s->explains.share <= s->explains.high);
@@ -58,7 +67,7 @@ static void who_uses_little_explains_little(void **state)
 	struct story st;
 
 	(void)state;
-	compute_beside(&st, 8, 0);
+	compute_beside(&st, 8, 0, 100);
 	assert_true(first(&st)->explains.share < 0.09);
 	assert_true(st.answer.ranking.unexplained > 0.9);
 	assert_string_equal(st.answer.cause, "cpu-partly");
@@ -90,13 +99,28 @@ static void steal_is_the_headline_only_where_it_explains_most(void **state)
 	struct story st;
 
 	(void)state;
-	compute_beside(&st, 90, 30);
+	compute_beside(&st, 90, 30, 100);
 	assert_string_equal(st.answer.cause, "cpu");
 	assert_true(fabs(st.answer.ranking.stolen - 0.25) < 0.05);
 	end(&st);
-	compute_beside(&st, 20, 80);
+	compute_beside(&st, 20, 80, 100);
 	assert_string_equal(st.answer.cause, "steal");
 	assert_true(st.answer.ranking.stolen > first(&st)->explains.share);
+	end(&st);
+}
+
+static void heat_is_the_headline_only_where_it_explains_most(void **state)
+{
+	struct story st;
+
+	(void)state;
+	compute_beside(&st, 95, 0, 90);
+	assert_string_equal(st.answer.cause, "cpu");
+	assert_true(st.answer.ranking.slowed > 0 && st.answer.ranking.slowed < first(&st)->explains.share);
+	end(&st);
+	compute_beside(&st, 20, 0, 30);
+	assert_string_equal(st.answer.cause, "heat");
+	assert_true(st.answer.ranking.slowed > first(&st)->explains.share);
 	end(&st);
 }
 
@@ -401,6 +425,7 @@ int main(void)
 		cmocka_unit_test(who_takes_what_is_new_explains_the_waiting),
 	  cmocka_unit_test(who_uses_little_explains_little), cmocka_unit_test(own_waiting_is_not_on_ones_account),
 	  cmocka_unit_test(steal_is_the_headline_only_where_it_explains_most),
+	  cmocka_unit_test(heat_is_the_headline_only_where_it_explains_most),
 	  cmocka_unit_test(who_stopped_is_not_why_it_goes_on),
 		cmocka_unit_test(who_wrote_has_not_stopped),
 		cmocka_unit_test(who_must_free_memory_fills_it_with_files),

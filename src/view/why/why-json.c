@@ -101,7 +101,7 @@ int why_json(const struct answer *a, FILE *out)
 
 	for (size_t i = 0; i < a->remarks.n; i++)
 		json_array_append_new(remarks, text_json(a->remarks.v[i]));
-	root = json_pack("{s:s, s:o, s:{s:o, s:o}, s:o, s:o, s:b, s:o, s:o, s:b, s:o, s:s, s:o, s:o, s:o, s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "schema",
+	root = json_pack("{s:s, s:o, s:{s:o, s:o}, s:o, s:o, s:b, s:o, s:o, s:b, s:o, s:s, s:o, s:o, s:o, s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "schema",
 			 "whyslow.why/1", "at", moment_json(a->at), "window", "start", moment_json(a->window_start), "end",
 			 moment_json(a->window_end), "odds", odds_json(&a->odds), "candidates", suspects_json(a->unnamed.v, a->unnamed.n, NULL), "slow", a->slow, "slow_since", moment_json(a->slow_since), "slow_until", moment_json(a->slow_until), "has_history",
 			 a->has_history, "confidence", number_json(a->confidence), "bottleneck", bottleneck_name(a->bottleneck),
@@ -112,6 +112,7 @@ int why_json(const struct answer *a, FILE *out)
 			 a->busiest.subject ? suspect_json(&a->busiest, 1, false, NULL) : json_null(), "similar", similar_json(a), "added_waiting",
 			 explained ? json_real(a->ranking.added) : json_null(), "unexplained",
 			 explained ? json_real(a->ranking.unexplained) : json_null(), "stolen",
-			 explained ? json_real(a->ranking.stolen) : json_null(), "events_are_late", a->events_are_late);
+			 explained ? json_real(a->ranking.stolen) : json_null(), "slowed_by_heat",
+			 explained ? json_real(a->ranking.slowed) : json_null(), "events_are_late", a->events_are_late);
 	return json_print(root, JSON_INDENT(1), out);
 }

@@ -92,6 +92,8 @@ static void put_unexplained(const struct answer *a, FILE *out)
 	fprintf(out, "Programs wait %.2g s per second more than normally", r->added);
 	if (r->stolen >= 0.01)
 		fprintf(out, "; CPU time that the host took away explains %.0f %%", 100 * r->stolen);
+	if (r->slowed >= 0.01)
+		fprintf(out, "; cores that are too hot and run slower explain %.0f %%", 100 * r->slowed);
 	fprintf(out, "; %.0f %% is unexplained.\n", 100 * r->unexplained);
 }
 
