@@ -1,4 +1,5 @@
 """What each model says of the cases that were kept. Nothing is provoked here: a changed model is measured in a minute."""
+import collections
 import concurrent.futures
 import datetime
 import json
@@ -9,6 +10,7 @@ import life
 import recording
 import scenes
 import score
+import stage
 import tops
 import trivial
 
@@ -20,6 +22,7 @@ MODELS = {  # name in the tables -> options of `why`; a model that this whyslow 
 ALWAYS_RANKS = {"the paper's"}  # it says who is least likely, and never that nothing is slow
 PAST_AT_LEAST = 2 * life.NIGHTLY_EVERY + 10  # seconds of the baseline before a calm moment of it: what comes every night came before
 CALM_AT_LEAST = 5  # seconds, after a recorder's start: everybody stood still, and catches up
+LOOKED_AT = 15  # seconds before a moment: a moment with work of others in them is not calm
 MOMENTS_OF_RECORDING = 150  # of a recording in which nothing is provoked at all (run --calm)
 
 
@@ -51,14 +54,34 @@ def judge_all(whyslow, cases, models=tuple(MODELS)):
     return in_parallel(lambda case: judge_case(whyslow, case, models), cases)
 
 
-def calm_moments(work):
+def strangers_by_second(kept):
+    """{Unix second: CPUs' worth of work by programs that are not the lab's}."""
+    used = collections.Counter()
+    for at, row in kept.rows():
+        exe = row.get("exe")
+        if row["kind"] == "process" and exe and not exe.endswith("/whyslow") and score.STAGE not in (row.get("unit") or ""):
+            used[int(at)] += row["values"].get("cpu.time", 0) / 1e9
+    return used
+
+
+def without_strangers(whyslow, moments):
+    """Those before which others used no more of the machine than a case may have them use."""
+    def quiet(path):
+        used = strangers_by_second(recording.Kept(whyslow, path))
+        return lambda at: sum(used[int(at) - i] for i in range(LOOKED_AT)) / LOOKED_AT <= stage.STRANGERS_AT_MOST
+    paths = list(dict.fromkeys(path for path, _ in moments))
+    is_quiet = dict(zip(paths, in_parallel(quiet, paths)))
+    return [(path, at) for path, at in moments if is_quiet[path](at)]
+
+
+def calm_moments(whyslow, work):
     """(recording, Unix time): the same ones each time, at which nothing was provoked, of all backgrounds."""
     moments = []
     for folder in (work, *(work / name for name in life.BACKGROUNDS)):
         if (folder / "baseline.json").exists():
             moments += [(folder / "baseline.db", at) for at in moments_of(json.loads((folder / "baseline.json").read_text()))]
         moments += moments_of_calm(folder)
-    return moments
+    return without_strangers(whyslow, moments)
 
 
 def moments_of_calm(folder):

@@ -1,4 +1,5 @@
 """whyslow as a user has it: only its command line."""
+import datetime
 import json
 import os
 import pathlib
@@ -30,6 +31,12 @@ class Asked:
         if said.returncode > 1:
             raise RuntimeError(f"why --at {at} {' '.join(options)}: {said.stderr.strip()}")
         return json.loads(said.stdout), took
+
+    def rows(self):
+        """(Unix time, what was recorded) of each process, device and second: `export`'s lines."""
+        for line in self.run("export", "--format", "jsonl", "--since", "2000-01-01").stdout.splitlines():
+            row = json.loads(line)
+            yield datetime.datetime.fromisoformat(row["time"]).timestamp(), row
 
     def words(self, mark):
         return self.run("why", "--at", str(mark)).stdout

@@ -28,7 +28,7 @@ def tell(whyslow, work, names=(), models=tuple(judge.MODELS), each=False, calm=T
         raise SystemExit("no cases are kept: play some ('make lab')")
     begin = time.monotonic()
     judged = judge.judge_all(whyslow, played, models)
-    quiet = judge.judge_calm(whyslow, judge.calm_moments(work), models, judged[0]["truth"]["recorder"]) if calm else {}
+    quiet = judge.judge_calm(whyslow, judge.calm_moments(whyslow, work), models, judged[0]["truth"]["recorder"]) if calm else {}
     if each:
         for case in judged:
             print_judged(case)

@@ -3,8 +3,6 @@
 Every model has to be better than this, by a lot.
 """
 import collections
-import datetime
-import json
 import statistics
 
 RECENT = 10  # seconds before the press
@@ -13,9 +11,8 @@ USES = {"cpu": ("cpu.time",), "io": ("io.read_bytes", "io.write_bytes"), "memory
 
 def rows(kept):
     """(Unix time, kind, pid, exe, name, values) of each process and second of the recording."""
-    for line in kept.run("export", "--format", "jsonl", "--since", "2000-01-01").stdout.splitlines():
-        row = json.loads(line)
-        yield datetime.datetime.fromisoformat(row["time"]).timestamp(), row["kind"], row.get("pid"), row.get("exe"), row["name"], row["values"]
+    for at, row in kept.rows():
+        yield at, row["kind"], row.get("pid"), row.get("exe"), row["name"], row["values"]
 
 
 def rank(rows, pressed):

@@ -113,10 +113,10 @@ static int put_json(const struct dataset *d, const struct subject *s, uint32_t t
 
 		json_object_set_new(values, s->features[f].name, isnan(value) ? json_null() : json_real(value));
 	}
-	row = json_pack("{s:s, s:s, s:I, s:I, s:s?, s:s?, s:o}", "time",
+	row = json_pack("{s:s, s:s, s:I, s:I, s:s?, s:s?, s:s?, s:o}", "time",
 			format_rfc3339(d->ticks.v[tick].wall, at, sizeof(at)), "kind", entity_kind_name(s->info.kind), "id",
-			(json_int_t)s->info.id, "pid", (json_int_t)s->info.pid, "name", s->info.name, "exe", s->info.exe, "values",
-			values);
+			(json_int_t)s->info.id, "pid", (json_int_t)s->info.pid, "name", s->info.name, "exe", s->info.exe, "unit",
+			s->info.unit, "values", values);
 	if (!row)
 		return -ENOMEM;
 	json_print(row, JSON_COMPACT | JSON_REAL_PRECISION(9), out);
