@@ -10,7 +10,6 @@ import life
 import recording
 import scenes
 import score
-import stage
 import tops
 import trivial
 
@@ -22,6 +21,7 @@ MODELS = {  # name in the tables -> options of `why`; a model that this whyslow 
 ALWAYS_RANKS = {"the paper's"}  # it says who is least likely, and never that nothing is slow
 PAST_AT_LEAST = 2 * life.NIGHTLY_EVERY + 10  # seconds of the baseline before a calm moment of it: what comes every night came before
 CALM_AT_LEAST = 5  # seconds, after a recorder's start: everybody stood still, and catches up
+QUIET = 0.1  # CPUs' worth of work by programs that are not the lab's: more, and a moment is not calm
 LOOKED_AT = 15  # seconds before a moment: a moment with work of others in them is not calm
 MOMENTS_OF_RECORDING = 150  # of a recording in which nothing is provoked at all (run --calm)
 
@@ -65,10 +65,10 @@ def strangers_by_second(kept):
 
 
 def without_strangers(whyslow, moments):
-    """Those before which others used no more of the machine than a case may have them use."""
+    """Those before which others used next to nothing of the machine."""
     def quiet(path):
         used = strangers_by_second(recording.Kept(whyslow, path))
-        return lambda at: sum(used[int(at) - i] for i in range(LOOKED_AT)) / LOOKED_AT <= stage.STRANGERS_AT_MOST
+        return lambda at: sum(used[int(at) - i] for i in range(LOOKED_AT)) / LOOKED_AT <= QUIET
     paths = list(dict.fromkeys(path for path, _ in moments))
     is_quiet = dict(zip(paths, in_parallel(quiet, paths)))
     return [(path, at) for path, at in moments if is_quiet[path](at)]

@@ -368,8 +368,7 @@ static void take_waits_alone(const struct robust *r, struct verdict *v, double w
 		return;
 	apply_none(factors);
 	factors[EVIDENCE_SHORTAGE] = r->shortage[b];
-	factors[EVIDENCE_SHARE] = v->used[b];
-	factors[EVIDENCE_SURPRISE] = guilt / (r->shortage[b] * v->used[b]);
+	factors[EVIDENCE_SHARE] = guilt / r->shortage[b];
 }
 
 /* The guilt of a program by each use; *ret_worst = the use with the most. */
