@@ -7,6 +7,7 @@
  *   bound      who uses u CPUs holds up those that queue for a CPU no longer than it runs: for u of all their waiting at most
  *   steal      time that the hypervisor took is a competitor of all programs: it has its part of the wait for CPUs
  *   heat       so is the time that cores lose by a lower clock while they are too hot
+ *   steep      without a share of what is new more than that share of the waiting goes away: the larger estimate is stated
  *   own wait   what a suspect waits itself is not on its account
  */
 #include <math.h>
@@ -15,6 +16,7 @@
 #include "analysis/machine/robust.h"
 
 #define ADDED_LEAST   0.05 /* s/s of added waiting: of less nothing is explained */
+#define STEEP	      3	   /* measured: of what went away in the lab's ablations */
 #define UNSURE	      0.25 /* of each estimate: what is usual is known no better (its spread in the lab's baselines) */
 #define CHARGED_WAITS ((1u << BOTTLENECK_LOCK) | (1u << BOTTLENECK_PEER)) /* of these only events tell */
 
@@ -65,6 +67,13 @@ void find_lost(struct robust *r)
 	r->slowed = all > 0 ? slowed / (all + r->growth[FEATURE_CPU_TIME]) : 0;
 }
 
+/* Waits for what is nearly always in use grow much faster than use does (of a queue as 1 / (1 - use)), so without a program that has a
+ * share of what is new more than that share of the waiting goes away. */
+static double gone_without(double share)
+{
+	return 1 - pow(1 - fmin(1, share), STEEP);
+}
+
 /* By use: its share of what is new on the resource. */
 static double estimated_by_use(const struct robust *r, const struct verdict *v, enum bottleneck b, double others)
 {
@@ -72,8 +81,8 @@ static double estimated_by_use(const struct robust *r, const struct verdict *v, 
 	double runs = program_now(r, p, FEATURE_CPU_TIME), starts = program_now(r, p, FEATURE_CHILDREN_CPU);
 
 	if (b != BOTTLENECK_CPU)
-		return v->used[b];
-	return fmin(v->used[b] * (1 - r->stolen - r->slowed), fmax(isnan(runs) ? 0 : runs, isnan(starts) ? 0 : starts) / 1e9 * r->queued / others);
+		return gone_without(v->used[b]);
+	return fmin(gone_without(v->used[b] * (1 - r->stolen - r->slowed)), fmax(isnan(runs) ? 0 : runs, isnan(starts) ? 0 : starts) / 1e9 * r->queued / others);
 }
 
 /* By events: whom the waiting threads waited for. By use where none tell. */
@@ -94,7 +103,7 @@ struct explained explain_verdict(const struct robust *r, const struct verdict *v
 			continue;
 		used = fmin(1, estimated_by_use(r, v, b, others));
 		charged = estimated_by_events(v, b, others, used);
-		sum.share += others * (used + charged) / 2;
+		sum.share += others * fmax(used, charged);
 		sum.low += others * fmin(used, charged) * (1 - UNSURE);
 		sum.high += others * fmin(1, fmax(used, charged) * (1 + UNSURE));
 		all += others;

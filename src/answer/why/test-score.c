@@ -61,6 +61,23 @@ static void who_takes_what_is_new_explains_the_waiting(void **state)
 	end(&st);
 }
 
+/* A queue that is nearly always full shrinks by more than the half of what filled it. */
+static void without_one_of_two_most_of_the_waiting_goes_away(void **state)
+{
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	editor_waits(&st);
+	use(add(&st, "/bin/one", FROM, TICKS - 1, 0), FEATURE_CPU_TIME, FROM, TICKS - 1, 90 * PERCENT);
+	use(add(&st, "/bin/two", FROM, TICKS - 1, 0), FEATURE_CPU_TIME, FROM, TICKS - 1, 90 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 60);
+	ask_by(&st, true, &method_blame);
+	assert_true(first(&st)->explains.share > 0.7 && first(&st)->explains.share < 0.95);
+	assert_true(st.answer.ranking.unexplained < 1e-9);
+	end(&st);
+}
+
 /* Others queue behind it no longer than it runs: of the rest nothing is known. */
 static void who_uses_little_explains_little(void **state)
 {
@@ -423,6 +440,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_takes_what_is_new_explains_the_waiting),
+		cmocka_unit_test(without_one_of_two_most_of_the_waiting_goes_away),
 	  cmocka_unit_test(who_uses_little_explains_little), cmocka_unit_test(own_waiting_is_not_on_ones_account),
 	  cmocka_unit_test(steal_is_the_headline_only_where_it_explains_most),
 	  cmocka_unit_test(heat_is_the_headline_only_where_it_explains_most),
