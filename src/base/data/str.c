@@ -163,9 +163,18 @@ static size_t utf8_length(const unsigned char *at, size_t left)
 	return forms[form].n;
 }
 
+/* U+202A to U+202E, U+2066 to U+2069: what follows is shown in another order, to the end of the line and beyond the name (Unicode
+ * Standard Annex 9). U+2028 and U+2029 end the line. */
+static bool changes_order(const unsigned char *at, size_t n)
+{
+	return n == 3 && at[0] == 0xe2 && ((at[1] == 0x80 && at[2] >= 0xa8 && at[2] <= 0xae) || (at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9));
+}
+
 /* What to write in place of a character of n bytes (0: a byte that is none); 0 = it may stay. */
 static char replacement(const unsigned char *at, size_t n)
 {
+	if (changes_order(at, n))
+		return '?';
 	if (n == 1 && iscntrl(*at))
 		return isspace(*at) ? ' ' : '?';
 	return n == 0 || (at[0] == 0xc2 && n == 2 && at[1] < 0xa0) ? '?' : 0;
@@ -193,6 +202,41 @@ void str_make_printable(char *text)
 {
 	if (text)
 		(void)str_make_bytes_printable(text, strlen(text));
+}
+
+/* NULL: it stands for itself. */
+static const char *xml_entity(char c)
+{
+	static const struct {
+		char c;
+		const char *entity;
+	} entities[] = {{'<', "&lt;"}, {'>', "&gt;"}, {'&', "&amp;"}, {'"', "&quot;"}};
+
+	for (size_t i = 0; i < sizeof(entities) / sizeof(entities[0]); i++)
+		if (entities[i].c == c)
+			return entities[i].entity;
+	return NULL;
+}
+
+int str_puts_xml(struct str *s, const char *text)
+{
+	int r = 0;
+
+	for (; r == 0 && *text; text++)
+		r = xml_entity(*text) ? str_puts(s, xml_entity(*text)) : str_putc(s, *text);
+	return r;
+}
+
+void print_xml(const char *text, FILE *out)
+{
+	for (; *text; text++) {
+		const char *entity = xml_entity(*text);
+
+		if (entity)
+			fputs(entity, out);
+		else
+			fputc(*text, out);
+	}
 }
 
 char *read_text(struct reader *r)

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define STR_MAX_DEFAULT ((size_t)256 << 20) /* an answer or a chunk never comes near this */
 
@@ -27,6 +28,9 @@ void str_clear(struct str *s); /* keeps the memory */
 int str_reserve(struct str *s, size_t extra);
 int str_append(struct str *s, const void *bytes, size_t n);
 int str_puts(struct str *s, const char *text);
+/* The same as text or attribute of XML and HTML; and to a file. */
+int str_puts_xml(struct str *s, const char *text);
+void print_xml(const char *text, FILE *out);
 int str_putc(struct str *s, char c);
 int str_printf(struct str *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int str_vprintf(struct str *s, const char *format, va_list args) __attribute__((format(printf, 2, 0)));

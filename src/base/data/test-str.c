@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/data/cleanup.h"
 #include "base/data/str.h"
 
 static void varints_come_back(void **state)
@@ -67,6 +68,25 @@ static void what_is_no_utf_8_is_taken_out(void **state)
 	assert_string_equal(text, "?31m caf? \xe2\x82\xac \xf0\x9f\x98\x80 ?? ??? ???? ??");
 }
 
+/* "exe.\u202egpj": shown as "exe.jpg", and what stands after it on the line in reverse. */
+static void what_reorders_a_line_is_taken_out(void **state)
+{
+	char text[] = "a\xe2\x80\xae" "b\xe2\x81\xa6" "c\xe2\x80\xa8" "d \xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d \xe2\x80\x93";
+
+	(void)state;
+	str_make_printable(text);
+	assert_string_equal(text, "a???b???c???d \xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d \xe2\x80\x93");
+}
+
+static void xml_has_entities(void **state)
+{
+	_cleanup_str_ struct str s = {};
+
+	(void)state;
+	assert_int_equal(str_puts_xml(&s, "<a href=\"x\">&amp;"), 0);
+	assert_string_equal(s.data, "&lt;a href=&quot;x&quot;&gt;&amp;amp;");
+}
+
 static void sizes_are_read_as_people_write_them(void **state)
 {
 	uint64_t n = 0;
@@ -94,4 +114,5 @@ static void no_error_is_without_its_reason(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(no_error_is_without_its_reason), cmocka_unit_test(varints_come_back), cmocka_unit_test(a_blob_longer_than_the_rest_is_refused),
-	  cmocka_unit_test(a_full_buffer_keeps_what_it_had), cmocka_unit_test(what_a_terminal_would_obey_is_taken_out), cmocka_unit_test(what_is_no_utf_8_is_taken_out), cmocka_unit_test(sizes_are_read_as_people_write_them))
+	  cmocka_unit_test(a_full_buffer_keeps_what_it_had), cmocka_unit_test(what_a_terminal_would_obey_is_taken_out), cmocka_unit_test(what_is_no_utf_8_is_taken_out),
+	  cmocka_unit_test(what_reorders_a_line_is_taken_out), cmocka_unit_test(xml_has_entities), cmocka_unit_test(sizes_are_read_as_people_write_them))

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/data/cleanup.h"
+#include "base/data/str.h"
 #include "cmd/spans/spans-change.h"
 
 /* The verdict, and what it could have seen. */
@@ -95,19 +96,6 @@ static void print_markdown(const struct sides *s, const struct span_change *c, e
 		   put_markdown);
 }
 
-static void put_xml(const char *text)
-{
-	for (; *text; text++) {
-		switch (*text) {
-		case '<': fputs("&lt;", stdout); break;
-		case '>': fputs("&gt;", stdout); break;
-		case '&': fputs("&amp;", stdout); break;
-		case '"': fputs("&quot;", stdout); break;
-		default: putchar(*text);
-		}
-	}
-}
-
 static void print_junit(const struct sides *s, const struct span_change *c, enum span_verdict verdict)
 {
 	_cleanup_free_ char *headline = change_headline(s, c);
@@ -117,7 +105,7 @@ static void print_junit(const struct sides *s, const struct span_change *c, enum
 	       "  <testcase classname=\"whyslow\" name=\"gate\">", failed, !failed && verdict != VERDICT_SAME);
 	if (failed) {
 		fputs("<failure message=\"", stdout);
-		put_xml(headline ? headline : "regression");
+		print_xml(headline ? headline : "regression", stdout);
 		fputs("\"/>", stdout);
 	} else if (verdict != VERDICT_SAME) {
 		printf("<skipped message=\"cannot tell: could see +%.0f %% or more\"/>", ceil(100 * c->all.could_see));

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/data/clock.h"
+#include "base/data/str.h"
 #include "view/fleet/fleet.h"
 
 #define WIDTH	720
@@ -93,9 +94,9 @@ static void chart(const struct fleet *f, const struct fleet_page *page, const st
 	if (!(fr.high > fr.low) || fr.span.to <= fr.span.from)
 		return;
 	fputs("<figure><figcaption><b>", out);
-	fleet_xml_text(f->counters.v[x->counter].name, out);
+	print_xml(f->counters.v[x->counter].name, out);
 	fputs("</b> of ", out);
-	fleet_xml_text(f->servers.v[x->server].name, out);
+	print_xml(f->servers.v[x->server].name, out);
 	fprintf(out, ", %s to %s; other servers in gray, the incident shaded</figcaption>\n<svg viewBox=\"0 0 %d %d\" role=\"img\">\n",
 		fleet_value_text(f, x->counter, fr.low, low, sizeof(low)), fleet_value_text(f, x->counter, fr.high, high, sizeof(high)), WIDTH, HEIGHT);
 	shade(&fr, page, out);
@@ -112,13 +113,13 @@ static void row(const struct fleet *f, const struct fleet_finding *x, FILE *out)
 	char now[48], normal[48], since[32] = "";
 
 	fputs("<tr><td>", out);
-	fleet_xml_text(fleet_server_name(f, x->server), out);
+	print_xml(fleet_server_name(f, x->server), out);
 	fputs("<td>", out);
-	fleet_xml_text(x->counter >= 0 ? f->counters.v[x->counter].name : "", out);
+	print_xml(x->counter >= 0 ? f->counters.v[x->counter].name : "", out);
 	fputs("<td class=n>", out);
-	fleet_xml_text(fleet_value_text(f, x->counter, x->observed, now, sizeof(now)), out);
+	print_xml(fleet_value_text(f, x->counter, x->observed, now, sizeof(now)), out);
 	fputs("<td class=n>", out);
-	fleet_xml_text(fleet_value_text(f, x->counter, x->usual, normal, sizeof(normal)), out);
+	print_xml(fleet_value_text(f, x->counter, x->usual, normal, sizeof(normal)), out);
 	fprintf(out, "<td>%s<td class=n>%.3g</tr>\n", x->since ? format_rfc3339(x->since, since, sizeof(since)) : "", x->score);
 }
 
@@ -141,15 +142,15 @@ void fleet_page_html(const struct fleet *f, const struct fleet_page *page, size_
 {
 	fputs(head, out);
 	fputs("<h1>", out);
-	fleet_xml_text(f->counters.v[page->symptom->counter].name, out);
+	print_xml(f->counters.v[page->symptom->counter].name, out);
 	fputs(" of ", out);
-	fleet_xml_text(f->servers.v[page->symptom->server].name, out);
+	print_xml(f->servers.v[page->symptom->server].name, out);
 	fputs("</h1>\n<p>", out);
-	fleet_xml_text(page->summary, out);
+	print_xml(page->summary, out);
 	fputs("</p>\n", out);
 	if (page->next) {
 		fputs("<p>Next: ", out);
-		fleet_xml_text(page->next, out);
+		print_xml(page->next, out);
 		fputs("</p>\n", out);
 	}
 	table(f, "In the order of events", page->chain, page->n_chain, out);

@@ -1,6 +1,7 @@
 #include <math.h>
 
 #include "base/data/clock.h"
+#include "base/data/str.h"
 #include "view/fleet/fleet.h"
 
 #define WIDTH  960
@@ -33,29 +34,11 @@ static double x_of(size_t i, size_t n)
 	return LEFT + (WIDTH - LEFT - 20) * ((double)i + 0.5) / (double)(n ? n : 1);
 }
 
-void fleet_xml_text(const char *s, FILE *out)
-{
-	for (; *s; s++)
-		switch (*s) {
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		default:
-			fputc(*s, out);
-		}
-}
-
 static void head(const struct fleet_view *v, const char *what, FILE *out)
 {
 	fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"11\">\n"
 		     "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n<text x=\"%d\" y=\"18\" font-size=\"14\">", WIDTH, HEIGHT, LEFT);
-	fleet_xml_text(v->fleet->counters.v[v->counter].name, out);
+	print_xml(v->fleet->counters.v[v->counter].name, out);
 	fprintf(out, " - %s</text>\n", what);
 }
 
@@ -72,7 +55,7 @@ static void axis(const struct scale *s, FILE *out)
 static void label(double x, const char *words, FILE *out)
 {
 	fprintf(out, "<text transform=\"translate(%.1f,%d) rotate(35)\">", x, HEIGHT - BOTTOM + 14);
-	fleet_xml_text(words, out);
+	print_xml(words, out);
 	fputs("</text>\n", out);
 }
 
@@ -162,7 +145,7 @@ static void heat_map(const struct fleet_view *v, FILE *out)
 		}
 		if (v->fleet->servers.n <= 40) {
 			fprintf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", LEFT + 94, TOP + ((double)server + 0.7) * height);
-			fleet_xml_text(v->fleet->servers.v[server].name, out);
+			print_xml(v->fleet->servers.v[server].name, out);
 			fputs("</text>\n", out);
 		}
 	}

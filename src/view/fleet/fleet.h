@@ -7,8 +7,6 @@
 #include "model/fleet/fleet-finding.h"
 #include "model/fleet/fleet-view.h"
 
-/* Text in XML or HTML, with what means something there escaped. */
-void fleet_xml_text(const char *s, FILE *out);
 /* One line a finding, the first `top`; 0 = all. */
 void fleet_findings_text(const struct fleet *f, const struct fleet_findings *found, size_t top, FILE *out);
 /* One of them as JSON; NULL without memory. */

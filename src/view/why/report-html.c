@@ -21,28 +21,6 @@ static const char style[] =
 	"svg.timeline{width:100%;height:auto}svg text{font:12px system-ui,sans-serif;fill:currentColor}"
 	"@media(prefers-color-scheme:dark){body{background:#161616;color:#ddd}}";
 
-static void escape(const char *text, FILE *out)
-{
-	for (; *text; text++) {
-		switch (*text) {
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		default:
-			fputc(*text, out);
-		}
-	}
-}
-
 /* --- what is left out --- */
 
 /* Lines of a report that name what something did with a program rather than the program. */
@@ -95,7 +73,7 @@ static void write_text(const struct report *r, const char *text, FILE *out)
 	if (r->redact)
 		redact(text, &public);
 	fputs("<pre>", out);
-	escape(r->redact ? (public.data ? public.data : "") : text, out);
+	print_xml(r->redact ? (public.data ? public.data : "") : text, out);
 	fputs("</pre>\n", out);
 	str_free(&public);
 }
@@ -116,7 +94,7 @@ static void write_node(const json_t *node, double whole, FILE *out)
 			"<details%s><summary><span class=share>%.1f %%</span><span class=bar "
 			"style=\"width:%.1fem\"></span>",
 			total > OPEN_ABOVE * whole ? " open" : "", 100 * total / whole, 8 * total / whole);
-		escape(name, out);
+		print_xml(name, out);
 		fputs("</summary>", out);
 	}
 	json_array_foreach(json_object_get(node, "children"), i, child) write_node(child, whole, out);
@@ -138,7 +116,7 @@ static void write_capture(const struct report *r, const struct report_capture *c
 	json_t *capture = json_loads(c->json, 0, NULL);
 
 	fputs("<h2>", out);
-	escape(c->summary, out);
+	print_xml(c->summary, out);
 	fputs("</h2>\n", out);
 	if (capture) {
 		write_tree(capture, "top_down", "Where the CPU time goes", out);
@@ -181,7 +159,7 @@ static void write_row_name(const struct report *r, const struct drawn_line *line
 	const struct thread_row *row = &line->row;
 
 	fprintf(out, "<text x=0 y=%.0f>", y + ROW_HEIGHT - 5);
-	escape(row->name ? row->name : "", out);
+	print_xml(row->name ? row->name : "", out);
 	if (row->thread != NOBODY)
 		fprintf(out, " %u", r->timeline->threads.v[row->thread].tid);
 	else
@@ -234,14 +212,14 @@ void report_html(const struct report *r, FILE *out)
 	fputs("<!DOCTYPE html>\n<html lang=en><meta charset=utf-8><meta name=viewport "
 	      "content=\"width=device-width\"><title>",
 	      out);
-	escape(r->title, out);
+	print_xml(r->title, out);
 	fprintf(out, "</title><style>%s</style>\n<h1>", style);
-	escape(r->title, out);
+	print_xml(r->title, out);
 	fputs("</h1>\n<p>", out);
-	escape(r->when, out);
+	print_xml(r->when, out);
 	if (r->note && !r->redact) {
 		fputs(": ", out);
-		escape(r->note, out);
+		print_xml(r->note, out);
 	}
 	fputs("</p>\n", out);
 	if (r->answer)
