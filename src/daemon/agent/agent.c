@@ -99,6 +99,8 @@ static int connect_buses(struct agent *a)
 		r = sd_bus_match_signal(a->user, NULL, NOTIFICATIONS, NOTIFICATIONS_OBJECT, NOTIFICATIONS,
 					"ActionInvoked", on_action, a);
 	if (r >= 0)
+		r = notification_ask_service(&a->shown, a->user);
+	if (r >= 0)
 		r = sd_bus_attach_event(a->system, a->event, SD_EVENT_PRIORITY_NORMAL);
 	return r < 0 ? r : sd_bus_attach_event(a->user, a->event, SD_EVENT_PRIORITY_NORMAL);
 }

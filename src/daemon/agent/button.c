@@ -270,19 +270,6 @@ static int on_action(sd_bus_message *m, void *data, sd_bus_error *error)
 	return 0;
 }
 
-static int on_capabilities(sd_bus_message *m, void *data, sd_bus_error *error)
-{
-	struct button_presses *p = data;
-	const char *word;
-
-	(void)error;
-	if (sd_bus_message_get_error(m) || sd_bus_message_enter_container(m, 'a', "s") < 0)
-		return 0;
-	while (sd_bus_message_read(m, "s", &word) > 0)
-		p->shown.inline_reply |= strcmp(word, "inline-reply") == 0;
-	return 0;
-}
-
 /* --- */
 
 int button_open(sd_event *event, sd_bus *user, const struct asker *asker, struct button_presses **ret)
@@ -299,8 +286,7 @@ int button_open(sd_event *event, sd_bus *user, const struct asker *asker, struct
 		r = sd_bus_match_signal(user, NULL, NOTIFICATIONS, NOTIFICATIONS_OBJECT, NOTIFICATIONS,
 					"NotificationReplied", on_reply, p);
 	if (r >= 0)
-		r = sd_bus_call_method_async(user, NULL, NOTIFICATIONS, NOTIFICATIONS_OBJECT, NOTIFICATIONS,
-					     "GetCapabilities", on_capabilities, p, "");
+		r = notification_ask_service(&p->shown, user);
 	if (r < 0) {
 		button_close(p);
 		return r;

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/cleanup.h"
 #include "base/data/log.h"
+#include "base/data/str.h"
 
 static int send_it(struct notification *n);
 
@@ -37,6 +39,15 @@ static int add_actions(sd_bus_message *m, const struct notification *n)
 	return r < 0 ? r : sd_bus_message_close_container(m);
 }
 
+/* Names of programs and notes are in it: a link or an image of a stranger's is none. */
+static int add_body(sd_bus_message *m, const struct notification *n)
+{
+	_cleanup_str_ struct str body = {};
+	int r = n->plain ? str_puts(&body, n->body) : str_puts_xml(&body, n->body);
+
+	return r < 0 ? r : sd_bus_message_append(m, "s", body.data ? body.data : "");
+}
+
 static int send_it(struct notification *n)
 {
 	sd_bus_message *m = NULL;
@@ -44,8 +55,9 @@ static int send_it(struct notification *n)
 					       "Notify");
 
 	if (r >= 0)
-		r = sd_bus_message_append(m, "susss", "whyslow", n->id, "dialog-information", n->summary,
-					  n->body);
+		r = sd_bus_message_append(m, "suss", "whyslow", n->id, "dialog-information", n->summary);
+	if (r >= 0)
+		r = add_body(m, n);
 	if (r >= 0)
 		r = add_actions(m, n);
 	if (r >= 0)
@@ -80,6 +92,27 @@ int notification_show(struct notification *n, sd_bus *bus, const char *summary, 
 	n->actions = actions;
 	n->again = n->sent; /* without its number it cannot be replaced */
 	return n->sent ? 0 : send_it(n);
+}
+
+static int on_capabilities(sd_bus_message *m, void *data, sd_bus_error *error)
+{
+	struct notification *n = data;
+	const char *word;
+
+	(void)error;
+	if (sd_bus_message_get_error(m) || sd_bus_message_enter_container(m, 'a', "s") < 0)
+		return 0;
+	n->plain = true;
+	while (sd_bus_message_read(m, "s", &word) > 0) {
+		n->inline_reply |= strcmp(word, "inline-reply") == 0;
+		n->plain &= strcmp(word, "body-markup") != 0;
+	}
+	return 0;
+}
+
+int notification_ask_service(struct notification *n, sd_bus *bus)
+{
+	return sd_bus_call_method_async(bus, NULL, NOTIFICATIONS, NOTIFICATIONS_OBJECT, NOTIFICATIONS, "GetCapabilities", on_capabilities, n, "");
 }
 
 void notification_forget(struct notification *n)

@@ -17,6 +17,7 @@ struct notification {
 	bool sent;	   /* its number is being waited for */
 	bool again;	   /* what follows is to be sent when it comes */
 	bool inline_reply; /* the service has a line to write in */
+	bool plain;	   /* it shows markup as it stands; until it has said so texts are written as XML */
 	unsigned actions;
 	char *summary, *body; /* the latest */
 	sd_bus *bus;
@@ -25,5 +26,7 @@ struct notification {
 /* Shows or replaces. 0 or -errno. */
 int notification_show(struct notification *n, sd_bus *bus, const char *summary, const char *body,
 		      unsigned actions);
+/* Learns what the service can do. 0 or -errno. */
+int notification_ask_service(struct notification *n, sd_bus *bus);
 /* The next one is another. */
 void notification_forget(struct notification *n);
