@@ -416,9 +416,19 @@ int trace_read(int fd, struct trace *ret, char **ret_error)
 	return 0;
 }
 
+/* A pipe may be given (/dev/stdin). A FIFO that lies among foreign files must not be waited for: it has no writer, and ends at once. */
+static int open_trace(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd >= 0)
+		(void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+	return fd;
+}
+
 int trace_read_file(const char *path, struct trace *ret, char **ret_error)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = open_trace(path);
 	_cleanup_free_ char *why = NULL;
 	int r = fd < 0 ? -errno : trace_read(fd, ret, &why);
 
@@ -429,7 +439,7 @@ int trace_read_file(const char *path, struct trace *ret, char **ret_error)
 
 bool trace_is_file(const char *path)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = open_trace(path);
 	char magic[8];
 
 	return fd >= 0 && read(fd, magic, 8) == 8 && memcmp(magic, TRACE_MAGIC, 8) == 0;
