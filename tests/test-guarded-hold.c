@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -480,6 +481,105 @@ static void kept_ones_stay_until_given_back(void **state)
 	end_trees(&trees);
 }
 
+/* A change that an administrator makes while a user holds a process back is not undone by that user's hold. */
+static void what_another_changed_stays(void **state)
+{
+	struct trees trees = start_trees_of(1, NOBODY);
+	const struct sched_param normal = {};
+	struct guarded_hold *c;
+
+	(void)state;
+	assert_int_equal(begin_as(NOBODY, WAY_CLASS, &trees, &c), 0);
+	assert_int_equal(guarded_hold_apply(c), 0);
+	assert_int_equal(setpriority(PRIO_PROCESS, (id_t)trees.head[0], 15), 0);
+	assert_int_equal(guarded_hold_let_go(c), 0);
+	assert_int_equal(sched_getscheduler(trees.head[0]), SCHED_OTHER);
+	assert_int_equal(getpriority(PRIO_PROCESS, (id_t)trees.head[0]), 15);
+	assert_int_equal(guarded_hold_apply(c), 0);
+	assert_int_equal(sched_setscheduler(trees.head[0], SCHED_BATCH, &normal), 0);
+	assert_int_equal(guarded_hold_end(c, false), 0);
+	assert_int_equal(sched_getscheduler(trees.head[0]), SCHED_BATCH);
+	end_trees(&trees);
+}
+
+/* 0 = it has none at this moment. */
+static pid_t child_of(pid_t parent)
+{
+	struct processes all;
+	pid_t child = 0;
+
+	assert_int_equal(processes_read(PROC, &all), 0);
+	for (size_t i = 0; i < all.list.n; i++)
+		if (all.list.v[i].parent == (uint32_t)parent)
+			child = (pid_t)all.list.v[i].pid;
+	processes_free(&all);
+	return child;
+}
+
+/* A thread whose priority is not handed on to children: a child that begins while it is held back does not get it either. */
+static void children_get_no_priority_by_it(void **state)
+{
+	const struct sched_param first = {.sched_priority = 1};
+	struct trees trees = {.head = {fork()}, .n = 1};
+	struct guarded_hold *c;
+	pid_t older = 0, child;
+
+	(void)state;
+	if (trees.head[0] == 0) {
+		setsid();
+		if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &first) == 0)
+			execl("/bin/sh", "sh", "-c", "sleep 1; sleep 1000", NULL);
+		_exit(1);
+	}
+	for (int i = 0; i < 500 && !(older = child_of(trees.head[0])) && kill(trees.head[0], 0) == 0; i++)
+		poll(NULL, 0, 10);
+	if (sched_getscheduler(trees.head[0]) != (SCHED_RR | SCHED_RESET_ON_FORK)) { /* not allowed here */
+		end_trees(&trees);
+		skip();
+	}
+	assert_int_equal(begin_as(0, WAY_CLASS, &trees, &c), 0);
+	assert_int_equal(guarded_hold_apply(c), 0);
+	do {
+		assert_int_equal(guarded_hold_alive(c), 0);
+		poll(NULL, 0, 20);
+		child = child_of(trees.head[0]);
+	} while (!child || child == older);
+	assert_int_equal(guarded_hold_end(c, false), 0);
+	assert_int_equal(sched_getscheduler(trees.head[0]), SCHED_RR | SCHED_RESET_ON_FORK);
+	assert_int_equal(sched_getscheduler(child), SCHED_OTHER);
+	end_trees(&trees);
+}
+
+static void a_user_keeps_no_more_than_so_many(void **state)
+{
+	struct trees trees = start_trees_of(1, NOBODY);
+	struct hold_request q = request(WAY_CLASS);
+	_cleanup_free_ char *words = NULL;
+	struct guarded_hold *c;
+	struct target t;
+	size_t n;
+
+	(void)state;
+	find_trees(&trees, &t);
+	for (unsigned i = 0; i < HOLDS_OF_ONE; i++) {
+		struct hold h = {.kept = true, .by = NOBODY, .way = WAY_CLASS};
+
+		snprintf(h.id, sizeof(h.id), "%u-1-u%u", i + 1, NOBODY);
+		assert_int_equal(read_boot_id(PROC, h.boot), 0);
+		assert_int_equal(processes_copy(&t.heads, &h.heads), 0);
+		assert_int_equal(hold_file_write(run_dir, &h), 0);
+		hold_free(&h);
+	}
+	q.rights.viewer = NOBODY;
+	q.gentle = true;
+	assert_int_equal(guarded_hold_begin(&q, &t, &c, &words), -EDQUOT);
+	assert_non_null(strstr(words, "--undo"));
+	assert_int_equal(guarded_hold_release(PROC, run_dir, 0, NOBODY, &n), 0);
+	assert_int_equal(n, HOLDS_OF_ONE);
+	target_free(&t);
+	end_trees(&trees);
+}
+
 static int clean_up(void **state)
 {
 	char command[64];
@@ -501,6 +601,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(younger_children_come_back_too),
 		cmocka_unit_test(who_joins_is_held_and_given_back_too),
 		cmocka_unit_test(kept_ones_stay_until_given_back),
+		cmocka_unit_test(what_another_changed_stays),
+		cmocka_unit_test(children_get_no_priority_by_it),
+		cmocka_unit_test(a_user_keeps_no_more_than_so_many),
 	};
 	int failed;
 

@@ -75,7 +75,7 @@ static void make_ready(void)
 
 	memset((void *)stack, 0, sizeof(stack));
 	if (adjust >= 0) {
-		(void)!write(adjust, "-900", 4);
+		(void)!write(adjust, HOLD_OOM_ADJUST, strlen(HOLD_OOM_ADJUST));
 		close(adjust);
 	}
 	(void)mlockall(MCL_CURRENT);
@@ -402,6 +402,23 @@ static int new_guarded_hold(const struct hold_request *q, struct guarded_hold **
 	return c->proc_root && c->run_dir ? 0 : -ENOMEM;
 }
 
+static int check_quota(const struct hold_request *q, char **ret_words)
+{
+	struct hold *list = NULL;
+	size_t n = 0, kept = 0;
+
+	if (q->rights.viewer && q->gentle)
+		(void)hold_file_list(q->run_dir, &list, &n);
+	for (size_t i = 0; i < n; i++) {
+		kept += list[i].kept && list[i].by == q->rights.viewer;
+		hold_free(&list[i]);
+	}
+	free(list);
+	return kept < HOLDS_OF_ONE ? 0 :
+				     fail_with(ret_words, -EDQUOT, "you hold back %zu programs already, which is the most: release some with 'whyslow calm --undo'",
+					       kept);
+}
+
 int guarded_hold_begin(const struct hold_request *q, const struct target *t, struct guarded_hold **ret,
 		  char **ret_words)
 {
@@ -416,8 +433,10 @@ int guarded_hold_begin(const struct hold_request *q, const struct target *t, str
 		r = take_lock(q->run_dir, q->rights.viewer, &c->lock);
 	if (r == 0) {
 		(void)hold_sweep(q->proc_root, q->run_dir);
-		r = target_of(q->proc_root, &t->heads, t->open, &c->target);
+		r = check_quota(q, ret_words);
 	}
+	if (r == 0)
+		r = target_of(q->proc_root, &t->heads, t->open, &c->target);
 	/* the hold watchdog knows whose file to look for before there is one */
 	if (r == 0) {
 		const struct process *head = target_head(&c->target);

@@ -9,13 +9,17 @@
 
 #include "act/hold.h"
 
+#define HOLD_OOM_ADJUST "-900" /* of the hold watchdog: it must outlive a shortage of memory */
 #define HOLD_WATCHDOG_PATIENCE 4000 /* ms without a sign of life from the one that holds */
 
 struct guarded_hold;
 
+#define HOLDS_OF_ONE 64 /* that `calm` keeps for a user: each is a file that the recorder reads again and again */
+
 /* Takes the one hold there is of this user, makes sure that the process can be held back (it is, for a
  * moment), and starts the hold watchdog. *ret_words (the caller frees): how it will be held back, or why not. 0;
- * -EBUSY: it, or another one of the same user, is being held (root takes over what a user holds); errors of hold_plan(). */
+ * -EBUSY: it, or another one of the same user, is being held (root takes over what a user holds); -EDQUOT: the user keeps HOLDS_OF_ONE;
+ * errors of hold_plan(). */
 int guarded_hold_begin(const struct hold_request *q, const struct target *t, struct guarded_hold **ret,
 		  char **ret_words);
 /* While it is let go: who has joined the target belongs to it from the next hold on. 0 or -ENOMEM. */

@@ -14,16 +14,15 @@
 #include "base/data/folder.h"
 #include "base/data/str.h"
 
-static int set_class(uint32_t tid, struct sched_attr *a, int io)
+static int set_policy(uint32_t tid, struct sched_attr *a)
 {
-	int r = 0;
-
 	a->size = sizeof(*a);
-	if (syscall(SYS_sched_setattr, tid, a, 0) < 0)
-		r = -errno;
-	if (syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, tid, io) < 0 && r == 0)
-		r = -errno;
-	return r == -ESRCH ? 0 : r;
+	return syscall(SYS_sched_setattr, tid, a, 0) == 0 || errno == ESRCH ? 0 : -errno;
+}
+
+static int set_io(uint32_t tid, int io)
+{
+	return syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, tid, io) == 0 || errno == ESRCH ? 0 : -errno;
 }
 
 static int thread_start(const char *proc_root, uint32_t process, uint32_t tid, uint64_t *ret)
@@ -109,42 +108,58 @@ int class_lower(const char *proc_root, struct hold *h)
 		const struct hold_thread *t = &h->threads.v[i];
 		struct sched_attr idle = {.sched_policy = SCHED_IDLE, .sched_nice = t->nice};
 		uint64_t start;
-		int set;
+		int policy, io;
 
 		if (thread_start(proc_root, t->process, t->tid, &start) < 0 || start != t->start)
 			continue;
-		set = set_class(t->tid, &idle, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
-		r = set < 0 ? set : r;
+		policy = set_policy(t->tid, &idle);
+		io = set_io(t->tid, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
+		r = policy < 0 ? policy : io < 0 ? io : r;
 	}
 	return r;
 }
 
+/* A change that another has made in the meantime stays: an administrator's renice must not end with the hold of a user. */
 static int restore_thread(uint32_t tid, const struct hold_thread *t)
 {
+	struct sched_attr now = {};
 	struct sched_attr a = {.sched_policy = t->policy,
 			       .sched_priority = t->priority,
-			       .sched_nice = t->nice,
 			       .sched_flags = t->flags & SCHED_FLAG_RESET_ON_FORK,
 			       .sched_runtime = t->runtime,
 			       .sched_deadline = t->deadline,
 			       .sched_period = t->period};
+	long io = syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, tid);
+	int policy = 0;
 
-	return set_class(tid, &a, t->io);
+	if (io < 0 || syscall(SYS_sched_getattr, tid, &now, sizeof(now), 0) < 0)
+		return errno == ESRCH ? 0 : -errno;
+	a.sched_nice = now.sched_nice;
+	if (now.sched_policy == SCHED_IDLE)
+		policy = set_policy(tid, &a);
+	return policy < 0 || IOPRIO_PRIO_CLASS(io) != IOPRIO_CLASS_IDLE ? policy : set_io(tid, t->io);
 }
 
-/* What was begun while it was held back has inherited the idle class: it gets what its process had. */
+/* What was begun while it was held back has inherited the idle class: it gets what its process had, as far as that is handed on. */
 static int restore_younger(struct hold *h, uint32_t process, uint32_t tid, uint64_t start)
 {
 	struct sched_attr a = {};
-	const struct hold_thread *like = &h->threads.v[0];
+	const struct hold_thread *parent = &h->threads.v[0];
+	struct hold_thread like;
 
 	if (find_saved(h, tid, start) || syscall(SYS_sched_getattr, tid, &a, sizeof(a), 0) < 0 ||
 	    a.sched_policy != SCHED_IDLE)
 		return 0;
 	for (size_t i = 0; i < h->threads.n; i++)
 		if (h->threads.v[i].tid == process)
-			like = &h->threads.v[i];
-	return restore_thread(tid, like);
+			parent = &h->threads.v[i];
+	like = *parent;
+	if (like.flags & SCHED_FLAG_RESET_ON_FORK) {
+		like.policy = SCHED_NORMAL;
+		like.priority = 0;
+		like.flags = 0;
+	}
+	return restore_thread(tid, &like);
 }
 
 /* Children whose parent ended are reported by their process group and session. */

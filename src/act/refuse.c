@@ -173,6 +173,8 @@ int process_refuse(const char *proc_root, const struct processes *all, const str
 {
 	const char *words;
 
+	if (o->others_are_hidden && p->uid != o->viewer)
+		return fail_with(ret_why, -ESRCH, "there is no process %u of yours", p->pid);
 	if (p->pid == 1)
 		return refuse(ret_why, p, "the first process of the machine");
 	if (p->kernel)

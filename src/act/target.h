@@ -60,6 +60,7 @@ const struct process *target_head(const struct target *t);
 struct refusal_options {
 	uint32_t viewer; /* who asks: root, or the owner of all of it */
 	bool force;	 /* even the foreground program */
+	bool others_are_hidden; /* the one who asks sees no other users' processes: what is refused of them does not say that they are there */
 };
 /* Whether it must be left alone: pid 1 and the kernel's threads; whyslow itself, and the one that it was started
  * by; what the session needs (display server, message bus, login, terminals, shells that people sit at); the

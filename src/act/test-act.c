@@ -192,9 +192,22 @@ static void must_be_left_alone(uint32_t pid, const struct refusal_options *o, co
 	target_free(&t);
 }
 
+/* The one who asks sees no other users' processes: neither the name nor what it is may be said. */
+static void must_seem_absent(uint32_t pid, const struct refusal_options *o)
+{
+	_cleanup_free_ char *why = NULL;
+	struct target t;
+
+	assert_int_equal(target_find(root, pid, &t), 0);
+	assert_int_equal(target_refuse(root, &t, o, &why), -ESRCH);
+	assert_non_null(strstr(why, "there is no process"));
+	assert_null(strstr(why, target_head(&t)->name));
+	target_free(&t);
+}
+
 static void what_people_need_is_left_alone(void **state)
 {
-	struct refusal_options all = {0, false}, force = {0, true}, stranger = {4242, true};
+	struct refusal_options all = {0, false, false}, force = {0, true, false}, stranger = {4242, true, false}, blind = {4242, true, true};
 
 	(void)state;
 	put_process(1, 0, "init", REST("1"));
@@ -225,6 +238,8 @@ static void what_people_need_is_left_alone(void **state)
 	must_be_left_alone(23, &force, NULL);
 	must_be_left_alone(24, &all, NULL); /* in the background */
 	must_be_left_alone(24, &stranger, "not yours");
+	must_seem_absent(24, &blind);
+	must_seem_absent(26, &blind);
 	must_be_left_alone(22, &force, "shell of a session"); /* force is for the foreground alone */
 }
 

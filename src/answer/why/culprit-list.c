@@ -1,17 +1,20 @@
 #include "answer/why/culprit-list.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
-static void culprit_list_free_one(struct listed_culprit *a)
+void listed_culprit_free(struct listed_culprit *a)
 {
 	free(a->name);
+	free(a->why_not);
 	VEC_FREE(a->processes);
 }
 
 void culprit_list_free(struct culprit_list *l)
 {
 	for (size_t i = 0; i < l->list.n; i++)
-		culprit_list_free_one(&l->list.v[i]);
+		listed_culprit_free(&l->list.v[i]);
 	VEC_FREE(l->list);
 }
 
@@ -58,8 +61,8 @@ static int add(const struct answer *a, const struct suspect *s, struct culprit_l
 	struct listed_culprit one = {.of = makes_short(a, s),
 			      .program = s->processes.n && !s->together.n,
 			      .name = entity_label(&who->info),
-			      .why_not = why_not(s)};
-	int r = one.name ? 0 : -ENOMEM;
+			      .why_not = why_not(s) ? strdup(why_not(s)) : NULL};
+	int r = one.name && !one.why_not == !why_not(s) ? 0 : -ENOMEM;
 
 	if (r == 0 && !s->processes.n)
 		r = add_process(who, &one);
@@ -68,7 +71,7 @@ static int add(const struct answer *a, const struct suspect *s, struct culprit_l
 	if (r == 0)
 		r = VEC_PUSH(ret->list, one);
 	if (r < 0)
-		culprit_list_free_one(&one);
+		listed_culprit_free(&one);
 	return r;
 }
 

@@ -16,7 +16,7 @@ struct listed_culprit {
 	enum bottleneck of;  /* what it makes short */
 	bool program;	     /* they are processes of one program: what it begins later is one more */
 	char *name;	     /* for people */
-	const char *why_not; /* why holding it back would prove nothing; NULL = it may be tried */
+	char *why_not;	     /* why holding it back would prove nothing; NULL = it may be tried */
 };
 
 /* In the answer's order; whoever is far less guilty than the first one is left out. */
@@ -26,4 +26,5 @@ struct culprit_list {
 
 /* Empty where nobody is accused. 0 or -ENOMEM. */
 int culprit_list_of(const struct answer *a, struct culprit_list *ret);
+void listed_culprit_free(struct listed_culprit *one);
 void culprit_list_free(struct culprit_list *l);

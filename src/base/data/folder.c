@@ -32,17 +32,18 @@ int check_folder_owner(const char *path)
 	return 0;
 }
 
+char *folder_of(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+
+	return !slash ? strdup(".") : strndup(file, slash == file ? 1 : (size_t)(slash - file));
+}
+
 int make_folder_of(const char *file, mode_t mode)
 {
-	_cleanup_free_ char *folder = strdup(file);
-	char *slash = folder ? strrchr(folder, '/') : NULL;
+	_cleanup_free_ char *folder = folder_of(file);
 
-	if (!folder)
-		return -ENOMEM;
-	if (!slash || slash == folder)
-		return 0;
-	*slash = '\0';
-	return make_folders(folder, mode);
+	return folder ? make_folders(folder, mode) : -ENOMEM;
 }
 
 bool folder_path_exists(const char *path)

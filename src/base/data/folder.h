@@ -6,7 +6,9 @@
 
 /* Makes a folder and whatever is missing above it (those 0755). 0, also if it is there, or -errno. */
 int make_folders(const char *path, mode_t mode);
-/* The folder that a file is to lie in. As above. */
+/* The folder that a file lies in: "." where its name has no slash. The caller frees; NULL = no memory. */
+char *folder_of(const char *file);
+/* The same made, as above. */
 int make_folder_of(const char *file, mode_t mode);
 
 /* May this process trust what it finds in and writes into this folder? In a folder that all may write to (/dev/shm) anybody may

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/data/cleanup.h"
 #include "base/data/folder.h"
 
 static char root[] = "/tmp/whyslow-folder-XXXXXX";
@@ -28,6 +29,20 @@ static const char *within(const char *name)
 
 	snprintf(path, sizeof(path), "%s/%s", root, name);
 	return path;
+}
+
+static void the_folder_of_a_file_is_found(void **state)
+{
+	static const struct {
+		const char *file, *folder;
+	} cases[] = {{"/a/b/c", "/a/b"}, {"/a", "/"}, {"a/b", "a"}, {"a", "."}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_free_ char *found = folder_of(cases[i].file);
+
+		assert_string_equal(found, cases[i].folder);
+	}
 }
 
 static void a_folder_of_ones_own_or_none_is_trusted(void **state)
@@ -70,6 +85,7 @@ static void another_users_is_not(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_folder_of_a_file_is_found),
 		cmocka_unit_test(a_folder_of_ones_own_or_none_is_trusted),
 		cmocka_unit_test(what_others_may_write_is_not),
 		cmocka_unit_test(a_link_is_not),

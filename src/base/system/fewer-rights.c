@@ -6,7 +6,9 @@
 #include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -29,8 +31,10 @@
 #endif
 #define LANDLOCK_VERSION    1 /* a flag */
 #define LANDLOCK_BELOW_PATH 1 /* a kind of rule */
-#define LANDLOCK_READ_FILE  (1ull << 2)
+#define LANDLOCK_READ	    (1ull << 2)
 #define LANDLOCK_READ_DIR   (1ull << 3)
+#define LANDLOCK_CHANGE	    (1ull << 1 | 1ull << 14) /* write, truncate */
+#define LANDLOCK_CHANGE_DIR (1ull << 4 | 1ull << 5 | 1ull << 7 | 1ull << 8) /* remove folders and files, make folders and files */
 
 struct landlock_rules {
 	uint64_t files; /* what is forbidden where no rule allows it */
@@ -50,17 +54,29 @@ static uint64_t accesses_of(int version)
 	return (1ull << known[(size_t)version < last ? (size_t)version : last]) - 1;
 }
 
-static int allow(int rules, const char *path)
+static int allow(int rules, const char *path, uint64_t to_file, uint64_t to_folder)
 {
 	_cleanup_close_ int fd = open(path, O_PATH | O_CLOEXEC);
-	struct landlock_path rule = {LANDLOCK_READ_FILE, fd};
+	struct landlock_path rule = {to_file, fd};
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return errno == ENOENT ? 0 : -errno;
 	if (S_ISDIR(st.st_mode))
-		rule.allowed |= LANDLOCK_READ_DIR;
+		rule.allowed |= to_folder;
 	return syscall(SYS_landlock_add_rule, rules, LANDLOCK_BELOW_PATH, &rule, 0) < 0 ? -errno : 0;
+}
+
+static int allow_paths(int rules, const struct fewer_rights *to, uint64_t known)
+{
+	const uint64_t change = (LANDLOCK_READ | LANDLOCK_CHANGE) & known, change_folder = (LANDLOCK_READ_DIR | LANDLOCK_CHANGE_DIR) & known;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < to->n_readable; i++)
+		r = allow(rules, to->readable[i], LANDLOCK_READ, LANDLOCK_READ_DIR);
+	for (size_t i = 0; r == 0 && i < to->n_writable; i++)
+		r = allow(rules, to->writable[i], change, change_folder);
+	return r;
 }
 
 /* A kernel without Landlock leaves what the ids and the capability allow. */
@@ -69,15 +85,14 @@ static int restrict_paths(const struct fewer_rights *to)
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
 	struct landlock_rules forbidden = {version > 0 ? accesses_of((int)version) : 0};
 	_cleanup_close_ int rules = -1;
-	int r = 0;
+	int r;
 
 	if (version <= 0)
 		return 0;
 	rules = (int)syscall(SYS_landlock_create_ruleset, &forbidden, sizeof(forbidden), 0);
 	if (rules < 0)
 		return -errno;
-	for (size_t i = 0; r == 0 && i < to->n_readable; i++)
-		r = allow(rules, to->readable[i]);
+	r = allow_paths(rules, to, forbidden.files);
 	if (r == 0 && syscall(SYS_landlock_restrict_self, rules, 0) < 0)
 		r = -errno;
 	return r;
@@ -89,6 +104,8 @@ static int take_ids(const struct fewer_rights *to)
 {
 	const gid_t nobody = FEWER_RIGHTS_NOBODY;
 
+	if (to->uid == 0)
+		return setgroups(0, NULL) < 0 && errno != EPERM ? -errno : 0;
 	if (prctl(PR_SET_KEEPCAPS, 1) < 0)
 		return -errno;
 	if (setgroups(0, NULL) < 0 || setresgid(nobody, to->gid, nobody) < 0 || setresuid(nobody, to->uid, nobody) < 0)
@@ -106,14 +123,21 @@ static void want(struct __user_cap_data_struct *sets, const struct __user_cap_da
 
 static int keep_capabilities(const struct fewer_rights *to)
 {
+	static const struct {
+		unsigned work, capability;
+	} rows[] = {
+		{WORK_READS_MAPS, CAP_BPF},	  {WORK_WRITES, CAP_SYS_NICE}, {WORK_HOLDS, CAP_SYS_NICE},
+		{WORK_HOLDS, CAP_SYS_RESOURCE}, {WORK_HOLDS, CAP_IPC_LOCK}, {WORK_HOLDS, CAP_SYS_PTRACE},
+	};
 	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
 	struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3] = {}, kept[_LINUX_CAPABILITY_U32S_3] = {};
 
 	if (syscall(SYS_capget, &header, have) < 0)
 		return -errno;
 	want(kept, have, CAP_DAC_READ_SEARCH);
-	if (to->reads_maps)
-		want(kept, have, CAP_BPF);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (to->work & rows[i].work)
+			want(kept, have, rows[i].capability);
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	return syscall(SYS_capset, &header, kept) < 0 ? -errno : 0;
 }
@@ -129,9 +153,11 @@ static int keep_capabilities(const struct fewer_rights *to)
 	IF_CALL(SYS_bpf, 10), LOAD(FIELD(args)), ALLOW_VALUE(BPF_MAP_LOOKUP_ELEM), ALLOW_VALUE(BPF_MAP_GET_NEXT_KEY),             \
 		ALLOW_VALUE(BPF_OBJ_GET_INFO_BY_FD), ALLOW_VALUE(BPF_ITER_CREATE), REFUSE
 
+static const struct sock_filter begin[] = {FILTER_BEGIN};
 /* An unknown call is one that this kernel does not have: libraries then take the older one. */
-static const struct sock_filter filter[] = {
-	FILTER_BEGIN,
+static const struct sock_filter end[] = {RETURN(SECCOMP_RET_ERRNO | ENOSYS)};
+
+static const struct sock_filter reads[] = {
 	/* files */
 	ALLOW_CALL(SYS_read),
 	ALLOW_CALL(SYS_readv),
@@ -240,8 +266,65 @@ static const struct sock_filter filter[] = {
 	ALLOW_CALL(SYS_getpeername),
 	ALLOW_CALL(SYS_shutdown),
 	ALLOW_BPF_READS,
-	RETURN(SECCOMP_RET_ERRNO | ENOSYS),
 };
+
+static const struct sock_filter writes[] = {
+	ALLOW_CALL(SYS_unlinkat),
+	ALLOW_CALL(SYS_mkdirat),
+	ALLOW_CALL(SYS_renameat2),
+#ifdef SYS_renameat
+	ALLOW_CALL(SYS_renameat),
+#endif
+	ALLOW_CALL(SYS_fallocate),
+	ALLOW_CALL(SYS_sched_getscheduler),
+	ALLOW_CALL(SYS_sched_getparam),
+#ifdef SYS_unlink
+	ALLOW_CALL(SYS_unlink),
+	ALLOW_CALL(SYS_mkdir),
+	ALLOW_CALL(SYS_rmdir),
+	ALLOW_CALL(SYS_rename),
+#endif
+};
+
+static const struct sock_filter holds[] = {
+	ALLOW_CALL(SYS_sched_setattr),
+	ALLOW_CALL(SYS_sched_getattr),
+	ALLOW_CALL(SYS_ioprio_set),
+	ALLOW_CALL(SYS_ioprio_get),
+	ALLOW_CALL(SYS_mlockall),
+	ALLOW_CALL(SYS_rt_sigtimedwait),
+	/* the hold watchdog */
+	ALLOW_CALL(SYS_setsid),
+	ALLOW_CALL(SYS_close_range),
+	ALLOW_CALL(SYS_chdir),
+};
+
+#define FILTER_MOST (ARRAY_SIZE(begin) + ARRAY_SIZE(reads) + ARRAY_SIZE(writes) + ARRAY_SIZE(holds) + ARRAY_SIZE(end))
+
+static int restrict_calls(unsigned work)
+{
+	const struct {
+		const struct sock_filter *rows;
+		size_t n;
+		bool wanted;
+	} parts[] = {
+		{begin, ARRAY_SIZE(begin), true},
+		{reads, ARRAY_SIZE(reads), true},
+		{writes, ARRAY_SIZE(writes), work & (WORK_WRITES | WORK_HOLDS)},
+		{holds, ARRAY_SIZE(holds), work & WORK_HOLDS},
+		{end, ARRAY_SIZE(end), true},
+	};
+	struct sock_filter filter[FILTER_MOST];
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (!parts[i].wanted)
+			continue;
+		memcpy(filter + n, parts[i].rows, parts[i].n * sizeof(*filter));
+		n += parts[i].n;
+	}
+	return call_filter_set(filter, n);
+}
 
 /* --- all of it --- */
 
@@ -259,5 +342,5 @@ int fewer_rights_take(const struct fewer_rights *to)
 	/* after the ids, which reset both */
 	if (r == 0 && (prctl(PR_SET_DUMPABLE, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0))
 		r = -errno;
-	return r == 0 ? call_filter_set(filter, ARRAY_SIZE(filter)) : r;
+	return r == 0 ? restrict_calls(to->work) : r;
 }

@@ -1,24 +1,34 @@
-/* How a process of root's that answers another user's question becomes one of that user.
+/* How a process of root's that works for another user gives up what it does not need.
  *
- * It takes the user's ids for files (effective and file system) and those of none for all else, so that neither the user nor what
- * the user runs can stop or trace it. It keeps the right to read any file (CAP_DAC_READ_SEARCH), and the kernel restricts that to the paths
- * named here (Landlock, since Linux 5.13) and to system calls that compute, read, and answer (seccomp). It cannot write to a path,
- * execute a program, send a signal, load into the kernel, or get rights back. What is open already stays open.
+ * One that answers takes the user's ids for files (effective and file system) and those of none for all else, so that neither the user
+ * nor what the user runs can stop or trace it. It keeps the right to read any file (CAP_DAC_READ_SEARCH), and the kernel restricts that
+ * to the paths named here (Landlock, since Linux 5.13) and to system calls that compute, read, and answer (seccomp). It cannot write to
+ * a path, execute a program, send a signal, load into the kernel, or get rights back. What is open already stays open.
+ *
+ * One that changes something (uid 0) stays root by number: it owns root's files, and has no other right than those its work needs.
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 #define FEWER_RIGHTS_NOBODY 65534
 
+/* Work that needs more than to read and answer. */
+enum fewer_rights_work {
+	WORK_READS_MAPS = 1, /* keeps CAP_BPF, to read open BPF maps before Linux 5.19; the calls are restricted to that */
+	WORK_WRITES = 2,     /* makes, changes and removes files below `writable`; keeps CAP_SYS_NICE, for the lock that urgent threads take */
+	WORK_HOLDS = 4,	     /* moves processes to control groups and classes: CAP_SYS_NICE, CAP_SYS_RESOURCE, CAP_IPC_LOCK, CAP_SYS_PTRACE */
+};
+
 struct fewer_rights {
-	uid_t uid; /* not 0 */
+	uid_t uid; /* 0: the ids stay */
 	gid_t gid;
 	const char *const *readable; /* files, and folders with all below them; one that is not there is left out */
 	size_t n_readable;
-	bool reads_maps; /* keeps CAP_BPF, to read open BPF maps before Linux 5.19; the calls are restricted to that */
+	const char *const *writable; /* the same */
+	size_t n_writable;
+	unsigned work; /* enum fewer_rights_work */
 };
 
 /* For the whole process, which has one thread. 0; -errno: some rights may be left, and the process is to end. Where the ids cannot be

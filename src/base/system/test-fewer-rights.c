@@ -5,9 +5,12 @@
 #include <linux/bpf.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -119,22 +122,43 @@ static bool forks(void)
 	return pid > 0 && waitpid(pid, NULL, 0) == pid;
 }
 
-/* In a process of its own, with the rights of USER: did it succeed? */
-static bool attempt(bool (*what)(void))
+/* In a process of its own, with those rights: did it succeed? */
+static bool attempt_with(const struct fewer_rights *to, bool (*what)(void))
 {
-	char readable[128];
-	const char *paths[] = {readable, "/nowhere/at/all"};
-	const struct fewer_rights to = {.uid = USER, .gid = USER, .readable = paths, .n_readable = ARRAY_SIZE(paths), .reads_maps = true};
 	pid_t pid = fork();
 	int status;
 
-	snprintf(readable, sizeof(readable), "%s/readable", folder);
 	if (pid == 0)
-		_exit(fewer_rights_take(&to) < 0 ? 2 : what() ? 1 : 0);
+		_exit(fewer_rights_take(to) < 0 ? 2 : what() ? 1 : 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	assert_int_not_equal(WEXITSTATUS(status), 2);
 	return WEXITSTATUS(status) == 1;
+}
+
+static const char *readable(void)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "%s/readable", folder);
+	return path;
+}
+
+static bool attempt(bool (*what)(void))
+{
+	const char *paths[] = {readable(), "/nowhere/at/all"};
+	const struct fewer_rights to = {.uid = USER, .gid = USER, .readable = paths, .n_readable = ARRAY_SIZE(paths), .work = WORK_READS_MAPS};
+
+	return attempt_with(&to, what);
+}
+
+/* As root, who may change what is in one folder. */
+static bool attempt_as_root(unsigned work, bool (*what)(void))
+{
+	const char *paths[] = {readable()};
+	const struct fewer_rights to = {.writable = paths, .n_writable = 1, .work = work};
+
+	return attempt_with(&to, what);
 }
 
 static void it_keeps_what_an_answer_needs(void **state)
@@ -161,6 +185,70 @@ static void it_loses_the_rest(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(attempts); i++)
 		if (attempt(attempts[i].try))
 			fail_msg("it %s", attempts[i].what);
+}
+
+static bool makes_and_removes_files(void)
+{
+	char from[128], to[128], below[128];
+
+	snprintf(from, sizeof(from), "%s/readable/new", folder);
+	snprintf(to, sizeof(to), "%s/readable/newer", folder);
+	snprintf(below, sizeof(below), "%s/readable/below", folder);
+	return may_write("readable/new") && rename(from, to) == 0 && unlink(to) == 0 && mkdir(below, 0700) == 0 &&
+	       rmdir(below) == 0;
+}
+
+static bool writes_elsewhere(void)
+{
+	return has_landlock() && (may_write("other/secret") || may_write("own/new"));
+}
+
+static bool changes_classes(void)
+{
+	const uint32_t idle[12] = {sizeof(idle), SCHED_IDLE}; /* struct sched_attr, whose header and sched.h exclude each other */
+
+	return syscall(SYS_sched_setattr, getppid(), idle, 0) == 0;
+}
+
+static bool changes_owners(void)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/readable/secret", folder);
+	return chown(path, USER, USER) == 0 || chmod(path, 0777) == 0;
+}
+
+static bool mounts(void)
+{
+	return mount("none", readable(), "tmpfs", 0, NULL) == 0;
+}
+
+static void one_that_writes_does_that_alone(void **state)
+{
+	static bool (*const attempts[])(void) = {executes, signals,	traces, talks_to_the_network, enters_a_namespace, writes_elsewhere,
+						 mounts,   changes_owners, makes_maps, changes_classes};
+
+	(void)state;
+	assert_true(attempt_as_root(WORK_WRITES, makes_and_removes_files));
+	for (size_t i = 0; i < ARRAY_SIZE(attempts); i++)
+		if (attempt_as_root(WORK_WRITES, attempts[i]))
+			fail_msg("it did what attempt %zu is", i);
+}
+
+static void one_that_holds_does_that_alone(void **state)
+{
+	static bool (*const attempts[])(void) = {executes, signals, traces, talks_to_the_network, enters_a_namespace, writes_elsewhere,
+						 mounts,   changes_owners, makes_maps};
+	int policy = sched_getscheduler(0);
+	const struct sched_param param = {};
+
+	(void)state;
+	assert_true(attempt_as_root(WORK_HOLDS, makes_and_removes_files));
+	assert_true(attempt_as_root(WORK_HOLDS, changes_classes));
+	assert_int_equal(sched_setscheduler(0, policy, &param), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(attempts); i++)
+		if (attempt_as_root(WORK_HOLDS, attempts[i]))
+			fail_msg("it did what attempt %zu is", i);
 }
 
 static void its_user_cannot_stop_it(void **state)
@@ -224,7 +312,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	static const char *const names[] = {"readable/secret", "readable/new", "other/secret", "own/new", "readable", "other", "own", ""};
+	static const char *const names[] = {"readable/secret", "readable/new", "readable/newer", "readable/below", "other/secret", "own/new", "readable", "other", "own", ""};
 	char path[128];
 
 	(void)state;
@@ -240,6 +328,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_keeps_what_an_answer_needs),
 		cmocka_unit_test(it_loses_the_rest),
+		cmocka_unit_test(one_that_writes_does_that_alone),
+		cmocka_unit_test(one_that_holds_does_that_alone),
 		cmocka_unit_test(its_user_cannot_stop_it),
 	};
 

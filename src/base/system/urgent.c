@@ -28,6 +28,11 @@ int urgent_set(bool urgent)
 	return sched_setscheduler(0, (urgent ? SCHED_RR : SCHED_OTHER) | SCHED_RESET_ON_FORK, &param) < 0 ? -errno : 0;
 }
 
+bool urgent_is(void)
+{
+	return (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_RR;
+}
+
 /* Of the calling thread. */
 static _Thread_local volatile sig_atomic_t in_section, budget_ended;
 
@@ -96,4 +101,15 @@ bool urgent_budget_is_left(const struct urgent_budget *b)
 void urgent_budget_close(struct urgent_budget *b)
 {
 	timer_delete(b->timer);
+}
+
+int urgent_for(int64_t ns)
+{
+	struct urgent_budget budget;
+	int r = urgent_budget_open(&budget, CLOCK_PROCESS_CPUTIME_ID);
+
+	if (r < 0)
+		return r;
+	urgent_budget_set(&budget, ns);
+	return urgent_set(true);
 }

@@ -11,6 +11,7 @@
 
 /* For the calling thread, not for what it starts; or back to the normal. 0, or -EPERM without the right to it: nothing has happened. */
 int urgent_set(bool urgent);
+bool urgent_is(void);
 /* For the calling thread and the processes that it forks: a process that had to become urgent by itself would first wait for a CPU. */
 int urgent_set_inherited(void);
 
@@ -36,3 +37,5 @@ void urgent_budget_set(struct urgent_budget *b, int64_t ns);
 /* Whether the thread has not used it up. */
 bool urgent_budget_is_left(const struct urgent_budget *b);
 void urgent_budget_close(struct urgent_budget *b);
+/* Makes a process of one thread urgent until it has used so many ns of CPU time. 0, or -errno: it is not urgent. */
+int urgent_for(int64_t ns);

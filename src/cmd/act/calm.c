@@ -13,6 +13,7 @@
 #include "base/data/clock.h"
 #include "base/data/log.h"
 #include "base/data/str.h"
+#include "cmd/act/client-rights.h"
 #include "cmd/act/confirm.h"
 
 #define PROC "/proc"
@@ -80,7 +81,7 @@ static int calm(const struct common *common, const uint32_t *pids, size_t n)
 		.proc_root = PROC,
 		.run_dir = common->config.store_run_dir,
 		.gentle = true,
-		.rights = {common->viewer.uid, arg_force},
+		.rights = hold_rights(common, arg_force),
 		.of = arg_short ? (enum hold_short)find_name(arg_short, hold_short_names, SHORT_COUNT)
 				: SHORT_CPU,
 		.way = arg_way ? find_name(arg_way, hold_way_names, WAY_COUNT) : -1};
@@ -154,29 +155,33 @@ static void print_hold(const struct hold *h)
 	       h->kept ? "" : "  (temporarily, by 'confirm')");
 }
 
+/* Those of the one who asks; others' as `ps` shows them. */
 static int list(const struct common *common)
 {
 	json_t *array = json_array(), *root;
 	struct hold *holds = NULL;
-	size_t n = 0;
+	size_t n = 0, shown;
 
 	(void)hold_file_list(common->config.store_run_dir, &holds, &n);
 	for (size_t i = 0; i < n; i++) {
-		json_array_append_new(array, hold_json(&holds[i]));
-		if (!common->json)
-			print_hold(&holds[i]);
+		if (visibility(&common->viewer, DATUM_PROCESS, holds[i].by) != SHOWN_NOT) {
+			json_array_append_new(array, hold_json(&holds[i]));
+			if (!common->json)
+				print_hold(&holds[i]);
+		}
 		hold_free(&holds[i]);
 	}
 	free(holds);
+	shown = json_array_size(array);
 	root = json_pack("{s:s, s:o}", "schema", "whyslow.calm/1", "held", array);
 	if (common->json) {
 		json_dumpf(root, stdout, JSON_INDENT(1));
 		putchar('\n');
-	} else if (!n) {
+	} else if (!shown) {
 		puts("nothing is held back");
 	}
 	json_decref(root);
-	return n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+	return shown ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 }
 
 static int run(struct common *common, int argc, char **argv)
@@ -193,6 +198,8 @@ static int run(struct common *common, int argc, char **argv)
 		return usage_error("calm", "invalid --by '%s'; expected unit, limit, freeze or class", arg_way);
 	if (geteuid() != 0)
 		return say_no_rights();
+	if (client_keep_holding(common, 0))
+		return EXIT_CANNOT;
 	(void)hold_sweep(PROC, common->config.store_run_dir);
 	if (arg_undo)
 		return undo(common, pids[0]);
@@ -206,6 +213,6 @@ const struct verb verb_calm = {
 	.help = "hold processes back, list those that are, release them",
 	.options = options,
 	.remote = true,
-	.rights = RIGHTS_KEPT,
+	.rights = RIGHTS_GIVEN_UP_BY_VERB,
 	.run = run,
 };

@@ -1,14 +1,20 @@
 #include "cmd/act/client-rights.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "act/guarded-hold.h"
 #include "base/data/cleanup.h"
+#include "base/data/folder.h"
 #include "base/data/log.h"
 #include "base/system/fewer-rights.h"
+#include "base/system/urgent.h"
 #include "cmd/act/save-answers.h"
+#include "daemon/service/service-budget.h"
 #include "rule/cause.h"
 #include "store/trace/trace-folder.h"
 
@@ -16,7 +22,7 @@
 static const char *const system_paths[] = {
 	"/proc",	  "/sys/fs/cgroup",    "/sys/block",	  "/sys/class",	       "/sys/devices",	   "/etc/passwd",
 	"/etc/group",	  "/etc/nsswitch.conf", "/etc/localtime", "/etc/ld.so.cache",   "/usr",		   "/lib",
-	"/lib64",	  "/run/systemd/userdb", "/var/lib/extrausers", SYSTEM_CAUSES,
+	"/lib64",	  "/run/systemd/userdb", "/var/lib/extrausers", SYSTEM_CAUSES,	       "/dev/urandom",
 };
 
 #define OWN_PATHS 5 /* the recording, its log and index; traces; the run dir */
@@ -36,11 +42,17 @@ static void hold_store(struct common *c)
 		c->held = NULL; /* the verb says so */
 }
 
-static int take_fewer(const struct common *c, unsigned wants)
+static unsigned work_of(unsigned wants)
+{
+	return wants & CLIENT_READS_MAPS ? WORK_READS_MAPS : 0;
+}
+
+static int take_reading(const struct common *c, unsigned wants)
 {
 	const char *paths[ARRAY_SIZE(system_paths) + OWN_PATHS], *file = c->config.store_file;
 	_cleanup_free_ char *log = NULL, *index = NULL, *traces = trace_folder(file);
-	struct fewer_rights to = {c->viewer.uid, (gid_t)c->client_gid, paths, 0, wants & CLIENT_READS_MAPS};
+	struct fewer_rights to = {.uid = c->viewer.uid, .gid = (gid_t)c->client_gid, .readable = paths,
+				  .work = work_of(wants)};
 
 	if (asprintf(&log, "%s-wal", file) < 0)
 		log = NULL;
@@ -55,20 +67,106 @@ static int take_fewer(const struct common *c, unsigned wants)
 	return fewer_rights_take(&to);
 }
 
+/* As root, who writes only there. */
+static int take_writing(const char *const *writable, size_t n, unsigned work)
+{
+	const struct fewer_rights to = {.readable = system_paths, .n_readable = ARRAY_SIZE(system_paths),
+					.writable = writable, .n_writable = n, .work = work};
+
+	return fewer_rights_take(&to);
+}
+
+static int note_given_up(struct common *c, int r)
+{
+	c->rights_given_up = r == 0;
+	if (r < 0)
+		log_error("cannot answer: the process cannot give up root's rights (%s)", strerror(-r));
+	return r < 0 ? EXIT_CANNOT : 0;
+}
+
 int client_give_up_rights(struct common *c, unsigned wants)
 {
-	int r;
-
 	if (!client_has_rights_left(c))
 		return 0;
 	if (wants & CLIENT_SAVES_ANSWERS)
 		save_answers_begin(c);
 	hold_store(c);
-	r = take_fewer(c, wants);
-	c->rights_given_up = r == 0;
-	if (r < 0)
-		log_error("cannot answer: the process cannot give up root's rights (%s)", strerror(-r));
-	return r < 0 ? EXIT_CANNOT : 0;
+	return note_given_up(c, take_reading(c, wants));
+}
+
+static bool read_all(int fd, char *to, size_t size)
+{
+	size_t at = 0;
+	ssize_t n;
+
+	while (at < size && ((n = read(fd, to + at, size - at)) > 0 || (n < 0 && errno == EINTR)))
+		at += n > 0 ? (size_t)n : 0;
+	return at == size;
+}
+
+static bool write_all(int fd, const char *from, size_t size)
+{
+	size_t at = 0;
+	ssize_t n;
+
+	while (at < size && ((n = write(fd, from + at, size - at)) >= 0 || errno == EINTR))
+		at += n > 0 ? (size_t)n : 0;
+	return at == size;
+}
+
+int client_work_apart(struct common *c, int (*work)(struct common *common, const void *data, void *result), const void *data, void *result,
+		      size_t size)
+{
+	bool urgent = urgent_is(), whole;
+	int ends[2], status;
+	pid_t pid;
+
+	memset(result, 0, size);
+	fflush(NULL);
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return EXIT_CANNOT;
+	pid = fork();
+	if (pid == 0) {
+		close(ends[0]);
+		if (urgent) /* a fork is not */
+			(void)urgent_for(BUDGET_QUESTION);
+		status = work(c, data, result);
+		fflush(NULL);
+		_exit(write_all(ends[1], result, size) ? status : EXIT_CANNOT);
+	}
+	close(ends[1]);
+	whole = pid > 0 && read_all(ends[0], result, size);
+	close(ends[0]);
+	return pid > 0 && waitpid(pid, &status, 0) == pid && whole && WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_CANNOT;
+}
+
+/* SQLite makes files next to the recording. */
+int client_keep_writing(struct common *c)
+{
+	_cleanup_free_ char *folder = folder_of(c->config.store_file);
+
+	if (!client_has_rights_left(c))
+		return 0;
+	if (!folder)
+		return note_given_up(c, -ENOMEM);
+	return note_given_up(c, take_writing((const char *[]){c->config.store_run_dir, folder}, 2, WORK_WRITES));
+}
+
+/* The hold watchdog inherits it: it must outlive a shortage, and cannot write to its own file any more. */
+static void survive_shortage(void)
+{
+	_cleanup_close_ int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		(void)!write(fd, HOLD_OOM_ADJUST, strlen(HOLD_OOM_ADJUST));
+}
+
+int client_keep_holding(struct common *c, unsigned wants)
+{
+	if (!client_has_rights_left(c))
+		return 0;
+	survive_shortage();
+	return note_given_up(c, take_writing((const char *[]){c->config.store_run_dir, "/sys/fs/cgroup", "/dev/null"}, 3, WORK_HOLDS | work_of(wants)));
 }
 
 void client_close(struct common *c)

@@ -180,15 +180,24 @@ static struct victim **sorted(const struct watch *w)
 	return all;
 }
 
-int watch_choose(struct watch *w)
+static bool is_hidden(const char *proc_root, const struct refusal_options *o, uint32_t pid)
+{
+	struct process p;
+
+	return o->others_are_hidden && (process_read(proc_root, pid, &p) < 0 || p.uid != o->viewer);
+}
+
+int watch_choose(struct watch *w, const char *proc_root, const struct refusal_options *o)
 {
 	_cleanup_free_ struct victim **all = sorted(w);
-	size_t n = w->waited.n;
+	size_t n = w->waited.n, kept = 0;
 
 	if (!all)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		if (!w->wanted[0] && (i >= VICTIMS_MAX || all[i]->before < LEAST * (double)w->span))
+		if (is_hidden(proc_root, o, all[i]->pid))
+			free(hmap_remove(&w->waited, all[i]->pid, 0));
+		else if (!w->wanted[0] && (kept++ >= VICTIMS_MAX || all[i]->before < LEAST * (double)w->span))
 			free(hmap_remove(&w->waited, all[i]->pid, 0));
 	w->chosen = true;
 	return 0;

@@ -40,8 +40,8 @@ struct victim {
 int watch_open(struct ring *ring, const struct target *t, struct watch *ret);
 void watch_close(struct watch *w);
 int watch_look(struct watch *w, struct trial_sample *ret);
-/* From now on the others are not counted: the victims are those that were asked for, or who waited most until
- * now. */
-int watch_choose(struct watch *w);
+/* From now on the others are not counted: the victims are those that were asked for, or who waited most until now; of those that `o`
+ * hides from the one who asks, none. */
+int watch_choose(struct watch *w, const char *proc_root, const struct refusal_options *o);
 /* The victims, the longest wait first, for the answer. 0 or -ENOMEM. */
 int watch_victims(const struct watch *w, struct trial *t);

@@ -16,6 +16,7 @@
 #include "base/data/clock.h"
 #include "base/data/log.h"
 #include "base/data/str.h"
+#include "cmd/act/client-rights.h"
 #include "cmd/act/confirm-culprits.h"
 #include "cmd/act/confirm-watch.h"
 #include "cmd/act/confirm.h"
@@ -101,6 +102,11 @@ static int short_of(enum bottleneck b)
 	}
 }
 
+struct refusal_options hold_rights(const struct common *common, bool force)
+{
+	return (struct refusal_options){common->viewer.uid, force, common->viewer.hides_others && !viewer_sees_all(&common->viewer)};
+}
+
 int say_no_rights(void)
 {
 	log_error("holding a process back requires root, or a recorder run by root that does it for the "
@@ -113,7 +119,7 @@ int say_no_rights(void)
 /* Processes of the program that have begun: they must be such as may be held back, as all others. */
 static int take_joined(struct trial_run *t)
 {
-	struct refusal_options rights = {t->common->viewer.uid, arg_force};
+	struct refusal_options rights = hold_rights(t->common, arg_force);
 	size_t before = t->target.heads.list.n;
 	struct target now;
 	int r = target_of(PROC, &t->target.heads, true, &now);
@@ -195,8 +201,8 @@ static int ready(void *data)
 				 .of = t->of < 0 ? by_use(&t->watch) : (enum hold_short)t->of,
 				 .writes = t->watch.written > t->watch.read,
 				 .way = arg_way ? find_name(arg_way, hold_way_names, WAY_COUNT) : -1,
-				 .rights = {t->common->viewer.uid, arg_force}};
-	int r = watch_choose(&t->watch);
+				 .rights = hold_rights(t->common, arg_force)};
+	int r = watch_choose(&t->watch, PROC, &q.rights);
 
 	t->watch.by_disk = q.of == SHORT_DISK;
 	if (r == 0)
@@ -297,13 +303,21 @@ static int parse_victims(struct watch *w)
 	return EXIT_ANSWERED;
 }
 
-static int confirm_target(struct trial_run *t)
+static void block_ends(sigset_t *ret)
 {
-	struct ring *ring;
+	sigemptyset(ret);
+	sigaddset(ret, SIGINT);
+	sigaddset(ret, SIGTERM);
+	sigaddset(ret, SIGHUP);
+	sigprocmask(SIG_BLOCK, ret, NULL);
+	(void)signal(SIGPIPE, SIG_IGN);
+}
+
+static int confirm_target(struct trial_run *t, struct ring *ring)
+{
 	int status = EXIT_CANNOT;
 
-	if (capture_open_sums(t->common->config.store_run_dir, &ring, NULL) < 0)
-		return EXIT_CANNOT;
+	block_ends(&t->ends);
 	if (watch_open(ring, &t->target, &t->watch) < 0)
 		log_error("out of memory");
 	else
@@ -311,7 +325,6 @@ static int confirm_target(struct trial_run *t)
 	if (status == EXIT_ANSWERED)
 		status = run_trial(t);
 	watch_close(&t->watch);
-	ring_close(ring);
 	return status;
 }
 
@@ -344,7 +357,7 @@ static int find_target(const struct listed_culprit *who, struct target *ret)
 /* 0, or -errno and *ret_why in words (the caller frees). */
 static int check_target(struct trial_run *t, const struct listed_culprit *who, char **ret_why)
 {
-	struct refusal_options rights = {t->common->viewer.uid, arg_force};
+	struct refusal_options rights = hold_rights(t->common, arg_force);
 	int r;
 
 	if (who->why_not) {
@@ -436,34 +449,28 @@ static int check_options(const struct common *common)
 	return EXIT_ANSWERED;
 }
 
-static void block_ends(sigset_t *ret)
-{
-	sigemptyset(ret);
-	sigaddset(ret, SIGINT);
-	sigaddset(ret, SIGTERM);
-	sigaddset(ret, SIGHUP);
-	sigprocmask(SIG_BLOCK, ret, NULL);
-	(void)signal(SIGPIPE, SIG_IGN);
-}
-
 static int run(struct common *common, int argc, char **argv)
 {
 	struct trial_run t = {.common = common, .of = -1};
 	_cleanup_(culprit_list_free) struct culprit_list who = {};
-	int status = check_options(common);
+	struct ring *ring = NULL;
+	int status = check_options(common), given_up;
 
 	if (status != EXIT_ANSWERED)
 		return status;
 	if (geteuid() != 0)
 		return say_no_rights();
 	status = find_who(common, argc, argv, &who);
-	if (status != EXIT_ANSWERED)
-		return status;
-	block_ends(&t.ends);
 	(void)setpriority(PRIO_PROCESS, 0, -15); /* phases begin and end on time on a starved machine, too */
-	status = choose_target(&t, &who);
 	if (status == EXIT_ANSWERED)
-		status = confirm_target(&t);
+		status = choose_target(&t, &who);
+	if (status == EXIT_ANSWERED && capture_open_sums(common->config.store_run_dir, &ring, NULL) < 0)
+		status = EXIT_CANNOT;
+	given_up = client_keep_holding(common, CLIENT_READS_MAPS);
+	if (status == EXIT_ANSWERED)
+		status = given_up ?: confirm_target(&t, ring);
+	if (ring)
+		ring_close(ring);
 	free(t.words);
 	target_free(&t.target);
 	trial_free(&t.trial);
@@ -477,6 +484,6 @@ const struct verb verb_confirm = {
 	.help = "test whether a process is the cause: hold it back, let it go, and compare how long others wait",
 	.options = options,
 	.remote = true,
-	.rights = RIGHTS_KEPT,
+	.rights = RIGHTS_GIVEN_UP_BY_VERB,
 	.run = run,
 };

@@ -4,6 +4,7 @@
 
 #include "base/data/log.h"
 #include "base/data/str.h"
+#include "cmd/act/client-rights.h"
 #include "cmd/verbs/verb.h"
 
 static const struct option_row options[] = {{}};
@@ -25,6 +26,8 @@ static int run(struct common *common, int argc, char **argv)
 
 	if (argc != 3 || parse_u64(argv[1], &id) < 0 || parse(argv[2]) == FEEDBACK_NONE)
 		return usage_error("feedback", "expected a mark's number and right, wrong or fixed: feedback 3 right");
+	if (client_keep_writing(common))
+		return EXIT_CANNOT;
 	store = open_common_store(common, STORE_MARK);
 	if (!store)
 		return EXIT_CANNOT;
@@ -46,6 +49,6 @@ const struct verb verb_feedback = {
 	.help = "say whether an answer was right",
 	.options = options,
 	.remote = true,
-	.rights = RIGHTS_KEPT,
+	.rights = RIGHTS_GIVEN_UP_BY_VERB,
 	.run = run,
 };

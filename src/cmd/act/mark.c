@@ -7,6 +7,7 @@
 #include "base/data/clock.h"
 #include "base/data/log.h"
 #include "base/data/str.h"
+#include "cmd/act/client-rights.h"
 #include "cmd/verbs/verb.h"
 #include "cmd/why/why.h"
 #include "daemon/recorder/capture.h"
@@ -76,7 +77,7 @@ static struct store *open_for_press(const struct common *common)
 	return open_common_store(common, STORE_MARK);
 }
 
-static int press(struct common *common, struct store *store, int64_t now, const char *note, int64_t *ret_id)
+static int press(const struct common *common, struct store *store, int64_t now, const char *note, int64_t *ret_id)
 {
 	int64_t id;
 	char at[40];
@@ -95,33 +96,52 @@ static int press(struct common *common, struct store *store, int64_t now, const 
 	return EXIT_ANSWERED;
 }
 
-static int run(struct common *common, int argc, char **argv)
-{
-	int64_t id = 0, now = wall_now(); /* of the press, however late the rest comes */
-	struct str note = {};
-	struct store *store;
-	int status;
+struct pressing {
+	int64_t now; /* of the press, however late the rest comes */
+	const char *note;
+};
 
-	if (common->from_file && !arg_undo && !arg_id)
-		return usage_error("mark", "--from names a past recording; 'mark' marks the present and does not accept it");
-	for (int i = 1; i < argc; i++)
-		str_printf(&note, "%s%s", i > 1 ? " " : "", argv[i]);
-	if (arg_trace) {
-		str_free(&note);
+static int change(struct common *common, const void *data, void *ret_id)
+{
+	const struct pressing *p = data;
+	struct store *store;
+	int status = client_keep_writing(common);
+
+	if (status)
+		return status;
+	if (arg_trace)
 		return put_marker(common);
-	}
 	store = arg_undo || arg_id ? open_common_store(common, STORE_MARK) : open_for_press(common);
 	if (!store)
 		return EXIT_CANNOT;
 	if (arg_undo)
 		status = undo(common, store);
 	else if (arg_id)
-		status = change_note(common, store, note.data);
+		status = change_note(common, store, p->note);
 	else
-		status = press(common, store, now, note.data, &id);
+		status = press(common, store, p->now, p->note, ret_id);
 	store_close(store);
-	str_free(&note);
-	return arg_why && id ? why_at(common, now, id) : status;
+	return status;
+}
+
+static int run(struct common *common, int argc, char **argv)
+{
+	struct pressing pressing = {.now = wall_now()};
+	_cleanup_str_ struct str note = {};
+	int64_t id = 0;
+	int status;
+
+	if (common->from_file && !arg_undo && !arg_id)
+		return usage_error("mark", "--from names a past recording; 'mark' marks the present and does not accept it");
+	for (int i = 1; i < argc; i++)
+		str_printf(&note, "%s%s", i > 1 ? " " : "", argv[i]);
+	pressing.note = note.data;
+	/* the answer of --why needs what the change gives up */
+	if (arg_why && !arg_trace && !arg_undo && !arg_id && client_has_rights_left(common))
+		status = client_work_apart(common, change, &pressing, &id, sizeof(id));
+	else
+		status = change(common, &pressing, &id);
+	return arg_why && id ? why_at(common, pressing.now, id) : status;
 }
 
 const struct verb verb_mark = {
@@ -131,6 +151,6 @@ const struct verb verb_mark = {
 	.help = "mark this moment: it is slow now",
 	.options = options,
 	.remote = true,
-	.rights = RIGHTS_KEPT,
+	.rights = RIGHTS_GIVEN_UP_BY_VERB,
 	.run = run,
 };

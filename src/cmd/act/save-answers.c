@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/data/cleanup.h"
+#include "cmd/act/client-rights.h"
 
 struct message {
 	int64_t mark;
@@ -41,7 +42,7 @@ static void keep_only(int socket)
 		close(fd);
 }
 
-_Noreturn static void write_answers(const struct common *c, int socket)
+_Noreturn static void write_answers(struct common *c, int socket)
 {
 	static struct message m;
 	struct store_paths paths = common_paths(c);
@@ -50,7 +51,7 @@ _Noreturn static void write_answers(const struct common *c, int socket)
 	ssize_t n;
 
 	keep_only(socket);
-	if (store_open(&paths, STORE_MARK, &store, &error) < 0)
+	if (client_keep_writing(c) || store_open(&paths, STORE_MARK, &store, &error) < 0)
 		_exit(EXIT_FAILURE);
 	while ((n = recv(STDERR_FILENO + 1, &m, sizeof(m), 0)) > 0) {
 		bool whole = (size_t)n > offsetof(struct message, text) && ((const char *)&m)[n - 1] == '\0';

@@ -34,7 +34,7 @@ struct common {
 };
 
 /* What an answer to another user's question does with root's rights (client-rights.h). */
-enum verb_rights { RIGHTS_GIVEN_UP, RIGHTS_GIVEN_UP_BY_VERB, RIGHTS_KEPT };
+enum verb_rights { RIGHTS_GIVEN_UP, RIGHTS_GIVEN_UP_BY_VERB };
 
 struct verb {
 	const char *name;

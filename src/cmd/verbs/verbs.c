@@ -222,7 +222,7 @@ static int run_with_rights(struct common *c, const struct verb *verb, int argc, 
 
 	if (status == 0)
 		status = verb->run(c, argc, argv);
-	if ((status != EXIT_ANSWERED && status != EXIT_NOTHING_FOUND) || verb->rights == RIGHTS_KEPT || !client_has_rights_left(c))
+	if ((status != EXIT_ANSWERED && status != EXIT_NOTHING_FOUND) || !client_has_rights_left(c))
 		return status;
 	log_error("'%s' was answered with root's rights, which is a bug in whyslow", verb->name);
 	return EXIT_CANNOT;

@@ -24,20 +24,10 @@
 #define QUESTION_TIMEOUT 5  /* s for a client to say what it wants */
 #define ANSWER_TIMEOUT	 60 /* s for an answer to be computed and read */
 #define MEMORY_MAX	 (2ull << 30) /* bytes of addresses: the program and the flight recorder's maps take 200 MB of them */
+#define OOM_ADJUST	 "500" /* half of the memory there is counts as its own */
 #define ZONE_MAX	 64
 
 /* --- priority --- */
-
-/* Without a budget there is no urgency. */
-static bool begin_urgency(void)
-{
-	struct urgent_budget budget;
-
-	if (urgent_budget_open(&budget, CLOCK_PROCESS_CPUTIME_ID) < 0)
-		return false;
-	urgent_budget_set(&budget, BUDGET_QUESTION);
-	return urgent_set(true) == 0;
-}
 
 /* Once its budget is used up the answer competes as its asker does. */
 static void take_nice_of(const struct service_asker *asker)
@@ -52,7 +42,7 @@ static void take_nice_of(const struct service_asker *asker)
 /* From the first moment on: an answer that has the usual priority until the question has come would wait for a CPU twice. */
 static void take_priority(const struct service_asker *asker)
 {
-	if (!asker->urgent || !begin_urgency())
+	if (!asker->urgent || urgent_for(BUDGET_QUESTION) < 0)
 		(void)urgent_set(false);
 	take_nice_of(asker);
 }
@@ -77,8 +67,20 @@ static void bound_time(void)
 		alarm(ANSWER_TIMEOUT);
 }
 
+/* Memory that questions use up is taken from them, and not from the recorder, which has the same limit (MemoryMax of the unit). */
+static void be_ended_first(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	(void)!write(fd, OOM_ADJUST, strlen(OOM_ADJUST));
+	close(fd);
+}
+
 static void bound_resources(const struct service_asker *asker)
 {
+	be_ended_first();
 	limit(RLIMIT_CORE, 0);
 	limit(RLIMIT_CPU, ANSWER_TIMEOUT);
 	if (asker->uid != 0)

@@ -205,12 +205,9 @@ static int set_up(struct store *s, int64_t version)
 
 static bool cannot_write(const char *file)
 {
-	_cleanup_free_ char *folder = strdup(file);
-	char *slash = folder ? strrchr(folder, '/') : NULL;
+	_cleanup_free_ char *folder = folder_of(file);
 
-	if (slash)
-		slash[slash == folder] = '\0';
-	return access(slash ? folder : ".", W_OK) < 0;
+	return folder && access(folder, W_OK) < 0;
 }
 
 static int reopen(struct store *s, enum database_access access)
