@@ -2,6 +2,7 @@
 collects what must hold and did not; tests/torture/run looks after each whether the recorder lives and answers others."""
 import ctypes
 import glob
+import json
 import os
 import random
 import resource
@@ -10,6 +11,7 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import threading
 import time
 
@@ -572,3 +574,144 @@ def run_dir(a):
         os.unlink(place) if os.path.islink(place) else shutil.rmtree(place)
         tries += 1
     return tries, "the recorder refuses the folder and says whose it is"
+
+
+@attack("connections as fast as 4 processes make them, some with half a question, bytes out of band or a million words")
+def flood(a):
+    seconds = 8
+
+    def work():
+        stop_at, n = time.monotonic() + seconds, 0
+        while time.monotonic() < stop_at:
+            try:
+                s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
+                s.connect(a.recorder.run + "/socket")
+                if n % 4:
+                    s.send([b"", b"why", b"\0" * 4096][n % 4 - 1])
+                s.close()
+                n += 1
+            except OSError:
+                s.close()
+        with open(f"{a.folder}/sent-{os.getpid()}", "w") as f:
+            f.write(str(n))
+        return True
+
+    took = {}
+
+    def ask_as(uid):
+        began = time.monotonic()
+        ok = as_user(uid, lambda: a.recorder.ask("list").returncode in (0, 1))
+        took[uid] = time.monotonic() - began
+        return ok
+
+    pids = [start_as_user(NOBODY, work) for _ in range(4)]
+    time.sleep(1)
+    a.holds("root is answered", ask_as(0))
+    a.holds("another user is answered", ask_as(OTHER))
+    a.holds("both in 5 s", max(took.values()) < 5, str(took))
+    [os.waitpid(pid, 0) for pid in pids]
+    sent = sum(int(read_text(path) or 0) for path in glob.glob(a.folder + "/sent-*"))
+    return sent, f"root's question took {took[0]:.1f} s, another user's {took[OTHER]:.1f} s"
+
+
+# --- names ---
+
+HOSTILE_NAMES = [b"a\nb", b"\x1b[2J\x1b]0;x\x07", b"\xff\xfe\x80", "\u202etxt.exe".encode(), b"<img src=x>", b"%s%n%n", b"\";'$(id)`", b"=1+1", b"a,b\"c", b"..", b"\\n\\t"]
+
+
+@attack("threads, programs, folders and arguments whose names hold newlines, escapes, markup, broken UTF-8 and what reverses a line")
+def hostile_names(a):
+    def start():
+        libc = ctypes.CDLL(None)
+        pids = []
+        for i, name in enumerate(HOSTILE_NAMES):
+            program = a.folder.encode() + b"/" + (name if name != b".." else b"...")
+            shutil.copy("/bin/sleep", program)
+            pid = os.fork()
+            if pid == 0:
+                libc.prctl(15, name, 0, 0, 0)
+                if i % 2:
+                    os.execv(program, [name, b"30", name] if i % 4 == 1 else [name, b"30"])
+                while True:
+                    pass
+            pids.append(pid)
+        time.sleep(12)
+        end(pids)
+        return True
+
+    attacker = start_as_user(NOBODY, start)
+    time.sleep(4)
+    bad = []
+    tries = 0
+    questions = ["why", "show", "list", "waits", "cpu --for 200ms", "show --lives", f"export --format csv --output {a.folder}/names.csv"]
+    a.recorder.ask("mark", "hostile \x1b[2J names \u202e")
+    for words in questions:
+        for json_too in (["--json"], []):
+            if json_too and words.startswith("export"):
+                continue
+            done = subprocess.run([a.recorder.whyslow, *words.split(), *json_too, "--run-dir", a.recorder.run], capture_output=True, timeout=100)
+            tries += 1
+            bad += unprintable(f"{words} {''.join(json_too)}", done.stdout.decode(errors="replace") + done.stderr.decode(errors="replace"))
+            if json_too and done.stdout:
+                bad += not_json(words, done.stdout)
+    os.waitpid(attacker, 0)
+    with open(a.folder + "/names.csv", "rb") as f:
+        bad += unprintable("csv", f.read().decode(errors="replace"))
+    a.holds("all that is printed can be read, and all JSON is valid", not bad, "; ".join(bad[:5]))
+    return len(HOSTILE_NAMES) * tries, "the names with question marks"
+
+
+def unprintable(what, text):
+    found = {c for c in text if (ord(c) < 32 and c not in "\n\t") or 127 <= ord(c) < 160 or 0x202a <= ord(c) <= 0x202e or 0x2066 <= ord(c) <= 0x2069 or c == "\ufffd"}
+    return [f"{what}: {found}"] if found else []
+
+
+def not_json(what, text):
+    try:
+        json.loads(text)
+        return []
+    except ValueError as error:
+        return [f"{what}: {error}"]
+
+
+# --- holding back ---
+
+@attack("`calm` and `confirm` of processes of others, of the recorder and its helpers, of the kernel, and of one's own without end")
+def holds(a):
+    victim = subprocess.Popen(["sleep", "60"], user=OTHER, group=OTHER, extra_groups=[])
+    targets = [1, 2, victim.pid, *processes_of(a.recorder)]
+
+    def work():
+        for pid in targets:
+            for words in (["calm", str(pid)], ["calm", str(pid), "--force", "--by", "class"], ["confirm", str(pid), "--force"], ["calm", "--undo", str(pid)]):
+                if subprocess.run([a.recorder.whyslow, *words, "--run-dir", a.recorder.run], capture_output=True, timeout=60).returncode == 0:
+                    return False
+        own = [subprocess.Popen(["sleep", "60"]) for _ in range(80)]
+        held = [subprocess.run([a.recorder.whyslow, "calm", str(p.pid), "--by", "class", "--run-dir", a.recorder.run], capture_output=True, timeout=60).returncode for p in own]
+        with open(a.folder + "/held", "w") as f:
+            f.write(str(held.count(0)))
+        released = subprocess.run([a.recorder.whyslow, "calm", "--undo", "--run-dir", a.recorder.run], capture_output=True, timeout=60).returncode
+        [p.kill() for p in own]
+        return released == 0
+
+    a.holds("others' processes are not held, one's own are released", as_user(NOBODY, work))
+    held = int(read_text(a.folder + "/held") or 0)
+    a.holds("the number of held programs is bounded", 0 < held <= 64, str(held))
+    a.holds("nothing stays in RUN/held", not [n for n in os.listdir(a.recorder.run + "/held") if not n.startswith(".")])
+    a.holds("the victim's class is as before", os.sched_getscheduler(victim.pid) == os.SCHED_OTHER)
+    victim.kill()
+    victim.wait()
+    return 4 * len(targets) + 80, f"refused with the reason; {held} of 80 programs of one's own held at once, then a limit"
+
+
+@attack("the same questions where /proc hides other users' processes (hidepid), for names and numbers of those")
+def hidden(a):
+    """In a mount namespace of its own, whose /proc hides them."""
+    home = a.folder + "/hidden"
+    os.mkdir(home)
+    os.chmod(home, 0o755)
+    script = os.path.dirname(os.path.abspath(__file__)) + "/hidden.py"
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", 'mount -o remount,hidepid=2 /proc && exec "$@"', "sh", sys.executable, script, a.recorder.whyslow, home],
+                          capture_output=True, text=True, timeout=200)
+    a.holds("nothing of another user is found", done.returncode == 0, (done.stdout + done.stderr)[-400:])
+    return int(read_text(home + "/tries") or 0), "one's own processes"
