@@ -243,6 +243,49 @@ static void write_otlp(struct made *spans, size_t n)
 	}
 }
 
+static void json_attribute(bool first, const char *key, const char *value)
+{
+	printf("%s{\"key\":\"%s\",\"value\":{\"stringValue\":\"%s\"}}", first ? "" : ",", key, value);
+}
+
+static void otlp_json_span(const struct made *m, bool first)
+{
+	char text[32];
+
+	printf("%s{\"traceId\":\"%016" PRIx64 "%016" PRIx64 "\",\"spanId\":\"%016" PRIx64 "\",\"parentSpanId\":\"", first ? "" : ",", m->trace_high,
+	       m->trace_low, m->id);
+	if (m->parent)
+		printf("%016" PRIx64, m->parent);
+	printf("\",\"name\":\"%s\",\"kind\":%u,\"startTimeUnixNano\":\"%" PRId64 "\",\"endTimeUnixNano\":\"%" PRId64 "\",\"attributes\":[",
+	       operations[m->operation], m->kind, m->start, m->end);
+	json_attribute(true, "http.request.method", "POST");
+	json_attribute(false, "http.response.status_code", "200");
+	snprintf(text, sizeof(text), "10.0.%u.%u", m->host / 250, m->host % 250);
+	json_attribute(false, "network.peer.address", text);
+	json_attribute(false, "thread.name", "worker-7");
+	fputs("],\"status\":{}}", stdout);
+}
+
+/* One request of an exporter a line, as the collector's file exporter writes them. */
+static void write_otlp_json(struct made *spans, size_t n)
+{
+	char text[64];
+
+	qsort(spans, n, sizeof(*spans), by_process);
+	for (size_t i = 0; i < n;) {
+		size_t first = i;
+
+		fputs("{\"resourceSpans\":[{\"resource\":{\"attributes\":[", stdout);
+		json_attribute(true, "service.name", services[spans[i].service]);
+		snprintf(text, sizeof(text), "host-%u", spans[i].host);
+		json_attribute(false, "host.name", text);
+		fputs("]},\"scopeSpans\":[{\"scope\":{},\"spans\":[", stdout);
+		for (; i < n && same_process(&spans[first], &spans[i]); i++)
+			otlp_json_span(&spans[i], i == first);
+		puts("]}]}]}");
+	}
+}
+
 static void write_csv(struct made *spans, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -296,28 +339,42 @@ static int by_end(const void *a, const void *b)
 	return x->end < y->end ? -1 : x->end > y->end;
 }
 
+static const struct form {
+	const char *name, *head, *end;
+	void (*write)(struct made *spans, size_t n);
+	bool by_trace; /* else in order of time */
+} forms[] = {{"otlp", "", "", write_otlp, false},
+	     {"otlp-json", "", "", write_otlp_json, false},
+	     {"csv", "TraceID,SpanID,ParentID,PodName,OperationName,StartTimeUnixNano,EndTimeUnixNano,Duration\n", "", write_csv, false},
+	     {"jaeger", "{\"data\":[", "]}\n", write_jaeger, true}};
+
+static const struct form *form_named(const char *name)
+{
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		if (!strcmp(forms[i].name, name))
+			return &forms[i];
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
 	static char buffer[1 << 20];
 	static struct made batch[8192];
 	uint64_t wanted = argc > 2 ? strtoull(argv[2], NULL, 10) : 0, made = 0;
-	bool jaeger = argc > 1 && !strcmp(argv[1], "jaeger"), csv = argc > 1 && !strcmp(argv[1], "csv");
+	const struct form *form = argc > 1 ? form_named(argv[1]) : NULL;
 	struct request r;
 	int64_t at = START, began;
 	bool live = argc > 4 && !strcmp(argv[4], "live");
 
-	if (!wanted || (!jaeger && !csv && strcmp(argv[1], "otlp"))) {
-		fputs("usage: make-spans otlp|csv|jaeger SPANS [SEED] [story|live]\n", stderr);
+	if (!wanted || !form) {
+		fputs("usage: make-spans otlp|otlp-json|csv|jaeger SPANS [SEED] [story|live]\n", stderr);
 		return 2;
 	}
 	state = argc > 3 ? strtoull(argv[3], NULL, 10) : 7;
 	story = argc > 4 && !strcmp(argv[4], "story");
 	began = at = live ? wall_now() : START;
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
-	if (csv)
-		puts("TraceID,SpanID,ParentID,PodName,OperationName,StartTimeUnixNano,EndTimeUnixNano,Duration");
-	if (jaeger)
-		fputs("{\"data\":[", stdout);
+	fputs(form->head, stdout);
 	while (made < wanted) {
 		size_t n = 0;
 
@@ -328,16 +385,10 @@ int main(int argc, char **argv)
 			n += r.n;
 			made += r.n;
 		}
-		if (!jaeger)
+		if (!form->by_trace)
 			qsort(batch, n, sizeof(*batch), by_end);
-		if (jaeger)
-			write_jaeger(batch, n);
-		else if (csv)
-			write_csv(batch, n);
-		else
-			write_otlp(batch, n);
+		form->write(batch, n);
 	}
-	if (jaeger)
-		fputs("]}\n", stdout);
+	fputs(form->end, stdout);
 	return ferror(stdout) || fflush(stdout);
 }

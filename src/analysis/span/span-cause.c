@@ -15,6 +15,7 @@
 #define ALIKE	       0.5  /* of what one factor for all leaves unexplained, if the causes leave more than that */
 #define CAUSE_DEVIANCE 10.0 /* ... and what each cause must explain at least: a chance of one in 600 */
 #define LONE_MOST      6.0
+#define CAUSE_HALF     0.5  /* of the rise explained: no other search */
 #define COVERED	       0.9  /* of all requests: causes that together are nearly all of them tell nobody apart */
 
 /* What each kind of requests took, and would have taken as before; in units in which sums vary as counts do. */
@@ -23,6 +24,7 @@ struct table {
 	double *model; /* ns: the mean by what each attribute does by itself */
 	double *expected, *observed, *exposure;
 	double unit;
+	double stands_for; /* requests, of each that was read: of a sample more than 1 */
 };
 
 static void table_free(struct table *t)
@@ -36,8 +38,11 @@ static void table_free(struct table *t)
 
 void span_causes_free(struct span_causes *c)
 {
-	for (size_t i = 0; i < c->list.n; i++)
+	for (size_t i = 0; i < c->list.n; i++) {
 		free(c->list.v[i].where);
+		for (size_t k = 0; k < c->list.v[i].n_traces; k++)
+			free(c->list.v[i].traces[k].id);
+	}
 	for (size_t i = 0; i < c->looked_at.n; i++)
 		free(c->looked_at.v[i]);
 	for (size_t i = 0; i < c->replaced.n; i++)
@@ -208,14 +213,16 @@ static int judge_alike(const struct table *t, const struct attribute_findings *f
 	return 0;
 }
 
-/* "cart version = (none)": the requests that do not go through a service are no cause; the path says what they do. */
+/* "cart version = (none)", "db query: shard = (none)": the requests that do not go through are no cause; the path says what they do. */
 static bool is_absence(const struct table *t, const struct element *e)
 {
 	for (size_t k = 0; k < t->kinds.n_looked; k++) {
 		const char *key = names_get(t->kinds.f->names, t->kinds.keys[t->kinds.looked[k]]);
 		size_t n = strlen(key), m = strlen(SPAN_VERSION_KEY);
 
-		if (e->value[k] != ATTRIBUTE_ANY && !t->kinds.texts[k][e->value[k]] && n > m && !strcmp(key + n - m, SPAN_VERSION_KEY))
+		if (e->value[k] == ATTRIBUTE_ANY || t->kinds.texts[k][e->value[k]])
+			continue;
+		if ((n > m && !strcmp(key + n - m, SPAN_VERSION_KEY)) || kind_is_of_call(&t->kinds, t->kinds.keys[t->kinds.looked[k]]))
 			return true;
 	}
 	return false;
@@ -224,12 +231,14 @@ static bool is_absence(const struct table *t, const struct element *e)
 static int add_cause(const struct table *t, const struct element *e, double share, struct span_causes *ret)
 {
 	_cleanup_str_ struct str where = {};
-	struct span_cause cause = {.share = share, .moved = e->moved, .kinds = e->leaves, .requests = e->exposure * t->unit,
+	struct span_cause cause = {.share = share, .moved = e->moved, .kinds = e->leaves, .requests = e->exposure * t->unit * t->stands_for,
 				   .mean = e->observed / e->exposure, .expected = e->expected / e->exposure};
 
 	for (size_t k = 0; k < t->kinds.n_looked; k++) {
 		uint32_t text = e->value[k] == ATTRIBUTE_ANY ? 0 : t->kinds.texts[k][e->value[k]];
 
+		if (e->value[k] != ATTRIBUTE_ANY)
+			cause.terms[cause.n_terms++] = (struct attribute){t->kinds.keys[t->kinds.looked[k]], text};
 		if (e->value[k] != ATTRIBUTE_ANY)
 			str_printf(&where, "%s%s = %s", where.len ? " and " : "", names_get(t->kinds.f->names, t->kinds.keys[t->kinds.looked[k]]),
 				   text ? names_get(t->kinds.f->names, text) : "(none)");
@@ -282,13 +291,13 @@ static int search(const struct table *t, struct span_causes *ret)
 	return r;
 }
 
-int span_causes_find(const struct forest *f, struct span_causes *ret)
+static int find_by(const struct forest *f, const struct kind_query *query, struct span_causes *ret)
 {
-	struct table t = {};
+	struct table t = {.stands_for = query->side ? (double)((uint64_t)1 << f->thinned) : 1};
 	int r;
 
-	*ret = (struct span_causes){.searched = true};
-	r = kind_table_fill(f, &t.kinds, ret);
+	*ret = (struct span_causes){.searched = true, .sampled = query->side};
+	r = kind_table_fill(f, query, &t.kinds, ret);
 	if (r == 0 && t.kinds.n_looked)
 		r = expect(&t);
 	if (r == 0 && t.kinds.n_looked && t.unit > 0)
@@ -296,5 +305,76 @@ int span_causes_find(const struct forest *f, struct span_causes *ret)
 	table_free(&t);
 	if (r < 0)
 		span_causes_free(ret);
+	return r;
+}
+
+/* Into the list of the slowest. */
+static void keep_trace(struct span_cause *cause, const struct sampled_request *r)
+{
+	size_t at = cause->n_traces;
+
+	if (at == CAUSE_TRACES && r->duration <= cause->traces[at - 1].duration)
+		return;
+	at -= at == CAUSE_TRACES;
+	for (; at > 0 && cause->traces[at - 1].duration < r->duration; at--)
+		cause->traces[at] = cause->traces[at - 1];
+	cause->traces[at] = (struct cause_trace){r->high, r->low, NULL, r->duration};
+	cause->n_traces += cause->n_traces < CAUSE_TRACES;
+}
+
+static int name_traces(const struct forest *f, struct span_cause *cause)
+{
+	char buf[33];
+
+	for (size_t i = 0; i < cause->n_traces; i++) {
+		cause->traces[i].id = strdup(trace_id_text(f->names, cause->traces[i].high, cause->traces[i].low, buf));
+		if (!cause->traces[i].id)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The requests that show each cause. */
+static int link_traces(const struct forest *f, struct span_causes *c)
+{
+	struct kind_table t = {.f = f};
+	int r = 0;
+
+	for (size_t i = 0; i < f->buckets.n; i++)
+		for (size_t j = 0; j < f->buckets.v[i].groups.n; j++) {
+			const struct group *g = &f->buckets.v[i].groups.v[j];
+
+			if (kind_side_of_group(f, &f->buckets.v[i], g, NULL) != 1)
+				continue;
+			for (size_t k = 0; k < g->requests.n; k++)
+				for (size_t n = 0; n < c->list.n; n++)
+					if (kind_agrees(&t, &f->buckets.v[i], &g->requests.v[k], c->list.v[n].terms, c->list.v[n].n_terms))
+						keep_trace(&c->list.v[n], &g->requests.v[k]);
+		}
+	kind_table_free(&t);
+	for (size_t n = 0; r == 0 && n < c->list.n; n++)
+		r = name_traces(f, &c->list.v[n]);
+	return r;
+}
+
+int span_causes_find(const struct forest *f, struct span_causes *ret)
+{
+	const struct kind_query all = {}, sample = {.side = kind_side_of_group, .state = f};
+	struct span_causes of_calls;
+	int r = find_by(f, &all, ret);
+
+	if (r == 0 && ret->explained < CAUSE_HALF && f->n_requests) {
+		r = find_by(f, &sample, &of_calls);
+		if (r == 0 && of_calls.explained > ret->explained) {
+			span_causes_free(ret);
+			*ret = of_calls;
+		} else if (r == 0) {
+			span_causes_free(&of_calls);
+		}
+	}
+	if (r == 0 && link_traces(f, ret) < 0) {
+		span_causes_free(ret);
+		r = -ENOMEM;
+	}
 	return r;
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,8 @@
 void kind_table_free(struct kind_table *t)
 {
 	hmap_free(&t->key_of);
+	hmap_free(&t->mark_keys);
+	hmap_free(&t->of_calls);
 	VEC_FREE(t->all);
 	free(t->values);
 	free(t->codes);
@@ -36,11 +39,44 @@ static size_t key_place(struct kind_table *t, uint32_t key)
 	return t->n_keys++;
 }
 
-/* Calls `visit` for each attribute of a leaf: its own, the bucket's, and which request it is. */
-static void each_attribute(struct kind_table *t, const struct bucket *b, uint32_t set, void (*visit)(struct kind_table *, uint32_t, uint32_t, void *),
+/* Requests with the same attributes, or one of the sample. */
+struct row {
+	const struct bucket *b;
+	uint32_t set;
+	const struct sampled_request *request; /* NULL: of a leaf */
+	struct moments total;
+	int side;
+};
+
+typedef int (*row_fn)(struct kind_table *t, const struct row *row, void *context);
+
+/* "db query: shard", "goes through db query" */
+static uint32_t mark_key(struct kind_table *t, const struct request_mark *m)
+{
+	uint32_t known = (uint32_t)(uintptr_t)hmap_get(&t->mark_keys, m->call, m->key);
+	char text[NAME_TEXT_MAX];
+
+	if (known)
+		return known;
+	snprintf(text, sizeof(text), m->key ? "%s: %s" : "goes through %s", names_get(t->f->names, m->call), names_get(t->f->names, m->key));
+	known = names_text(t->f->names, text, strlen(text));
+	if (known && (hmap_put(&t->mark_keys, m->call, m->key, (void *)(uintptr_t)known) < 0 || hmap_put(&t->of_calls, known, 0, t) < 0))
+		return 0;
+	return known;
+}
+
+bool kind_is_of_call(const struct kind_table *t, uint32_t key)
+{
+	return hmap_get(&t->of_calls, key, 0);
+}
+
+/* Calls `visit` for each attribute of a row: its own, the bucket's, which request it is, and those of its calls. */
+static void each_attribute(struct kind_table *t, const struct row *row, void (*visit)(struct kind_table *, uint32_t, uint32_t, void *),
 			   void *context)
 {
-	const struct attribute_set *s = names_get_set(t->f->names, set);
+	const struct attribute_set *s = names_get_set(t->f->names, row->set);
+	const struct bucket *b = row->b;
+	uint32_t yes = names_text(t->f->names, "yes", 3);
 
 	for (uint32_t d = 0; d < t->f->n_dimensions; d++)
 		if (b->values[d])
@@ -48,6 +84,41 @@ static void each_attribute(struct kind_table *t, const struct bucket *b, uint32_
 	visit(t, names_text(t->f->names, "request", 7), b->entry, context);
 	for (uint32_t i = 0; i < s->n; i++)
 		visit(t, s->v[i].key, s->v[i].value, context);
+	for (size_t i = 0; row->request && i < row->request->marks.n; i++) {
+		const struct request_mark *m = &row->request->marks.v[i];
+
+		visit(t, mark_key(t, m), m->key ? m->value : yes, context);
+	}
+}
+
+struct search_of_terms {
+	const struct attribute *terms;
+	size_t n;
+	uint64_t wrong, there; /* a bit a term */
+};
+
+static void check_term(struct kind_table *t, uint32_t key, uint32_t value, void *context)
+{
+	struct search_of_terms *s = context;
+
+	(void)t;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->terms[i].key == key) {
+			s->there |= (uint64_t)1 << i;
+			s->wrong |= (uint64_t)(s->terms[i].value != value) << i;
+		}
+}
+
+bool kind_agrees(struct kind_table *t, const struct bucket *b, const struct sampled_request *r, const struct attribute *terms, size_t n)
+{
+	struct search_of_terms s = {.terms = terms, .n = n};
+	const struct row row = {.b = b, .set = r->set, .request = r};
+
+	each_attribute(t, &row, check_term, &s);
+	for (size_t i = 0; i < n; i++)
+		if (terms[i].value && !(s.there >> i & 1))
+			return false;
+	return !s.wrong;
 }
 
 static void count_key(struct kind_table *t, uint32_t key, uint32_t value, void *context)
@@ -72,14 +143,52 @@ static int side_of(const struct forest *f, const struct group *g)
 	return set->n == 1 && !strcmp(names_get(f->names, set->v[0].value), span_side_name(SIDE_CANDIDATE));
 }
 
-static int add_leaf(struct kind_table *t, const struct bucket *b, const struct leaf *leaf, int side, struct hmap *seen)
+int kind_side_of_group(const void *forest, const struct bucket *b, const struct group *g, const struct sampled_request *r)
 {
+	(void)b;
+	(void)r;
+	return side_of(forest, g);
+}
+
+/* Calls `each` for what the query asks for. */
+static int each_row(struct kind_table *t, row_fn each, void *context)
+{
+	const struct forest *f = t->f;
+	int r = 0;
+
+	for (size_t i = 0; i < f->buckets.n; i++)
+		for (size_t j = 0; j < f->buckets.v[i].groups.n; j++) {
+			const struct bucket *b = &f->buckets.v[i];
+			const struct group *g = &b->groups.v[j];
+
+			for (size_t k = 0; r == 0 && !t->query->side && k < g->leaves.n; k++)
+				r = each(t, &(struct row){b, g->leaves.v[k].set, NULL, g->leaves.v[k].total, side_of(f, g)}, context);
+			for (size_t k = 0; r == 0 && t->query->side && k < g->requests.n; k++) {
+				struct row row = {b, g->requests.v[k].set, &g->requests.v[k], {}, t->query->side(t->query->state, b, g, &g->requests.v[k])};
+
+				moments_add(&row.total, (uint64_t)row.request->duration, row.request->weight);
+				r = row.side >= 0 ? each(t, &row, context) : 0;
+			}
+		}
+	return r;
+}
+
+static int count_row(struct kind_table *t, const struct row *row, void *rows)
+{
+	each_attribute(t, row, count_key, NULL);
+	(*(size_t *)rows)++;
+	return 0;
+}
+
+static int add_row(struct kind_table *t, const struct row *of, void *context)
+{
+	struct hmap *seen = context;
 	uint32_t *row = t->values + t->all.n * t->n_keys;
 	uint64_t key, key2;
 	uintptr_t place;
 
 	memset(row, 0, t->n_keys * sizeof(*row));
-	each_attribute(t, b, leaf->set, put_value, row);
+	each_attribute(t, of, put_value, row);
 	key = hash_bytes(row, t->n_keys * sizeof(*row));
 	key2 = key * 0x9e3779b97f4a7c15ull ^ row[0];
 	place = (uintptr_t)hmap_get(seen, key, key2);
@@ -88,30 +197,20 @@ static int add_leaf(struct kind_table *t, const struct bucket *b, const struct l
 			return -ENOMEM;
 		place = t->all.n;
 	}
-	moments_merge(&t->all.v[place - 1].side[side], &leaf->total);
+	moments_merge(&t->all.v[place - 1].side[of->side], &of->total);
 	return 0;
 }
 
 static int gather(struct kind_table *t)
 {
 	struct hmap seen = {};
-	size_t leaves = 0;
-	int r = 0;
+	size_t rows = 0;
+	int r = each_row(t, count_row, &rows);
 
-	for (size_t i = 0; i < t->f->buckets.n; i++)
-		for (size_t j = 0; j < t->f->buckets.v[i].groups.n; j++)
-			for (size_t k = 0; k < t->f->buckets.v[i].groups.v[j].leaves.n; k++, leaves++)
-				each_attribute(t, &t->f->buckets.v[i], t->f->buckets.v[i].groups.v[j].leaves.v[k].set, count_key, NULL);
-	t->values = calloc((leaves + 1) * (t->n_keys + 1), sizeof(*t->values));
+	t->values = r == 0 ? calloc((rows + 1) * (t->n_keys + 1), sizeof(*t->values)) : NULL;
 	if (!t->values)
 		return -ENOMEM;
-	for (size_t i = 0; r == 0 && i < t->f->buckets.n; i++) {
-		const struct bucket *b = &t->f->buckets.v[i];
-
-		for (size_t j = 0; j < b->groups.n; j++)
-			for (size_t k = 0; r == 0 && k < b->groups.v[j].leaves.n; k++)
-				r = add_leaf(t, b, &b->groups.v[j].leaves.v[k], side_of(t->f, &b->groups.v[j]), &seen);
-	}
+	r = each_row(t, add_row, &seen);
 	hmap_free(&seen);
 	return r;
 }
@@ -179,6 +278,22 @@ static double gain_of(const struct key_sums *k, double factor)
 
 		if (v->count[0] > 0 && v->count[1] > 0)
 			gain += fabs(v->sum[1] - factor * v->sum[0] / v->count[0] * v->count[1]);
+	}
+	return gain;
+}
+
+/* How many requests of the second side its values have beyond that side's share of all: how well they tell the sides apart. */
+static double share_gain(const struct key_sums *k)
+{
+	double count[2] = {}, gain = 0;
+
+	for (size_t i = 0; i < k->values.n; i++)
+		for (int side = 0; side < 2; side++)
+			count[side] += k->values.v[i].count[side];
+	for (size_t i = 0; i < k->values.n; i++) {
+		const double *own = k->values.v[i].count;
+
+		gain += fabs(own[1] - (own[0] + own[1]) * count[1] / (count[0] + count[1]));
 	}
 	return gain;
 }
@@ -270,13 +385,13 @@ static int choose_keys(struct kind_table *t, struct span_causes *ret)
 		n = sums[k].values.n;
 		if (r < 0 || n < 2)
 			continue;
-		if (known_share(&sums[k]) < REPLACED) {
+		if (!t->query->shares && known_share(&sums[k]) < REPLACED) {
 			char *text = replacement(t, k, &sums[k]);
 
 			r = text ? VEC_PUSH(ret->replaced, text) : -ENOMEM;
 			continue;
 		}
-		sums[k].gain = gain_of(&sums[k], factor);
+		sums[k].gain = t->query->shares ? share_gain(&sums[k]) : gain_of(&sums[k], factor);
 		if ((n > 16 && (double)n > KINDS_PER_VALUE * (double)t->all.n) || is_alias(t, k))
 			continue;
 		insert_looked(t, sums, k);
@@ -342,11 +457,11 @@ static int project(struct kind_table *t)
 	return r;
 }
 
-int kind_table_fill(const struct forest *f, struct kind_table *ret, struct span_causes *into)
+int kind_table_fill(const struct forest *f, const struct kind_query *query, struct kind_table *ret, struct span_causes *into)
 {
 	int r;
 
-	*ret = (struct kind_table){.f = f};
+	*ret = (struct kind_table){.f = f, .query = query};
 	r = gather(ret);
 	if (r == 0)
 		r = choose_keys(ret, into);

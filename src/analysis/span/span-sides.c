@@ -29,31 +29,46 @@ static uint32_t version_key(struct names *names, uint32_t package)
 	return names_text(names, text, strlen(text));
 }
 
-/* The group's leaves, what they ran as among their attributes: sides put versions together. */
-static int label_leaves(struct names *names, const struct group *from, struct group *to)
+/* Versions that a group ran, to be put among the attributes of its requests. */
+struct versions_of_group {
+	struct names *names;
+	struct attribute v[LEAF_ATTRIBUTES / 2];
+	size_t n;
+};
+
+static uint32_t with_versions(const struct versions_of_group *g, uint32_t set)
 {
+	const struct attribute_set *own = names_get_set(g->names, set);
 	struct attribute v[LEAF_ATTRIBUTES];
-	uint32_t versions[LEAF_ATTRIBUTES];
-	const struct attribute_set *set = names_get_set(names, from->versions);
-	size_t n_versions = set->n < LEAF_ATTRIBUTES / 2 ? set->n : LEAF_ATTRIBUTES / 2;
+	size_t n = g->n;
+
+	memcpy(v, g->v, n * sizeof(*v));
+	for (uint32_t k = 0; k < own->n && n < LEAF_ATTRIBUTES; k++)
+		v[n++] = own->v[k];
+	return set ? names_set(g->names, own->service, v, n) : 0;
+}
+
+/* The group's leaves and requests, what they ran as among their attributes: sides put versions together. */
+static int label_requests(struct names *names, const struct group *from, struct group *to)
+{
+	struct versions_of_group g = {.names = names};
+	const struct attribute_set *set;
 
 	to->leaves.v = calloc(from->leaves.n + 1, sizeof(*to->leaves.v));
-	if (!to->leaves.v)
+	to->requests.v = calloc(from->requests.n + 1, sizeof(*to->requests.v));
+	if (!to->leaves.v || !to->requests.v)
 		return -ENOMEM;
-	for (size_t i = 0; i < n_versions; i++)
-		versions[i] = version_key(names, set->v[i].key);
-	for (size_t i = 0; i < from->leaves.n; i++) {
-		const struct attribute_set *own = names_get_set(names, from->leaves.v[i].set);
-		size_t n = 0;
-
+	for (uint32_t i = 0; i < names_get_set(names, from->versions)->n && g.n < LEAF_ATTRIBUTES / 2; i++) {
 		set = names_get_set(names, from->versions);
-		for (size_t k = 0; k < n_versions; k++)
-			v[n++] = (struct attribute){versions[k], set->v[k].value};
-		for (uint32_t k = 0; k < own->n && n < LEAF_ATTRIBUTES; k++)
-			v[n++] = own->v[k];
+		g.v[g.n++] = (struct attribute){version_key(names, set->v[i].key), set->v[i].value};
+	}
+	for (size_t i = 0; i < from->leaves.n; i++) {
 		to->leaves.v[i] = from->leaves.v[i];
-		if (from->leaves.v[i].set)
-			to->leaves.v[i].set = names_set(names, own->service, v, n);
+		to->leaves.v[i].set = with_versions(&g, from->leaves.v[i].set);
+	}
+	for (size_t i = 0; i < from->requests.n; i++) {
+		to->requests.v[i] = from->requests.v[i];
+		to->requests.v[i].set = with_versions(&g, from->requests.v[i].set);
 	}
 	return 0;
 }
@@ -80,7 +95,7 @@ int span_sides_of(const struct forest *f, enum span_side (*side)(void *, const s
 			if (which == SIDE_NONE || r < 0)
 				continue;
 			*g = b->groups.v[j];
-			r = label_leaves(f->names, &b->groups.v[j], g);
+			r = label_requests(f->names, &b->groups.v[j], g);
 			g->versions = span_side_set(f->names, which);
 			buckets[i].groups.n++;
 		}
@@ -92,8 +107,10 @@ int span_sides_of(const struct forest *f, enum span_side (*side)(void *, const s
 	for (size_t i = 0; buckets && i < f->buckets.n; i++) {
 		if (!buckets[i].groups.v || buckets[i].groups.v == f->buckets.v[i].groups.v)
 			continue;
-		for (size_t j = 0; j < buckets[i].groups.n; j++)
+		for (size_t j = 0; j < buckets[i].groups.n; j++) {
 			free(buckets[i].groups.v[j].leaves.v);
+			free(buckets[i].groups.v[j].requests.v);
+		}
 		free(buckets[i].groups.v);
 	}
 	free(buckets);

@@ -25,6 +25,7 @@ struct suspect_version {
 	bool is_service; /* own_mean and own_others are known: judged by what it did itself */
 	double own_mean, own_others; /* ns a request on the critical path (span-own.h), what it does with its calls included */
 	const struct suspect_version *without; /* private: requests that ran it are on neither side */
+	bool deployed; /* a deployment of it is known, of the time of these requests */
 	char *label; /* of the bucket */
 	char *together; /* "kernel 6.1, agent 2": that never ran without it, so that nothing tells them apart; NULL = none */
 };

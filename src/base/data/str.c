@@ -198,6 +198,16 @@ bool str_make_bytes_printable(char *text, size_t n)
 	return changed;
 }
 
+bool str_is_utf8(const char *text, size_t n)
+{
+	for (size_t i = 0, length; i < n; i += length) {
+		length = utf8_length((const unsigned char *)text + i, n - i);
+		if (!length)
+			return false;
+	}
+	return true;
+}
+
 void str_make_printable(char *text)
 {
 	if (text)

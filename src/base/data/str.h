@@ -92,6 +92,8 @@ int fail_again(char **error, int code, const char *format, ...) __attribute__((f
 void str_make_printable(char *text);
 /* The same of n bytes, NULs among them. Whether there was something to change. */
 bool str_make_bytes_printable(char *text, size_t n);
+/* RFC 3629: no overlong form, no surrogate. */
+bool str_is_utf8(const char *text, size_t n);
 bool str_starts(const char *text, const char *prefix);
 /* Whole decimal numbers only: "12" yes, "12x", "" and "-1" no. Returns 0 or -EINVAL / -ERANGE. */
 int parse_u64(const char *text, uint64_t *ret);

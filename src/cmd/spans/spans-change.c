@@ -227,6 +227,17 @@ static void print_words(const char *head, char *const *v, size_t n)
 	puts(n > spans_arg.top ? " ..." : "");
 }
 
+static void print_traces(const struct span_cause *c)
+{
+	char a[24];
+
+	for (size_t i = 0; i < c->n_traces; i++)
+		printf("%s %s (%s)", i ? "," : "     for example", c->traces[i].id,
+		       spans_duration((double)c->traces[i].duration, a));
+	if (c->n_traces)
+		putchar('\n');
+}
+
 /* Which requests, whatever the buckets are made of. */
 static void print_causes(const struct span_causes *c)
 {
@@ -239,10 +250,14 @@ static void print_causes(const struct span_causes *c)
 		return;
 	}
 	puts("\nWhich requests became slower, by all their attributes:");
-	for (size_t i = 0; i < c->list.n; i++)
+	for (size_t i = 0; i < c->list.n; i++) {
 		printf("  %zu. %s\n     mean %s, would have been %s; %.0f requests; explains %.0f %% of the rise\n", i + 1, c->list.v[i].where,
 		       spans_duration(c->list.v[i].mean, a), spans_duration(c->list.v[i].expected, b), c->list.v[i].requests,
 		       100 * c->list.v[i].share);
+		print_traces(&c->list.v[i]);
+	}
+	if (c->sampled)
+		puts("  by a sample of the requests, with what they call");
 	if (!c->list.n)
 		puts(c->alike ? "  all kinds equally: the cause is not among their attributes" :
 				"  no combination of them together: the cause is not among their attributes");
@@ -251,6 +266,27 @@ static void print_causes(const struct span_causes *c)
 	print_words("  checked:", c->looked_at.v, c->looked_at.n);
 	if (c->replaced.n)
 		print_words("  on one side only, so that no comparison separates them from it:", c->replaced.v, c->replaced.n);
+}
+
+/* Deployments come before what is seen in the requests. */
+static void print_deployed(const struct sides *s)
+{
+	if (!s->deployed.list.n)
+		return;
+	puts("What was deployed when it began, the likeliest first:");
+	for (size_t i = 0; i < s->deployed.list.n && i < spans_arg.top; i++) {
+		const struct span_deployed_one *one = &s->deployed.list.v[i];
+		_cleanup_free_ char *words = span_deployed_words(one);
+
+		printf("  %zu. %s: ", i + 1, words ? words : "?");
+		if (one->slow_host)
+			fputs("its calls are slower on that host only; ", stdout);
+		if (isnan(one->share))
+			puts("no call of these requests is of this package");
+		else
+			printf("its calls and the way to them are %.0f %% of the rise\n", 100 * one->share);
+	}
+	putchar('\n');
 }
 
 void suspects_print(const struct sides *s)
@@ -268,6 +304,8 @@ void suspects_print(const struct sides *s)
 		if (x->is_service)
 			printf("      %s itself takes %s a request, with its other versions %s\n", names_get(s->names, x->package),
 			       spans_duration(x->own_mean, a), spans_duration(x->own_others, b));
+		if (x->deployed)
+			puts("      was deployed while these requests ran");
 		if (x->together)
 			printf("      always together with %s: these requests do not show which of them it is\n", x->together);
 	}
@@ -278,6 +316,7 @@ void change_print(const struct sides *s, const struct span_change *c)
 {
 	char a[24], b[24], d[24], e[24];
 
+	print_deployed(s);
 	printf("%s, against %s; critical path by the rule '%s'\n", s->after ? s->after : "candidate", s->before ? s->before : "baseline",
 	       s->forest.rule);
 	printf("all requests: mean %s, was %s: %s within the buckets, %s because other buckets were asked for\n",
@@ -395,6 +434,22 @@ static json_t *bucket_json(const struct forest *f, const struct bucket_change *c
 	return o;
 }
 
+static json_t *deployed_json(const struct span_deployed *d)
+{
+	json_t *list = json_array();
+	char when[32];
+
+	for (size_t i = 0; i < d->list.n && i < spans_arg.top; i++) {
+		const struct span_deployed_one *one = &d->list.v[i];
+
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I, s:s, s:o, s:b}", "package", one->first->package, "version",
+						      one->first->version, "hosts", one->hosts, "n_hosts", (json_int_t)one->n_hosts, "since",
+						      format_rfc3339(one->first->time, when, sizeof(when)), "share", number_json(one->share),
+						      "slow_host", one->slow_host));
+	}
+	return list;
+}
+
 static json_t *suspects_json(const struct forest *f, const struct suspects *suspects)
 {
 	json_t *list = json_array();
@@ -402,13 +457,23 @@ static json_t *suspects_json(const struct forest *f, const struct suspects *susp
 	for (size_t i = 0; i < suspects->list.n && i < spans_arg.top; i++) {
 		const struct suspect_version *s = &suspects->list.v[i];
 
-		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:o, s:o, s:s?}", "bucket", s->label, "package",
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:o, s:o, s:s?, s:b}", "bucket", s->label, "package",
 						      names_get(f->names, s->package), "version", names_get(f->names, s->version), "mean_ns", s->mean,
 						      "others_mean_ns", s->others, "requests", s->requests, "p", s->p, "q", s->q, "superiority",
 						      s->superiority, "same_times", s->levelled, "own_ns",
 						      s->is_service ? number_json(s->own_mean) : json_null(), "own_others_ns",
-						      s->is_service ? number_json(s->own_others) : json_null(), "together", s->together));
+						      s->is_service ? number_json(s->own_others) : json_null(), "together", s->together,
+						      "deployed", s->deployed));
 	}
+	return list;
+}
+
+static json_t *traces_json(const struct span_cause *c)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < c->n_traces; i++)
+		json_array_append_new(list, json_pack("{s:s, s:I}", "trace", c->traces[i].id, "duration_ns", (json_int_t)c->traces[i].duration));
 	return list;
 }
 
@@ -423,11 +488,11 @@ static json_t *causes_json(const struct span_causes *c)
 	for (size_t i = 0; i < c->list.n; i++) {
 		const struct span_cause *x = &c->list.v[i];
 
-		json_array_append_new(list, json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:I}", "where", x->where, "requests", x->requests, "mean_ns",
+		json_array_append_new(list, json_pack("{s:s, s:o, s:f, s:f, s:f, s:f, s:f, s:I}", "where", x->where, "traces", traces_json(x), "requests", x->requests, "mean_ns",
 						      x->mean, "expected_ns", x->expected, "share", x->share, "moved", x->moved, "kinds",
 						      (json_int_t)x->kinds));
 	}
-	return json_pack("{s:o, s:o, s:o, s:f, s:b, s:I, s:I}", "causes", list, "looked_at", texts_json(c->looked_at.v, c->looked_at.n),
+	return json_pack("{s:o, s:b, s:o, s:o, s:f, s:b, s:I, s:I}", "causes", list, "sampled", c->sampled, "looked_at", texts_json(c->looked_at.v, c->looked_at.n),
 			 "on_one_side_only", texts_json(c->replaced.v, c->replaced.n), "explained", c->explained, "alike", c->alike, "kinds",
 			 (json_int_t)c->kinds, "tried", (json_int_t)c->tried);
 }
@@ -450,7 +515,7 @@ json_t *change_json(const char *schema, const struct sides *s, const struct span
 			 s->before ? s->before : "", "candidate", s->after ? s->after : "", "rule", s->forest.rule, "verdict",
 			 span_verdict_name(span_change_gate(c)), "mean_before_ns", number_json(c->mean_before), "mean_after_ns",
 			 number_json(c->mean_after), "within_ns", number_json(c->within), "mix_ns", number_json(c->mix), "all", all_json(c), "buckets", buckets, "services",
-			 services, "attributes", causes_json(&s->causes), "suspects", suspects_json(&s->forest, &s->suspects), "hosts", descent_json(&s->descent), "read",
+			 services, "attributes", causes_json(&s->causes), "suspects", suspects_json(&s->forest, &s->suspects), "deployments", deployed_json(&s->deployed), "hosts", descent_json(&s->descent), "read",
 			 spans_tally_json(&s->forest));
 }
 
@@ -495,7 +560,7 @@ static char *headline_of_all(const struct span_change *c)
 	return r < 0 ? NULL : text;
 }
 
-char *change_headline(const struct sides *s, const struct span_change *c)
+static char *headline_of(const struct sides *s, const struct span_change *c)
 {
 	const struct bucket_change *b = c->buckets.n ? &c->buckets.v[0] : NULL;
 	_cleanup_free_ char *ground = b ? ground_words(&s->forest, b) : NULL;
@@ -515,4 +580,15 @@ char *change_headline(const struct sides *s, const struct span_change *c)
 			   b->vertices.n ? span_reason_name(b->vertices.v[0].reason) : "", cause ? "; requests with " : "", cause ? cause : "") < 0)
 		return NULL;
 	return text;
+}
+
+char *change_headline(const struct sides *s, const struct span_change *c)
+{
+	_cleanup_free_ char *text = headline_of(s, c);
+	_cleanup_free_ char *deployed = s->deployed.list.n ? span_deployed_words(&s->deployed.list.v[0]) : NULL;
+	char *both;
+
+	if (!text || !deployed)
+		return TAKE(text);
+	return asprintf(&both, "%s; deployed: %s", text, deployed) < 0 ? NULL : both;
 }

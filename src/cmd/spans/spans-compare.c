@@ -22,6 +22,8 @@ static void sides_free(struct sides *s)
 	free(s->after);
 	suspects_free(&s->suspects);
 	span_causes_free(&s->causes);
+	span_deployed_free(&s->deployed);
+	deployments_free(&s->deployments);
 	names_free(s->names);
 }
 
@@ -221,6 +223,39 @@ static int find_causes_anywhere(struct suspicion *s, struct sides *ret)
 	return r;
 }
 
+/* Was this version deployed while these requests ran, or shortly before? */
+static bool was_deployed(const struct forest *f, const struct suspect_version *s, const struct deployments *d)
+{
+	const struct bucket *b = &f->buckets.v[s->bucket];
+	int64_t first = INT64_MAX, last = INT64_MIN;
+
+	for (size_t i = 0; i < b->groups.n; i++) {
+		first = b->groups.v[i].first_seen < first ? b->groups.v[i].first_seen : first;
+		last = b->groups.v[i].last_seen > last ? b->groups.v[i].last_seen : last;
+	}
+	for (size_t i = 0; i < d->list.n; i++)
+		if (d->list.v[i].time >= first - DEPLOYED_LEAD && d->list.v[i].time <= last &&
+		    !strcmp(d->list.v[i].package, names_get(f->names, s->package)) && !strcmp(d->list.v[i].version, names_get(f->names, s->version)))
+			return true;
+	return false;
+}
+
+/* The candidates begin with what changed; otherwise they stay in their order. */
+static void deployed_first(const struct forest *f, struct suspects *s, const struct deployments *d)
+{
+	size_t front = 0;
+
+	for (size_t i = 0; i < s->list.n; i++) {
+		struct suspect_version one = s->list.v[i];
+
+		one.deployed = was_deployed(f, &one, d);
+		if (one.deployed) {
+			memmove(&s->list.v[front + 1], &s->list.v[front], (i - front) * sizeof(one));
+			s->list.v[front++] = one;
+		}
+	}
+}
+
 /* No side was named: the version that is slower than the others of its bucket. */
 static int sides_by_suspect(const struct forest *f, struct sides *ret)
 {
@@ -230,6 +265,7 @@ static int sides_by_suspect(const struct forest *f, struct sides *ret)
 
 	if (r < 0)
 		return r;
+	deployed_first(f, &ret->suspects, &ret->deployments);
 	if (!ret->suspects.list.n)
 		return span_sides_of(f, by_version, &all, &ret->forest);
 	s.suspect = &ret->suspects.list.v[0];
@@ -240,13 +276,26 @@ static int sides_by_suspect(const struct forest *f, struct sides *ret)
 	return r < 0 ? r : span_sides_of(f, by_suspect, &s, &ret->forest);
 }
 
-/* Files can be read again, by time; a pipe or what was summed cannot. */
-static bool can_be_read_again(size_t n, char **data)
+/* Does the store have a part that begins from then on? */
+static bool store_has_parts_from(struct common *common, int64_t since)
 {
+	struct span_store *store = spans_open_store(common, false);
+	int64_t part = 0, requests = 0;
+	bool has = store && span_store_newest(store, since, INT64_MAX, &part, &requests) == 0 && requests;
+
+	span_store_close(store);
+	return has;
+}
+
+/* Files can be read again, by time, and the store's parts; a pipe or what was summed cannot. */
+static bool can_be_read_again(struct common *common, size_t n, char **data, int64_t since)
+{
+	if (!n)
+		return !spans_arg.engine && store_has_parts_from(common, since);
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(data[i], "-") || span_table_is(data[i]))
 			return false;
-	return n > 0;
+	return true;
 }
 
 /* No version is slower than the others: all of them may be, since some moment. */
@@ -287,7 +336,7 @@ static int choose_sides(struct common *common, size_t n, char **files, bool gues
 			ret->changed = (struct span_since){};
 		forest_free(&f);
 		names_free(names);
-		if (r == 0 && ret->changed.since && can_be_read_again(n, files))
+		if (r == 0 && ret->changed.since && can_be_read_again(common, n, files, ret->changed.since))
 			r = sides_by_change(common, n, files, ret);
 	} else {
 		usage_error("spans", "expected one of --baseline VERSION, --candidate VERSION, --since TIME, or --against FILE,...");
@@ -305,6 +354,8 @@ static int judge(struct sides *s, struct span_change *ret)
 
 	if (r == 0 && !s->suspects.list.n && span_is_regression(span_change_gate(ret)))
 		r = span_causes_find(&s->forest, &s->causes);
+	if (r == 0 && (s->suspects.list.n || span_is_regression(span_change_gate(ret))))
+		r = span_deployed_rank(&s->forest, ret, &s->deployments, &s->deployed);
 	return r;
 }
 
@@ -323,8 +374,10 @@ static int with_change(struct common *common, size_t n, char **files, bool guess
 {
 	struct sides s = {};
 	struct span_change c = {};
-	int r = choose_sides(common, n, files, guess, &s), status = EXIT_CANNOT;
+	int r = spans_deployments(common, !n && !spans_arg.engine, &s.deployments), status = EXIT_CANNOT;
 
+	if (r == 0)
+		r = choose_sides(common, n, files, guess, &s);
 	if (r == 0)
 		r = judge(&s, &c);
 	if (r == 0) {
@@ -337,6 +390,16 @@ static int with_change(struct common *common, size_t n, char **files, bool guess
 	}
 	sides_free(&s);
 	return r == -EINVAL ? EXIT_USAGE : status;
+}
+
+/* --html: 1 = nothing else is to be said. */
+static int write_html(const struct sides *s, const struct span_change *c)
+{
+	int r = spans_arg.html ? change_html(spans_arg.html, s, c) : 0;
+
+	if (r < 0)
+		log_error("cannot write %s: %s", spans_arg.html, strerror(-r));
+	return r < 0 ? r : spans_arg.html && !strcmp(spans_arg.html, "-");
 }
 
 static int tell_change(struct common *common, const struct sides *s, const struct span_change *c, const char *schema)
@@ -376,6 +439,10 @@ static int tell_since(const struct sides *s, const struct span_change *c)
 static int tell_why(struct common *common, const struct sides *s, const struct span_change *c, const char *schema)
 {
 	bool guessed = s->suspects.compared || s->suspects.alone;
+	int html = write_html(s, c);
+
+	if (html)
+		return html < 0 ? EXIT_CANNOT : s->suspects.list.n || span_is_regression(span_change_gate(c)) ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 
 	if (common->json || !guessed)
 		return tell_change(common, s, c, schema);
@@ -477,6 +544,8 @@ int spans_judge_window(struct common *common, int64_t begin, const int64_t *past
 
 	s.names = names_new();
 	r = s.names ? forest_init(&s.forest, s.names, spans_arg.slot) : -ENOMEM;
+	if (r == 0)
+		r = spans_deployments(common, true, &s.deployments);
 	for (size_t i = 0; r == 0 && i < n_past; i++)
 		r = add_window(common, past[i], SIDE_BASELINE, &s);
 	if (r == 0)

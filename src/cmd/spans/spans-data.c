@@ -7,6 +7,7 @@
 #include "base/data/clock.h"
 #include "base/data/log.h"
 #include "cmd/spans/spans.h"
+#include "source/span/deployments.h"
 #include "source/span/span-clickhouse.h"
 
 #define FILE_SPANS (2u << 20) /* that wait, of files: half a minute of 70,000 a second */
@@ -318,6 +319,30 @@ int spans_forest_of(struct common *common, size_t n, char **data, struct names *
 		forest_free(ret);
 		names_free(*ret_names);
 	}
+	return r;
+}
+
+static int deployments_of_store(struct common *common, struct deployments *ret)
+{
+	struct span_store *store = spans_open_store(common, false);
+	int r = store ? span_store_deployments(store, INT64_MIN, INT64_MAX, ret) : -ENOENT;
+
+	if (store && r < 0)
+		log_error("%s", r == -EIO ? span_store_error(store) : "the stored deployments are damaged");
+	span_store_close(store);
+	return r;
+}
+
+int spans_deployments(struct common *common, bool of_store, struct deployments *ret)
+{
+	_cleanup_free_ char *error = NULL;
+	int r = spans_arg.deployments ? deployments_read(spans_arg.deployments, wall_now(), ret, &error) : 0;
+
+	if (error)
+		log_error("%s", error);
+	if (r == 0 && of_store)
+		r = deployments_of_store(common, ret);
+	deployments_sort(ret);
 	return r;
 }
 

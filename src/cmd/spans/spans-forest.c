@@ -85,6 +85,31 @@ static int load_into_table(struct common *common, size_t n, char **data)
 	return EXIT_ANSWERED;
 }
 
+/* --deployments FILE into the store. */
+static int load_deployments(struct common *common, struct span_store *store)
+{
+	struct deployments d = {};
+	int r = spans_deployments(common, false, &d);
+
+	for (size_t i = 0; r == 0 && i < d.list.n; i++)
+		r = span_store_deploy(store, &d.list.v[i]);
+	if (r == -EIO || r == -ENOSPC)
+		log_error("%s", span_store_error(store));
+	if (r == 0 && d.list.n && !common->json)
+		printf("%zu deployments\n", d.list.n);
+	deployments_free(&d);
+	return r;
+}
+
+static int load_deployments_alone(struct common *common)
+{
+	struct span_store *store = spans_open_store(common, true);
+	int r = store ? load_deployments(common, store) : -ENOENT;
+
+	span_store_close(store);
+	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+}
+
 int spans_load(struct common *common, int argc, char **argv)
 {
 	size_t n = (size_t)argc - 1;
@@ -97,6 +122,8 @@ int spans_load(struct common *common, int argc, char **argv)
 
 	if (spans_arg.output)
 		return load_into_table(common, n, files);
+	if (!n && spans_arg.deployments)
+		return load_deployments_alone(common);
 	if (!n)
 		return usage_error("spans load", "expected FILE ..., or - for standard input");
 	r = spans_forest_of(common, n, files, &names, &f);
@@ -106,6 +133,8 @@ int spans_load(struct common *common, int argc, char **argv)
 	r = store && key ? spans_store_forest(store, key, n == 1 ? files[0] : "several files", &f) : -EIO;
 	if (r < 0 && store)
 		log_error("%s", span_store_error(store));
+	if (r == 0 && spans_arg.deployments)
+		r = load_deployments(common, store);
 	if (r == 0 && common->json)
 		spans_print_json(json_pack("{s:s, s:s, s:o, s:I, s:I}", "schema", "whyslow.spans.load/1", "key", key, "read",
 					   spans_tally_json(&f), "buckets", (json_int_t)f.buckets.n, "call_paths",

@@ -38,6 +38,8 @@ struct spans_arguments spans_arg = DEFAULTS;
 	{OPTION_TEXT, 0, "engine", "URL", &spans_arg.engine, "what 'spans work' computed there, clickhouse://HOST/DATABASE; no DATA then"}, \
 	{OPTION_TEXT, 0, "until", "TIME", &spans_arg.until, "nothing after this"}
 
+#define DEPLOYMENTS_OPTION {OPTION_TEXT, 0, "deployments", "FILE", &spans_arg.deployments, "what was deployed, as JSON: {\"package\", \"version\", \"host\", \"time\"}, one a line; the store has its own"}
+
 #define SELECT_OPTIONS                                                                                              \
 	{OPTION_TEXT, 0, "where", "K=V,...", &spans_arg.where, "only buckets with these values"},                   \
 	{OPTION_TEXT, 0, "entry", "TEXT", &spans_arg.entry, "only requests whose entry point contains this"}
@@ -53,8 +55,12 @@ struct spans_arguments spans_arg = DEFAULTS;
 	{OPTION_TEXT, 0, "since", "TIME", &spans_arg.since, "compare requests from here on with those before"}
 
 
+#define CHANGE_OPTIONS DATA_OPTIONS, BUCKET_OPTIONS, SIDES_OPTIONS, DEPLOYMENTS_OPTION, \
+	{OPTION_COUNT, 0, "min-effect", "PERCENT", &spans_arg.min_effect, "the smallest rise of the mean that matters (default 5)"}
+
 static const struct option_row load_options[] = {
 	DATA_OPTIONS,
+	DEPLOYMENTS_OPTION,
 	{OPTION_TEXT, 0, "key", "NAME", &spans_arg.key, "name of this part; loading it again replaces it"},
 	{OPTION_TEXT, 0, "output", "URL", &spans_arg.output, "also write the spans to a table, clickhouse://HOST/DATABASE[?cluster=NAME]; without DATA only create it"},
 	{},
@@ -74,6 +80,15 @@ static const struct option_row exemplar_options[] = {
 	{OPTION_COUNT, 'n', "top", "N", &spans_arg.exemplars, "how many of the slowest and of the ordinary ones of each version (default 3; 4 and 12 are stored)"},
 	{},
 };
+static const struct option_row select_options[] = {
+	DATA_OPTIONS, SINCE_OPTION, BUCKET_OPTIONS,
+	{OPTION_TEXT, 0, "begin", "TIME", &spans_arg.begin, "select the requests that began from here on"},
+	{OPTION_TEXT, 0, "end", "TIME", &spans_arg.end, "... and before this"},
+	{OPTION_SPAN, 0, "longer", "SPAN", &spans_arg.longer, "... that took this long or longer: 250ms"},
+	{OPTION_SPAN, 0, "shorter", "SPAN", &spans_arg.shorter, "... and less than this"},
+	{OPTION_FLAG, 0, "failed", NULL, &spans_arg.failed, "... that failed"},
+	{},
+};
 static const struct option_row path_options[] = {
 	DATA_OPTIONS, SINCE_OPTION, BUCKET_OPTIONS,
 	{OPTION_FLAG, 0, "each", NULL, &spans_arg.each_trace, "each trace of the files separately"},
@@ -86,19 +101,17 @@ static const struct option_row groups_options[] = {
 	{},
 };
 static const struct option_row gate_options[] = {
-	DATA_OPTIONS, BUCKET_OPTIONS, SIDES_OPTIONS,
-	{OPTION_COUNT, 0, "min-effect", "PERCENT", &spans_arg.min_effect, "the smallest rise of the mean that matters (default 5)"},
+	CHANGE_OPTIONS,
 	{OPTION_TEXT, 0, "report", "FORM", &spans_arg.report, "long (default), line, table, markdown (for a pull request), junit (XML)"},
 	{},
 };
 static const struct option_row change_options[] = {
-	DATA_OPTIONS, BUCKET_OPTIONS, SIDES_OPTIONS,
-	{OPTION_COUNT, 0, "min-effect", "PERCENT", &spans_arg.min_effect, "the smallest rise of the mean that matters (default 5)"},
+	CHANGE_OPTIONS,
 	{},
 };
 static const struct option_row why_options[] = {
-	DATA_OPTIONS, BUCKET_OPTIONS, SIDES_OPTIONS,
-	{OPTION_COUNT, 0, "min-effect", "PERCENT", &spans_arg.min_effect, "the smallest rise of the mean that matters (default 5)"},
+	CHANGE_OPTIONS,
+	{OPTION_TEXT, 0, "html", "FILE", &spans_arg.html, "also write the answer as one HTML page to hand on; - prints it alone"},
 	{OPTION_TEXT, 0, "trace", "ID", &spans_arg.trace, "why this request was slow: where it waited, by the recorders of its hosts"},
 	{OPTION_TEXT, 0, "hosts", "FILE", &spans_arg.host_list,
 	 "the recorders to ask: a list as of 'fleet watch', or a folder of recordings HOST.db (default /etc/whyslow/hosts, and this machine's)"},
@@ -117,7 +130,7 @@ static const struct option_row receive_options[] = {
 	{},
 };
 static const struct option_row watch_options[] = {
-	BUCKET_OPTIONS,
+	BUCKET_OPTIONS, DEPLOYMENTS_OPTION,
 	{OPTION_COUNT, 0, "min-effect", "PERCENT", &spans_arg.min_effect, "the smallest rise of the mean that matters (default 5)"},
 	{OPTION_SPAN, 0, "window", "SPAN", &spans_arg.window, "how much is judged at a time (default 5min)"},
 	{OPTION_TEXT, 0, "run", "COMMAND", &spans_arg.run, "run this on a regression, the finding as JSON on its standard input"},
@@ -138,6 +151,7 @@ static const struct subverb load = {"load", "DATA ... ", "adds traces to the sto
 	path = {"path", "[DATA ...] ", "the critical path of every bucket, or of single traces", path_options, spans_path, NULL},
 	groups = {"groups", "[DATA ...] ", "compare versions of each bucket with the older ones (z-scores), and find outliers", groups_options, spans_groups, NULL},
 	exemplars = {"exemplars", "[DATA ...] ", "show requests that were stored whole: the slowest of each version, and ordinary ones", exemplar_options, spans_exemplars, NULL},
+	selecting = {"select", "[DATA ...] ", "requests by time and duration, and what tells some of them from the others", select_options, spans_select, NULL},
 	why = {"why", "[DATA ...] ", "which bucket, version and call path became slower, and why, down to the hosts", why_options, spans_why, NULL},
 	compare = {"compare", "[DATA ...] ", "baseline and candidate: where the milliseconds went", change_options, spans_compare, NULL},
 	gate = {"gate", "[DATA ...] ", "exit status for a deployment (--baseline V1 --candidate V2): 0 pass, 1 regression, 3 cannot tell", gate_options, spans_gate, NULL},
@@ -146,7 +160,7 @@ static const struct subverb load = {"load", "DATA ... ", "adds traces to the sto
 	work = {"work", "URL ... ", "a worker: the traces of a shard of ClickHouse, for --engine", work_options, spans_work, NULL};
 
 static const struct subverb *const list[] = {
-	&load, &forest, &calls, &path, &groups, &exemplars, &why, &compare, &gate, &receive, &watch, &work, &spans_attributes, NULL,
+	&load, &forest, &calls, &path, &groups, &exemplars, &selecting, &why, &compare, &gate, &receive, &watch, &work, &spans_attributes, NULL,
 };
 
 static void reset(void)

@@ -20,8 +20,10 @@ struct spans_arguments {
 	const char *host_list; /* recorders of hosts, or their recordings: host-recorders.h */
 	int64_t window, keep; /* ns; window 0 = the verb's default */
 	const char *run, *webhook, *against, *method;
-	const char *engine, *output, *part, *asynchronous, *learn;
-	bool once, functions, hosts;
+	const char *engine, *output, *part, *asynchronous, *learn, *deployments;
+	bool once, functions, hosts, failed;
+	const char *begin, *end, *html;
+	int64_t longer, shorter; /* ns; 0 = no bound */
 	int64_t only_from, only_to; /* wall ns; 0 = no bound */
 };
 
@@ -39,6 +41,7 @@ int spans_groups(struct common *common, int argc, char **argv);
 int spans_exemplars(struct common *common, int argc, char **argv);
 int spans_receive(struct common *common, int argc, char **argv);
 int spans_watch(struct common *common, int argc, char **argv);
+int spans_select(struct common *common, int argc, char **argv);
 int spans_work(struct common *common, int argc, char **argv);
 
 /* The store's window that begins there against others of the same length: the answer, a line for people, and enum span_verdict.
@@ -55,6 +58,9 @@ int spans_forest_of(struct common *common, size_t n, char **data, struct names *
 int spans_functions(struct common *common, size_t n, char **data);
 struct span_store *spans_open_store(const struct common *common, bool write);
 int spans_store_forest(struct span_store *store, const char *key, const char *source, struct forest *f);
+
+/* --deployments FILE, and of the store where it is what is asked: sorted. Says why not; -errno then. */
+int spans_deployments(struct common *common, bool of_store, struct deployments *ret);
 
 /* All groups of a bucket as one, finished: for what does not tell versions apart. */
 int spans_merge_groups(const struct forest *f, const struct bucket *b, struct forest *ret);

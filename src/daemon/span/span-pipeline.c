@@ -80,7 +80,10 @@ int pipeline_open(struct pipeline *p, const struct pipeline_options *options, ch
 	p->assembler = r == 0 ? assembler_new(&assembly) : NULL;
 	if (r == 0 && !p->assembler)
 		r = -ENOMEM;
-	sink = (struct span_sink){p->names, &p->mapping, p->assembler, assembler_put, &p->faults};
+	p->sampling = (struct span_sampling){.thinned = options->thinned ? options->thinned : &p->forest.thinned,
+					     .most = options->thinned ? 0 : 2 * FOREST_REQUESTS_MAX, .from = p->builder.from, .to = p->builder.to};
+	sink = (struct span_sink){p->names, &p->mapping, p->assembler, assembler_put, &p->faults,
+				  options->trace && !options->thinned ? NULL : &p->sampling};
 	if (r == 0)
 		r = span_reader_init(&p->reader, &sink);
 	p->reader.part = options->part;
@@ -148,6 +151,8 @@ int pipeline_end(struct pipeline *p)
 	int r = assembler_flush(p->assembler);
 	struct assembler_tally tally = assembler_tally(p->assembler);
 
+	if (!p->options.thinned)
+		forest_thin(&p->forest, p->sampling.ahead);
 	p->forest.tally.cut = tally.cut;
 	p->forest.tally.late = tally.late;
 	for (int i = 0; i < SPAN_FAULT_COUNT; i++)

@@ -31,6 +31,7 @@ struct pipeline_options {
 	const char *only;   /* only the trace of this id; NULL = all */
 	int (*trace)(void *state, const struct span *spans, uint32_t n); /* instead of the forest; NULL = the forest */
 	void *state;
+	const uint32_t *thinned; /* which traces are read whole: of what `trace` fills; NULL = of the forest, without it of none */
 };
 
 struct pipeline {
@@ -43,6 +44,7 @@ struct pipeline {
 	struct assembler *assembler;
 	struct span_faults faults;
 	struct span_reader reader;
+	struct span_sampling sampling;
 	struct pipeline_options options;
 };
 

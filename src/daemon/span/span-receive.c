@@ -12,9 +12,11 @@
 #include "base/data/hmap.h"
 #include "base/data/vec.h"
 #include "net/http-server.h"
+#include "source/span/deployments.h"
 #include "source/span/otlp.h"
 
 #define RETRY_AFTER 2 /* s */
+#define DEPLOYMENTS_BODY ((size_t)1 << 20)
 
 #define HOUR	    (3600 * NS_PER_SEC)
 #define APART	    (6 * HOUR)  /* parts are kept as they are for so long: `watch` looks at single ones */
@@ -40,9 +42,11 @@ struct receiver {
 	struct pipeline pipeline;
 	struct receiver_counts counts;
 	VEC(struct open_window) windows;
+	uint32_t thinned;  /* of the sample that windows begin with: as many requests as the last ones had */
 	struct forest_tally told; /* of the pipeline's counts, what windows already have */
 	int64_t written, last_span; /* boot ns */
 	int64_t next_hour; /* wall ns: to be merged next; 0 = not known yet */
+	struct deployments deployments; /* that are not in the store yet */
 	uint64_t taken[TAKEN_KEPT]; /* hashes of the bodies taken last */
 	size_t n_taken;
 };
@@ -211,7 +215,32 @@ static void drop_signal(struct http_exchange *e)
 	pthread_mutex_unlock(&r->lock);
 }
 
+/* "Version X of package P began at host Y": sent by a pipeline that deploys. */
+static void take_deployments(struct http_exchange *e)
+{
+	struct receiver *r = e->context;
+	_cleanup_free_ char *error = NULL;
+	size_t had;
+	int result;
+
+	pthread_mutex_lock(&r->lock);
+	had = r->deployments.list.n;
+	result = deployments_parse("the body", e->body.data ? e->body.data : "", e->body.len, wall_now(), &r->deployments, &error);
+	r->counts.deployments += r->deployments.list.n - had;
+	if (result == -EINVAL) {
+		http_fail(e, 400, "%s", error ? error : "expected {\"package\": ..., \"version\": ..., \"host\": ..., \"time\": ...}");
+	} else if (result < 0) {
+		e->retry_after = RETRY_AFTER;
+		http_fail(e, 503, "%s", strerror(-result));
+	} else {
+		e->type = "application/json";
+		str_printf(&e->reply, "{\"deployments\":%zu}", r->deployments.list.n - had);
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
 static const struct http_route routes[] = {
+	{"POST", "/v1/deployments", take_deployments, DEPLOYMENTS_BODY, SCOPE_ALL},
 	{"POST", "/v1/traces", take_traces, RECEIVE_BODY_MAX, SCOPE_ALL},
 	{"POST", "/v1/metrics", drop_signal, RECEIVE_BODY_MAX, SCOPE_ALL},
 	{"POST", "/v1/logs", drop_signal, RECEIVE_BODY_MAX, SCOPE_ALL},
@@ -247,6 +276,7 @@ static int open_window(struct receiver *r, int64_t begin)
 		return result;
 	fresh.forest.rule = strdup(like->rule);
 	fresh.forest.n_dimensions = like->n_dimensions;
+	fresh.forest.thinned = r->thinned;
 	memcpy(fresh.forest.dimensions, like->dimensions, sizeof(fresh.forest.dimensions));
 	if (!fresh.forest.rule || VEC_PUSH(r->windows, fresh) < 0) {
 		forest_free(&fresh.forest);
@@ -275,6 +305,7 @@ static int take_trace(void *state, const struct span *spans, uint32_t n)
 	struct open_window *w;
 	int64_t began = INT64_MAX;
 	bool rooted = false;
+	int result;
 
 	for (uint32_t i = 0; i < n; i++) {
 		bool root = !spans[i].parent;
@@ -287,7 +318,9 @@ static int take_trace(void *state, const struct span *spans, uint32_t n)
 	if (!w)
 		return -ENOMEM;
 	r->pipeline.builder.forest = &w->forest;
-	return builder_add(&r->pipeline.builder, spans, n);
+	result = builder_add(&r->pipeline.builder, spans, n);
+	r->thinned = w->forest.thinned > r->thinned ? w->forest.thinned : r->thinned;
+	return result;
 }
 
 /* What was counted before traces were whole: told with the window that is put next. Under the lock. */
@@ -352,6 +385,14 @@ static int write_window(struct receiver *r, size_t i)
 	return result;
 }
 
+/* Where it had few requests, the next one has a sample of more of them. */
+static void end_window(struct receiver *r, struct open_window *w)
+{
+	if (!w->late && r->thinned && w->forest.n_requests < FOREST_REQUESTS_MAX / 4)
+		r->thinned--;
+	forest_free(&w->forest);
+}
+
 /* Frees windows that have ended and are in the store. */
 static bool close_windows(struct receiver *r, int64_t now)
 {
@@ -363,7 +404,7 @@ static bool close_windows(struct receiver *r, int64_t now)
 		struct open_window *w = &r->windows.v[i];
 
 		if (has_ended(r, w, now) && w->written == w->forest.tally.spans)
-			forest_free(&w->forest);
+			end_window(r, w);
 		else
 			r->windows.v[kept++] = *w;
 	}
@@ -456,6 +497,26 @@ static int merge_old(struct receiver *r)
 	return result;
 }
 
+/* New ones are taken out under the lock, and kept again where they cannot be written. */
+static int write_deployments(struct receiver *r)
+{
+	struct deployments fresh;
+	int result = 0;
+
+	pthread_mutex_lock(&r->lock);
+	fresh = r->deployments;
+	r->deployments = (struct deployments){};
+	pthread_mutex_unlock(&r->lock);
+	for (size_t i = 0; i < fresh.list.n && result == 0; i++)
+		result = span_store_deploy(r->options.store, &fresh.list.v[i]);
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = 0; result < 0 && i < fresh.list.n; i++)
+		(void)deployments_add(&r->deployments, fresh.list.v[i].package, fresh.list.v[i].version, fresh.list.v[i].host, fresh.list.v[i].time);
+	pthread_mutex_unlock(&r->lock);
+	deployments_free(&fresh);
+	return result;
+}
+
 int receiver_tick(struct receiver *r)
 {
 	int64_t now = boot_now();
@@ -465,6 +526,8 @@ int receiver_tick(struct receiver *r)
 	if (r->last_span && now - r->last_span > r->options.pipeline.late)
 		result = assembler_flush(r->pipeline.assembler); /* nothing is sent: nothing will come */
 	pthread_mutex_unlock(&r->lock);
+	if (result == 0)
+		result = write_deployments(r);
 	if (result == 0 && now - r->written >= r->options.flush) {
 		r->written = now;
 		result = write_windows(r);
@@ -490,6 +553,7 @@ int receiver_start(const struct receive_options *options, struct receiver **ret,
 	r->options = *options;
 	r->options.pipeline.trace = take_trace;
 	r->options.pipeline.state = r;
+	r->options.pipeline.thinned = &r->thinned;
 	pthread_mutex_init(&r->lock, NULL);
 	result = pipeline_open(&r->pipeline, &r->options.pipeline, ret_error);
 	if (result == 0 && (result = span_store_set_complete(options->store, begin_of(r, wall_now()))) < 0)
@@ -517,9 +581,12 @@ int receiver_stop(struct receiver *r)
 	http_server_stop(r->server);
 	result = pipeline_end(&r->pipeline);
 	if (result == 0)
+		result = write_deployments(r);
+	if (result == 0)
 		result = write_windows(r);
 	if (result == 0)
 		result = span_store_set_complete(r->options.store, 0);
+	deployments_free(&r->deployments);
 	for (size_t i = 0; i < r->windows.n; i++)
 		forest_free(&r->windows.v[i].forest);
 	VEC_FREE(r->windows);

@@ -1,4 +1,5 @@
-/* Takes traces over OTLP/HTTP (/v1/traces, protobuf and JSON, gzip) into the store; metrics and logs are accepted and dropped.
+/* Takes traces over OTLP/HTTP (/v1/traces, protobuf and JSON, gzip) into the store; metrics and logs are accepted and dropped;
+ * deployments (/v1/deployments, JSON as source/deployments.h reads it) are kept next to them.
  *
  * A window's requests are those whose root began in [k x window, (k + 1) x window) of wall time. Every `flush` the requests that
  * are whole by then are written as the window's part of the store (put again, it replaces itself), so that a crash loses no more
@@ -45,6 +46,7 @@ struct receiver_counts {
 	uint64_t grpc;	     /* 415, or connections that began in HTTP/2 */
 	uint64_t repeated;   /* the same bytes were taken before: counted once */
 	uint64_t dropped;    /* metrics and logs */
+	uint64_t deployments; /* received */
 	uint32_t waiting;
 };
 /* Makes one part of all that a receiver put of the hour that begins there (wall ns). 0 (there is at most one, or they were taken with

@@ -22,6 +22,7 @@ enum span_kind {
 enum span_flags {
 	SPAN_ERROR = 1,	   /* status error, Jaeger's tag error=true */
 	SPAN_LINKED = 2,   /* its parent is a FOLLOWS_FROM reference: it does not answer to it */
+	SPAN_WHOLE = 8,	   /* all its attributes were read: of roots, and of traces that are in the forest's sample */
 	SPAN_NO_START = 4, /* only a duration was recorded: start is 0, siblings are taken as concurrent */
 };
 
@@ -36,6 +37,7 @@ struct span {
 	uint32_t service, operation;	/* texts */
 	uint32_t resource;		/* set: what the process that made it is */
 	uint32_t attributes;		/* set: of roots all, of others those the mapping names */
+	uint32_t more;			/* set: of others, where SPAN_WHOLE, those the mapping does not name and that have few values */
 	uint8_t kind;			/* enum span_kind */
 	uint8_t flags;			/* enum span_flags */
 };
@@ -56,6 +58,15 @@ struct span_faults {
 	char assumed[240];		   /* what the first input that left something open was taken for; "" = nothing */
 };
 
+/* Which traces a reader reads whole: those of the forest's sample, as far as it is known when they are read. Many spans may wait for
+ * their traces; so the reader counts roots, and thins out ahead of the forest. */
+struct span_sampling {
+	const uint32_t *thinned; /* of the forest: one of 2^thinned requests is in its sample */
+	uint32_t ahead;		 /* likewise, as the reader knows; what it has read is to be thinned out to this */
+	uint32_t roots, most;	 /* read whole since, and how many there are to be at most; 0 = the reader does not thin out */
+	int64_t from, to;	 /* wall ns: of requests that begin in [from, to) */
+};
+
 /* What a source feeds. `put` copies what it needs. 0, or -errno that ends the reading. */
 struct span_sink {
 	struct names *names;
@@ -63,6 +74,7 @@ struct span_sink {
 	void *state;
 	int (*put)(void *state, const struct span *span);
 	struct span_faults *faults;
+	struct span_sampling *sampling; /* NULL = no trace is read whole */
 };
 
 /* A whole trace: spans in the order of the source, the tree by index. Lent for the time of a call. */

@@ -206,6 +206,11 @@ uint32_t names_count(const struct names *names)
 	return (uint32_t)names->texts.n;
 }
 
+uint32_t names_values(const struct names *names, uint32_t key)
+{
+	return (uint32_t)(uintptr_t)hmap_get(&names->value_count, key, 0);
+}
+
 bool names_too_fine(const struct names *names, uint32_t key)
 {
 	return (uintptr_t)hmap_get(&names->value_count, key, 0) > NAME_VALUES_MAX;

@@ -39,6 +39,8 @@ const char *names_get(const struct names *names, uint32_t text);
 uint32_t names_count(const struct names *names);
 /* The id of a value of this key; 0 once the key has more than NAME_VALUES_MAX values: it is then left out of sets. */
 uint32_t names_value(struct names *names, uint32_t key, const char *value, size_t n);
+/* How many values this key has had, at most one more than NAME_VALUES_MAX. */
+uint32_t names_values(const struct names *names, uint32_t key);
 /* Keys that had too many values. */
 bool names_too_fine(const struct names *names, uint32_t key);
 /* A set of attributes, and the service it describes (0 = none). Sorts `v` in place; of a key that is there twice the

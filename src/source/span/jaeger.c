@@ -17,16 +17,17 @@
 struct jaeger_position {
 	const char *name;
 	uint64_t offset;
-	const char *trace;
+	const char *trace; /* not terminated */
+	size_t trace_n;
 };
 
-static void complain(struct span_reader *r, const struct jaeger_position *place, const json_t *span, enum span_fault fault,
+static void complain(struct span_reader *r, const struct jaeger_position *place, const struct tape_value *span, enum span_fault fault,
 		     const char *what)
 {
-	const char *id = json_string_value(json_object_get(span, "spanID"));
+	const struct tape_value *id = tape_get(span, "spanID");
 
-	span_fault(r->sink.faults, fault, "%s: byte %" PRIu64 ", trace %s, span %s: %s", place->name, place->offset,
-		   place->trace, id ? id : "?", what);
+	span_fault(r->sink.faults, fault, "%s: byte %" PRIu64 ", trace %.*s, span %.*s: %s", place->name, place->offset,
+		   (int)place->trace_n, place->trace, tape_is(id, TAPE_TEXT) ? (int)id->n : 1, tape_is(id, TAPE_TEXT) ? id->text : "?", what);
 }
 
 struct sampling {
@@ -34,78 +35,82 @@ struct sampling {
 	double share;
 };
 
-static void read_tags(struct span_reader *r, const json_t *tags, struct span *span, bool all)
+/* Tags with a meaning of their own. True = nothing else is to be kept of it. */
+static bool take_tag(const struct tape_value *key, const struct tape_value *json, const char *value, size_t n, struct span *span,
+		     struct sampling *sampling)
+{
+	if (tape_says(key, "span.kind")) {
+		if (span)
+			span->kind = (uint8_t)span_kind_of_text(value, n);
+		return true;
+	}
+	if (tape_says(key, "sampler.param")) {
+		sampling->share = tape_number(json);
+		return true;
+	}
+	if (tape_says(key, "sampler.type"))
+		sampling->probabilistic = n == 13 && !strncmp(value, "probabilistic", 13);
+	else if (span && span_tag_is_error(key->text, key->n, value, n))
+		span->flags |= SPAN_ERROR;
+	return false;
+}
+
+static void read_tags(struct span_reader *r, const struct tape_value *tags, struct span *span, bool all)
 {
 	struct sampling sampling = {};
-	const json_t *tag;
-	size_t i, n;
-	char buf[40];
+	size_t n;
 
-	json_array_foreach(tags, i, tag) {
-		const char *key = json_string_value(json_object_get(tag, "key"));
-		const json_t *json = json_object_get(tag, "value");
-		const char *value = json_text(json, buf, &n);
+	TAPE_EACH(tag, tags) {
+		const struct tape_value *key = tape_get(tag, "key"), *json = tape_get(tag, "value");
+		const char *value = tape_text(json, &n);
 
-		if (!key || !value)
-			continue;
-		if (span && !strcmp(key, "span.kind"))
-			span->kind = (uint8_t)span_kind_of_text(value, n);
-		else if (span && span_tag_is_error(key, value, n))
-			span->flags |= SPAN_ERROR;
-		else if (!strcmp(key, "sampler.type"))
-			sampling.probabilistic = n == 13 && !strncmp(value, "probabilistic", 13);
-		else if (!strcmp(key, "sampler.param"))
-			sampling.share = json_number_value(json);
-		if (strcmp(key, "span.kind") && strcmp(key, "sampler.param"))
-			reader_attribute(r, key, strlen(key), value, n, all);
+		if (tape_is(key, TAPE_TEXT) && value && !take_tag(key, json, value, n, span, &sampling))
+			reader_attribute(r, key->text, key->n, value, n, all);
 	}
 	if (sampling.probabilistic && sampling.share > 0 && sampling.share <= 1)
 		r->weight = (uint64_t)((double)SPAN_WEIGHT_ONE / sampling.share + 0.5);
 }
 
 /* A reference into another trace is a link, not what called it. Ids of 64 bits are those of 128 cut off. */
-static bool same_trace(const json_t *reference, const struct span *span)
+static bool same_trace(const struct tape_value *reference, const struct span *span)
 {
-	const json_t *trace = json_object_get(reference, "traceID");
+	const struct tape_value *trace = tape_get(reference, "traceID");
 	uint64_t high, low;
 
-	if (!json_is_string(trace) || !json_string_length(trace))
+	if (!tape_is(trace, TAPE_TEXT) || !trace->n)
 		return true;
-	trace_id_key(json_string_value(trace), json_string_length(trace), &high, &low);
+	trace_id_key(trace->text, trace->n, &high, &low);
 	return low == span->trace_low && (high >> 32 == span->trace_high >> 32 || !high || !span->trace_high);
 }
 
 /* The first CHILD_OF; without one, a FOLLOWS_FROM; of the same trace. */
-static void read_references(const json_t *span_json, struct span *span)
+static void read_references(const struct tape_value *json, struct span *span)
 {
-	const json_t *reference;
-	size_t i;
+	const struct tape_value *parent;
 
-	json_array_foreach(json_object_get(span_json, "references"), i, reference) {
-		const char *type = json_string_value(json_object_get(reference, "refType"));
-		const json_t *id = json_object_get(reference, "spanID");
-		bool child = type && !strcmp(type, "CHILD_OF");
+	TAPE_EACH(reference, tape_get(json, "references")) {
+		const struct tape_value *id = tape_get(reference, "spanID");
+		bool child = tape_says(tape_get(reference, "refType"), "CHILD_OF");
 
-		if (!json_is_string(id) || (span->parent && !child) || !same_trace(reference, span))
+		if (!tape_is(id, TAPE_TEXT) || (span->parent && !child) || !same_trace(reference, span))
 			continue;
-		span->parent = span_id_of_text(json_string_value(id), json_string_length(id));
+		span->parent = span_id_of_text(id->text, id->n);
 		if (child) {
 			span->flags &= (uint8_t)~SPAN_LINKED;
 			return;
 		}
 		span->flags |= SPAN_LINKED;
 	}
-	reference = json_object_get(span_json, "parentSpanID");
-	if (!span->parent && json_is_string(reference))
-		span->parent = span_id_of_text(json_string_value(reference), json_string_length(reference));
+	parent = tape_get(json, "parentSpanID");
+	if (!span->parent && tape_is(parent, TAPE_TEXT))
+		span->parent = span_id_of_text(parent->text, parent->n);
 }
 
-static bool read_times(const json_t *json, struct span *span)
+static bool read_times(const struct tape_value *json, struct span *span)
 {
 	int64_t start, duration;
 
-	if (!json_number(json_object_get(json, "startTime"), &start) ||
-	    !json_number(json_object_get(json, "duration"), &duration))
+	if (!tape_whole(tape_get(json, "startTime"), &start) || !tape_whole(tape_get(json, "duration"), &duration))
 		return false;
 	if (start < 0 || duration < 0 || start > INT64_MAX / 1000 || duration > INT64_MAX / 1000 - start)
 		return false;
@@ -115,47 +120,52 @@ static bool read_times(const json_t *json, struct span *span)
 }
 
 struct process {
-	const char *id;
+	const struct tape_value *id; /* NULL: of the span alone */
 	uint32_t set, service;
 };
 
-static const struct process *process_of(const struct process *processes, size_t n, const char *id)
+static const struct process *process_of(const struct process *processes, size_t n, const struct tape_value *id)
 {
-	for (size_t i = 0; id && i < n; i++)
-		if (!strcmp(processes[i].id, id))
+	for (size_t i = 0; tape_is(id, TAPE_TEXT) && i < n; i++)
+		if (processes[i].id->n == id->n && !memcmp(processes[i].id->text, id->text, id->n))
 			return &processes[i];
 	return NULL;
 }
 
-static void read_process(struct span_reader *r, const json_t *json, struct process *process)
+/* The processes of a service are the same bytes in every trace. */
+static void read_process(struct span_reader *r, const struct tape_value *json, struct process *process)
 {
-	const json_t *service = json_object_get(json, "serviceName");
+	const struct tape_value *service = tape_get(json, "serviceName");
+	const struct cached_resource *known = reader_cached(r, json->text, json->n);
 
+	if (known) {
+		process->set = known->set;
+		process->service = known->service;
+		return;
+	}
 	reader_begin(r);
-	read_tags(r, json_object_get(json, "tags"), NULL, true);
-	if (json_is_string(service))
-		reader_attribute(r, "service.name", 12, json_string_value(service), json_string_length(service), true);
+	read_tags(r, tape_get(json, "tags"), NULL, true);
+	if (tape_is(service, TAPE_TEXT))
+		reader_attribute(r, "service.name", 12, service->text, service->n, true);
 	process->set = reader_resource(r, &process->service);
+	reader_remember(r, json->text, json->n, process->set, process->service);
 }
 
-static int read_span(struct span_reader *r, const struct jaeger_position *place, const json_t *json,
+static int read_span(struct span_reader *r, const struct jaeger_position *place, const struct tape_value *json,
 		     const struct process *processes, size_t n_processes)
 {
 	struct span span = {.weight = SPAN_WEIGHT_ONE};
-	const json_t *trace = json_object_get(json, "traceID"), *id = json_object_get(json, "spanID"),
-		     *operation = json_object_get(json, "operationName");
-	const json_t *own_process = json_object_get(json, "process");
-	const struct process *process =
-		process_of(processes, n_processes, json_string_value(json_object_get(json, "processID")));
-	struct process own;
+	const struct tape_value *trace = tape_get(json, "traceID"), *id = tape_get(json, "spanID"), *operation = tape_get(json, "operationName"),
+				*own_process = tape_get(json, "process");
+	const struct process *process = process_of(processes, n_processes, tape_get(json, "processID"));
+	struct process own = {};
 
-	if (json_is_string(trace) &&
-	    !reader_takes_text(r, json_string_value(trace), json_string_length(trace), &span.trace_high, &span.trace_low))
+	if (tape_is(trace, TAPE_TEXT) && !reader_takes_text(r, trace->text, trace->n, &span.trace_high, &span.trace_low))
 		return 0;
-	if (json_is_string(id))
-		span.id = span_id_of_text(json_string_value(id), json_string_length(id));
+	if (tape_is(id, TAPE_TEXT))
+		span.id = span_id_of_text(id->text, id->n);
 	if (!span.id || (!span.trace_high && !span.trace_low)) {
-		if (json_is_string(trace) || !r->part)
+		if (tape_is(trace, TAPE_TEXT) || !r->part)
 			complain(r, place, json, SPAN_FAULT_ID, "no traceID or spanID");
 		return 0;
 	}
@@ -163,15 +173,14 @@ static int read_span(struct span_reader *r, const struct jaeger_position *place,
 		complain(r, place, json, SPAN_FAULT_TIME, "startTime and duration are not microseconds");
 		return 0;
 	}
-	if (json_is_string(operation))
-		span.operation = names_text(r->sink.names, json_string_value(operation), json_string_length(operation));
+	if (tape_is(operation, TAPE_TEXT))
+		span.operation = names_text(r->sink.names, operation->text, operation->n);
 	read_references(json, &span);
-	reader_begin(r);
-	read_tags(r, json_object_get(json, "tags"), &span, !span.parent);
-	span.attributes = reader_set(r);
+	read_tags(r, tape_get(json, "tags"), &span, reader_begin_span(r, &span));
+	reader_end_span(r, &span);
 	if (r->weight)
 		span.weight = r->weight;
-	if (!process && own_process) {
+	if (!process && tape_is(own_process, TAPE_OBJECT)) {
 		read_process(r, own_process, &own);
 		process = &own;
 	}
@@ -186,26 +195,35 @@ static int read_span(struct span_reader *r, const struct jaeger_position *place,
 	return reader_put(r, &span);
 }
 
-static int read_spans(struct span_reader *r, const char *name, uint64_t offset, json_t *trace)
+static struct process *read_processes(struct span_reader *r, const struct tape_value *table, size_t *ret_n)
 {
-	struct jaeger_position place = {name, offset, json_string_value(json_object_get(trace, "traceID"))};
-	json_t *table = json_object_get(trace, "processes"), *json;
-	size_t n = json_object_size(table), i = 0;
-	struct process *processes = calloc(n + 1, sizeof(*processes));
-	const char *id;
+	struct process *processes;
+	size_t n = 0;
+
+	TAPE_PAIRS(id, table)
+		n++;
+	processes = calloc(n + 1, sizeof(*processes));
+	*ret_n = 0;
+	TAPE_PAIRS(id, processes ? table : NULL) {
+		processes[*ret_n].id = id;
+		read_process(r, id + 1, &processes[(*ret_n)++]);
+	}
+	return processes;
+}
+
+static int read_spans(struct span_reader *r, const char *name, uint64_t offset, const struct tape_value *trace)
+{
+	const struct tape_value *id = tape_get(trace, "traceID"), *spans = tape_get(trace, "spans");
+	struct jaeger_position place = {name, offset, tape_is(id, TAPE_TEXT) ? id->text : "?", tape_is(id, TAPE_TEXT) ? id->n : 1};
+	size_t n;
+	struct process *processes = read_processes(r, tape_get(trace, "processes"), &n);
 	int result = 0;
 
 	if (!processes)
 		return -ENOMEM;
-	if (!place.trace)
-		place.trace = "?";
-	json_object_foreach(table, id, json) {
-		processes[i].id = id;
-		read_process(r, json, &processes[i++]);
-	}
-	if (!json_is_array(json_object_get(trace, "spans")) && !r->part)
+	if (!tape_is(spans, TAPE_ARRAY) && !r->part)
 		complain(r, &place, trace, SPAN_FAULT_SYNTAX, "this is not a trace: it has no spans");
-	json_array_foreach(json_object_get(trace, "spans"), i, json) {
+	TAPE_EACH(json, spans) {
 		result = read_span(r, &place, json, processes, n);
 		if (result < 0)
 			break;
@@ -215,16 +233,16 @@ static int read_spans(struct span_reader *r, const char *name, uint64_t offset, 
 }
 
 /* A trace, what one answer of the query service holds, or a single span. */
-static int read_trace(struct span_reader *r, const char *name, uint64_t offset, json_t *json)
+static int read_trace(struct span_reader *r, const char *name, uint64_t offset, const struct tape_value *json)
 {
-	json_t *source = json_object_get(json, "_source"), *data = json_object_get(json, "data");
-	struct jaeger_position place = {name, offset, "of its own"};
+	const struct tape_value *source = tape_get(json, "_source"), *data = tape_get(json, "data");
+	struct jaeger_position place = {name, offset, "of its own", 10};
 
-	if (json_is_object(source))
+	if (tape_is(source, TAPE_OBJECT))
 		json = source;
-	if (json_object_get(json, "spanID"))
+	if (tape_get(json, "spanID"))
 		return read_span(r, &place, json, NULL, 0);
-	return json_is_array(data) ? json_each(r, name, offset, data, read_spans) : read_spans(r, name, offset, json);
+	return tape_is(data, TAPE_ARRAY) ? json_each(r, name, offset, data, read_spans) : read_spans(r, name, offset, json);
 }
 
 static int read_all(struct span_reader *r, struct input *in)

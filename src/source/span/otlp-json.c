@@ -3,6 +3,7 @@
  * ({"batches": []}, {"trace": {}}) and Jaeger's query service ({"result": {}}) hand it out, several in an array, and with the
  * names of the protobuf definition (resource_spans), as protobuf libraries write it on request. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/data/cleanup.h"
 #include "source/span/span-json.h"
@@ -25,19 +26,25 @@ static const struct spelling {
 /* Lists of ResourceSpans, and objects that hold them. */
 static const char *const lists[] = {"resourceSpans", "resource_spans", "batches", "result", "trace", NULL};
 
-static void complain(struct span_reader *r, const struct otlp_json_position *place, const json_t *span, enum span_fault fault,
+static const struct tape_value *field(const struct tape_value *object, const char *name)
+{
+	return tape_find(object, name, strlen(name));
+}
+
+static void complain(struct span_reader *r, const struct otlp_json_position *place, const struct tape_value *span, enum span_fault fault,
 		     const char *what)
 {
-	const char *id = json_string_value(json_object_get(span, place->keys->span));
+	const struct tape_value *id = field(span, place->keys->span);
 
-	span_fault(r->sink.faults, fault, "%s: byte %" PRIu64 ", span %s: %s", place->name, place->offset, id ? id : "?", what);
+	span_fault(r->sink.faults, fault, "%s: byte %" PRIu64 ", span %.*s: %s", place->name, place->offset,
+		   tape_is(id, TAPE_TEXT) ? (int)id->n : 1, tape_is(id, TAPE_TEXT) ? id->text : "?", what);
 }
 
 /* AnyValue: {"stringValue": "x"}, {"intValue": "3"} ... */
-static const char *value_text(const struct spelling *keys, const json_t *value, char buf[40], size_t *ret_n)
+static const char *value_text(const struct spelling *keys, const struct tape_value *value, size_t *ret_n)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(keys->values); i++) {
-		const char *text = json_text(json_object_get(value, keys->values[i]), buf, ret_n);
+		const char *text = tape_text(field(value, keys->values[i]), ret_n);
 
 		if (text)
 			return text;
@@ -45,86 +52,77 @@ static const char *value_text(const struct spelling *keys, const json_t *value, 
 	return NULL;
 }
 
-static void read_attributes(struct span_reader *r, const struct spelling *keys, const json_t *attributes, bool all)
+static void read_attributes(struct span_reader *r, const struct spelling *keys, const struct tape_value *attributes, bool all)
 {
-	const json_t *pair;
-	size_t i, n;
-	char buf[40];
+	size_t n;
 
-	json_array_foreach(attributes, i, pair) {
-		const json_t *key = json_object_get(pair, "key");
-		const char *value = value_text(keys, json_object_get(pair, "value"), buf, &n);
+	TAPE_EACH(pair, attributes) {
+		const struct tape_value *key = tape_get(pair, "key");
+		const char *value = value_text(keys, tape_get(pair, "value"), &n);
 
-		if (json_is_string(key) && value)
-			reader_attribute(r, json_string_value(key), json_string_length(key), value, n, all);
+		if (tape_is(key, TAPE_TEXT) && value)
+			reader_attribute(r, key->text, key->n, value, n, all);
 	}
 }
 
-static uint64_t id_of(const json_t *span, const char *key)
+static uint64_t id_of(const struct tape_value *span, const char *key)
 {
-	const json_t *id = json_object_get(span, key);
+	const struct tape_value *id = field(span, key);
 
-	return json_is_string(id) ? span_id_of_text(json_string_value(id), json_string_length(id)) : 0;
+	return tape_is(id, TAPE_TEXT) ? span_id_of_text(id->text, id->n) : 0;
 }
 
-static void read_state(const json_t *json, const struct spelling *keys, struct span_reader *r, struct span *span)
+static void read_state(const struct tape_value *json, const struct spelling *keys, struct span_reader *r, struct span *span)
 {
-	const json_t *state = json_object_get(json, keys->state), *code = json_object_get(json_object_get(json, "status"), "code"),
-		     *kind = json_object_get(json, "kind");
+	const struct tape_value *state = field(json, keys->state);
 	const char *text;
-	char buf[40];
 	size_t n;
 
-	text = json_text(kind, buf, &n);
+	text = tape_text(tape_get(json, "kind"), &n);
 	if (text)
 		span->kind = (uint8_t)span_kind_of_text(text, n);
-	text = json_text(code, buf, &n);
+	text = tape_text(tape_get(tape_get(json, "status"), "code"), &n);
 	if (text && span_status_is_error(text, n))
 		span->flags |= SPAN_ERROR;
-	span->weight = reader_weight(r, json_is_string(state) ? json_string_value(state) : "", json_string_length(state));
+	span->weight = tape_is(state, TAPE_TEXT) ? reader_weight(r, state->text, state->n) : reader_weight(r, "", 0);
 }
 
-static int read_span(struct span_reader *r, const struct otlp_json_position *place, const json_t *json, uint32_t resource,
+static int read_span(struct span_reader *r, const struct otlp_json_position *place, const struct tape_value *json, uint32_t resource,
 		     uint32_t service)
 {
 	struct span span = {.resource = resource, .service = service};
 	const struct spelling *keys = place->keys;
-	const json_t *trace = json_object_get(json, keys->trace), *name = json_object_get(json, "name");
+	const struct tape_value *trace = field(json, keys->trace), *name = tape_get(json, "name");
 
-	if (json_is_string(trace) &&
-	    !reader_takes_text(r, json_string_value(trace), json_string_length(trace), &span.trace_high, &span.trace_low))
+	if (tape_is(trace, TAPE_TEXT) && !reader_takes_text(r, trace->text, trace->n, &span.trace_high, &span.trace_low))
 		return 0;
 	span.id = id_of(json, keys->span);
 	span.parent = id_of(json, keys->parent);
 	if (!span.id || (!span.trace_high && !span.trace_low)) {
-		if (json_is_string(trace) || !r->part)
+		if (tape_is(trace, TAPE_TEXT) || !r->part)
 			complain(r, place, json, SPAN_FAULT_ID, "no traceId or spanId");
 		return 0;
 	}
-	if (!json_number(json_object_get(json, keys->start), &span.start) ||
-	    !json_number(json_object_get(json, keys->end), &span.end) || span.start < 0 || span.end < span.start) {
+	if (!tape_whole(field(json, keys->start), &span.start) || !tape_whole(field(json, keys->end), &span.end) || span.start < 0 ||
+	    span.end < span.start) {
 		complain(r, place, json, SPAN_FAULT_TIME, "startTimeUnixNano and endTimeUnixNano are not a valid span of time");
 		return 0;
 	}
-	if (json_is_string(name))
-		span.operation = names_text(r->sink.names, json_string_value(name), json_string_length(name));
-	reader_begin(r);
-	read_attributes(r, keys, json_object_get(json, "attributes"), !span.parent);
-	span.attributes = reader_set(r);
+	if (tape_is(name, TAPE_TEXT))
+		span.operation = names_text(r->sink.names, name->text, name->n);
+	read_attributes(r, keys, tape_get(json, "attributes"), reader_begin_span(r, &span));
+	reader_end_span(r, &span);
 	read_state(json, keys, r, &span);
 	return reader_put(r, &span);
 }
 
-static int read_scopes(struct span_reader *r, const struct otlp_json_position *place, const json_t *scopes, uint32_t set,
+static int read_scopes(struct span_reader *r, const struct otlp_json_position *place, const struct tape_value *scopes, uint32_t set,
 		       uint32_t service)
 {
-	const json_t *scope, *span;
-	size_t i, j;
-	int result;
+	TAPE_EACH(scope, scopes) {
+		TAPE_EACH(span, tape_get(scope, "spans")) {
+			int result = read_span(r, place, span, set, service);
 
-	json_array_foreach(scopes, i, scope) {
-		json_array_foreach(json_object_get(scope, "spans"), j, span) {
-			result = read_span(r, place, span, set, service);
 			if (result < 0)
 				return result;
 		}
@@ -133,35 +131,50 @@ static int read_scopes(struct span_reader *r, const struct otlp_json_position *p
 }
 
 /* The list that an object has of ResourceSpans, under one of its names; NULL = it is none that has one. */
-static const json_t *list_of(const json_t *json)
+static const struct tape_value *list_of(const struct tape_value *json)
 {
 	for (const char *const *name = lists; *name; name++)
-		if (json_is_array(json_object_get(json, *name)))
-			return json_object_get(json, *name);
+		if (tape_is(field(json, *name), TAPE_ARRAY))
+			return field(json, *name);
 	return NULL;
 }
 
-static int read_block(struct span_reader *r, const char *name, uint64_t offset, json_t *block)
+/* A process sends the same bytes each time. */
+static uint32_t read_resource(struct span_reader *r, const struct spelling *keys, const struct tape_value *resource, uint32_t *ret_service)
 {
-	struct otlp_json_position place = {name, offset, json_object_get(block, snake.scopes) ? &snake : &camel};
-	const json_t *scopes = json_object_get(block, place.keys->scopes), *list = list_of(block);
+	const struct tape_value *attributes = tape_get(resource, "attributes");
+	const struct cached_resource *known = attributes ? reader_cached(r, attributes->text, attributes->n) : NULL;
+	uint32_t set;
+
+	if (known) {
+		*ret_service = known->service;
+		return known->set;
+	}
+	reader_begin(r);
+	read_attributes(r, keys, attributes, true);
+	set = reader_resource(r, ret_service);
+	if (attributes)
+		reader_remember(r, attributes->text, attributes->n, set, *ret_service);
+	return set;
+}
+
+static int read_block(struct span_reader *r, const char *name, uint64_t offset, const struct tape_value *block)
+{
+	struct otlp_json_position place = {name, offset, field(block, snake.scopes) ? &snake : &camel};
+	const struct tape_value *scopes = field(block, place.keys->scopes), *list = list_of(block);
 	uint32_t set, service;
-	json_t *one;
-	size_t i;
 	int result = 0;
 
 	if (list) { /* of an array of requests */
-		json_array_foreach(list, i, one)
+		TAPE_EACH(one, list)
 			if (result == 0 && !list_of(one))
 				result = read_block(r, name, offset, one);
 		return result;
 	}
-	reader_begin(r);
-	read_attributes(r, place.keys, json_object_get(json_object_get(block, "resource"), "attributes"), true);
-	set = reader_resource(r, &service);
+	set = read_resource(r, place.keys, tape_get(block, "resource"), &service);
 	if (!scopes)
-		scopes = json_object_get(block, "instrumentationLibrarySpans");
-	if (!json_is_array(scopes) && !r->part)
+		scopes = tape_get(block, "instrumentationLibrarySpans");
+	if (!tape_is(scopes, TAPE_ARRAY) && !r->part)
 		complain(r, &place, block, SPAN_FAULT_SYNTAX, "this is not a ResourceSpans: it has no scopeSpans");
 	return read_scopes(r, &place, scopes, set, service);
 }

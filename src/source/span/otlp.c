@@ -354,10 +354,9 @@ static int read_span(struct span_reader *r, const struct otlp_position *place, c
 	span.service = block->service;
 	if (!usable(r, place, f, &span))
 		return 0;
-	reader_begin(r);
-	if (read_attributes(r, &found, !span.parent) < 0)
+	if (read_attributes(r, &found, reader_begin_span(r, &span)) < 0)
 		return -EBADMSG;
-	span.attributes = reader_set(r);
+	reader_end_span(r, &span);
 	span.weight = reader_weight(r, (const char *)found.state.bytes, found.state.n);
 	return reader_put(r, &span);
 }

@@ -465,7 +465,6 @@ static void put_attributes(const struct span_table *t, struct span_reader *r, co
 	struct reader keys = {row->keys[which].at, row->end[which], false}, values = {row->values[which].at, row->end[which], false};
 	uint64_t n = row->keys[which].n < row->values[which].n ? row->keys[which].n : row->values[which].n;
 
-	reader_begin(r);
 	for (size_t k = 0; k < t->n_own[which]; k++)
 		reader_attribute(r, t->own[which][k].name, strlen(t->own[which][k].name), row->own[which][k].text, row->own[which][k].n, all);
 	for (uint64_t i = 0; i < n && i < PAIRS_MAX; i++) {
@@ -486,6 +485,7 @@ static void put_resource(const struct span_table *t, struct span_reader *r, cons
 		span->service = cached->service;
 		return;
 	}
+	reader_begin(r);
 	put_attributes(t, r, row, 0, true);
 	span->resource = reader_resource(r, &span->service);
 	reader_remember(r, row->begin[0], n, span->resource, span->service);
@@ -513,8 +513,8 @@ static int put_span(struct reading *g, const struct row *row)
 	span.kind = (uint8_t)span_kind_of_text(row->text[PLACE_KIND].text, row->text[PLACE_KIND].n);
 	span.flags = span_status_is_error(row->text[PLACE_STATUS].text, row->text[PLACE_STATUS].n) ? SPAN_ERROR : 0;
 	put_resource(g->t, r, row, &span);
-	put_attributes(g->t, r, row, 1, !span.parent);
-	span.attributes = reader_set(r);
+	put_attributes(g->t, r, row, 1, reader_begin_span(r, &span));
+	reader_end_span(r, &span);
 	if (!r->weight)
 		r->weight = weight_of_text(row->text[PLACE_WEIGHT].text, row->text[PLACE_WEIGHT].n);
 	span.weight = reader_weight(r, row->text[PLACE_STATE].text, row->text[PLACE_STATE].n);

@@ -200,7 +200,6 @@ static bool is_map(const struct text_field *f)
 static void read_columns(struct span_reader *r, const struct span_columns *c, const struct text_field *fields, const bool *which,
 			 bool all)
 {
-	reader_begin(r);
 	for (size_t i = 0; i < c->n; i++) {
 		if (which[i] && is_map(&fields[i]))
 			read_map(r, &fields[i], all);
@@ -232,6 +231,7 @@ static void read_resource(struct span_reader *r, const struct span_columns *c, c
 		span->service = cached->service;
 		return;
 	}
+	reader_begin(r);
 	read_columns(r, c, fields, c->of_resource, true);
 	span->resource = reader_resource(r, &span->service);
 	if (whole)
@@ -267,8 +267,8 @@ static int read_line(struct span_reader *r, const struct span_columns *t, const 
 	if (status >= 0 && span_status_is_error(fields[status].at, fields[status].n))
 		span.flags |= SPAN_ERROR;
 	read_resource(r, t, fields, &span);
-	read_columns(r, t, fields, t->of_span, !span.parent);
-	span.attributes = reader_set(r);
+	read_columns(r, t, fields, t->of_span, reader_begin_span(r, &span));
+	reader_end_span(r, &span);
 	if (r->weight)
 		span.weight = r->weight;
 	return reader_put(r, &span);

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/cleanup.h"
-#include "base/data/str.h"
 
 /* A place in the file: `p` bytes after in->at. */
 struct cursor {
@@ -18,7 +16,8 @@ struct cursor {
 	int error;
 	const char *const *keys;
 	unsigned depth; /* of objects that were gone into */
-	size_t wrong;	/* where the library found something that is no JSON, 0 = it did not */
+	size_t wrong;	/* where something was found that is no JSON, 0 = it was not */
+	struct tape tape;
 };
 
 #define DEPTH_MAX      4
@@ -101,69 +100,58 @@ static void not_ended(struct cursor *c)
 	if (c->r->part)
 		return;
 	if (c->wrong)
-		span_fault(c->r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is not JSON", c->in->name, input_offset(c->in) + c->wrong);
+		span_fault(c->r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is not JSON", c->in->name, input_offset(c->in) + c->wrong + 1);
 	else
 		span_fault(c->r->sink.faults, SPAN_FAULT_TRUNCATED, "%s: byte %" PRIu64 ": what begins here does not end", c->in->name,
 		   input_offset(c->in));
 }
 
-/* Texts that are no UTF-8 are no JSON: what is wrong in them is replaced and counted, the rest is as good as before. */
-static json_t *load_mended(struct cursor *c, json_error_t *error)
+static void replaced(struct cursor *c)
 {
-	_cleanup_free_ char *copy = malloc(c->p + 1);
-
-	if (!copy)
-		return NULL;
-	memcpy(copy, input_at(c->in), c->p);
-	if (!str_make_bytes_printable(copy, c->p))
-		return NULL;
-	span_fault(c->r->sink.faults, SPAN_FAULT_FIELD, "%s: byte %" PRIu64 ": bytes that are not UTF-8 were replaced", c->in->name,
-		   input_offset(c->in) + (uint64_t)(error->position > 0 ? error->position : 0));
-	return json_loadb(copy, c->p, JSON_DECODE_ANY, error);
+	if (c->tape.repaired && !c->r->part)
+		span_fault(c->r->sink.faults, SPAN_FAULT_FIELD, "%s: byte %" PRIu64 ": bytes that are not UTF-8 were replaced", c->in->name,
+			   input_offset(c->in) + c->tape.repaired - 1);
 }
 
 /* The value from in->at to in->at + p; goes behind it. */
 static int emit(struct cursor *c, json_element_fn element)
 {
-	json_error_t error;
-	json_t *value = json_loadb((const char *)input_at(c->in), c->p, JSON_DECODE_ANY, &error);
 	uint64_t offset = input_offset(c->in);
-	int r = 0;
+	int r = tape_read(&c->tape, (const char *)input_at(c->in), c->in->n - c->in->at);
 
-	if (!value && json_error_code(&error) == json_error_invalid_utf8)
-		value = load_mended(c, &error);
-	if (!value && c->r->part)
-		r = 0; /* the first reader tells it */
-	else if (!value)
-		span_fault(c->r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": %s", c->in->name,
-			   offset + (uint64_t)(error.position > 0 ? error.position : 0), error.text);
-	else
-		r = element(c->r, c->in->name, offset, value);
-	json_decref(value);
+	if (r == 0) {
+		replaced(c);
+		r = element(c->r, c->in->name, offset, c->tape.values.v);
+	} else if (r != -ENOMEM) {
+		if (!c->r->part) /* the first reader tells it */
+			span_fault(c->r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is not JSON", c->in->name, offset + c->tape.end);
+		r = 0;
+	}
 	c->in->at += c->p;
 	c->p = 0;
 	c->wrong = 0;
 	return r;
 }
 
-/* Most elements lie in memory as a whole: the library finds their end while it reads them. False = not this one. */
+/* Most elements lie in memory as a whole: their end is found while they are read. False = not this one. */
 static bool emit_at_once(struct cursor *c, json_element_fn element, int *ret)
 {
 	uint64_t offset = input_offset(c->in);
-	json_error_t error;
-	json_t *value;
+	int r;
 
 	c->wrong = 0;
 	if (*input_at(c->in) != '{')
 		return false;
-	value = json_loadb((const char *)input_at(c->in), c->in->n - c->in->at, JSON_DISABLE_EOF_CHECK, &error);
-	if (!value && json_error_code(&error) == json_error_invalid_syntax && error.position > 3)
-		c->wrong = (size_t)error.position - 2; /* it has read a little further */
-	if (!value)
-		return false;
-	*ret = element(c->r, c->in->name, offset, value);
-	json_decref(value);
-	c->in->at += (size_t)error.position;
+	r = tape_read(&c->tape, (const char *)input_at(c->in), c->in->n - c->in->at);
+	if (r == -EINVAL)
+		c->wrong = c->tape.end - 1; /* a line that begins there is one */
+	if (r == -ENOMEM)
+		*ret = r;
+	if (r < 0)
+		return r == -ENOMEM;
+	replaced(c);
+	*ret = element(c->r, c->in->name, offset, c->tape.values.v);
+	c->in->at += c->tape.end;
 	return true;
 }
 
@@ -324,56 +312,18 @@ int json_elements(struct span_reader *reader, struct input *in, const char *cons
 			r = 0;
 		}
 	}
+	tape_free(&c.tape);
 	return c.error == -ENOMEM || c.error == -EIO ? c.error : r == -ENODATA ? 0 : r;
 }
 
-int json_each(struct span_reader *r, const char *name, uint64_t offset, json_t *list, json_element_fn element)
+int json_each(struct span_reader *r, const char *name, uint64_t offset, const struct tape_value *list, json_element_fn element)
 {
-	json_t *value;
-	size_t i;
 	int result = 0;
 
-	json_array_foreach(list, i, value)
+	TAPE_EACH(value, list)
 		if (result == 0)
 			result = element(r, name, offset, value);
 	return result;
-}
-
-bool json_number(const json_t *value, int64_t *ret)
-{
-	const char *text = json_string_value(value);
-	char *end;
-
-	if (json_is_integer(value)) {
-		*ret = json_integer_value(value);
-		return true;
-	}
-	if (json_is_real(value) && json_real_value(value) > -9e18 && json_real_value(value) < 9e18) {
-		*ret = (int64_t)json_real_value(value);
-		return true;
-	}
-	if (!text || !*text)
-		return false;
-	errno = 0;
-	*ret = strtoll(text, &end, 10);
-	return !*end && !errno;
-}
-
-const char *json_text(const json_t *value, char buf[40], size_t *ret_n)
-{
-	if (json_is_string(value)) {
-		*ret_n = json_string_length(value);
-		return json_string_value(value);
-	}
-	if (json_is_integer(value))
-		*ret_n = (size_t)snprintf(buf, 40, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-	else if (json_is_real(value))
-		*ret_n = (size_t)snprintf(buf, 40, "%.17g", json_real_value(value));
-	else if (json_is_boolean(value))
-		*ret_n = (size_t)snprintf(buf, 40, "%s", json_is_true(value) ? "true" : "false");
-	else
-		return NULL;
-	return buf;
 }
 
 bool json_mentions(const uint8_t *head, size_t n, const char *key)

@@ -1,21 +1,16 @@
 /* JSON files that are a list of things, one thing in memory at a time. */
 #pragma once
 
-#include <jansson.h>
-
+#include "source/span/json-tape.h"
 #include "source/span/span-reader.h"
 
 /* Calls `element` for each element of the arrays that `keys` (NULL-terminated) names, of each value of the file ({"data": [...]});
  * an object of such a name is gone into ({"result": {"resourceSpans": [...]}}). So is each element of a top-level array, and each
- * top-level object that has none of the keys. Elements that are no JSON are counted and left out.
- * `element` returns 0, or -errno that ends the reading; `offset` is where it lies in the file. */
-typedef int (*json_element_fn)(struct span_reader *r, const char *name, uint64_t offset, json_t *value);
+ * top-level object that has none of the keys. Elements that are no JSON are counted and left out; bytes that are not UTF-8 are
+ * replaced and counted. `element` returns 0, or -errno that ends the reading; `offset` is where it lies in the file. */
+typedef int (*json_element_fn)(struct span_reader *r, const char *name, uint64_t offset, const struct tape_value *value);
 int json_elements(struct span_reader *r, struct input *in, const char *const *keys, json_element_fn element);
 /* Calls `element` for each value of a list that is one element itself. */
-int json_each(struct span_reader *r, const char *name, uint64_t offset, json_t *list, json_element_fn element);
-/* A number, or a text that is one: OTLP writes 64-bit numbers as text. */
-bool json_number(const json_t *value, int64_t *ret);
-/* Text, numbers and booleans as text; NULL for others. `buf` holds what is no text already. */
-const char *json_text(const json_t *value, char buf[40], size_t *ret_n);
+int json_each(struct span_reader *r, const char *name, uint64_t offset, const struct tape_value *list, json_element_fn element);
 /* Is this JSON, and does this key occur in its first bytes? */
 bool json_mentions(const uint8_t *head, size_t n, const char *key);

@@ -111,6 +111,55 @@ static enum key_use look_up(struct span_reader *r, uint32_t id, const char *key,
 	return use;
 }
 
+/* The same fixed order of traces as the forest's, whose part of a source this is not: one of 2^thinned. */
+static bool is_read_whole(const struct span_reader *r, const struct span *span)
+{
+	const struct span_sampling *s = r->sink.sampling;
+	uint32_t thinned;
+
+	if (!s || names_set_count(r->sink.names) >= NAME_SETS_MAX / 4)
+		return false;
+	thinned = *s->thinned > s->ahead ? *s->thinned : s->ahead;
+	return !thinned || trace_id_lot(span->trace_high, span->trace_low) >> (64 - thinned) == 0;
+}
+
+static void count_root(struct span_sampling *s, const struct span *span)
+{
+	if (!s->most || span->start < s->from || span->start >= s->to || ++s->roots <= s->most)
+		return;
+	s->ahead++;
+	s->roots /= 2;
+}
+
+bool reader_begin_span(struct span_reader *r, struct span *span)
+{
+	bool whole = is_read_whole(r, span);
+
+	if (whole && !span->parent)
+		count_root(r->sink.sampling, span);
+	reader_begin(r);
+	span->flags |= whole ? SPAN_WHOLE : 0;
+	r->reads_more = whole && span->parent;
+	return !span->parent;
+}
+
+void reader_end_span(struct span_reader *r, struct span *span)
+{
+	span->attributes = reader_set(r);
+	span->more = r->n_more ? names_set(r->sink.names, 0, r->more, r->n_more) : 0;
+}
+
+static void keep_more(struct span_reader *r, uint32_t key, const char *value, size_t n)
+{
+	uint32_t text;
+
+	if (r->n_more == SPAN_MORE_MAX || names_values(r->sink.names, key) > SPAN_VALUES_MAX)
+		return;
+	text = names_value(r->sink.names, key, value, n);
+	if (text)
+		r->more[r->n_more++] = (struct attribute){key, text};
+}
+
 void reader_attribute(struct span_reader *r, const char *key, size_t key_n, const char *value, size_t value_n, bool all)
 {
 	unsigned s;
@@ -120,7 +169,7 @@ void reader_attribute(struct span_reader *r, const char *key, size_t key_n, cons
 	if (!key_n || !value_n || r->n == SPAN_ATTRIBUTES_MAX)
 		return;
 	s = shape(key, key_n);
-	if (!all && !(r->wanted_shapes[s / 64] >> (s % 64) & 1))
+	if (!all && !r->reads_more && !(r->wanted_shapes[s / 64] >> (s % 64) & 1))
 		return;
 	id = names_text(r->sink.names, key, key_n);
 	use = id < r->n_wanted ? (enum key_use)r->wanted[id] : KEY_UNKNOWN;
@@ -132,8 +181,11 @@ void reader_attribute(struct span_reader *r, const char *key, size_t key_n, cons
 	}
 	if (use == KEY_ROUTE)
 		keep_route(r, key, key_n, value, value_n);
-	if ((use == KEY_OTHER || use == KEY_ROUTE) && !all)
+	if ((use == KEY_OTHER || use == KEY_ROUTE) && !all) {
+		if (r->reads_more)
+			keep_more(r, id, value, value_n);
 		return;
+	}
 	r->v[r->n] = (struct attribute){id, names_value(r->sink.names, id, value, value_n)};
 	r->n += r->v[r->n].value != 0;
 }
@@ -450,16 +502,37 @@ bool span_status_is_error(const char *text, size_t n)
 	return n == 3 && text[0] == '5';
 }
 
-bool span_tag_is_error(const char *key, const char *value, size_t n)
+static bool is_not_false(const char *value, size_t n)
 {
-	if (!strcasecmp(key, "error"))
-		return !(n == 5 && !strncasecmp(value, "false", 5));
-	if (!strcmp(key, "otel.status_code"))
-		return n == 5 && !strncmp(value, "ERROR", 5);
-	if (!strcmp(key, "http.status_code") || !strcmp(key, "http.response.status_code"))
-		return n == 3 && value[0] == '5';
-	if (!strcmp(key, "grpc.status") || !strcmp(key, "rpc.grpc.status_code"))
-		return !(n == 2 && !strncasecmp(value, "OK", 2)) && !(n == 1 && *value == '0');
+	return !(n == 5 && !strncasecmp(value, "false", 5));
+}
+
+static bool is_error_word(const char *value, size_t n)
+{
+	return n == 5 && !strncmp(value, "ERROR", 5);
+}
+
+static bool is_http_error(const char *value, size_t n)
+{
+	return n == 3 && value[0] == '5';
+}
+
+static bool is_grpc_error(const char *value, size_t n)
+{
+	return !(n == 2 && !strncasecmp(value, "OK", 2)) && !(n == 1 && *value == '0');
+}
+
+bool span_tag_is_error(const char *key, size_t key_n, const char *value, size_t n)
+{
+	static const struct {
+		const char *key;
+		bool (*failed)(const char *value, size_t n);
+	} tags[] = {{"error", is_not_false}, {"otel.status_code", is_error_word}, {"http.status_code", is_http_error},
+		    {"http.response.status_code", is_http_error}, {"grpc.status", is_grpc_error}, {"rpc.grpc.status_code", is_grpc_error}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(tags); i++)
+		if (strlen(tags[i].key) == key_n && !strncasecmp(tags[i].key, key, key_n))
+			return tags[i].failed(value, n);
 	return false;
 }
 

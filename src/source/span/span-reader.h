@@ -9,6 +9,8 @@
 #include "source/span/span-input.h"
 
 #define SPAN_ROUTE_MAX	    200 /* bytes of a route; what is longer is cut */
+#define SPAN_MORE_MAX	    32	/* attributes of a span below the root that the mapping does not name */
+#define SPAN_VALUES_MAX	    64	/* ... and the values that those have at most: a key with more tells single spans apart */
 #define SPAN_ATTRIBUTES_MAX 128 /* of one span or resource; further ones are left out */
 
 struct cached_resource {
@@ -24,6 +26,9 @@ struct span_reader {
 	/* the attributes of the span or resource being read */
 	struct attribute v[SPAN_ATTRIBUTES_MAX];
 	size_t n;
+	struct attribute more[SPAN_MORE_MAX];
+	size_t n_more;
+	bool reads_more; /* the span is below the root of a trace that is in the sample */
 	uint64_t weight; /* 0 = the attributes did not say */
 	char route[SPAN_ROUTE_MAX]; /* of the attribute of FIELD_ROUTE that is preferred */
 	size_t route_n, route_rank;
@@ -55,7 +60,13 @@ static inline void reader_begin(struct span_reader *r)
 	r->n = 0;
 	r->weight = 0;
 	r->route_n = 0;
+	r->n_more = 0;
+	r->reads_more = false;
 }
+/* The same for a span whose trace and parent are known: are all its attributes its own? */
+bool reader_begin_span(struct span_reader *r, struct span *span);
+/* Gives the span what was kept. */
+void reader_end_span(struct span_reader *r, struct span *span);
 /* Keeps an attribute if the mapping names it, or `all`. */
 void reader_attribute(struct span_reader *r, const char *key, size_t key_n, const char *value, size_t value_n, bool all);
 /* What was kept, as a set. */
@@ -82,8 +93,8 @@ uint64_t weight_of_text(const char *text, size_t n);
 enum span_kind span_kind_of_text(const char *text, size_t n);
 /* "Error", "STATUS_CODE_ERROR", "true", "2", "503" ... */
 bool span_status_is_error(const char *text, size_t n);
-/* Does a tag say that the call failed, by OpenTelemetry's and older conventions? Keys end with a NUL. */
-bool span_tag_is_error(const char *key, const char *value, size_t n);
+/* Does a tag say that the call failed, by OpenTelemetry's and older conventions? */
+bool span_tag_is_error(const char *key, size_t key_n, const char *value, size_t n);
 
 /* One format. Reads until the end; bad input is counted in the sink's faults. 0 or -errno (of the sink, of memory). */
 struct span_source {

@@ -127,7 +127,7 @@ static struct collected read_table(struct span_selection selection)
 	assert_int_equal(span_mapping_init(&mapping), 0);
 	c.result = span_table_open(url, &mapping, true, &t, &error);
 	if (c.result == 0) {
-		struct span_sink sink = {c.names, &mapping, &c, collect, &c.faults};
+		struct span_sink sink = {.names = c.names, .mapping = &mapping, .state = &c, .put = collect, .faults = &c.faults};
 
 		assert_int_equal(span_reader_init(&reader, &sink), 0);
 		c.result = span_table_read(t, &reader, &selection, &n);

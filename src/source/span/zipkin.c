@@ -12,61 +12,59 @@
 
 #include "source/span/span-json.h"
 
-static void complain(struct span_reader *r, const char *name, uint64_t offset, const json_t *span, enum span_fault fault,
+static void complain(struct span_reader *r, const char *name, uint64_t offset, const struct tape_value *span, enum span_fault fault,
 		     const char *what)
 {
-	const char *id = json_string_value(json_object_get(span, "id"));
+	const struct tape_value *id = tape_get(span, "id");
 
-	span_fault(r->sink.faults, fault, "%s: byte %" PRIu64 ", span %s: %s", name, offset, id ? id : "?", what);
+	span_fault(r->sink.faults, fault, "%s: byte %" PRIu64 ", span %.*s: %s", name, offset, tape_is(id, TAPE_TEXT) ? (int)id->n : 1,
+		   tape_is(id, TAPE_TEXT) ? id->text : "?", what);
 }
 
-static void take(struct span_reader *r, const char *key, const json_t *value, bool all)
+static void take(struct span_reader *r, const char *key, const struct tape_value *value, bool all)
 {
-	char buf[40];
 	size_t n;
-	const char *text = json_text(value, buf, &n);
+	const char *text = tape_text(value, &n);
 
 	if (text)
 		reader_attribute(r, key, strlen(key), text, n, all);
 }
 
-static void read_process(struct span_reader *r, const json_t *span, struct span *ret)
+static void read_process(struct span_reader *r, const struct tape_value *span, struct span *ret)
 {
-	const json_t *local = json_object_get(span, "localEndpoint");
+	const struct tape_value *local = tape_get(span, "localEndpoint");
 
 	reader_begin(r);
-	take(r, "service.instance.id", json_object_get(local, "ipv4"), true);
-	take(r, "service.name", json_object_get(local, "serviceName"), true);
+	take(r, "service.instance.id", tape_get(local, "ipv4"), true);
+	take(r, "service.name", tape_get(local, "serviceName"), true);
 	ret->resource = reader_resource(r, &ret->service);
 }
 
-static void read_tags(struct span_reader *r, json_t *json, struct span *span)
+static void read_tags(struct span_reader *r, const struct tape_value *json, struct span *span)
 {
-	const char *key, *text;
-	const json_t *value;
-	char buf[40];
-	size_t n;
+	bool all = reader_begin_span(r, span);
 
-	reader_begin(r);
-	json_object_foreach(json_object_get(json, "tags"), key, value) {
-		text = json_text(value, buf, &n);
+	TAPE_PAIRS(key, tape_get(json, "tags")) {
+		size_t n;
+		const char *text = tape_text(key + 1, &n);
+
 		if (!text)
 			continue;
-		if (span_tag_is_error(key, text, n))
+		if (span_tag_is_error(key->text, key->n, text, n))
 			span->flags |= SPAN_ERROR;
-		reader_attribute(r, key, strlen(key), text, n, !span->parent);
+		reader_attribute(r, key->text, key->n, text, n, all);
 	}
-	take(r, "peer.service", json_object_get(json_object_get(json, "remoteEndpoint"), "serviceName"), !span->parent);
-	span->attributes = reader_set(r);
+	take(r, "peer.service", tape_get(tape_get(json, "remoteEndpoint"), "serviceName"), all);
+	reader_end_span(r, span);
 	span->weight = reader_weight(r, "", 0);
 }
 
-static bool read_times(const json_t *json, struct span *span)
+static bool read_times(const struct tape_value *json, struct span *span)
 {
-	const json_t *length = json_object_get(json, "duration");
+	const struct tape_value *length = tape_get(json, "duration");
 	int64_t start, duration = 0;
 
-	if (!json_number(json_object_get(json, "timestamp"), &start) || (length && !json_number(length, &duration)))
+	if (!tape_whole(tape_get(json, "timestamp"), &start) || (length && !tape_whole(length, &duration)))
 		return false;
 	if (start < 0 || duration < 0 || start > INT64_MAX / 1000 || duration > INT64_MAX / 1000 - start)
 		return false;
@@ -75,25 +73,18 @@ static bool read_times(const json_t *json, struct span *span)
 	return true;
 }
 
-static uint64_t id_of(const json_t *span, const char *key)
-{
-	const json_t *id = json_object_get(span, key);
-
-	return json_is_string(id) ? span_id_of_text(json_string_value(id), json_string_length(id)) : 0;
-}
-
-static int read_span(struct span_reader *r, const char *file, uint64_t offset, json_t *json)
+static int read_span(struct span_reader *r, const char *file, uint64_t offset, const struct tape_value *json)
 {
 	struct span span = {};
-	const json_t *trace = json_object_get(json, "traceId"), *name = json_object_get(json, "name"), *kind = json_object_get(json, "kind");
+	const struct tape_value *trace = tape_get(json, "traceId"), *id = tape_get(json, "id"), *parent = tape_get(json, "parentId"),
+				*name = tape_get(json, "name"), *kind = tape_get(json, "kind");
 
-	if (json_is_string(trace) &&
-	    !reader_takes_text(r, json_string_value(trace), json_string_length(trace), &span.trace_high, &span.trace_low))
+	if (tape_is(trace, TAPE_TEXT) && !reader_takes_text(r, trace->text, trace->n, &span.trace_high, &span.trace_low))
 		return 0;
-	span.id = id_of(json, "id");
-	span.parent = id_of(json, "parentId");
+	span.id = tape_is(id, TAPE_TEXT) ? span_id_of_text(id->text, id->n) : 0;
+	span.parent = tape_is(parent, TAPE_TEXT) ? span_id_of_text(parent->text, parent->n) : 0;
 	if (!span.id || (!span.trace_high && !span.trace_low)) {
-		if (json_is_string(trace) || !r->part)
+		if (tape_is(trace, TAPE_TEXT) || !r->part)
 			complain(r, file, offset, json, SPAN_FAULT_ID, "no traceId or id");
 		return 0;
 	}
@@ -101,19 +92,19 @@ static int read_span(struct span_reader *r, const char *file, uint64_t offset, j
 		complain(r, file, offset, json, SPAN_FAULT_TIME, "timestamp and duration are not microseconds");
 		return 0;
 	}
-	if (json_is_string(name))
-		span.operation = names_text(r->sink.names, json_string_value(name), json_string_length(name));
-	if (json_is_string(kind))
-		span.kind = (uint8_t)span_kind_of_text(json_string_value(kind), json_string_length(kind));
+	if (tape_is(name, TAPE_TEXT))
+		span.operation = names_text(r->sink.names, name->text, name->n);
+	if (tape_is(kind, TAPE_TEXT))
+		span.kind = (uint8_t)span_kind_of_text(kind->text, kind->n);
 	read_process(r, json, &span);
 	read_tags(r, json, &span);
 	return reader_put(r, &span);
 }
 
 /* A span, or a trace: a list of them. */
-static int read_element(struct span_reader *r, const char *name, uint64_t offset, json_t *json)
+static int read_element(struct span_reader *r, const char *name, uint64_t offset, const struct tape_value *json)
 {
-	return json_is_array(json) ? json_each(r, name, offset, json, read_span) : read_span(r, name, offset, json);
+	return tape_is(json, TAPE_ARRAY) ? json_each(r, name, offset, json, read_span) : read_span(r, name, offset, json);
 }
 
 static int read_all(struct span_reader *r, struct input *in)

@@ -21,6 +21,7 @@ static const struct database_shape shape = {
 	.tables = (const struct database_table[]){{"part", "id,key,source,begin,finish,requests,spans,length,forest", false},
 						  {"state", "name,value", true},
 						  {"judged", "width,begin,verdict,part,looks", true},
+						  {"deployment", "package,version,host,time", true},
 						  {}},
 	.index = "part_time",
 };
@@ -80,6 +81,8 @@ static int make_tables(struct span_store *s)
 			 "CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value INTEGER NOT NULL);"
 			 "CREATE TABLE IF NOT EXISTS judged (width INTEGER NOT NULL, begin INTEGER NOT NULL, verdict INTEGER NOT NULL,"
 			 " part INTEGER NOT NULL, looks INTEGER NOT NULL, PRIMARY KEY (width, begin));"
+			 "CREATE TABLE IF NOT EXISTS deployment (package TEXT NOT NULL, version TEXT NOT NULL, host TEXT NOT NULL,"
+			 " time INTEGER NOT NULL, PRIMARY KEY (package, version, host, time));"
 			 "PRAGMA user_version=1; COMMIT",
 			 NULL, NULL, NULL) != SQLITE_OK)
 		return fail(s, "cannot make the tables");
@@ -318,11 +321,48 @@ int span_store_merge(struct span_store *s, const int64_t *ids, size_t n, const s
 	return r < 0 ? r : fail(s, "cannot write");
 }
 
+int span_store_deploy(struct span_store *s, const struct deployment *d)
+{
+	sqlite3_stmt *q;
+	int r = 0;
+
+	if (sqlite3_prepare_v2(s->db, "REPLACE INTO deployment VALUES (?, ?, ?, ?)", -1, &q, NULL) != SQLITE_OK)
+		return fail(s, "cannot write");
+	sqlite3_bind_text(q, 1, d->package, -1, SQLITE_STATIC);
+	sqlite3_bind_text(q, 2, d->version, -1, SQLITE_STATIC);
+	sqlite3_bind_text(q, 3, d->host, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(q, 4, d->time);
+	if (sqlite3_step(q) != SQLITE_DONE)
+		r = fail(s, "cannot write");
+	sqlite3_finalize(q);
+	return r;
+}
+
+int span_store_deployments(struct span_store *s, int64_t from, int64_t to, struct deployments *ret)
+{
+	sqlite3_stmt *q;
+	int r = 0, step;
+
+	if (single(s, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'deployment'") <= 0)
+		return 0;
+	if (sqlite3_prepare_v2(s->db, "SELECT package, version, host, time FROM deployment WHERE time BETWEEN ? AND ? ORDER BY time", -1, &q,
+			       NULL) != SQLITE_OK)
+		return fail(s, "cannot read");
+	sqlite3_bind_int64(q, 1, from);
+	sqlite3_bind_int64(q, 2, to);
+	while (r == 0 && (step = sqlite3_step(q)) != SQLITE_DONE)
+		r = step != SQLITE_ROW ? fail(s, "cannot read") :
+					 deployments_add(ret, (const char *)sqlite3_column_text(q, 0), (const char *)sqlite3_column_text(q, 1),
+							 (const char *)sqlite3_column_text(q, 2), sqlite3_column_int64(q, 3));
+	sqlite3_finalize(q);
+	return r == -EINVAL || r == -E2BIG ? -EUCLEAN : r;
+}
+
 int span_store_forget(struct span_store *s, int64_t before)
 {
-	char sql[160];
+	char sql[224];
 
-	snprintf(sql, sizeof(sql), "DELETE FROM part WHERE finish < %lld; DELETE FROM judged WHERE begin < %lld", (long long)before,
-		 (long long)before);
+	snprintf(sql, sizeof(sql), "DELETE FROM part WHERE finish < %lld; DELETE FROM judged WHERE begin < %lld;"
+				   " DELETE FROM deployment WHERE time < %lld", (long long)before, (long long)before, (long long)before);
 	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(s, "cannot forget old parts");
 }

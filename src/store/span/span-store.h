@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/fleet/deployment.h"
 #include "store/recording/database.h"
 
 struct span_store;
@@ -49,5 +50,9 @@ int span_store_judged(struct span_store *s, int64_t width, int64_t begin, struct
 int span_store_judge(struct span_store *s, int64_t width, int64_t begin, const struct span_judged *j);
 /* Puts `whole` in the place of the parts with these ids, all or nothing. It has the id of the newest of them: nothing came late. */
 int span_store_merge(struct span_store *s, const int64_t *ids, size_t n, const struct span_part *whole);
-/* Forgets parts that ended before, and judgements of windows before. */
+/* Keeps a deployment; an equal one is kept once. 0 or -errno. */
+int span_store_deploy(struct span_store *s, const struct deployment *d);
+/* Adds those of [from, to], by time. 0 or -errno; a store of before deployments has none. */
+int span_store_deployments(struct span_store *s, int64_t from, int64_t to, struct deployments *ret);
+/* Forgets parts that ended before, and judgements of windows and deployments before. */
 int span_store_forget(struct span_store *s, int64_t before);

@@ -25,6 +25,7 @@ void builder_free(struct forest_builder *b)
 	free(b->scratch);
 	hmap_free(&b->combinations);
 	hmap_free(&b->leaf_sets);
+	hmap_free(&b->call_texts);
 }
 
 static int grow_spans(struct forest_builder *b, uint32_t n)
@@ -420,10 +421,10 @@ static int keep_exemplars(struct forest_builder *b, struct group *g, const struc
 	return r;
 }
 
-static int add_total(struct forest_builder *b, struct group *g, const struct span *root, struct slot *slot)
+static int add_total(struct forest_builder *b, struct group *g, const struct span *root, uint32_t set, struct slot *slot)
 {
 	uint64_t duration = (uint64_t)span_duration(root);
-	struct leaf *leaf = forest_leaf(b->forest, g, leaf_set(b, root));
+	struct leaf *leaf = forest_leaf(b->forest, g, set);
 
 	if (!leaf)
 		return -ENOMEM;
@@ -436,21 +437,123 @@ static int add_total(struct forest_builder *b, struct group *g, const struct spa
 	return sketch_add(g->sketch, duration, root->weight);
 }
 
-static uint32_t entry_of(struct forest_builder *b, const struct span *root)
+/* "service operation" */
+static uint32_t call_text(struct forest_builder *b, const struct span *span)
 {
 	char text[2 * NAME_TEXT_MAX + 2];
-	void *known = hmap_get(&b->leaf_sets, (uint64_t)root->service << 32 | root->operation, UINT64_MAX);
-	uint32_t entry;
+	void *known = hmap_get(&b->call_texts, span->service, span->operation);
+	uint32_t id;
 
 	if (known)
 		return (uint32_t)(uintptr_t)known;
-	snprintf(text, sizeof(text), "%s %s", names_get(b->forest->names, root->service),
-		 names_get(b->forest->names, root->operation));
-	entry = names_text(b->forest->names, text, strlen(text));
-	if (entry)
-		hmap_put(&b->leaf_sets, (uint64_t)root->service << 32 | root->operation, UINT64_MAX,
-			 (void *)(uintptr_t)entry);
-	return entry;
+	snprintf(text, sizeof(text), "%s %s", names_get(b->forest->names, span->service), names_get(b->forest->names, span->operation));
+	id = names_text(b->forest->names, text, strlen(text));
+	if (id)
+		hmap_put(&b->call_texts, span->service, span->operation, (void *)(uintptr_t)id);
+	return id;
+}
+
+/* --- requests that are searched ----------------------------------------------------------------------------------- */
+
+/* A call of a request, however often it was made. */
+struct call_made {
+	uint32_t text, longest; /* the span */
+	int64_t path;
+};
+
+static size_t find_call(struct call_made *calls, size_t *n, uint32_t text)
+{
+	size_t at = 0;
+
+	while (at < *n && calls[at].text != text)
+		at++;
+	if (at == *n && at < FOREST_MARKS_MAX / 2)
+		calls[(*n)++] = (struct call_made){text, NO_SPAN, 0};
+	return at < *n ? at : SIZE_MAX;
+}
+
+/* The calls below the root, their time on the path, and which of each took longest. Their number. */
+static size_t calls_made(struct forest_builder *b, const struct span *spans, struct call_made calls[FOREST_MARKS_MAX / 2])
+{
+	const struct tree *t = &b->tree;
+	size_t n = 0;
+
+	for (uint32_t k = 0; k < t->reached; k++) {
+		uint32_t i = t->order[k];
+		size_t at = i == t->root ? SIZE_MAX : find_call(calls, &n, call_text(b, &spans[i]));
+		struct call_made *c = &calls[at < n ? at : 0];
+
+		if (at == SIZE_MAX)
+			continue;
+		c->path += t->flags[i] & TREE_ON_PATH && t->own[i] > 0 ? t->own[i] : 0;
+		if (c->longest == NO_SPAN || t->end[i] - t->start[i] > t->end[c->longest] - t->start[c->longest])
+			c->longest = i;
+	}
+	return n;
+}
+
+static int mark_attributes(struct forest_builder *b, const struct call_made *call, uint32_t set, struct sampled_request *r)
+{
+	const struct attribute_set *s = names_get_set(b->forest->names, set);
+	int result = 0;
+
+	for (uint32_t i = 0; result == 0 && i < s->n && r->marks.n < FOREST_MARKS_MAX; i++)
+		if (names_values(b->forest->names, s->v[i].key) <= FOREST_MARK_VALUES)
+			result = VEC_PUSH(r->marks, (struct request_mark){call->text, s->v[i].key, s->v[i].value, 0});
+	return result;
+}
+
+/* Where it ran. */
+static int mark_host(struct forest_builder *b, const struct call_made *call, uint32_t host, struct sampled_request *r)
+{
+	uint32_t key = names_text(b->forest->names, "host", 4);
+
+	if (!host || !key || r->marks.n >= FOREST_MARKS_MAX)
+		return 0;
+	return VEC_PUSH(r->marks, (struct request_mark){call->text, key, host, 0});
+}
+
+static int mark_calls(struct forest_builder *b, const struct span *spans, struct sampled_request *r)
+{
+	struct call_made calls[FOREST_MARKS_MAX / 2];
+	size_t n = calls_made(b, spans, calls);
+	int result = 0;
+
+	for (size_t i = 0; result == 0 && i < n; i++)
+		result = VEC_PUSH(r->marks, (struct request_mark){calls[i].text, 0, 0, calls[i].path});
+	for (size_t i = 0; result == 0 && i < n; i++) {
+		result = mark_host(b, &calls[i], host_of(b, spans, calls[i].longest), r);
+		if (result == 0)
+			result = mark_attributes(b, &calls[i], spans[calls[i].longest].attributes, r);
+		if (result == 0)
+			result = mark_attributes(b, &calls[i], spans[calls[i].longest].more, r);
+	}
+	return result;
+}
+
+/* One whose spans were not all read whole would look like one without their attributes. */
+static bool is_whole(const struct forest_builder *b, const struct span *spans)
+{
+	for (uint32_t k = 0; k < b->tree.reached; k++)
+		if (!(spans[b->tree.order[k]].flags & SPAN_WHOLE))
+			return false;
+	return true;
+}
+
+static int keep_request(struct forest_builder *b, struct group *g, const struct span *spans, uint32_t set)
+{
+	const struct span *root = &spans[b->tree.root];
+	struct sampled_request r = {.high = root->trace_high, .low = root->trace_low, .start = root->start, .duration = span_duration(root),
+			    .weight = root->weight, .set = set, .error = root->flags & SPAN_ERROR};
+	int result;
+
+	if (!forest_takes_request(b->forest->thinned, r.high, r.low) || !is_whole(b, spans))
+		return 0;
+	result = mark_calls(b, spans, &r);
+	if (result == 0)
+		return forest_keep_request(b->forest, g, &r);
+	VEC_FREE(r.marks);
+	return result;
 }
 
 /* Every span of a request touches memory of its own (cell, sketch, host): all of it is fetched at once instead of waited for
@@ -485,14 +588,14 @@ static void fetch_ahead(struct forest_builder *b, struct group *g, uint32_t buck
 static int add_request(struct forest_builder *b, const struct span *spans)
 {
 	const struct span *root = &spans[b->tree.root];
-	uint32_t values[FOREST_DIMENSIONS] = {}, bucket_index;
+	uint32_t values[FOREST_DIMENSIONS] = {}, bucket_index, set = leaf_set(b, root);
 	struct bucket *bucket;
 	struct group *g;
 	int64_t at;
 	int r;
 
 	dimension_values(b, spans, values);
-	bucket = forest_bucket(b->forest, values, entry_of(b, root));
+	bucket = forest_bucket(b->forest, values, call_text(b, root));
 	g = bucket ? forest_group(b->forest, bucket, combination(b, spans)) : NULL;
 	if (!g || find_vertices(b, spans) < 0)
 		return -ENOMEM;
@@ -508,7 +611,9 @@ static int add_request(struct forest_builder *b, const struct span *spans)
 		return (int)at;
 	r = add_paths(b, g, &g->slots.v[at], root->weight);
 	if (r == 0)
-		r = add_total(b, g, root, &g->slots.v[at]);
+		r = add_total(b, g, root, set, &g->slots.v[at]);
+	if (r == 0)
+		r = keep_request(b, g, spans, set);
 	return r == 0 ? keep_exemplars(b, g, spans) : r;
 }
 

@@ -25,6 +25,7 @@ struct forest_builder {
 	uint32_t turn;
 	struct hmap combinations; /* version sets of a trace's processes -> their union */
 	struct hmap leaf_sets;	  /* (attributes, resource) -> both together */
+	struct hmap call_texts;	  /* (service, operation) -> "service operation" */
 };
 
 void builder_free(struct forest_builder *b);

@@ -8,7 +8,8 @@
 #include "timeline/forest/forest.h"
 
 #define MAGIC	"WSFOREST"
-#define VERSION	     4
+#define VERSION	     5
+#define NO_REQUESTS  4 /* until then without a sample of requests */
 #define NO_PROCESSES 3 /* until then requests that are kept whole do not say of which process */
 #define OLD_VERSION  2 /* self times as sums alone, and none by time */
 #define LIST_MAX ((uint64_t)1 << 24) /* longer lists are damage */
@@ -134,6 +135,26 @@ static void put_exemplar(struct writer *w, const struct exemplar *e)
 	}
 }
 
+static void put_request(struct writer *w, const struct sampled_request *r)
+{
+	char buf[33];
+	const char *id = trace_id_text(w->names, r->high, r->low, buf);
+
+	str_put_blob(w->out, id, strlen(id));
+	str_put_svarint(w->out, r->start);
+	str_put_svarint(w->out, r->duration);
+	str_put_varint(w->out, r->weight);
+	str_put_varint(w->out, r->error);
+	put_set(w, r->set);
+	str_put_varint(w->out, r->marks.n);
+	for (size_t i = 0; i < r->marks.n; i++) {
+		put_text(w, r->marks.v[i].call);
+		put_text(w, r->marks.v[i].key);
+		put_text(w, r->marks.v[i].value);
+		str_put_svarint(w->out, r->marks.v[i].path);
+	}
+}
+
 static void put_group(struct writer *w, const struct group *g)
 {
 	put_set(w, g->versions);
@@ -160,6 +181,9 @@ static void put_group(struct writer *w, const struct group *g)
 	str_put_varint(w->out, g->slowest.n);
 	for (size_t i = 0; i < g->slowest.n; i++)
 		put_exemplar(w, &g->slowest.v[i]);
+	str_put_varint(w->out, g->requests.n);
+	for (size_t i = 0; i < g->requests.n; i++)
+		put_request(w, &g->requests.v[i]);
 }
 
 static void put_head(struct writer *w, const struct forest *f)
@@ -176,6 +200,7 @@ static void put_head(struct writer *w, const struct forest *f)
 	str_put_varint(w->out, sizeof(f->tally) / sizeof(uint64_t));
 	for (size_t i = 0; i < sizeof(f->tally) / sizeof(uint64_t); i++)
 		str_put_varint(w->out, tally[i]);
+	str_put_varint(w->out, f->thinned);
 }
 
 static void put_vertices(struct writer *w, const struct forest *f)
@@ -414,6 +439,36 @@ static void get_exemplar(struct parser *p, struct group *g, int (*keep)(struct g
 		p->error = -ENOMEM;
 }
 
+static void get_request(struct parser *p, struct group *g)
+{
+	struct sampled_request r = {};
+	size_t n, length;
+	const char *id = str_read_blob(&p->in, &length);
+
+	if (id)
+		trace_id_of_text(p->f.names, id, length, &r.high, &r.low);
+	r.start = read_svarint(&p->in);
+	r.duration = read_svarint(&p->in);
+	r.weight = read_varint(&p->in);
+	r.error = read_varint(&p->in);
+	r.set = get_set(p);
+	n = get_count(p);
+	p->in.bad |= n > FOREST_MARKS_MAX;
+	for (size_t i = 0; i < n && !p->in.bad; i++) {
+		struct request_mark m = {.call = get_text(p)};
+
+		m.key = get_text(p);
+		m.value = get_text(p);
+		m.path = read_svarint(&p->in);
+		if (VEC_PUSH(r.marks, m) < 0)
+			p->error = -ENOMEM;
+	}
+	if (p->in.bad || p->error)
+		VEC_FREE(r.marks);
+	else if (forest_keep_request(&p->f, g, &r) < 0)
+		p->error = -ENOMEM;
+}
+
 static void get_group(struct parser *p, struct bucket *b)
 {
 	uint32_t versions = get_set(p);
@@ -453,6 +508,9 @@ static void get_group(struct parser *p, struct bucket *b)
 	n = get_count(p);
 	for (size_t i = 0; i < n && !p->in.bad && !p->error; i++)
 		get_exemplar(p, g, forest_keep_slowest);
+	n = p->version > NO_REQUESTS ? get_count(p) : 0;
+	for (size_t i = 0; i < n && !p->in.bad && !p->error; i++)
+		get_request(p, g);
 }
 
 static void get_head(struct parser *p)
@@ -477,6 +535,9 @@ static void get_head(struct parser *p)
 	p->in.bad |= n != sizeof(p->f.tally) / sizeof(uint64_t);
 	for (size_t i = 0; i < n && !p->in.bad; i++)
 		tally[i] = read_varint(&p->in);
+	n = p->version > NO_REQUESTS ? read_varint(&p->in) : 0;
+	p->in.bad |= n > FOREST_THINNED_MAX;
+	p->f.thinned = p->in.bad ? 0 : (uint32_t)n;
 }
 
 static void get_vertices(struct parser *p)

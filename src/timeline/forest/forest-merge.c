@@ -113,6 +113,31 @@ static int merge_exemplar(struct translation *t, struct group *g, const struct e
 	return keep(g, &e);
 }
 
+static int merge_request(struct translation *t, struct group *g, const struct sampled_request *from)
+{
+	struct sampled_request r = *from;
+	char buf[33];
+
+	if (!forest_takes_request(t->to->thinned, r.high, r.low))
+		return 0;
+	if (t->from->names != t->to->names) {
+		const char *id = trace_id_text(t->from->names, from->high, from->low, buf);
+
+		trace_id_of_text(t->to->names, id, strlen(id), &r.high, &r.low);
+	}
+	r.set = set_of(t, from->set);
+	r.marks.v = reallocarray(NULL, from->marks.n + 1, sizeof(*r.marks.v));
+	if (!r.marks.v)
+		return -ENOMEM;
+	r.marks.allocated = from->marks.n + 1;
+	for (size_t i = 0; i < from->marks.n; i++) {
+		const struct request_mark *m = &from->marks.v[i];
+
+		r.marks.v[i] = (struct request_mark){text_of(t, m->call), text_of(t, m->key), text_of(t, m->value), m->path};
+	}
+	return forest_keep_request(t->to, g, &r);
+}
+
 static int merge_group(struct translation *t, struct group *g, const struct group *from)
 {
 	int r = merge_slots(t, g, from);
@@ -138,6 +163,8 @@ static int merge_group(struct translation *t, struct group *g, const struct grou
 		r = merge_exemplar(t, g, &from->sample.v[i], forest_keep_sample);
 	for (size_t i = 0; r == 0 && i < from->slowest.n; i++)
 		r = merge_exemplar(t, g, &from->slowest.v[i], forest_keep_slowest);
+	for (size_t i = 0; r == 0 && i < from->requests.n; i++)
+		r = merge_request(t, g, &from->requests.v[i]);
 	return r;
 }
 
@@ -215,6 +242,8 @@ int forest_merge(struct forest *f, const struct forest *part)
 
 	if (r == 0)
 		r = merge_vertices(&t);
+	if (r == 0)
+		forest_thin(f, part->thinned);
 	for (size_t i = 0; r == 0 && i < part->buckets.n; i++)
 		r = merge_bucket(&t, &part->buckets.v[i]);
 	if (r == 0)

@@ -183,6 +183,34 @@ static void move_exemplars(struct exemplar *v, size_t n, const uint32_t *positio
 			v[i].spans.v[j].vertex = position[v[i].spans.v[j].vertex];
 }
 
+static int by_request_lot(const void *a, const void *b)
+{
+	const struct sampled_request *x = a, *y = b;
+	uint64_t i = trace_id_lot(x->high, x->low), j = trace_id_lot(y->high, y->low);
+
+	return i < j ? -1 : i > j ? 1 : x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Calls first. */
+static int by_mark_text(const void *a, const void *b, void *names)
+{
+	const struct request_mark *x = a, *y = b;
+	int r = (x->key != 0) - (y->key != 0);
+
+	if (!r)
+		r = by_text(names, x->call, y->call);
+	return r ? r : by_text(names, x->key, y->key);
+}
+
+static void order_requests(struct group *g, struct names *names)
+{
+	if (g->requests.n)
+		qsort(g->requests.v, g->requests.n, sizeof(*g->requests.v), by_request_lot);
+	for (size_t i = 0; i < g->requests.n; i++)
+		if (g->requests.v[i].marks.n)
+			qsort_r(g->requests.v[i].marks.v, g->requests.v[i].marks.n, sizeof(*g->requests.v[i].marks.v), by_mark_text, names);
+}
+
 static void drop_unused(struct slot *s)
 {
 	size_t kept = 0;
@@ -274,8 +302,10 @@ int forest_finish(struct forest *f)
 	for (size_t i = 0; i < f->buckets.n; i++) {
 		struct bucket *b = &f->buckets.v[i];
 
-		for (size_t j = 0; j < b->groups.n; j++)
+		for (size_t j = 0; j < b->groups.n; j++) {
 			finish_group(&b->groups.v[j], position, &order);
+			order_requests(&b->groups.v[j], f->names);
+		}
 		if (b->groups.n)
 			qsort_r(b->groups.v, b->groups.n, sizeof(*b->groups.v), by_versions, &order);
 	}

@@ -31,6 +31,9 @@ static void group_free(struct group *g)
 		VEC_FREE(g->slots.v[i].cells);
 	exemplars_free(g->sample.v, g->sample.n);
 	exemplars_free(g->slowest.v, g->slowest.n);
+	for (size_t i = 0; i < g->requests.n; i++)
+		VEC_FREE(g->requests.v[i].marks);
+	VEC_FREE(g->requests);
 	sketch_free(g->sketch);
 	VEC_FREE(g->cells);
 	VEC_FREE(g->slots);

@@ -31,6 +31,10 @@
 #define FOREST_DEPTH_MAX    120	  /* deeper calls are charged to the vertex at this depth */
 #define FOREST_SAMPLE	    12	  /* requests kept of a group, chosen by the hash of their id */
 #define FOREST_SLOWEST	    4
+#define FOREST_REQUESTS_MAX 8192  /* of which all is kept that tells them apart; of more every second one (by the hash of its id) is */
+#define FOREST_THINNED_MAX  40	  /* halvings of those */
+#define FOREST_MARK_VALUES  64	  /* of an attribute of a call: one with more tells single requests apart */
+#define FOREST_MARKS_MAX    96	  /* of one request; further ones are left out */
 #define FOREST_EXEMPLAR_MAX 300	  /* spans of a trace that is kept; larger ones keep the first */
 
 enum vertex_kind { VERTEX_CALL, VERTEX_EDGE };
@@ -97,6 +101,23 @@ struct exemplar {
 	VEC(struct exemplar_span) spans;
 };
 
+/* A call that a request went through, or an attribute of it; of several such calls that of the longest. */
+struct request_mark {
+	uint32_t call; /* text: "service operation" */
+	uint32_t key, value; /* texts; 0, 0 = the call itself */
+	int64_t path;	     /* of the call itself: exclusive time on the critical path, in all such calls, ns */
+};
+
+/* One request of the sample that is searched for what tells some requests from the others. */
+struct sampled_request {
+	uint64_t high, low; /* trace id */
+	int64_t start, duration; /* wall ns, ns */
+	uint64_t weight;    /* adjusted count of its own; forest_request_weight() has that of the sample */
+	uint32_t set;	    /* attributes of the root, its process, joined: as of its leaf */
+	bool error;
+	VEC(struct request_mark) marks; /* calls before attributes */
+};
+
 struct group {
 	uint32_t versions; /* set: package -> version */
 	int64_t first_seen, last_seen; /* wall ns of the first and last request */
@@ -108,6 +129,7 @@ struct group {
 	VEC(struct leaf) leaves;
 	VEC(struct exemplar) sample;   /* by hash of the id */
 	VEC(struct exemplar) slowest;  /* slowest first */
+	VEC(struct sampled_request) requests;  /* by the hash of the id */
 	int64_t slot_width;
 	/* private */
 	VEC(uint32_t) cell_at; /* vertex -> index of its cell + 1, until forest_finish() */
@@ -155,12 +177,13 @@ struct forest {
 	uint32_t n_dimensions;
 	char *rule; /* of critical paths */
 	struct forest_tally tally;
+	uint32_t thinned; /* the sample has one of 2^thinned requests */
 	VEC(struct vertex) vertices; /* a parent comes before its children */
 	VEC(struct bucket) buckets;
 	VEC(struct forest_place) places;
 	/* private */
 	struct hmap vertex_of, bucket_of, place_of;
-	uint32_t n_leaves;
+	uint32_t n_leaves, n_requests; /* of all groups */
 	int64_t slot_width; /* ns, as asked for */
 };
 
@@ -192,6 +215,13 @@ bool forest_is_slowest(const struct group *g, int64_t duration, uint64_t high, u
 /* Both take the exemplar's spans over, or free them. */
 int forest_keep_sample(struct group *g, struct exemplar *e);
 int forest_keep_slowest(struct group *g, struct exemplar *e);
+/* Is this request in the sample? Then the caller keeps it; its marks are taken over, or freed. 0 or -ENOMEM. */
+bool forest_takes_request(uint32_t thinned, uint64_t high, uint64_t low);
+int forest_keep_request(struct forest *f, struct group *g, struct sampled_request *r);
+/* Leaves out what a thinner sample does not have. */
+void forest_thin(struct forest *f, uint32_t thinned);
+/* How many requests one of the sample stands for. */
+double forest_request_weight(const struct forest *f, const struct sampled_request *r);
 /* Adds what `part` has; both may use different names. 0 or -ENOMEM. */
 int forest_merge(struct forest *f, const struct forest *part);
 /* Brings all lists into the order of their texts: after the last request, before anything is read; nothing can be added
