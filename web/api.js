@@ -20,6 +20,18 @@ export async function ask(path, parameters = {}) {
 	return read(await reach(`/api/v1/${path}?${query}`));
 }
 
+// A page of the interface, as a file to save.
+export async function save(path, parameters, name) {
+	const query = new URLSearchParams(Object.entries(parameters).filter(([, v]) => v !== null && v !== undefined && v !== ""));
+	const response = await reach(`/api/v1/${path}?${query}`);
+	if (!response.ok) throw await refused(response);
+	const link = document.createElement("a");
+	link.href = URL.createObjectURL(await response.blob());
+	link.download = name;
+	link.click();
+	setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+}
+
 export async function tell(path, body) {
 	return read(await reach(`/api/v1/${path}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }));
 }

@@ -1,16 +1,18 @@
 // Traced requests: buckets, versions of each with Z-scores, the statistical call forest with the critical path, single requests,
 // and two versions side by side (whyslow.spans.*/1).
-import { ask } from "./api.js";
+import { ask, save } from "./api.js";
 import { formatSpan } from "./axis.js";
 import { descentPanel } from "./descent.js";
 import { choosableTable, element, loadStyle, oddBar, replaceContents, svg } from "./dom.js";
 import { localTime } from "./format.js";
 import { check, choice, emptyState, field, keys, questions, redrawn, showsNothing, statusLine } from "./pane.js";
 import { setState, state } from "./state.js";
+import { LatencyMap } from "./latencymap.js";
 import { drawWaterfall } from "./waterfall.js";
 
 const SURE = 0.05; // q
 let parts = null, question = null, whyQuestion = null, forest = null, groups = null, exemplars = null, comparison = null, whyFor = null;
+let map = null, mapQuestion = null, mapFor = null, selected = null;
 
 const share = (x) => `${(100 * x).toFixed(Math.abs(x) < 0.1 ? 1 : 0)} %`;
 const span = (ns) => (ns === null || ns === undefined ? "" : formatSpan(ns));
@@ -49,8 +51,15 @@ function build(main) {
 		buckets: element("div", { class: "scroll", id: "bucket-list" }), versions: element("div", { class: "scroll", id: "version-list" }), forest: element("div", { class: "scroll tall", id: "forest" }),
 		which: element("div", { class: "row" }), one: holder("one"), two: holder("two"), descent: descentPanel(), compare: element("div", { id: "comparison" }), pick: element("div", { class: "row" }),
 		suspects: element("div", { class: "scroll", id: "suspect-list" }), causes: element("div", { id: "attribute-list" }), whyStatus: statusLine(),
+		map: element("div", { class: "heat-holder" }), cell: element("p", { class: "hint", role: "status" }), selected: element("div", { id: "selected-list" }), mapStatus: statusLine(),
+		failed: check("failed", "only failed ones", "select the requests of the rectangle that failed"), save: element("button", { type: "button", onclick: saveReport }, "Save the answer as HTML"),
 		forestTitle: element("h2", { id: "forest-title" }, "Call forest"), versionTitle: element("h2", { id: "version-title" }, "Versions"),
 	};
+	const canvas = element("canvas", { tabindex: 0, role: "img", "aria-label": "requests by time and duration" });
+	parts.map.append(canvas);
+	map = new LatencyMap(canvas, { onSelect: (bounds) => setState(bounds), onCell: (words) => { parts.cell.textContent = words; } });
+	mapQuestion = questions(parts.mapStatus, () => { parts.selected.replaceChildren(); });
+	redrawn(parts.map, () => selected && map.show(selected.map, state()));
 	whyQuestion = questions(parts.whyStatus);
 	question = questions(parts.status, (e) => {
 		forest = exemplars = comparison = null;
@@ -61,7 +70,10 @@ function build(main) {
 	});
 	main.replaceChildren(
 		element("section", { class: "toolbar", "aria-label": "what is shown" }, parts.by, parts.method, parts.critical, parts.status, parts.about),
-		element("section", { class: "whole", "aria-labelledby": "why-title" }, element("h2", { id: "why-title" }, "Which version made requests slower"), parts.whyStatus, parts.suspects, parts.causes),
+		element("section", { class: "whole", "aria-labelledby": "why-title" }, element("h2", { id: "why-title" }, "Which version made requests slower"), parts.whyStatus, parts.suspects, parts.causes, element("p", {}, parts.save)),
+		element("section", { class: "whole", "aria-labelledby": "map-title" }, element("h2", { id: "map-title" }, "Requests by time and duration"),
+			element("p", { class: "hint" }, "Draw a rectangle (or: arrows, shift with arrows, Enter) to see what tells these requests from the others. Escape or a double click selects nothing."),
+			parts.map, parts.cell, parts.failed, parts.mapStatus, parts.selected),
 		element("section", { "aria-labelledby": "bucket-title" }, element("h2", { id: "bucket-title" }, "Buckets"), parts.buckets),
 		element("section", { "aria-labelledby": "version-title" }, parts.versionTitle, parts.versions),
 		element("section", { class: "whole", "aria-labelledby": "forest-title" }, parts.forestTitle, parts.forest),
@@ -98,6 +110,34 @@ async function askWhy(s) {
 	whyFor = asked;
 	const answer = await whyQuestion(() => ask("spans/why", { by: s.buckets }), "looking for the version to blame ...");
 	if (answer) drawSuspects(answer);
+}
+
+const saveReport = () => whyQuestion(() => save("spans/why.html", { by: state().buckets }, "whyslow-spans.html"), "writing the answer ...");
+
+// What tells the selected requests from the others: attributes and calls, and where their time goes.
+function drawSelected() {
+	const x = selected, number = (n) => Math.round(n).toLocaleString("en");
+	if (!x.bounded) return parts.selected.replaceChildren();
+	const head = element("p", { class: "summary" }, `${number(x.selected)} of ${number(x.requests)} requests are selected${x.selected ? `: mean ${span(x.mean_selected_ns)}, of the others ${span(x.mean_others_ns)}` : ""}.${x.sampled ? " By a sample of them." : ""}`);
+	const kinds = x.kinds.map((k) => element("li", {}, element("strong", {}, k.where), `: ${share(k.selected)} of these requests are selected, of the others ${share(k.others)}; they are ${share(k.covers)} of the selection`,
+		k.traces.length ? element("span", { class: "hint" }, ` for example ${k.traces.map((t) => `${t.trace} (${formatSpan(t.duration_ns)})`).join(", ")}`) : ""));
+	const rows = x.calls.map((c) => ({ key: c.call, kind: c.selected_ns > 1.2 * c.others_ns ? "guilty" : null, cells: [c.call, span(c.selected_ns), span(c.others_ns), signed(c.selected_ns - c.others_ns), share(c.through_selected), share(c.through_others)] }));
+	const columns = [{ title: "call", class: "name" }, { title: "selected", class: "number" }, { title: "others", class: "number" }, { title: "difference", class: "number" }, { title: "of the selected go through", class: "number wide" }, { title: "of the others", class: "number wide" }];
+	parts.selected.replaceChildren(head, element("h3", {}, "What tells them from the others"), kinds.length ? element("ol", {}, ...kinds) : element("p", {}, "No attribute and no call: the selected requests are like the others."),
+		rows.length ? element("h3", {}, "Time on the critical path of a request") : "", rows.length ? element("div", { class: "scroll" }, choosableTable({ label: "calls of the selected requests and of the others", columns, rows, chosen: null, follows: false, onChoose: () => null })) : "");
+}
+
+async function askMap(s) {
+	const bounds = { begin: s.begin && `@${s.begin}`, end: s.end && `@${s.end}`, longer: s.longer && `${s.longer}ns`, shorter: s.shorter && `${s.shorter}ns`, failed: s.failed };
+	const asked = JSON.stringify([s.buckets, bounds]);
+	parts.failed.show(s);
+	if (mapFor === asked) return;
+	mapFor = asked;
+	const answer = await mapQuestion(() => ask("spans/select", { by: s.buckets, ...bounds }), "comparing the requests ...");
+	if (!answer) return;
+	selected = answer;
+	if (!parts.map.hidden) map.show(answer.map, state());
+	drawSelected();
 }
 
 // A thin line to p99, a thick one from p50 to p95.
@@ -218,6 +258,7 @@ export async function show(main, s, changed) {
 	drawForest(s, key);
 	drawPick(s, key);
 	askWhy(s);
+	askMap(s);
 	if (!exemplars || exemplars.key !== `${s.buckets}|${key}`) {
 		const answer = await question(() => ask("spans/exemplars", { by: s.buckets, top: 2, ...selection(key) }));
 		if (!answer) return;

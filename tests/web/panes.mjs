@@ -2,7 +2,7 @@
 // The data have known answers (fixture.mjs).
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BEGIN, END, FLEET_START, ROWS, recordAll } from "./fixture.mjs";
@@ -155,6 +155,34 @@ async function spans(p, address) {
 	assert.match(await text(p, "#version-list tr.guilty"), /agent=1\.7\.0.*slower/s);
 	// which version is to blame, over all buckets: by the stricter rule of "why" none is
 	await p.locator("#suspect-list .hint", { hasText: "No version is to blame" }).waitFor();
+	// a rectangle over the map: the slow requests, what tells them from the others, the same by keyboard, and nothing again
+	const cells = p.locator("#spans .heat-holder canvas");
+	await p.waitForFunction(() => document.querySelector("#spans .heat-holder canvas").height > 100);
+	const area = await cells.boundingBox();
+	await p.mouse.move(area.x + 70, area.y + 30);
+	await p.mouse.down();
+	await p.mouse.move(area.x + area.width - 4, area.y + 150, { steps: 4 });
+	await p.mouse.up();
+	await p.waitForFunction(() => new URLSearchParams(location.hash.slice(1)).has("longer"));
+	await p.locator("#selected-list .summary", { hasText: "are selected: mean" }).waitFor();
+	assert.ok((await p.locator("#selected-list tbody tr").count()) > 0);
+	await cells.focus();
+	await p.keyboard.press("Escape");
+	await p.waitForFunction(() => !new URLSearchParams(location.hash.slice(1)).has("longer"));
+	await p.keyboard.press("ArrowRight");
+	await p.keyboard.press("Shift+ArrowUp");
+	await p.keyboard.press("Shift+ArrowRight");
+	assert.match(await text(p, "#spans .heat-holder + .hint"), /requests of .* to .* at /);
+	await p.keyboard.press("Enter");
+	await p.waitForFunction(() => new URLSearchParams(location.hash.slice(1)).has("shorter"));
+	await p.locator("#selected-list .summary", { hasText: "are selected" }).waitFor();
+	await p.keyboard.press("Escape");
+	await p.waitForFunction(() => !new URLSearchParams(location.hash.slice(1)).has("shorter"));
+	// the answer as a file: whole, without a script
+	const [saved] = await Promise.all([p.waitForEvent("download"), p.locator("#spans button", { hasText: "Save the answer as HTML" }).click()]);
+	const page = readFileSync(await saved.path(), "utf8");
+	assert.match(page, /^<!DOCTYPE html>.*<\/html>\s*$/s);
+	assert.doesNotMatch(page, /<script|https?:/);
 	// the call forest leaves out what nobody waited for
 	const calls = await p.locator("#forest tbody tr").count();
 	await p.locator("#spans label", { hasText: "only the critical path" }).click();

@@ -14,7 +14,7 @@
 struct kind_query {
 	/* Which side a request of the sample is on: 0, 1, or -1 = none. The sample knows the calls of each request and their attributes; an
 	 * attribute that a request does not have stands for "does not go through that call". NULL: all requests, by their leaves, each on
-	 * the side of its group (analysis/span-sides.h). */
+	 * the side of its group (analysis/span/span-sides.h). */
 	int (*side)(const void *state, const struct bucket *b, const struct group *g, const struct sampled_request *r);
 	const void *state;
 	bool shares; /* attributes are chosen by how they tell the sides apart, not by how durations differ */
