@@ -51,6 +51,7 @@ static int print(struct common *common, const struct answer *a, const struct fac
 	if (common->json)
 		return why_json(a, stdout) < 0 ? EXIT_CANNOT : a->slow ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 	why_text(a, &text, stdout);
+	fflush(stdout); /* what is left to do must not hold up the last lines */
 	return a->slow ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 }
 
