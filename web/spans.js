@@ -112,7 +112,10 @@ async function askWhy(s) {
 	if (answer) drawSuspects(answer);
 }
 
-const saveReport = () => whyQuestion(() => save("spans/why.html", { by: state().buckets }, "whyslow-spans.html"), "writing the answer ...");
+async function saveReport() {
+	const name = "whyslow-spans.html", saved = await whyQuestion(() => save("spans/why.html", { by: state().buckets }, name).then(() => true), "writing the answer ...");
+	if (saved) parts.whyStatus.textContent = `saved as ${name}`;
+}
 
 // What tells the selected requests from the others: attributes and calls, and where their time goes.
 function drawSelected() {
