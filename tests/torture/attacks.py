@@ -5,6 +5,7 @@ import glob
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
