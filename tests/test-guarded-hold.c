@@ -520,18 +520,22 @@ static pid_t child_of(pid_t parent)
 static void children_get_no_priority_by_it(void **state)
 {
 	const struct sched_param first = {.sched_priority = 1};
-	struct trees trees = {.head = {fork()}, .n = 1};
+	struct trees trees = {.n = 1};
 	struct guarded_hold *c;
-	pid_t older = 0, child;
+	pid_t child = 0;
+	int go[2];
 
 	(void)state;
+	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+	trees.head[0] = fork();
 	if (trees.head[0] == 0) {
 		setsid();
+		(void)dup2(go[0], STDIN_FILENO);
 		if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &first) == 0)
-			execl("/bin/sh", "sh", "-c", "sleep 1; sleep 1000", NULL);
+			execl("/bin/sh", "sh", "-c", "read go; sleep 1000; true", NULL);
 		_exit(1);
 	}
-	for (int i = 0; i < 500 && !(older = child_of(trees.head[0])) && kill(trees.head[0], 0) == 0; i++)
+	for (int i = 0; i < 500 && sched_getscheduler(trees.head[0]) == SCHED_OTHER; i++)
 		poll(NULL, 0, 10);
 	if (sched_getscheduler(trees.head[0]) != (SCHED_RR | SCHED_RESET_ON_FORK)) { /* not allowed here */
 		end_trees(&trees);
@@ -539,14 +543,18 @@ static void children_get_no_priority_by_it(void **state)
 	}
 	assert_int_equal(begin_as(0, WAY_CLASS, &trees, &c), 0);
 	assert_int_equal(guarded_hold_apply(c), 0);
-	do {
+	assert_int_equal(write(go[1], "\n", 1), 1);
+	for (int i = 0; i < 1500 && !child; i++) { /* 30 s: an idle class gets its turn late */
 		assert_int_equal(guarded_hold_alive(c), 0);
 		poll(NULL, 0, 20);
 		child = child_of(trees.head[0]);
-	} while (!child || child == older);
+	}
 	assert_int_equal(guarded_hold_end(c, false), 0);
+	assert_int_not_equal(child, 0);
 	assert_int_equal(sched_getscheduler(trees.head[0]), SCHED_RR | SCHED_RESET_ON_FORK);
 	assert_int_equal(sched_getscheduler(child), SCHED_OTHER);
+	close(go[0]);
+	close(go[1]);
 	end_trees(&trees);
 }
 
