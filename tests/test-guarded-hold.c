@@ -532,7 +532,7 @@ static void children_get_no_priority_by_it(void **state)
 		setsid();
 		(void)dup2(go[0], STDIN_FILENO);
 		if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &first) == 0)
-			execl("/bin/sh", "sh", "-c", "read go; sleep 1000; true", NULL);
+			execl("/bin/sh", "sh", "-c", "read go; (sleep 1000); true", NULL);
 		_exit(1);
 	}
 	for (int i = 0; i < 500 && sched_getscheduler(trees.head[0]) == SCHED_OTHER; i++)
